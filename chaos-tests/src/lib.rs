@@ -1,0 +1,1 @@
+//! The chaos suite. See `README.md` beside this file.

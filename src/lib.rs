@@ -1,0 +1,25 @@
+//! holdfast: an MCP server that keeps an AI editor's session whole while the Unity Editor behind it comes and goes.
+//!
+//! The map, from the inside out:
+//!
+//! * [`protocol`]: bytes <-> values. Pure.
+//! * [`fsm`]: the state machines, values only. Pure.
+//! * [`ledger`], [`front`]: bounded records of open calls and open requests; they outlive every actor.
+//! * [`actors`]: shells that receive, feed a machine and carry out its effects.
+//! * [`net`], [`host`]: the seams to sockets, files and processes; real here, simulated in tests.
+//! * [`fake_unity`]: a model of a Unity Editor for the demo and the tests.
+//! * [`cli`], [`config`]: flags to meaning, subcommands to exit codes.
+//!
+//! Layer rule, held by `tests/layers.rs`: `protocol` <- `fsm` <- everything else; `protocol` and `fsm` know no runtime,
+//! clock, randomness, environment or logging and never await.
+
+#![forbid(unsafe_code)]
+#![deny(clippy::print_stdout)]
+#![warn(missing_docs)]
+
+pub mod fake_unity;
+pub mod fsm;
+pub mod host;
+pub mod limits;
+pub mod net;
+pub mod protocol;

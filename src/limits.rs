@@ -1,0 +1,173 @@
+//! Every bound of the gateway, with the reason for its number. Names end in their unit.
+//!
+//! Nothing outside this file invents a bound: a queue, a size, a wait or a number of attempts stands here or does not exist.
+
+use std::time::Duration;
+
+/// One mebibyte.
+const MIB: usize = 1024 * 1024;
+
+// ---- The client's side (stdin, stdout) -----------------------------------------------------------------------------
+
+/// Longest line read from the client. Official SDKs send whole files as arguments; 16 MiB is above anything seen.
+/// A longer line is discarded while its `id` is looked for, and answered.
+pub const CLIENT_LINE_MAX_BYTES: usize = 16 * MIB;
+/// Longest message written to the client. The official TypeScript SDK ends the session at 10 MiB.
+pub const CLIENT_MESSAGE_MAX_BYTES: usize = 8 * MIB;
+/// Results whose JSON is larger than this go to a file that the answer names; leaves room for escaping below the cap.
+pub const RESULT_INLINE_MAX_BYTES: usize = 6 * MIB;
+/// Deepest nesting of JSON accepted from anyone. Real messages stay below 20; 128 is also serde_json's own limit.
+pub const JSON_DEPTH_MAX: usize = 128;
+/// Longest request id kept (JSON text). Ids are echoed and held for each open request.
+pub const REQUEST_ID_MAX_BYTES: usize = 1024;
+/// Requests open at once. Beyond it a call is answered "not executed: busy". Clients run tens in parallel at the most.
+pub const OPEN_REQUESTS_MAX: usize = 256;
+/// Notifications that may wait for a slow stdout before the oldest kinds are coalesced or dropped.
+pub const STDOUT_NOTIFICATIONS_MAX: usize = 256;
+/// Bytes waiting for a slow stdout above which the gateway stops reading results from the editor.
+pub const STDOUT_QUEUE_HIGH_BYTES: usize = 16 * MIB;
+/// Messages on their way to an actor at one edge at once.
+pub const MAILBOX_MESSAGES_MAX: usize = 64;
+/// Bytes of such messages at one edge at once: one longest line, and as much again for small ones.
+pub const MAILBOX_BYTES_MAX: usize = 2 * CLIENT_LINE_MAX_BYTES;
+/// How long new requests wait in the front while no session actor lives, before they are answered "internal".
+pub const SESSION_ABSENCE_MAX: Duration = Duration::from_secs(2);
+/// Longest `instructions` text (clients cut at 2 KB).
+pub const INSTRUCTIONS_MAX_BYTES: usize = 2048;
+/// Longest tool description handed to a client (Claude Code cuts at 2 KB).
+pub const DESCRIPTION_MAX_BYTES: usize = 2048;
+/// Longest tool name handed to a client: with a client's own `mcp__server__` prefix it stays below 64.
+pub const TOOL_NAME_MAX_BYTES: usize = 48;
+/// Tools kept from one editor; a list this long is a mistake, and a client could not show it.
+pub const TOOLS_MAX: usize = 2048;
+
+// ---- The editor's side (bridge, push) ------------------------------------------------------------------------------
+
+/// Largest message body sent to a uLoop bridge: its reader never parses more and drops the connection.
+pub const ULOOP_REQUEST_MAX_BYTES: usize = 1_048_576;
+/// Largest message accepted from an editor. The editor does not limit itself; the official servers died at 1 MiB.
+pub const EDITOR_MESSAGE_MAX_BYTES: usize = 64 * MIB;
+/// Largest header block of a Content-Length frame; real ones have 25 bytes.
+pub const FRAME_HEADER_MAX_BYTES: usize = 4096;
+/// Longest line on the push socket; real ones stay below 1 KiB.
+pub const PUSH_LINE_MAX_BYTES: usize = 64 * 1024;
+/// Push sockets open at once: one editor has one, its reload may leave another behind.
+pub const PUSH_CONNECTIONS_MAX: usize = 8;
+/// Push messages taken per second from all sockets; more are counted and dropped (they are hints).
+pub const PUSH_MESSAGES_PER_SECOND_MAX: u32 = 200;
+/// How long a connect to loopback may take; a live listener answers in microseconds.
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long a greeting may take before the peer counts as wrong or frozen. The greeting hops to Unity's main thread,
+/// which an import can hold for long; below this the connection is kept.
+pub const GREETING_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long the greeting may take on a port that nothing has vouched for: an HTTP or echo server is told apart in this time.
+pub const GREETING_TIMEOUT_ASSUMED: Duration = Duration::from_secs(5);
+/// Outstanding work without a byte from the editor after which the link shows itself as stalled.
+pub const STALL_AFTER: Duration = Duration::from_secs(10);
+/// Outstanding work without a byte from the editor after which the connection is closed and dialled anew.
+pub const SILENCE_MAX: Duration = Duration::from_secs(600);
+/// How often a quiet connection's editor process is looked at.
+pub const LIVENESS_EVERY: Duration = Duration::from_secs(5);
+
+// ---- Reconnecting --------------------------------------------------------------------------------------------------
+
+/// First reconnect delay; doubles from here.
+pub const RETRY_FIRST: Duration = Duration::from_millis(50);
+/// Longest delay while an editor is likely: a reload ends at any moment, and a refused connect costs microseconds.
+pub const RETRY_LIKELY_MAX: Duration = Duration::from_millis(100);
+/// Longest delay while nothing says that an editor will come.
+pub const RETRY_UNLIKELY_MAX: Duration = Duration::from_secs(5);
+/// Share of the delay that the die moves it by, either way.
+pub const RETRY_JITTER: f64 = 0.2;
+/// Good news cuts a wait short, but not sooner than this after the last dial: a storm of hints is no storm of dials.
+pub const HINT_DIAL_SPACING: Duration = Duration::from_millis(20);
+/// How long after a loss (other than a normal quit) the editor still counts as likely to return.
+pub const LIKELY_AFTER_LOSS: Duration = Duration::from_secs(60);
+
+// ---- Calls ---------------------------------------------------------------------------------------------------------
+
+/// Longest a call is held for an editor that is likely to return.
+pub const HOLD_MAX: Duration = Duration::from_secs(120);
+/// Held calls of an editor that nothing speaks for are answered within this.
+pub const HOLD_WITHOUT_EVIDENCE: Duration = Duration::from_millis(800);
+/// After sending, a call is answered "still running" after this (a tool's own `TimeoutSeconds` prolongs it).
+pub const RUNNING_MAX: Duration = Duration::from_secs(120);
+/// Longest prolongation taken from a tool's own timeout parameter.
+pub const TOOL_TIMEOUT_MAX: Duration = Duration::from_secs(3600);
+/// Subtracted from the client's patience: the answer must arrive before the client gives up.
+pub const PATIENCE_MARGIN: Duration = Duration::from_secs(5);
+/// Patience of a client that is not in the table: the common SDK default.
+pub const PATIENCE_UNKNOWN: Duration = Duration::from_secs(60);
+/// Sendings of a call that is declared repeatable: the first and two more.
+pub const SENDINGS_MAX: u8 = 3;
+/// How long the outcome of a call cut by a reload is looked for (uLoop's own server gives a compile 90 s).
+pub const RECOVERY_MAX: Duration = Duration::from_secs(90);
+/// How often a compile's result file is looked for.
+pub const RECOVERY_POLL: Duration = Duration::from_millis(100);
+/// Between two progress notifications of one call while nothing changes.
+pub const PROGRESS_EVERY: Duration = Duration::from_secs(2);
+/// Finished calls kept for `holdfast_calls` and `holdfast_result`.
+pub const FINISHED_CALLS_MAX: usize = 200;
+/// Bytes of late results kept.
+pub const LATE_RESULTS_MAX_BYTES: usize = 16 * MIB;
+/// Age at which a late result expires.
+pub const LATE_RESULT_MAX_AGE: Duration = Duration::from_secs(3600);
+/// First `tools/list` of a client that will not hear of changes waits this long for the live list if an editor is likely.
+pub const TOOLS_WAIT: Duration = Duration::from_secs(3);
+/// `holdfast_wait_ready` waits at most this long, whatever it was asked.
+pub const WAIT_READY_MAX: Duration = Duration::from_secs(120);
+
+// ---- Supervision and shutdown --------------------------------------------------------------------------------------
+
+/// Restarts of a leaf under the link within [`LEAF_WINDOW`], beyond which the link itself restarts.
+pub const LEAF_RESTARTS_MAX: usize = 5;
+/// See [`LEAF_RESTARTS_MAX`].
+pub const LEAF_WINDOW: Duration = Duration::from_secs(30);
+/// Restarts of a child of the root within [`ROOT_WINDOW`], beyond which main rebuilds the tree.
+pub const ROOT_RESTARTS_MAX: usize = 3;
+/// See [`ROOT_RESTARTS_MAX`].
+pub const ROOT_WINDOW: Duration = Duration::from_secs(60);
+/// Waits before main rebuilds the tree, one per rebuild within [`REBUILD_WINDOW`]; after the last one it exits with 70.
+pub const REBUILD_DELAYS: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(30)];
+/// See [`REBUILD_DELAYS`].
+pub const REBUILD_WINDOW: Duration = Duration::from_secs(600);
+/// How long a dead actor's task and its own tasks may take to end before they are aborted.
+pub const JOIN_TIMEOUT: Duration = Duration::from_secs(1);
+/// After stdin ends or a signal: running calls may answer this long. Nothing sent means an exit at once.
+pub const DRAIN_MAX: Duration = Duration::from_secs(1);
+
+// ---- Files ---------------------------------------------------------------------------------------------------------
+
+/// Largest settings or instance file read from a project.
+pub const PROJECT_FILE_MAX_BYTES: usize = MIB;
+/// Largest catalogue file read.
+pub const CATALOGUE_FILE_MAX_BYTES: usize = 16 * MIB;
+/// Largest compile-result file read.
+pub const RESULT_FILE_MAX_BYTES: usize = 16 * MIB;
+/// Result files kept in the results folder.
+pub const RESULT_FILES_MAX: usize = 50;
+/// Age at which a result file is removed.
+pub const RESULT_FILE_MAX_AGE: Duration = Duration::from_secs(24 * 3600);
+/// Longest field of a log line taken from a peer; the rest is cut.
+pub const LOG_FIELD_MAX_BYTES: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_stand_in_the_order_that_the_design_needs() {
+        const {
+            assert!(FRAME_HEADER_MAX_BYTES < ULOOP_REQUEST_MAX_BYTES);
+            assert!(ULOOP_REQUEST_MAX_BYTES < CLIENT_LINE_MAX_BYTES);
+            assert!(RESULT_INLINE_MAX_BYTES < CLIENT_MESSAGE_MAX_BYTES);
+            assert!(CLIENT_MESSAGE_MAX_BYTES < 10 * MIB);
+            assert!(CLIENT_LINE_MAX_BYTES <= MAILBOX_BYTES_MAX);
+            assert!(ROOT_RESTARTS_MAX != LEAF_RESTARTS_MAX);
+        }
+        assert!(RETRY_FIRST <= RETRY_LIKELY_MAX && RETRY_LIKELY_MAX < RETRY_UNLIKELY_MAX);
+        assert!(HOLD_WITHOUT_EVIDENCE < Duration::from_secs(1));
+        assert!(PATIENCE_MARGIN < PATIENCE_UNKNOWN);
+        assert!(STALL_AFTER < SILENCE_MAX);
+    }
+}

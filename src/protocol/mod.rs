@@ -1,0 +1,7 @@
+//! Bytes <-> values. Pure: no runtime, no clock, no randomness, no environment, no logging, no await.
+
+pub mod dialect;
+pub mod framing;
+pub mod ids;
+pub mod jsonrpc;
+pub mod mcp;
