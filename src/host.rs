@@ -1,0 +1,356 @@
+//! The seam to the machine: files, file watching, processes, port owners, randomness. Real, or simulated in tests.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use tokio::sync::mpsc;
+
+use crate::net::BoxFuture;
+
+/// Whether a process lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Liveness {
+    /// It lives (also when it belongs to somebody else).
+    Alive,
+    /// There is no such process, or only its remains.
+    Dead,
+    /// The system does not say.
+    Unknown,
+}
+
+/// The process that listens on a port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Owner {
+    /// Its pid.
+    pub pid: u32,
+    /// Its executable's name.
+    pub name: String,
+    /// Its command line, where the system tells it.
+    pub command_line: Vec<String>,
+}
+
+/// File changes, coalesced: one `()` for any number of changes since the last was taken. Ends the watching when dropped.
+pub struct Watch {
+    /// Wakes when something changed.
+    pub changes: mpsc::Receiver<()>,
+    _guard: Box<dyn std::any::Any + Send>,
+}
+
+impl Watch {
+    /// A watch that lives as long as `guard`.
+    pub fn new(changes: mpsc::Receiver<()>, guard: Box<dyn std::any::Any + Send>) -> Self {
+        Self { changes, _guard: guard }
+    }
+}
+
+/// The machine. Methods may block for milliseconds: actors call them inside [`Host::blocking`].
+pub trait Host: Send + Sync + 'static {
+    /// Reads a regular file of at most `max` bytes, without following a link.
+    ///
+    /// # Errors
+    /// As the system says; `InvalidData` for something that is no regular file or is larger.
+    fn read(&self, path: &Path, max: usize) -> io::Result<Vec<u8>>;
+    /// Whether there is something at this path.
+    fn exists(&self, path: &Path) -> bool;
+    /// Writes a private file atomically (temporary file, then rename), making its folder if needed.
+    ///
+    /// # Errors
+    /// As the system says.
+    fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
+    /// Moves a file.
+    ///
+    /// # Errors
+    /// As the system says.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Removes a file.
+    ///
+    /// # Errors
+    /// As the system says.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+    /// The files of a folder with the time of their last change, in no order.
+    ///
+    /// # Errors
+    /// As the system says.
+    fn list(&self, folder: &Path) -> io::Result<Vec<(PathBuf, SystemTime)>>;
+    /// Whether a process lives.
+    fn liveness(&self, pid: u32) -> Liveness;
+    /// Who listens on a loopback port; `None` when nobody does or the system does not say.
+    fn port_owner(&self, port: u16) -> Option<Owner>;
+    /// Watches files (which need not exist yet) below existing folders; `None` where that cannot be done.
+    fn watch(&self, files: &[PathBuf]) -> Option<Watch>;
+    /// Random bytes.
+    fn random(&self) -> [u8; 16];
+    /// The wall clock, for file ages and for people.
+    fn now(&self) -> SystemTime;
+    /// Runs blocking work where it disturbs no actor.
+    fn blocking(&self, work: Box<dyn FnOnce() + Send>) -> BoxFuture<'static, ()>;
+}
+
+/// Runs `work` on the host's blocking lane and gives its value; `None` if it panicked or the runtime ends.
+pub async fn run<T: Send + 'static>(host: &dyn Host, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let (sender, receiver) = tokio::sync::oneshot::channel();
+    host.blocking(Box::new(move || {
+        let _ = sender.send(work());
+    }))
+    .await;
+    receiver.await.ok()
+}
+
+/// This machine.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RealHost;
+
+impl Host for RealHost {
+    fn read(&self, path: &Path, max: usize) -> io::Result<Vec<u8>> {
+        use std::io::Read as _;
+        let file = open_without_following(path)?;
+        let meta = file.metadata()?;
+        if !meta.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "not a regular file"));
+        }
+        let mut bytes = Vec::new();
+        file.take(max as u64 + 1).read_to_end(&mut bytes)?;
+        if bytes.len() > max {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, format!("larger than {max} bytes")));
+        }
+        Ok(bytes)
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        path.symlink_metadata().is_ok()
+    }
+
+    fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        use std::io::Write as _;
+        let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+        make_private_folder(folder)?;
+        let tag = uuid::Builder::from_random_bytes(self.random()).into_uuid().simple().to_string();
+        let temporary = folder.join(format!(".{tag}.tmp"));
+        let written = create_private(&temporary).and_then(|mut file| file.write_all(bytes));
+        let done = written.and_then(|()| std::fs::rename(&temporary, path));
+        if done.is_err() {
+            let _ = std::fs::remove_file(&temporary);
+        }
+        done
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        std::fs::rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        std::fs::remove_file(path)
+    }
+
+    fn list(&self, folder: &Path) -> io::Result<Vec<(PathBuf, SystemTime)>> {
+        let mut files = Vec::new();
+        for entry in std::fs::read_dir(folder)? {
+            let entry = entry?;
+            let meta = entry.metadata()?;
+            if meta.is_file() {
+                files.push((entry.path(), meta.modified()?));
+            }
+        }
+        Ok(files)
+    }
+
+    fn liveness(&self, pid: u32) -> Liveness {
+        process_liveness(pid)
+    }
+
+    fn port_owner(&self, port: u16) -> Option<Owner> {
+        let all = listeners::get_all().ok()?;
+        let listener = all.into_iter().find(|l| {
+            l.protocol == listeners::Protocol::TCP
+                && l.socket.port() == port
+                && (l.socket.ip().is_loopback() || l.socket.ip().is_unspecified())
+        })?;
+        let pid = listener.process.pid;
+        Some(Owner { pid, name: listener.process.name, command_line: command_line(pid) })
+    }
+
+    fn watch(&self, files: &[PathBuf]) -> Option<Watch> {
+        use notify::{RecursiveMode, Watcher as _};
+        let (sender, changes) = mpsc::channel(1);
+        let wanted: Vec<PathBuf> = files.to_vec();
+        let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+            let Ok(event) = event else { return };
+            if matches!(event.kind, notify::EventKind::Access(_)) {
+                return;
+            }
+            if event.paths.iter().any(|path| wanted.contains(path)) {
+                // Full means that a change is reported already and not yet taken.
+                let _ = sender.try_send(());
+            }
+        })
+        .ok()?;
+        let mut folders: Vec<&Path> = files.iter().filter_map(|file| file.parent()).collect();
+        folders.sort();
+        folders.dedup();
+        let watched = folders.iter().filter(|folder| watcher.watch(folder, RecursiveMode::NonRecursive).is_ok()).count();
+        (watched > 0).then(|| Watch::new(changes, Box::new(watcher)))
+    }
+
+    fn random(&self) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        if getrandom::fill(&mut bytes).is_err() {
+            // No entropy source at all: uniqueness within the machine is still needed.
+            let fallback = fastrand::u128(..).to_ne_bytes();
+            bytes = fallback;
+        }
+        bytes
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this is the seam through which the wall clock is read")]
+    fn now(&self) -> SystemTime {
+        SystemTime::now()
+    }
+
+    fn blocking(&self, work: Box<dyn FnOnce() + Send>) -> BoxFuture<'static, ()> {
+        let task = tokio::task::spawn_blocking(work);
+        Box::pin(async move {
+            let _ = task.await;
+        })
+    }
+}
+
+#[cfg(unix)]
+fn open_without_following(path: &Path) -> io::Result<std::fs::File> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    // NONBLOCK: opening a FIFO that somebody put there must not hang.
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::CLOEXEC;
+    std::fs::OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
+}
+
+#[cfg(not(unix))]
+fn open_without_following(path: &Path) -> io::Result<std::fs::File> {
+    if path.symlink_metadata()?.file_type().is_symlink() {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "a link"));
+    }
+    std::fs::File::open(path)
+}
+
+#[cfg(unix)]
+fn make_private_folder(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+#[cfg(not(unix))]
+fn make_private_folder(folder: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(folder)
+}
+
+fn create_private(path: &Path) -> io::Result<std::fs::File> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(0o600);
+    }
+    options.open(path)
+}
+
+#[cfg(unix)]
+fn process_liveness(pid: u32) -> Liveness {
+    let Some(id) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else { return Liveness::Dead };
+    match rustix::process::test_kill_process(id) {
+        Ok(()) | Err(rustix::io::Errno::PERM) if is_remains(pid) => Liveness::Dead,
+        Ok(()) | Err(rustix::io::Errno::PERM) => Liveness::Alive,
+        Err(rustix::io::Errno::SRCH) => Liveness::Dead,
+        Err(_) => Liveness::Unknown,
+    }
+}
+
+/// A process that ended and was not yet waited for by its parent.
+#[cfg(target_os = "linux")]
+fn is_remains(pid: u32) -> bool {
+    let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
+    // The name in parentheses may hold anything; the state follows the last parenthesis.
+    stat.rsplit_once(')').is_some_and(|(_, rest)| matches!(rest.trim_start().chars().next(), Some('Z' | 'X')))
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+fn is_remains(_pid: u32) -> bool {
+    false
+}
+
+#[cfg(not(unix))]
+fn process_liveness(pid: u32) -> Liveness {
+    use sysinfo::{Pid, ProcessesToUpdate, System};
+    let pid = Pid::from_u32(pid);
+    let mut system = System::new();
+    system.refresh_processes(ProcessesToUpdate::Some(&[pid]), true);
+    if system.process(pid).is_some() { Liveness::Alive } else { Liveness::Dead }
+}
+
+#[cfg(target_os = "linux")]
+fn command_line(pid: u32) -> Vec<String> {
+    let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    bytes.split(|byte| *byte == 0).filter(|part| !part.is_empty()).map(|part| String::from_utf8_lossy(part).into_owned()).collect()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn command_line(pid: u32) -> Vec<String> {
+    use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System, UpdateKind};
+    let pid = Pid::from_u32(pid);
+    let mut system = System::new();
+    let what = ProcessRefreshKind::nothing().with_cmd(UpdateKind::Always);
+    system.refresh_processes_specifics(ProcessesToUpdate::Some(&[pid]), true, what);
+    system
+        .process(pid)
+        .map(|process| process.cmd().iter().map(|part| part.to_string_lossy().into_owned()).collect())
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_written_whole_and_read_within_its_bound() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b.json");
+        RealHost.write(&path, b"12345").unwrap();
+        assert_eq!(RealHost.read(&path, 5).unwrap(), b"12345");
+        assert_eq!(RealHost.read(&path, 4).unwrap_err().kind(), io::ErrorKind::InvalidData);
+        assert_eq!(RealHost.list(path.parent().unwrap()).unwrap().len(), 1, "no temporary file stays behind");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_and_fifos_are_refused_without_hanging() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link, fifo) = (folder.path().join("f"), folder.path().join("l"), folder.path().join("p"));
+        std::fs::write(&file, b"x").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert!(RealHost.read(&link, 10).is_err());
+        assert_eq!(RealHost.read(&fifo, 10).unwrap_err().kind(), io::ErrorKind::InvalidData);
+    }
+
+    #[test]
+    fn our_own_process_lives_and_owns_its_port() {
+        assert_eq!(RealHost.liveness(std::process::id()), Liveness::Alive);
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let owner = RealHost.port_owner(listener.local_addr().unwrap().port());
+        assert_eq!(owner.map(|owner| owner.pid), Some(std::process::id()));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_process_that_ended_is_dead_even_before_it_was_waited_for() {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let pid = child.id();
+        let deadline = std::time::Duration::from_secs(10);
+        let began = std::time::Instant::now();
+        while cfg!(target_os = "linux") && RealHost.liveness(pid) != Liveness::Dead {
+            assert!(began.elapsed() < deadline, "the remains of {pid} count as alive");
+            std::thread::yield_now();
+        }
+        child.wait().unwrap();
+        assert_eq!(RealHost.liveness(pid), Liveness::Dead);
+    }
+}

@@ -62,6 +62,10 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 pub const GREETING_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long the greeting may take on a port that nothing has vouched for: an HTTP or echo server is told apart in this time.
 pub const GREETING_TIMEOUT_ASSUMED: Duration = Duration::from_secs(5);
+/// How long discovery may take to answer before it is asked again (its actor may have been restarted in between).
+pub const SEEK_TIMEOUT: Duration = Duration::from_secs(2);
+/// An editor that announced its leaving and stays connected is hung up on after this.
+pub const LEAVE_MAX: Duration = Duration::from_secs(5);
 /// Outstanding work without a byte from the editor after which the link shows itself as stalled.
 pub const STALL_AFTER: Duration = Duration::from_secs(10);
 /// Outstanding work without a byte from the editor after which the connection is closed and dialled anew.

@@ -10,6 +10,10 @@
 //! reported as [`Outbox::unexpected`] and counted. A cell that is decided to do nothing says why ([`Outbox::ignore`]); the
 //! reason stands in the generated chart (`src/fsm/charts/`).
 
+pub mod bridge;
+pub mod call;
+pub mod cause;
+
 use std::fmt::Debug;
 use std::hash::Hash;
 

@@ -397,6 +397,10 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     ) -> PreparedCall;
     /// An editor's reply to a call, ready for the client.
     fn read_answer(&self, reply: Reply) -> EditorAnswer;
+    /// Whether a reply to a call that has a [`Recovery`] only says that the outcome will be told elsewhere.
+    fn is_deferred(&self, _reply: &Reply) -> bool {
+        false
+    }
     /// The reply that a [`Recovery::ResultFile`] holds; `None` while it is not whole.
     fn read_result_file(&self, bytes: &[u8]) -> Option<Reply>;
     /// What a line on the push socket says.

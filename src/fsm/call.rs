@@ -1,0 +1,420 @@
+//! One call's life and the promise: exactly one answer, and nothing that may have run is run again.
+//!
+//! The ledger owns one of these per call and feeds it what the bridge, the client and the clock report. A call is *claimed* by
+//! the task that writes it, as the last step before the first byte; from then on it may have run. It ends in one verdict. What
+//! the editor answers after the client was already told "still running" is kept as a late result.
+
+use super::cause::{Cause, Loss};
+use super::{Charted, Machine, Outbox, Outcome, statig_machine};
+use crate::limits::SENDINGS_MAX;
+
+/// Where a call stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
+pub enum State {
+    /// In the ledger, not yet queued.
+    Accepted,
+    /// Waiting; no byte of it has left.
+    Held,
+    /// Claimed for a connection: it may have run.
+    Sent,
+    /// Its connection ended; the outcome is being looked for.
+    Recovering,
+    /// Ended with the editor's answer, or not executed.
+    Answered,
+    /// Ended: the outcome is unknown.
+    Uncertain,
+    /// The client was told "still running"; the editor still owes the answer.
+    Abandoned,
+    /// The client cancelled it.
+    Cancelled,
+}
+
+/// Superstates of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
+pub enum Group {
+    /// Nothing has left the gateway.
+    Waiting,
+    /// It may have run.
+    Flying,
+    /// Nothing more is owed to the client.
+    Done,
+    /// Nobody decided.
+    Root,
+}
+
+/// How a call ended, as the client is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// The editor's own answer.
+    Ok,
+    /// The editor's own answer: the tool failed.
+    ToolError,
+    /// No byte of it left the gateway.
+    NotExecuted(Cause),
+    /// It may have run; no answer can come.
+    OutcomeUnknown(Loss),
+    /// Sent; the client's patience ends before the editor.
+    StillRunning,
+    /// Cancelled by the client (never sent as an answer).
+    Cancelled,
+}
+
+impl Verdict {
+    /// The word for it in logs, metrics and `holdfast_calls`.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::ToolError => "tool_error",
+            Self::NotExecuted(_) => "not_executed",
+            Self::OutcomeUnknown(_) => "outcome_unknown",
+            Self::StillRunning => "still_running",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// The cause beside the word, where there is one.
+    pub fn cause(self) -> Option<&'static str> {
+        match self {
+            Self::NotExecuted(cause) => Some(cause.into()),
+            Self::OutcomeUnknown(loss) => Some(loss.into()),
+            Self::Ok | Self::ToolError | Self::StillRunning | Self::Cancelled => None,
+        }
+    }
+}
+
+/// What happened to a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Event {
+    /// It joined the queue for the editor.
+    Queued,
+    /// It cannot or may not be sent.
+    Refused(Cause),
+    /// The writer claimed it for a connection.
+    Claimed,
+    /// Proof that no byte of it was written: the claim is taken back.
+    ClaimRevoked,
+    /// The editor replied.
+    ReplyArrived {
+        /// The reply says that the tool failed.
+        error: bool,
+    },
+    /// The editor replied that the outcome will be told elsewhere.
+    ReplyDeferred,
+    /// The connection it was claimed for ended.
+    EpochClosed(Loss),
+    /// A record outside the connection told the outcome.
+    OutcomeLearned {
+        /// It says that the tool failed.
+        error: bool,
+    },
+    /// No record of the outcome can be had.
+    OutcomeLost,
+    /// It was held as long as it may be.
+    HoldEnded(Cause),
+    /// The client must be answered now, or it gives up.
+    PatienceEnded,
+    /// The client cancelled it.
+    CancelledByClient,
+}
+
+/// What the ledger is to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Effect {
+    /// Answer the client, once.
+    Answer(Verdict),
+    /// Look for the outcome outside the connection.
+    Recover,
+    /// Keep the editor's late answer for whoever asks by call id.
+    KeepLate,
+    /// Note how it ended, without answering anybody.
+    Note(Verdict),
+}
+
+/// The storage of a call.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Call {
+    /// Declared read-only or idempotent: may be sent again after a loss.
+    pub repeatable: bool,
+    /// Its outcome may be learned after a loss.
+    pub recoverable: bool,
+    /// How often it was claimed.
+    pub sendings: u8,
+    /// Why its connection was lost, for the verdict when nothing more can be learned.
+    pub loss: Option<Loss>,
+}
+
+impl Call {
+    /// A new call.
+    pub fn new(repeatable: bool) -> Self {
+        Self { repeatable, recoverable: false, sendings: 0, loss: None }
+    }
+
+    fn verdict(error: bool) -> Verdict {
+        if error { Verdict::ToolError } else { Verdict::Ok }
+    }
+
+    fn lose(&mut self, loss: Loss, out: &mut Outbox<Self>) -> Outcome<State> {
+        self.loss = Some(loss);
+        let again = self.repeatable && self.sendings < SENDINGS_MAX && loss != Loss::Shutdown;
+        if again {
+            Outcome::Transition(State::Held)
+        } else if self.recoverable && loss != Loss::Shutdown {
+            out.order(Effect::Recover);
+            Outcome::Transition(State::Recovering)
+        } else {
+            out.order(Effect::Answer(Verdict::OutcomeUnknown(loss)));
+            Outcome::Transition(State::Uncertain)
+        }
+    }
+
+    fn known_loss(&self) -> Loss {
+        self.loss.unwrap_or(Loss::Disconnect)
+    }
+}
+
+impl Machine for Call {
+    const NAME: &'static str = "call";
+    const ROOT: Group = Group::Root;
+    type State = State;
+    type Group = Group;
+    type Event = Event;
+    type Effect = Effect;
+
+    fn initial() -> State {
+        State::Accepted
+    }
+
+    fn group(state: State) -> Group {
+        match state {
+            State::Accepted | State::Held => Group::Waiting,
+            State::Sent | State::Recovering | State::Abandoned => Group::Flying,
+            State::Answered | State::Uncertain | State::Cancelled => Group::Done,
+        }
+    }
+
+    fn on(&mut self, state: State, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+        match (state, *event) {
+            (State::Accepted, Event::Queued) => Outcome::Transition(State::Held),
+            (State::Accepted, Event::EpochClosed(_)) => out.ignore("it was not claimed for any connection"),
+            (State::Accepted, Event::PatienceEnded) => out.ignore("it is decided within the same step that accepted it"),
+            (
+                State::Accepted,
+                Event::Refused(_)
+                | Event::HoldEnded(_)
+                | Event::CancelledByClient
+                | Event::Claimed
+                | Event::ClaimRevoked
+                | Event::ReplyArrived { .. }
+                | Event::ReplyDeferred
+                | Event::OutcomeLearned { .. }
+                | Event::OutcomeLost,
+            ) => Outcome::Super,
+
+            (State::Held, Event::Claimed) => {
+                self.sendings = self.sendings.saturating_add(1);
+                Outcome::Transition(State::Sent)
+            }
+            (State::Held, Event::EpochClosed(_)) => out.ignore("it was not claimed for that connection"),
+            (State::Held, Event::PatienceEnded) => out.ignore("the end of holding answers it"),
+            (
+                State::Held,
+                Event::Refused(_)
+                | Event::HoldEnded(_)
+                | Event::CancelledByClient
+                | Event::Queued
+                | Event::ClaimRevoked
+                | Event::ReplyArrived { .. }
+                | Event::ReplyDeferred
+                | Event::OutcomeLearned { .. }
+                | Event::OutcomeLost,
+            ) => Outcome::Super,
+
+            (State::Sent, Event::ReplyArrived { error }) => {
+                out.order(Effect::Answer(Self::verdict(error)));
+                Outcome::Transition(State::Answered)
+            }
+            (State::Sent, Event::ReplyDeferred) => {
+                self.loss = Some(Loss::Reload);
+                out.order(Effect::Recover);
+                Outcome::Transition(State::Recovering)
+            }
+            (State::Sent, Event::ClaimRevoked) => {
+                self.sendings = self.sendings.saturating_sub(1);
+                Outcome::Transition(State::Held)
+            }
+            (State::Sent, Event::EpochClosed(loss)) => self.lose(loss, out),
+            (State::Sent, Event::PatienceEnded) => {
+                out.order(Effect::Answer(Verdict::StillRunning));
+                Outcome::Transition(State::Abandoned)
+            }
+            (State::Sent, Event::HoldEnded(_)) => out.ignore("it is no longer held: its patience is a timer of its own"),
+            (
+                State::Sent,
+                Event::Queued
+                | Event::Refused(_)
+                | Event::Claimed
+                | Event::OutcomeLearned { .. }
+                | Event::OutcomeLost
+                | Event::CancelledByClient,
+            ) => Outcome::Super,
+
+            (State::Recovering, Event::OutcomeLearned { error }) => {
+                out.order(Effect::Answer(Self::verdict(error)));
+                Outcome::Transition(State::Answered)
+            }
+            (State::Recovering, Event::OutcomeLost) => {
+                out.order(Effect::Answer(Verdict::OutcomeUnknown(self.known_loss())));
+                Outcome::Transition(State::Uncertain)
+            }
+            (State::Recovering, Event::PatienceEnded) => {
+                out.order(Effect::Answer(Verdict::StillRunning));
+                Outcome::Transition(State::Abandoned)
+            }
+            (State::Recovering, Event::EpochClosed(loss)) => {
+                if loss == Loss::Shutdown {
+                    out.order(Effect::Answer(Verdict::OutcomeUnknown(self.known_loss())));
+                    Outcome::Transition(State::Uncertain)
+                } else {
+                    out.ignore("it is no longer bound to a connection")
+                }
+            }
+            (State::Recovering, Event::ReplyArrived { .. } | Event::ReplyDeferred) => out.ignore("a frame of a closed connection proves nothing"),
+            (State::Recovering, Event::HoldEnded(_)) => out.ignore("it is no longer held"),
+            (
+                State::Recovering,
+                Event::Queued | Event::Refused(_) | Event::Claimed | Event::ClaimRevoked | Event::CancelledByClient,
+            ) => Outcome::Super,
+
+            (State::Abandoned, Event::ReplyArrived { error } | Event::OutcomeLearned { error }) => {
+                out.order(Effect::KeepLate);
+                out.order(Effect::Note(Self::verdict(error)));
+                Outcome::Transition(State::Answered)
+            }
+            (State::Abandoned, Event::EpochClosed(loss)) => {
+                self.loss.get_or_insert(loss);
+                if self.recoverable && loss != Loss::Shutdown {
+                    out.order(Effect::Recover);
+                    Outcome::Handled
+                } else {
+                    out.order(Effect::Note(Verdict::OutcomeUnknown(self.known_loss())));
+                    Outcome::Transition(State::Uncertain)
+                }
+            }
+            (State::Abandoned, Event::ReplyDeferred) => {
+                self.loss = Some(Loss::Reload);
+                out.order(Effect::Recover);
+                Outcome::Handled
+            }
+            (State::Abandoned, Event::OutcomeLost) => {
+                out.order(Effect::Note(Verdict::OutcomeUnknown(self.known_loss())));
+                Outcome::Transition(State::Uncertain)
+            }
+            (State::Abandoned, Event::CancelledByClient) => out.ignore("the client was already answered"),
+            (State::Abandoned, Event::PatienceEnded) => out.ignore("the client was already answered"),
+            (State::Abandoned, Event::HoldEnded(_)) => out.ignore("it is no longer held"),
+            (State::Abandoned, Event::Queued | Event::Refused(_) | Event::Claimed | Event::ClaimRevoked) => Outcome::Super,
+
+            (State::Cancelled, Event::ReplyArrived { error } | Event::OutcomeLearned { error }) => {
+                // The client hears nothing more of it, but the record says what became of it.
+                out.order(Effect::KeepLate);
+                out.order(Effect::Note(Self::verdict(error)));
+                Outcome::Handled
+            }
+            (
+                State::Answered | State::Uncertain | State::Cancelled,
+                Event::Queued
+                | Event::Refused(_)
+                | Event::Claimed
+                | Event::ClaimRevoked
+                | Event::ReplyDeferred
+                | Event::EpochClosed(_)
+                | Event::OutcomeLost
+                | Event::HoldEnded(_)
+                | Event::PatienceEnded
+                | Event::CancelledByClient,
+            )
+            | (State::Answered | State::Uncertain, Event::ReplyArrived { .. } | Event::OutcomeLearned { .. }) => {
+                Outcome::Super
+            }
+        }
+    }
+
+    fn on_group(&mut self, group: Group, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+        match (group, *event) {
+            (Group::Waiting, Event::Refused(cause) | Event::HoldEnded(cause)) => {
+                // A call that was sent before and is held to be repeated may have run.
+                let verdict = match self.loss {
+                    Some(loss) => Verdict::OutcomeUnknown(loss),
+                    None => Verdict::NotExecuted(cause),
+                };
+                let end = if self.loss.is_some() { State::Uncertain } else { State::Answered };
+                out.order(Effect::Answer(verdict));
+                Outcome::Transition(end)
+            }
+            (Group::Waiting | Group::Flying, Event::CancelledByClient) => {
+                out.order(Effect::Note(Verdict::Cancelled));
+                Outcome::Transition(State::Cancelled)
+            }
+            (Group::Done, Event::CancelledByClient) => out.ignore("it has ended: the client's cancel crossed its answer"),
+            (Group::Done, Event::PatienceEnded | Event::HoldEnded(_)) => out.ignore("it has ended"),
+            (Group::Done, Event::EpochClosed(_)) => out.ignore("it has ended: no connection can touch it"),
+            (Group::Done, Event::OutcomeLost) => out.ignore("it has ended without it"),
+            (Group::Done, Event::ReplyArrived { .. } | Event::OutcomeLearned { .. }) => {
+                out.ignore("it has ended: a second answer is dropped and counted by the reader")
+            }
+            (Group::Done, Event::ReplyDeferred) => out.ignore("it has ended: nobody waits for the outcome"),
+            (Group::Done, Event::Refused(_)) => out.ignore("it has ended: nothing is left to refuse"),
+            (Group::Done, Event::ClaimRevoked) => out.ignore("it has ended before the writer could say so"),
+            (
+                Group::Waiting | Group::Flying | Group::Done,
+                Event::Queued
+                | Event::Refused(_)
+                | Event::Claimed
+                | Event::ClaimRevoked
+                | Event::ReplyArrived { .. }
+                | Event::ReplyDeferred
+                | Event::EpochClosed(_)
+                | Event::OutcomeLearned { .. }
+                | Event::OutcomeLost
+                | Event::HoldEnded(_)
+                | Event::PatienceEnded,
+            )
+            | (Group::Root, _) => Outcome::Super,
+        }
+    }
+}
+
+statig_machine!(Call, State, Group);
+
+impl Charted for Call {
+    fn specimens() -> Vec<Event> {
+        vec![
+            Event::Queued,
+            Event::Refused(Cause::TooLarge),
+            Event::Claimed,
+            Event::ClaimRevoked,
+            Event::ReplyArrived { error: false },
+            Event::ReplyArrived { error: true },
+            Event::ReplyDeferred,
+            Event::EpochClosed(Loss::Reload),
+            Event::EpochClosed(Loss::Shutdown),
+            Event::OutcomeLearned { error: false },
+            Event::OutcomeLost,
+            Event::HoldEnded(Cause::Reloading),
+            Event::PatienceEnded,
+            Event::CancelledByClient,
+        ]
+    }
+
+    fn starts() -> Vec<Self> {
+        let mut starts = Vec::new();
+        for repeatable in [false, true] {
+            for recoverable in [false, true] {
+                starts.push(Self { recoverable, ..Self::new(repeatable) });
+            }
+        }
+        starts
+    }
+}
