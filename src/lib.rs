@@ -18,8 +18,10 @@
 #![warn(missing_docs)]
 
 pub mod fake_unity;
+pub mod front;
 pub mod fsm;
 pub mod host;
+pub mod ledger;
 pub mod limits;
 pub mod net;
 pub mod protocol;

@@ -1,0 +1,50 @@
+//! Permits for mailboxes: ractor's own are unbounded, so every edge at which messages come from outside takes a permit first.
+//!
+//! A permit covers a message's handling, counted in messages and in bytes, never an open call.
+
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::limits::{MAILBOX_BYTES_MAX, MAILBOX_MESSAGES_MAX};
+
+/// Bytes that one permit of the byte semaphore stands for.
+const GRAIN: usize = 1024;
+
+/// The bound of one edge.
+#[derive(Debug, Clone)]
+pub struct Mailbox {
+    messages: Arc<Semaphore>,
+    grains: Arc<Semaphore>,
+}
+
+/// The right to have one message handled; falls when the message is dropped, also with the mailbox of a dead actor.
+#[derive(Debug)]
+pub struct Permit {
+    _message: OwnedSemaphorePermit,
+    _grains: OwnedSemaphorePermit,
+}
+
+impl Default for Mailbox {
+    fn default() -> Self {
+        Self {
+            messages: Arc::new(Semaphore::new(MAILBOX_MESSAGES_MAX)),
+            grains: Arc::new(Semaphore::new(MAILBOX_BYTES_MAX / GRAIN)),
+        }
+    }
+}
+
+impl Mailbox {
+    /// Waits for the right to send a message of so many bytes. `None` never happens: the semaphores are not closed.
+    pub async fn permit(&self, bytes: usize) -> Option<Permit> {
+        let grains = u32::try_from((bytes / GRAIN + 1).min(MAILBOX_BYTES_MAX / GRAIN)).unwrap_or(u32::MAX);
+        let message = Arc::clone(&self.messages).acquire_owned().await.ok()?;
+        let grains = Arc::clone(&self.grains).acquire_many_owned(grains).await.ok()?;
+        Some(Permit { _message: message, _grains: grains })
+    }
+
+    /// Messages being handled or waiting.
+    pub fn used(&self) -> usize {
+        MAILBOX_MESSAGES_MAX.saturating_sub(self.messages.available_permits())
+    }
+}

@@ -1,0 +1,49 @@
+//! A stable address: where the current incarnation of an actor is, across its restarts.
+
+use std::time::Duration;
+
+use ractor::{ActorRef, Message};
+use tokio::sync::watch;
+
+/// The place of one actor. Filled when an incarnation starts, emptied when it ends. Clones share it.
+#[derive(Debug)]
+pub struct Slot<M> {
+    current: watch::Sender<Option<ActorRef<M>>>,
+}
+
+impl<M> Default for Slot<M> {
+    fn default() -> Self {
+        Self { current: watch::Sender::new(None) }
+    }
+}
+
+impl<M: Message> Slot<M> {
+    /// Puts an incarnation in.
+    pub fn fill(&self, actor: ActorRef<M>) {
+        self.current.send_replace(Some(actor));
+    }
+
+    /// Takes the incarnation out.
+    pub fn clear(&self) {
+        self.current.send_replace(None);
+    }
+
+    /// Sends a message to the current incarnation. False if there is none, or it is ending: the message is gone, and whoever
+    /// comes next starts from its recipe and the ledger, not from messages.
+    pub fn cast(&self, message: M) -> bool {
+        let actor = self.current.borrow().clone();
+        actor.is_some_and(|actor| actor.cast(message).is_ok())
+    }
+
+    /// The current incarnation.
+    pub fn get(&self) -> Option<ActorRef<M>> {
+        self.current.borrow().clone()
+    }
+
+    /// Waits for an incarnation, at most so long.
+    pub async fn up(&self, at_most: Duration) -> Option<ActorRef<M>> {
+        let mut watching = self.current.subscribe();
+        let found = tokio::time::timeout(at_most, watching.wait_for(Option::is_some)).await;
+        found.ok()?.ok()?.clone()
+    }
+}

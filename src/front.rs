@@ -1,0 +1,359 @@
+//! The front: the table of open client requests and the queue to stdout. Outlives every actor.
+//!
+//! Not an actor: a bounded store with short synchronous operations. It is the only place that can put a line on stdout, and it
+//! answers a request at most once: an answer to a request that is not open (answered, cancelled) is dropped and counted.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::io::{AsyncWrite, AsyncWriteExt as _};
+use tokio::sync::Notify;
+
+use crate::limits::{CLIENT_MESSAGE_MAX_BYTES, OPEN_REQUESTS_MAX, STDOUT_NOTIFICATIONS_MAX, STDOUT_QUEUE_HIGH_BYTES};
+use crate::protocol::jsonrpc::{self, RequestId, RpcError};
+
+/// Why a request is not opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotOpened {
+    /// A request with this id is open: the first one keeps its answer.
+    Duplicate,
+    /// More requests are open than are kept.
+    Full,
+}
+
+#[derive(Default)]
+struct Inner {
+    /// Open requests, and whether a session has them.
+    open: HashMap<RequestId, bool>,
+    queue: VecDeque<Line>,
+    queued_bytes: usize,
+    notifications: usize,
+    dropped_notifications: u64,
+    surplus_answers: u64,
+    writing: bool,
+    broken: bool,
+}
+
+struct Line {
+    text: String,
+    /// Notifications may be dropped or coalesced; answers never.
+    notification: Option<&'static str>,
+}
+
+/// See the module's documentation.
+#[derive(Default)]
+pub struct Front {
+    inner: Mutex<Inner>,
+    filled: Notify,
+    emptied: Notify,
+}
+
+impl std::fmt::Debug for Front {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let inner = self.lock();
+        f.debug_struct("Front").field("open", &inner.open.len()).field("queued", &inner.queue.len()).finish()
+    }
+}
+
+/// What the front counted, for status and metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FrontCounts {
+    /// Requests that are open.
+    pub open: usize,
+    /// Lines that wait for stdout.
+    pub queued: usize,
+    /// Notifications dropped for a slow reader.
+    pub dropped_notifications: u64,
+    /// Answers to requests that were not open any more.
+    pub surplus_answers: u64,
+}
+
+impl Front {
+    /// A lock whose holder panicked is entered again: every operation leaves the table whole.
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens a request: from here on it has exactly one answer, and a place for it in the queue.
+    ///
+    /// # Errors
+    /// [`NotOpened`]; the request must be answered by [`reject`](Front::reject).
+    pub fn open(&self, id: &RequestId) -> Result<(), NotOpened> {
+        let mut inner = self.lock();
+        if inner.open.contains_key(id) {
+            return Err(NotOpened::Duplicate);
+        }
+        if inner.open.len() >= OPEN_REQUESTS_MAX {
+            return Err(NotOpened::Full);
+        }
+        inner.open.insert(id.clone(), false);
+        Ok(())
+    }
+
+    /// Marks a request as handed to a session.
+    pub fn delivered(&self, id: &RequestId) {
+        if let Some(delivered) = self.lock().open.get_mut(id) {
+            *delivered = true;
+        }
+    }
+
+    /// The open requests that a session had.
+    pub fn delivered_requests(&self) -> Vec<RequestId> {
+        let mut ids: Vec<RequestId> =
+            self.lock().open.iter().filter(|(_, delivered)| **delivered).map(|(id, _)| id.clone()).collect();
+        ids.sort();
+        ids
+    }
+
+    /// All open requests.
+    pub fn open_requests(&self) -> Vec<RequestId> {
+        let mut ids: Vec<RequestId> = self.lock().open.keys().cloned().collect();
+        ids.sort();
+        ids
+    }
+
+    /// Whether a request is open.
+    pub fn is_open(&self, id: &RequestId) -> bool {
+        self.lock().open.contains_key(id)
+    }
+
+    /// Answers an open request with a result (JSON on one line). False if it was not open: nothing is written.
+    pub fn answer(&self, id: &RequestId, result_json: &str) -> bool {
+        self.settle(id, || jsonrpc::response(id, result_json))
+    }
+
+    /// Answers an open request with an error. False if it was not open.
+    pub fn answer_error(&self, id: &RequestId, error: &RpcError) -> bool {
+        self.settle(id, || jsonrpc::error(Some(id), error))
+    }
+
+    fn settle(&self, id: &RequestId, line: impl FnOnce() -> String) -> bool {
+        let mut inner = self.lock();
+        if inner.open.remove(id).is_none() {
+            inner.surplus_answers += 1;
+            return false;
+        }
+        drop(inner);
+        // Rendered outside the lock: results reach megabytes. The id is taken, so nobody else can answer meanwhile.
+        let mut text = line();
+        if text.len() > CLIENT_MESSAGE_MAX_BYTES {
+            let error = RpcError::internal("the answer is larger than a client can take, and was not put into a file");
+            text = jsonrpc::error(Some(id), &error);
+        }
+        self.push(Line { text, notification: None });
+        true
+    }
+
+    /// Forgets an open request that the client cancelled: it gets no answer. False if it was not open.
+    pub fn cancel(&self, id: &RequestId) -> bool {
+        self.lock().open.remove(id).is_some()
+    }
+
+    /// Answers something that never became an open request (broken, duplicate, beyond the bound).
+    pub fn reject(&self, id: Option<&RequestId>, error: &RpcError) {
+        self.push(Line { text: jsonrpc::error(id, error), notification: None });
+    }
+
+    /// Answers something that never became an open request with a result (JSON on one line).
+    pub fn reject_with_result(&self, id: &RequestId, result_json: &str) {
+        self.push(Line { text: jsonrpc::response(id, result_json), notification: None });
+    }
+
+    /// Sends a notification (or a request of ours). `kind` names what may be coalesced: a line of the same kind that is still
+    /// queued makes a second one needless when `coalesce` is set.
+    pub fn notify(&self, kind: &'static str, text: String, coalesce: bool) {
+        let mut inner = self.lock();
+        if coalesce && inner.queue.iter().any(|line| line.notification == Some(kind)) {
+            return;
+        }
+        if inner.notifications >= STDOUT_NOTIFICATIONS_MAX {
+            inner.dropped_notifications += 1;
+            return;
+        }
+        inner.notifications += 1;
+        drop(inner);
+        self.push(Line { text, notification: Some(kind) });
+    }
+
+    fn push(&self, line: Line) {
+        let mut inner = self.lock();
+        if inner.broken {
+            return;
+        }
+        inner.queued_bytes += line.text.len();
+        inner.queue.push_back(line);
+        drop(inner);
+        self.filled.notify_one();
+    }
+
+    /// Waits until stdout has room for more answers. Only a blocked stdout makes anybody wait here.
+    pub async fn room(&self) {
+        loop {
+            let emptied = self.emptied.notified();
+            {
+                let inner = self.lock();
+                let room = inner.queue.len() < 2 * OPEN_REQUESTS_MAX && inner.queued_bytes < STDOUT_QUEUE_HIGH_BYTES;
+                if room || inner.broken {
+                    return;
+                }
+            }
+            emptied.await;
+        }
+    }
+
+    /// True while a full queue keeps requests from being read.
+    pub fn is_blocked(&self) -> bool {
+        let inner = self.lock();
+        inner.queue.len() >= 2 * OPEN_REQUESTS_MAX || inner.queued_bytes >= STDOUT_QUEUE_HIGH_BYTES
+    }
+
+    /// True when everything that was queued has been written.
+    pub fn is_flushed(&self) -> bool {
+        let inner = self.lock();
+        inner.broken || (inner.queue.is_empty() && !inner.writing)
+    }
+
+    /// Waits until everything that was queued has been written.
+    pub async fn flushed(&self) {
+        loop {
+            let emptied = self.emptied.notified();
+            if self.is_flushed() {
+                return;
+            }
+            emptied.await;
+        }
+    }
+
+    /// What was counted.
+    pub fn counts(&self) -> FrontCounts {
+        let inner = self.lock();
+        FrontCounts {
+            open: inner.open.len(),
+            queued: inner.queue.len(),
+            dropped_notifications: inner.dropped_notifications,
+            surplus_answers: inner.surplus_answers,
+        }
+    }
+
+    /// Writes the queue to `out` until that fails (the client is gone). One write per batch of lines.
+    pub async fn pump_out(&self, mut out: impl AsyncWrite + Unpin) {
+        loop {
+            let batch = self.next_batch().await;
+            let written = async {
+                out.write_all(&batch).await?;
+                out.flush().await
+            };
+            let failed = written.await.is_err();
+            let mut inner = self.lock();
+            inner.writing = false;
+            if failed {
+                inner.broken = true;
+                inner.queue.clear();
+                inner.queued_bytes = 0;
+            }
+            drop(inner);
+            self.emptied.notify_waiters();
+            if failed {
+                return;
+            }
+        }
+    }
+
+    async fn next_batch(&self) -> Vec<u8> {
+        loop {
+            let filled = self.filled.notified();
+            if let Some(batch) = self.take_batch() {
+                return batch;
+            }
+            filled.await;
+        }
+    }
+
+    fn take_batch(&self) -> Option<Vec<u8>> {
+        let mut inner = self.lock();
+        let first = inner.queue.pop_front()?;
+        let mut batch = Vec::with_capacity(first.text.len() + 1);
+        let mut next = Some(first);
+        while let Some(line) = next {
+            inner.queued_bytes -= line.text.len();
+            inner.notifications -= usize::from(line.notification.is_some());
+            batch.extend_from_slice(line.text.as_bytes());
+            batch.push(b'\n');
+            // Small lines share a write; a large one gets its own, so that the copy stays small.
+            let small = batch.len() < 64 * 1024;
+            next = if small { inner.queue.pop_front() } else { None };
+        }
+        inner.writing = true;
+        Some(batch)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(number: u64) -> RequestId {
+        RequestId::from_number(number)
+    }
+
+    async fn written(front: &Front) -> String {
+        let (mut near, far) = tokio::io::duplex(1 << 20);
+        let pump = front.pump_out(far);
+        let read = async {
+            front.flushed().await;
+            let mut bytes = vec![0; 1 << 20];
+            let count = tokio::io::AsyncReadExt::read(&mut near, &mut bytes).await.unwrap();
+            String::from_utf8_lossy(bytes.get(..count).unwrap()).into_owned()
+        };
+        tokio::select! {
+            biased;
+            text = read => text,
+            () = pump => panic!("the pump ended"),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_request_is_answered_once_and_a_cancelled_one_never() {
+        let front = Front::default();
+        front.open(&id(1)).unwrap();
+        front.open(&id(2)).unwrap();
+        assert_eq!(front.open(&id(1)), Err(NotOpened::Duplicate));
+        assert!(front.cancel(&id(2)) && !front.cancel(&id(2)));
+        assert!(front.answer(&id(1), "{}"));
+        assert!(!front.answer(&id(1), "{\"again\":true}"));
+        assert!(!front.answer_error(&id(2), &RpcError::internal("late")));
+        let text = written(&front).await;
+        assert_eq!(text.lines().count(), 1, "{text}");
+        assert_eq!(front.counts().surplus_answers, 2);
+    }
+
+    #[tokio::test]
+    async fn open_requests_and_notifications_are_bounded_and_list_changes_coalesce() {
+        let front = Front::default();
+        for number in 0..OPEN_REQUESTS_MAX as u64 {
+            front.open(&id(number)).unwrap();
+        }
+        assert_eq!(front.open(&id(9999)), Err(NotOpened::Full));
+        for _ in 0..10 {
+            front.notify("changed", "{}".into(), true);
+        }
+        assert_eq!(front.counts().queued, 1);
+        for _ in 0..2 * STDOUT_NOTIFICATIONS_MAX {
+            front.notify("progress", "{}".into(), false);
+        }
+        assert_eq!(front.counts().queued, STDOUT_NOTIFICATIONS_MAX);
+        assert_eq!(front.counts().dropped_notifications as usize, STDOUT_NOTIFICATIONS_MAX + 1);
+    }
+
+    #[tokio::test]
+    async fn a_client_that_is_gone_blocks_nobody() {
+        let front = Front::default();
+        let (near, far) = tokio::io::duplex(64);
+        drop(near);
+        front.open(&id(1)).unwrap();
+        front.answer(&id(1), "{}");
+        front.pump_out(far).await;
+        front.flushed().await;
+        front.room().await;
+    }
+}

@@ -1,0 +1,717 @@
+//! The ledger: the one record of every open call, of what was sent, and of late results. Outlives every actor.
+//!
+//! Not an actor: a bounded store with short synchronous operations behind a lock that is never held across an await. Every
+//! operation takes the time, feeds [`fsm::call`](crate::fsm::call) and returns what is to be done ([`Settlement`]); the caller
+//! carries it out after letting the lock go. It never calls the front.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+use tokio::time::Instant;
+
+use crate::fsm::Driver;
+use crate::fsm::call::{Call, Effect, Event, State, Verdict};
+use crate::fsm::cause::{Cause, Loss, Outlook};
+use crate::limits::{
+    FINISHED_CALLS_MAX, HOLD_MAX, HOLD_WITHOUT_EVIDENCE, LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES, PATIENCE_MARGIN,
+    PROGRESS_EVERY, RECOVERY_MAX, RUNNING_MAX,
+};
+use crate::protocol::dialect::{EditorAnswer, Recovery};
+use crate::protocol::ids::{CallId, Epoch};
+use crate::protocol::jsonrpc::RequestId;
+use crate::protocol::mcp::ProtocolVersion;
+
+/// A call as the session hands it over.
+#[derive(Debug)]
+pub struct NewCall {
+    /// Its identity from here on.
+    pub id: CallId,
+    /// The client's request it answers.
+    pub request: RequestId,
+    /// The tool's name as the client knows it.
+    pub tool: String,
+    /// The arguments: a JSON object.
+    pub arguments: Box<RawValue>,
+    /// The client's progress token.
+    pub progress_token: Option<Box<RawValue>>,
+    /// How long the client waits for an answer.
+    pub patience: Duration,
+    /// The protocol version its answer is written in.
+    pub version: ProtocolVersion,
+    /// Declared read-only or idempotent.
+    pub repeatable: bool,
+}
+
+/// A held call that the bridge is about to send.
+#[derive(Debug, Clone)]
+pub struct HeldCall {
+    /// Its identity.
+    pub id: CallId,
+    /// The tool's name as the client knows it.
+    pub tool: Arc<str>,
+    /// The arguments.
+    pub arguments: Arc<RawValue>,
+}
+
+/// Something the caller must carry out after the lock is free.
+#[derive(Debug)]
+pub enum Settlement {
+    /// Answer the client's request.
+    Answer(Answer),
+    /// Tell the client that its call is alive.
+    Progress {
+        /// The client's token.
+        token: Arc<RawValue>,
+        /// Strictly rising within a call.
+        progress: u64,
+        /// What it waits for.
+        message: String,
+        /// The version to write it in.
+        version: ProtocolVersion,
+    },
+    /// A late answer came; render it and give it back with [`Ledger::keep_late`].
+    KeepLate {
+        /// Whose.
+        call: CallId,
+        /// What the editor answered.
+        answer: EditorAnswer,
+    },
+    /// A call ended without an answer being owed, or its record changed: for the log.
+    Noted {
+        /// Whose.
+        call: CallId,
+        /// Which tool.
+        tool: Arc<str>,
+        /// How.
+        verdict: Verdict,
+    },
+}
+
+/// An answer to be written.
+#[derive(Debug)]
+pub struct Answer {
+    /// The client's request.
+    pub request: RequestId,
+    /// The call.
+    pub call: CallId,
+    /// Its tool.
+    pub tool: Arc<str>,
+    /// How it ended.
+    pub verdict: Verdict,
+    /// The editor's answer, for `ok` and `tool_error`.
+    pub body: Option<EditorAnswer>,
+    /// From the client's request until now.
+    pub took: Duration,
+    /// The call that has the editor's only place, and since when, if that is why this one waited.
+    pub behind: Option<(CallId, Duration)>,
+    /// The editor came back this long after the connection was lost.
+    pub came_back: Option<Duration>,
+    /// The version to write it in.
+    pub version: ProtocolVersion,
+}
+
+/// Why a claim was refused. Nothing may be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClaimRefused {
+    /// The connection's epoch is closed.
+    EpochClosed,
+    /// The call is not held any more (cancelled, answered, claimed by another).
+    NotHeld,
+    /// It was held as long as it may be.
+    LimitPassed,
+}
+
+struct Entry {
+    id: CallId,
+    request: RequestId,
+    tool: Arc<str>,
+    arguments: Arc<RawValue>,
+    machine: Driver<Call>,
+    reserved: Option<Epoch>,
+    epoch: Option<Epoch>,
+    recovery: Recovery,
+    accepted: Instant,
+    sent: Option<Instant>,
+    lost: Option<Instant>,
+    patience: Duration,
+    tool_timeout: Duration,
+    version: ProtocolVersion,
+    progress: Option<Progress>,
+    /// The client has had its answer, or wants none.
+    settled: bool,
+}
+
+struct Progress {
+    token: Arc<RawValue>,
+    count: u64,
+    next: Instant,
+}
+
+impl Entry {
+    fn state(&self) -> State {
+        self.machine.state()
+    }
+
+    fn hold_limit(&self) -> Instant {
+        self.accepted + self.patience.saturating_sub(PATIENCE_MARGIN).min(HOLD_MAX)
+    }
+
+    fn answer_by(&self) -> Instant {
+        let patience = self.accepted + self.patience.saturating_sub(PATIENCE_MARGIN);
+        match self.sent {
+            Some(sent) => patience.min(sent + RUNNING_MAX.max(self.tool_timeout + PATIENCE_MARGIN)),
+            None => patience,
+        }
+    }
+}
+
+/// A call as `holdfast_calls` and `holdfast_result` show it.
+#[derive(Debug, Clone)]
+pub struct Record {
+    /// The call.
+    pub id: CallId,
+    /// Its tool.
+    pub tool: Arc<str>,
+    /// Its state's label.
+    pub state: &'static str,
+    /// How it ended, if it has.
+    pub verdict: Option<Verdict>,
+    /// When it was accepted.
+    pub accepted: Instant,
+    /// When it was sent, if it was.
+    pub sent: Option<Instant>,
+    /// When the client was answered.
+    pub ended: Option<Instant>,
+    late: Late,
+}
+
+#[derive(Debug, Clone)]
+enum Late {
+    None,
+    Kept(Arc<str>, Instant),
+    Expired,
+}
+
+/// What is known of a call's result.
+#[derive(Debug, Clone)]
+pub enum Lookup {
+    /// No such call is on record.
+    Unknown,
+    /// It is not finished.
+    Open(Record),
+    /// It ended, and its answer went to the client then.
+    Ended(Record),
+    /// Its late result: the MCP result JSON.
+    Late(Record, Arc<str>),
+    /// It had a late result, which was dropped for age or space.
+    Expired(Record),
+}
+
+/// See the module's documentation.
+#[derive(Default)]
+pub struct Ledger {
+    entries: VecDeque<Entry>,
+    finished: VecDeque<Record>,
+    open_epochs: BTreeSet<Epoch>,
+    outlook: Option<Outlook>,
+    absent_since: Option<Instant>,
+    draining: bool,
+}
+
+impl std::fmt::Debug for Ledger {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ledger").field("open", &self.entries.len()).field("finished", &self.finished.len()).finish()
+    }
+}
+
+impl Ledger {
+    // ---- the session's side ----
+
+    /// Takes a call in; it is held from now on. The front bounds how many there can be.
+    pub fn accept(&mut self, call: NewCall, now: Instant) -> Vec<Settlement> {
+        let (mut machine, _) = Driver::start(Call::new(call.repeatable));
+        machine.feed(&Event::Queued);
+        let progress = call.progress_token.map(|token| Progress { token: token.into(), count: 0, next: now });
+        self.entries.push_back(Entry {
+            id: call.id,
+            request: call.request,
+            tool: call.tool.into(),
+            arguments: call.arguments.into(),
+            machine,
+            reserved: None,
+            epoch: None,
+            recovery: Recovery::None,
+            accepted: now,
+            sent: None,
+            lost: None,
+            patience: call.patience,
+            tool_timeout: Duration::ZERO,
+            version: call.version,
+            progress,
+            settled: false,
+        });
+        if self.draining { self.refuse(call.id, Cause::ShuttingDown, now) } else { Vec::new() }
+    }
+
+    /// Whether a client's request became a call here.
+    pub fn owns(&self, request: &RequestId) -> bool {
+        self.entries.iter().any(|entry| !entry.settled && entry.request == *request)
+    }
+
+    /// The client cancelled a request. True if it was a call that still owed an answer.
+    pub fn cancel(&mut self, request: &RequestId, now: Instant) -> (bool, Vec<Settlement>) {
+        let found = self.entries.iter().position(|entry| !entry.settled && entry.request == *request);
+        let Some(index) = found else { return (false, Vec::new()) };
+        let mut out = Vec::new();
+        self.feed(index, &Event::CancelledByClient, None, now, &mut out);
+        self.sweep();
+        (true, out)
+    }
+
+    /// From now on nothing is held: whatever was not sent is refused.
+    pub fn drain(&mut self, now: Instant) -> Vec<Settlement> {
+        self.draining = true;
+        self.feed_all(now, |entry| (entry.state() == State::Held).then_some(Event::Refused(Cause::ShuttingDown)))
+    }
+
+    // ---- the bridge's side ----
+
+    /// A connection is usable for claims.
+    pub fn open_epoch(&mut self, epoch: Epoch) {
+        self.open_epochs.insert(epoch);
+    }
+
+    /// A connection ended: its claimed calls may have run, its unclaimed ones are held again, and no later claim or answer of
+    /// it is accepted. One operation, before a successor may start.
+    pub fn close_epoch(&mut self, epoch: Epoch, loss: Loss, now: Instant) -> Vec<Settlement> {
+        self.open_epochs.remove(&epoch);
+        for entry in &mut self.entries {
+            if entry.reserved == Some(epoch) {
+                entry.reserved = None;
+            }
+            if entry.epoch == Some(epoch) {
+                entry.lost.get_or_insert(now);
+            }
+        }
+        let out = self.feed_all(now, |entry| (entry.epoch == Some(epoch)).then_some(Event::EpochClosed(loss)));
+        for entry in &mut self.entries {
+            if entry.epoch == Some(epoch) && entry.state() != State::Sent {
+                entry.epoch = None;
+            }
+        }
+        self.sweep();
+        out
+    }
+
+    /// Closes whatever epoch is open: the part that owned it is gone.
+    pub fn close_all_epochs(&mut self, loss: Loss, now: Instant) -> Vec<Settlement> {
+        let open: Vec<Epoch> = self.open_epochs.iter().copied().collect();
+        let mut out: Vec<Settlement> = open.into_iter().flat_map(|epoch| self.close_epoch(epoch, loss, now)).collect();
+        if loss == Loss::Shutdown {
+            out.extend(self.feed_all(now, |entry| (!entry.settled).then_some(Event::EpochClosed(loss))));
+        }
+        out
+    }
+
+    /// The oldest held call that nobody is about to send; it is reserved for this connection.
+    pub fn reserve(&mut self, epoch: Epoch) -> Option<HeldCall> {
+        if !self.open_epochs.contains(&epoch) {
+            return None;
+        }
+        let entry = self.entries.iter_mut().find(|entry| entry.state() == State::Held && entry.reserved.is_none())?;
+        entry.reserved = Some(epoch);
+        Some(HeldCall { id: entry.id, tool: Arc::clone(&entry.tool), arguments: Arc::clone(&entry.arguments) })
+    }
+
+    /// Whether a held call waits for somebody to send it.
+    pub fn has_held(&self) -> bool {
+        self.entries.iter().any(|entry| entry.state() == State::Held && entry.reserved.is_none())
+    }
+
+    /// The last step before the first byte: from here on the call may have run.
+    ///
+    /// # Errors
+    /// [`ClaimRefused`]: not a byte may be written.
+    pub fn claim(
+        &mut self,
+        call: CallId,
+        epoch: Epoch,
+        recovery: Recovery,
+        tool_timeout: Duration,
+        now: Instant,
+    ) -> Result<Vec<Settlement>, ClaimRefused> {
+        if !self.open_epochs.contains(&epoch) {
+            return Err(ClaimRefused::EpochClosed);
+        }
+        let index = self.position(call).ok_or(ClaimRefused::NotHeld)?;
+        let Some(entry) = self.entries.get_mut(index).filter(|entry| entry.state() == State::Held) else {
+            return Err(ClaimRefused::NotHeld);
+        };
+        if now >= entry.hold_limit() {
+            return Err(ClaimRefused::LimitPassed);
+        }
+        let recoverable = recovery != Recovery::None;
+        entry.recovery = recovery;
+        entry.epoch = Some(epoch);
+        entry.reserved = None;
+        entry.sent = Some(now);
+        entry.tool_timeout = tool_timeout;
+        let mut out = Vec::new();
+        self.feed(index, &Event::Claimed { recoverable }, None, now, &mut out);
+        self.report_progress(index, now, &mut out);
+        Ok(out)
+    }
+
+    /// Proof that not a byte of a claimed call was written.
+    pub fn revoke_claim(&mut self, call: CallId, epoch: Epoch, now: Instant) -> Vec<Settlement> {
+        let mut out = Vec::new();
+        if let Some(index) = self.position_in(call, epoch) {
+            self.feed(index, &Event::ClaimRevoked, None, now, &mut out);
+            if let Some(entry) = self.entries.get_mut(index).filter(|entry| entry.state() == State::Held) {
+                entry.epoch = None;
+                entry.sent = None;
+            }
+            self.sweep();
+        }
+        out
+    }
+
+    /// A held call cannot be sent, ever.
+    pub fn refuse(&mut self, call: CallId, cause: Cause, now: Instant) -> Vec<Settlement> {
+        self.feed_call(call, &Event::Refused(cause), None, now)
+    }
+
+    /// The editor replied on the connection the call was claimed for. False if that call owes nothing to that connection.
+    pub fn reply(&mut self, call: CallId, epoch: Epoch, answer: EditorAnswer, now: Instant) -> (bool, Vec<Settlement>) {
+        let Some(index) = self.position_in(call, epoch) else { return (false, Vec::new()) };
+        if !self.open_epochs.contains(&epoch) {
+            return (false, Vec::new());
+        }
+        let mut out = Vec::new();
+        let event = Event::ReplyArrived { error: answer.is_error };
+        self.feed(index, &event, Some(answer), now, &mut out);
+        if let Some(entry) = self.entries.get_mut(index) {
+            entry.epoch = None;
+        }
+        self.sweep();
+        (true, out)
+    }
+
+    /// The editor replied that the outcome will be told elsewhere.
+    pub fn defer(&mut self, call: CallId, epoch: Epoch, now: Instant) -> Vec<Settlement> {
+        let Some(index) = self.position_in(call, epoch) else { return Vec::new() };
+        let mut out = Vec::new();
+        if let Some(entry) = self.entries.get_mut(index) {
+            entry.lost.get_or_insert(now);
+            entry.epoch = None;
+        }
+        self.feed(index, &Event::ReplyDeferred, None, now, &mut out);
+        self.sweep();
+        out
+    }
+
+    /// Calls whose outcome is being looked for, and where.
+    pub fn recovering(&self) -> Vec<(CallId, Recovery)> {
+        let looked_for = |entry: &&Entry| {
+            entry.lost.is_some() && matches!(entry.state(), State::Recovering | State::Abandoned) && entry.epoch.is_none()
+        };
+        self.entries.iter().filter(looked_for).map(|entry| (entry.id, entry.recovery.clone())).collect()
+    }
+
+    /// A record outside the connection told the outcome.
+    pub fn learn(&mut self, call: CallId, answer: EditorAnswer, now: Instant) -> Vec<Settlement> {
+        let event = Event::OutcomeLearned { error: answer.is_error };
+        self.feed_call(call, &event, Some(answer), now)
+    }
+
+    /// What callers may expect of the link from now on.
+    pub fn set_outlook(&mut self, outlook: Outlook, now: Instant) -> Vec<Settlement> {
+        self.outlook = Some(outlook);
+        self.absent_since = match outlook {
+            Outlook::Absent(_) => self.absent_since.or(Some(now)),
+            Outlook::Open | Outlook::Coming(_) => None,
+        };
+        if outlook != Outlook::Open {
+            return Vec::new();
+        }
+        // The editor is back: an outcome that only its return could tell is as clear now as it will ever be.
+        self.feed_all(now, |entry| {
+            let inferred = entry.recovery == Recovery::Inferred && entry.lost.is_some();
+            (inferred && matches!(entry.state(), State::Recovering | State::Abandoned)).then_some(Event::OutcomeLost)
+        })
+    }
+
+    // ---- the clock's side ----
+
+    /// When [`elapse`](Ledger::elapse) has something to do.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        let deadlines = self.entries.iter().filter_map(|entry| {
+            let own = match entry.state() {
+                State::Accepted | State::Held => Some(self.held_until(entry)),
+                State::Sent => Some(entry.answer_by()),
+                State::Recovering => Some(entry.answer_by().min(recovery_end(entry))),
+                State::Abandoned => entry.lost.map(|_| recovery_end(entry)),
+                State::Answered | State::Uncertain | State::Cancelled => None,
+            };
+            let progress = entry.progress.as_ref().filter(|_| !entry.settled).map(|progress| progress.next);
+            match (own, progress) {
+                (Some(own), Some(progress)) => Some(own.min(progress)),
+                (own, progress) => own.or(progress),
+            }
+        });
+        deadlines.min()
+    }
+
+    /// Ends what has lasted as long as it may, and reports progress.
+    pub fn elapse(&mut self, now: Instant) -> Vec<Settlement> {
+        let mut out = Vec::new();
+        for index in 0..self.entries.len() {
+            let Some(entry) = self.entries.get(index) else { break };
+            let event = match entry.state() {
+                State::Accepted | State::Held if now >= self.held_until(entry) => {
+                    Some(Event::HoldEnded(self.hold_cause(entry)))
+                }
+                State::Recovering | State::Abandoned if entry.lost.is_some() && now >= recovery_end(entry) => {
+                    Some(Event::OutcomeLost)
+                }
+                State::Sent | State::Recovering if now >= entry.answer_by() => Some(Event::PatienceEnded),
+                _ => None,
+            };
+            match event {
+                Some(event) => self.feed(index, &event, None, now, &mut out),
+                None => self.report_progress(index, now, &mut out),
+            }
+        }
+        self.sweep();
+        out
+    }
+
+    // ---- the reader's side ----
+
+    /// Calls that are held, and calls that were sent and are not answered by the editor.
+    pub fn counts(&self) -> (usize, usize) {
+        let held = self.entries.iter().filter(|entry| entry.state() == State::Held).count();
+        let flying = |state| matches!(state, State::Sent | State::Recovering | State::Abandoned | State::Cancelled);
+        (held, self.entries.iter().filter(|entry| flying(entry.state())).count())
+    }
+
+    /// Calls that were sent and whose client still waits.
+    pub fn awaited(&self) -> usize {
+        self.entries.iter().filter(|entry| !entry.settled && entry.state() != State::Held).count()
+    }
+
+    /// The call that has the editor's place on a connection, and since when.
+    pub fn running(&self) -> Option<(CallId, Arc<str>, Instant)> {
+        let entry = self.entries.iter().find(|entry| entry.epoch.is_some())?;
+        Some((entry.id, Arc::clone(&entry.tool), entry.sent.unwrap_or(entry.accepted)))
+    }
+
+    /// The newest calls first: open ones, then finished ones.
+    pub fn records(&self) -> impl Iterator<Item = Record> + '_ {
+        let owes = |entry: &&Entry| !entry.settled;
+        self.entries.iter().rev().filter(owes).map(Record::of).chain(self.finished.iter().rev().cloned())
+    }
+
+    /// What is known of a call's result.
+    pub fn look_up(&mut self, call: CallId, now: Instant) -> Lookup {
+        self.expire(now);
+        let flying = |entry: &&Entry| {
+            entry.id == call && !matches!(entry.state(), State::Answered | State::Uncertain | State::Cancelled)
+        };
+        if let Some(entry) = self.entries.iter().find(flying) {
+            return Lookup::Open(Record::of(entry));
+        }
+        if let Some(record) = self.finished.iter().find(|record| record.id == call) {
+            return match &record.late {
+                Late::Kept(result, _) => Lookup::Late(record.clone(), Arc::clone(result)),
+                Late::Expired => Lookup::Expired(record.clone()),
+                Late::None => Lookup::Ended(record.clone()),
+            };
+        }
+        Lookup::Unknown
+    }
+
+    /// Keeps a rendered late result, within the bounds of count, bytes and age.
+    pub fn keep_late(&mut self, call: CallId, result: &str, now: Instant) {
+        if let Some(record) = self.finished.iter_mut().find(|record| record.id == call) {
+            let fits = result.len() <= LATE_RESULTS_MAX_BYTES;
+            record.late = if fits { Late::Kept(result.into(), now) } else { Late::Expired };
+        }
+        self.expire(now);
+    }
+
+    // ---- inside ----
+
+    fn position(&self, call: CallId) -> Option<usize> {
+        self.entries.iter().position(|entry| entry.id == call)
+    }
+
+    fn position_in(&self, call: CallId, epoch: Epoch) -> Option<usize> {
+        self.entries.iter().position(|entry| entry.id == call && entry.epoch == Some(epoch))
+    }
+
+    fn held_until(&self, entry: &Entry) -> Instant {
+        let limit = entry.hold_limit();
+        match self.absent_since {
+            Some(since) => limit.min(since.max(entry.accepted) + HOLD_WITHOUT_EVIDENCE),
+            None => limit,
+        }
+    }
+
+    fn hold_cause(&self, entry: &Entry) -> Cause {
+        match self.outlook {
+            Some(Outlook::Coming(cause) | Outlook::Absent(cause)) => cause,
+            Some(Outlook::Open) if self.entries.iter().any(|other| other.epoch.is_some() && other.id != entry.id) => {
+                Cause::Busy
+            }
+            Some(Outlook::Open) => Cause::Listing,
+            None => Cause::Connecting,
+        }
+    }
+
+    fn feed_call(&mut self, call: CallId, event: &Event, body: Option<EditorAnswer>, now: Instant) -> Vec<Settlement> {
+        let mut out = Vec::new();
+        if let Some(index) = self.position(call) {
+            self.feed(index, event, body, now, &mut out);
+            self.sweep();
+        }
+        out
+    }
+
+    fn feed_all(&mut self, now: Instant, event_for: impl Fn(&Entry) -> Option<Event>) -> Vec<Settlement> {
+        let mut out = Vec::new();
+        for index in 0..self.entries.len() {
+            if let Some(event) = self.entries.get(index).and_then(&event_for) {
+                self.feed(index, &event, None, now, &mut out);
+            }
+        }
+        self.sweep();
+        out
+    }
+
+    fn feed(
+        &mut self,
+        index: usize,
+        event: &Event,
+        mut body: Option<EditorAnswer>,
+        now: Instant,
+        out: &mut Vec<Settlement>,
+    ) {
+        let behind = self.running().map(|(id, _, since)| (id, now.saturating_duration_since(since)));
+        let Some(entry) = self.entries.get_mut(index) else { return };
+        let was_held = entry.state() == State::Held;
+        for effect in entry.machine.feed(event).effects {
+            match effect {
+                Effect::Answer(verdict) => {
+                    entry.settled = true;
+                    out.push(Settlement::Answer(Answer {
+                        request: entry.request.clone(),
+                        call: entry.id,
+                        tool: Arc::clone(&entry.tool),
+                        verdict,
+                        body: body.take(),
+                        took: now.saturating_duration_since(entry.accepted),
+                        behind: behind.filter(|(id, _)| was_held && *id != entry.id),
+                        came_back: entry
+                            .lost
+                            .filter(|_| self.outlook == Some(Outlook::Open))
+                            .map(|lost| now.saturating_duration_since(lost)),
+                        version: entry.version,
+                    }));
+                    let mut record = Record::of(entry);
+                    record.verdict = Some(verdict);
+                    record.ended = Some(now);
+                    remember(&mut self.finished, record);
+                }
+                Effect::KeepLate => {
+                    if let Some(answer) = body.take() {
+                        out.push(Settlement::KeepLate { call: entry.id, answer });
+                    }
+                }
+                Effect::Note(verdict) => {
+                    entry.settled = true;
+                    out.push(Settlement::Noted { call: entry.id, tool: Arc::clone(&entry.tool), verdict });
+                    let mut record = Record::of(entry);
+                    record.verdict = Some(verdict);
+                    record.ended = Some(now);
+                    remember(&mut self.finished, record);
+                }
+                // Probes are started by the bridge, which asks `recovering` whenever a connection ended or it began.
+                Effect::Recover => {}
+            }
+        }
+    }
+
+    fn report_progress(&mut self, index: usize, now: Instant, out: &mut Vec<Settlement>) {
+        let cause = self.entries.get(index).map(|entry| self.hold_cause(entry));
+        let Some(entry) = self.entries.get_mut(index).filter(|entry| !entry.settled) else { return };
+        let message = match (entry.state(), cause) {
+            (State::Sent, _) => "running in Unity".to_owned(),
+            (State::Recovering, _) => "Unity reloaded; its outcome is being looked for".to_owned(),
+            (_, Some(cause)) => format!("held, not sent yet: {}", <&str>::from(cause).replace('_', " ")),
+            (_, None) => return,
+        };
+        let changed = entry.state() == State::Sent && entry.sent == Some(now);
+        let version = entry.version;
+        let Some(progress) = entry.progress.as_mut().filter(|progress| changed || now >= progress.next) else { return };
+        progress.count += 1;
+        progress.next = now + PROGRESS_EVERY;
+        out.push(Settlement::Progress { token: Arc::clone(&progress.token), progress: progress.count, message, version });
+    }
+
+    /// Drops entries that owe nothing to anybody: answered, and holding no place on a connection.
+    fn sweep(&mut self) {
+        self.entries.retain(|entry| {
+            let ended = matches!(entry.state(), State::Answered | State::Uncertain | State::Cancelled);
+            !(ended && entry.epoch.is_none())
+        });
+    }
+
+    fn expire(&mut self, now: Instant) {
+        let mut bytes = 0;
+        for record in self.finished.iter_mut().rev() {
+            if let Late::Kept(result, since) = &record.late {
+                bytes += result.len();
+                if bytes > LATE_RESULTS_MAX_BYTES || now.saturating_duration_since(*since) > LATE_RESULT_MAX_AGE {
+                    record.late = Late::Expired;
+                }
+            }
+        }
+    }
+}
+
+fn recovery_end(entry: &Entry) -> Instant {
+    entry.lost.unwrap_or(entry.accepted) + RECOVERY_MAX
+}
+
+/// Adds or updates a finished call's record, newest last.
+fn remember(finished: &mut VecDeque<Record>, mut record: Record) {
+    if let Some(known) = finished.iter_mut().find(|known| known.id == record.id) {
+        // The client was answered earlier: when it was stays, what became of the call is new.
+        record.ended = known.ended;
+        record.late = known.late.clone();
+        *known = record;
+        return;
+    }
+    if finished.len() >= FINISHED_CALLS_MAX {
+        finished.pop_front();
+    }
+    finished.push_back(record);
+}
+
+impl Record {
+    fn of(entry: &Entry) -> Self {
+        Self {
+            id: entry.id,
+            tool: Arc::clone(&entry.tool),
+            state: entry.state().into(),
+            verdict: None,
+            accepted: entry.accepted,
+            sent: entry.sent,
+            ended: None,
+            late: Late::None,
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! What an AI or a person reads when a call did not simply succeed. Every text says three things: what happened, whether the
+//! tool ran, and what to do next. None ever suggests to end Unity.
+
+use std::time::Duration;
+
+use crate::fsm::call::Verdict;
+use crate::fsm::cause::{Cause, Loss};
+use crate::ledger::Answer;
+
+/// The text of a verdict that is not the editor's own answer.
+pub fn verdict(answer: &Answer) -> String {
+    let Answer { tool, call, .. } = answer;
+    match answer.verdict {
+        Verdict::NotExecuted(cause) => not_executed(answer, cause),
+        Verdict::OutcomeUnknown(loss) => outcome_unknown(answer, loss),
+        Verdict::StillRunning => format!(
+            "Still running: Unity has had `{tool}` for {} and has not answered yet; it may be compiling, importing, or waiting \
+             for a dialog in the editor. The tool ran or is running, so do not call it again. Fetch its result later with \
+             holdfast_result and call_id \"{call}\".",
+            seconds(answer.took)
+        ),
+        Verdict::Cancelled => format!("Cancelled by the client. Call id {call}."),
+        // Without a body (the editor's answer was lost on its way through us) this is the truth that is left.
+        Verdict::Ok | Verdict::ToolError => {
+            format!("Unity answered `{tool}`, but the answer could not be shown. The tool ran. Call id {call}.")
+        }
+    }
+}
+
+fn not_executed(answer: &Answer, cause: Cause) -> String {
+    let waited = seconds(answer.took);
+    let (happened, next): (String, &str) = match cause {
+        Cause::Connecting => (
+            format!("Unity did not become reachable within {waited}"),
+            "Check with holdfast_status whether the editor is starting, then call again.",
+        ),
+        Cause::Reloading => (
+            format!("Unity is reloading its domain and was not back after {waited}"),
+            "Call holdfast_wait_ready, then make the same call again.",
+        ),
+        Cause::Compiling => (
+            format!("Unity is compiling scripts and was not back after {waited}"),
+            "Call holdfast_wait_ready, then make the same call again. If it never gets ready, look at the compile errors in the \
+             Unity console.",
+        ),
+        Cause::Lost => (
+            "the connection to Unity was lost and nothing shows that it comes back".into(),
+            "Check with holdfast_status, then call again.",
+        ),
+        Cause::Crashed => (
+            "the Unity Editor's process is gone (it crashed or was killed)".into(),
+            "Ask the user to start Unity again; the same call works as soon as it runs. No restart of the AI client is needed.",
+        ),
+        Cause::Closed => (
+            "the Unity Editor was closed, or its bridge was switched off".into(),
+            "Ask the user to open the project in Unity (or to switch the bridge on); the same call works then.",
+        ),
+        Cause::NotRunning => (
+            "no Unity Editor with a bridge is running for this project".into(),
+            "Ask the user to open the project in Unity; the same call works then. holdfast_status says what was looked for.",
+        ),
+        Cause::BridgeDown => (
+            format!("Unity runs, but its bridge did not listen within {waited}"),
+            "Ask the user to look at the bridge's window in Unity (server stopped, or another port), then call again.",
+        ),
+        Cause::WrongPeer => (
+            "what listens on Unity's port is not a Unity bridge".into(),
+            "Another program uses the port. Run `holdfast doctor`, which names it, and set the right port.",
+        ),
+        Cause::WrongProject => (
+            "the editor on that port has another project open".into(),
+            "Ask the user to open this project in Unity, or to name the right one with --project or --port.",
+        ),
+        Cause::Unproven => (
+            "something listens on the port, but nothing proves that it is this project's editor".into(),
+            "Name the project with --project or the port with --port (or UNITY_TCP_PORT); holdfast_status lists what was found.",
+        ),
+        Cause::Ambiguous => (
+            "more than one Unity project fits, and holdfast never guesses".into(),
+            "Name one with --project; holdfast_status lists them.",
+        ),
+        Cause::Busy => (
+            match answer.behind {
+                Some((call, since)) => format!(
+                    "Unity's bridge takes one call at a time and has been busy with call {call} for {}",
+                    seconds(since)
+                ),
+                None => "Unity's bridge was busy with another call".into(),
+            },
+            "Wait for that call (holdfast_result tells its state), then make the same call again.",
+        ),
+        Cause::Stalled => (
+            "Unity accepts connections, but does not answer (it may be importing, or a dialog is open)".into(),
+            "Ask the user to look at the Unity window, then make the same call again.",
+        ),
+        Cause::Listing => (
+            format!("Unity's tool list could not be had within {waited}"),
+            "Check with holdfast_status, then make the same call again.",
+        ),
+        Cause::UnknownTool => {
+            ("Unity's live tool list has no such tool".into(), "List the tools again and use one of those names.")
+        }
+        Cause::TooLarge => (
+            "the request is larger than Unity's bridge accepts (1 MiB)".into(),
+            "Send less at once, for example by writing the content to a file in the project and passing its path.",
+        ),
+        Cause::Policy => ("the configuration refuses this tool".into(), "Use another tool, or ask the user to allow it."),
+        Cause::Overload => (
+            "more requests are open than the gateway keeps".into(),
+            "Wait for some of them to be answered, then make the same call again.",
+        ),
+        Cause::ShuttingDown => ("the gateway is shutting down".into(), "Call again in a new session."),
+    };
+    format!("Not executed: {happened}. `{}` was not sent to Unity, so nothing changed. {next}", answer.tool)
+}
+
+fn outcome_unknown(answer: &Answer, loss: Loss) -> String {
+    let Answer { tool, call, .. } = answer;
+    let happened = match loss {
+        Loss::Reload => "Unity reloaded its domain before it answered",
+        Loss::Quit => "Unity was closed before it answered",
+        Loss::Disconnect => "the connection to Unity ended before it answered",
+        Loss::Protocol => "Unity's bridge sent bytes that are not its protocol, and the connection was closed",
+        Loss::Silence => "nothing came from Unity for ten minutes, and the connection was closed",
+        Loss::Gateway => "a part of holdfast failed after the call was sent",
+        Loss::Shutdown => "holdfast was shut down before Unity answered",
+    };
+    let back = match answer.came_back {
+        Some(after) if &**tool == "compile" => format!(
+            " Unity was back after {}: a compile that succeeds ends in such a reload, so it most likely succeeded (inferred, \
+             not confirmed).",
+            seconds(after)
+        ),
+        Some(after) => format!(" Unity is back since (after {}).", seconds(after)),
+        None => String::new(),
+    };
+    format!(
+        "Outcome unknown: {happened}.{back} `{tool}` was sent and may have run, so it was not sent again. Before you repeat it, \
+         check whether its effect is there (for example with get-logs, get-hierarchy, or by reading the files it changes). Call \
+         id {call}."
+    )
+}
+
+/// The text for a request on which a part of the gateway failed before it became a call.
+pub const INTERNAL: &str = "A part of holdfast failed while it handled this request (our fault, please report it). It was not \
+                            sent to Unity, so nothing changed. Make the same request again.";
+
+/// A span of time for people.
+pub fn seconds(span: Duration) -> String {
+    match span.as_millis() {
+        millis @ 0..=999 => format!("{millis} ms"),
+        millis @ 1000..=119_999 => format!("{:.1} s", millis as f64 / 1000.0),
+        _ => format!("{} min {} s", span.as_secs() / 60, span.as_secs() % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use strum::VariantArray as _;
+
+    use super::*;
+    use crate::protocol::ids::CallId;
+    use crate::protocol::jsonrpc::RequestId;
+    use crate::protocol::mcp::ProtocolVersion;
+
+    fn answer(verdict: Verdict) -> Answer {
+        Answer {
+            request: RequestId::from_number(1),
+            call: CallId::from_random([7; 16]),
+            tool: "compile".into(),
+            verdict,
+            body: None,
+            took: Duration::from_millis(1500),
+            behind: None,
+            came_back: None,
+            version: ProtocolVersion::negotiate("2025-11-25"),
+        }
+    }
+
+    #[test]
+    fn every_text_says_whether_it_ran_and_what_to_do_and_never_to_kill_unity() {
+        let mut texts = vec![verdict(&answer(Verdict::StillRunning))];
+        for cause in Cause::VARIANTS {
+            let text = verdict(&answer(Verdict::NotExecuted(*cause)));
+            assert!(text.starts_with("Not executed: ") && text.contains("was not sent to Unity"), "{text}");
+            texts.push(text);
+        }
+        for loss in Loss::VARIANTS {
+            let text = verdict(&answer(Verdict::OutcomeUnknown(*loss)));
+            assert!(text.starts_with("Outcome unknown: ") && text.contains("not sent again"), "{text}");
+            texts.push(text);
+        }
+        for text in texts {
+            let lower = text.to_lowercase();
+            assert!(!lower.contains("kill unity") && !lower.contains("pkill") && !lower.contains("force quit"), "{text}");
+            assert!(text.len() < 700, "{text}");
+        }
+    }
+}
