@@ -1,0 +1,99 @@
+//! What the flags, the environment and the project mean, decided once at start. The flags themselves stand in `cli`.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Where a port number comes from; decides how much it is trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+pub enum PortSource {
+    /// `--port` or `HOLDFAST_PORT`.
+    Flag,
+    /// `UNITY_TCP_PORT`.
+    Environment,
+    /// A settings file of the project.
+    Settings,
+    /// The dialect's default.
+    Default,
+}
+
+/// The gateway's configuration.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The Unity project named by `--project`, canonical.
+    pub project: Option<PathBuf>,
+    /// The working directory, from which a project is searched upwards.
+    pub working_dir: Option<PathBuf>,
+    /// Ports named by the user, best first.
+    pub ports: Vec<(u16, PortSource)>,
+    /// The name told to the editor when the client does not give one.
+    pub client_name: Option<String>,
+    /// Show development-only tools.
+    pub development: bool,
+    /// Offer the editor a push listener.
+    pub push: bool,
+    /// Folder for catalogues, run records and result files; `None` keeps nothing on disk.
+    pub state_dir: Option<PathBuf>,
+    /// In place of the client table's patience.
+    pub patience: Option<Duration>,
+    /// In place of the client table's word on `list_changed`.
+    pub list_changed: Option<bool>,
+    /// Seed of the dice (jitter, call ids); `None` takes it from the system.
+    pub seed: Option<u64>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            project: None,
+            working_dir: None,
+            ports: Vec::new(),
+            client_name: None,
+            development: false,
+            push: true,
+            state_dir: None,
+            patience: None,
+            list_changed: None,
+            seed: None,
+        }
+    }
+}
+
+/// Why a named project cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadProject {
+    /// There is no such folder.
+    #[error("there is no folder {0}; name the folder of a Unity project (the one that holds Assets and ProjectSettings)")]
+    Missing(PathBuf),
+    /// The folder is no Unity project, and none of its parents is.
+    #[error("{0} is not a Unity project (it has no Assets and ProjectSettings folders, nor has a folder above it)")]
+    NotAProject(PathBuf),
+}
+
+/// The Unity project that a folder belongs to: itself or the nearest folder above it.
+pub fn project_of(folder: &Path) -> Option<PathBuf> {
+    folder.ancestors().find(|folder| is_project(folder)).map(Path::to_path_buf)
+}
+
+/// Whether a folder is a Unity project: it holds `Assets` and `ProjectSettings`.
+pub fn is_project(folder: &Path) -> bool {
+    folder.join("Assets").is_dir() && folder.join("ProjectSettings").is_dir()
+}
+
+/// The project that the user named.
+///
+/// # Errors
+/// [`BadProject`], with the mend.
+pub fn named_project(folder: &Path) -> Result<PathBuf, BadProject> {
+    let canonical = canonical(folder).ok_or_else(|| BadProject::Missing(folder.to_path_buf()))?;
+    project_of(&canonical).ok_or(BadProject::NotAProject(canonical))
+}
+
+/// The canonical form of a path, without Windows' `\\?\` prefix, which Unity and people do not write.
+pub fn canonical(path: &Path) -> Option<PathBuf> {
+    let path = path.canonicalize().ok()?;
+    match path.to_str().and_then(|text| text.strip_prefix(r"\\?\")) {
+        Some(plain) if !plain.starts_with("UNC") => Some(PathBuf::from(plain)),
+        _ => Some(path),
+    }
+}

@@ -1,0 +1,195 @@
+//! One look around for the editor: which project, what its files say, which ports may be called, and which are only listed.
+//!
+//! Blocking, read-only, quick (a few small files, a process look-up): run on the host's blocking lane. A port that a file or a
+//! default names is called only when its owner is checked to be the project's editor; a port that the user named is assumed.
+
+use std::path::{Path, PathBuf};
+
+use crate::config::{self, Config, PortSource};
+use crate::fsm::bridge::{ConnectFailure, Evidence, Sign};
+use crate::fsm::cause::Cause;
+use crate::host::{Host, Liveness, Owner};
+use crate::limits::PROJECT_FILE_MAX_BYTES;
+use crate::protocol::dialect::{Dialect, Expected, FileState, ProjectFacts, ProjectFiles};
+
+/// A port that may be dialled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// The port on 127.0.0.1.
+    pub port: u16,
+    /// Who named it.
+    pub source: PortSource,
+    /// The project it must belong to, if one is known.
+    pub project: Option<PathBuf>,
+    /// The pid of that project's editor, if known.
+    pub editor_pid: Option<u32>,
+    /// Whom the editor is asked to be, where the dialect can ask.
+    pub expected: Option<Expected>,
+}
+
+/// A port that is not dialled, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// The port.
+    pub port: u16,
+    /// Who named it.
+    pub source: PortSource,
+    /// Who listens there.
+    pub owner: Option<Owner>,
+    /// Why it is not called, in words.
+    pub why: String,
+}
+
+/// What one look around found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Survey {
+    /// The project, if there is exactly one.
+    pub project: Option<PathBuf>,
+    /// Other projects that fit as well: nobody guesses.
+    pub ambiguous: Vec<PathBuf>,
+    /// What the project's files say.
+    pub facts: ProjectFacts,
+    /// Ports that may be dialled, best first.
+    pub targets: Vec<Target>,
+    /// Ports that may not.
+    pub listed: Vec<Listed>,
+    /// The process and the lock files.
+    pub evidence: Evidence,
+}
+
+impl Survey {
+    /// Why nothing may be dialled.
+    pub fn cause(&self) -> Cause {
+        if !self.ambiguous.is_empty() {
+            Cause::Ambiguous
+        } else if self.listed.iter().any(|listed| listed.owner.is_some()) {
+            Cause::Unproven
+        } else {
+            Cause::NotRunning
+        }
+    }
+}
+
+/// Looks around.
+pub fn survey(host: &dyn Host, config: &Config, roots: &[PathBuf], dialect: &dyn Dialect) -> Survey {
+    let projects = projects(config, roots);
+    let (project, ambiguous) = match projects.as_slice() {
+        [one] => (Some(one.clone()), Vec::new()),
+        several => (None, several.to_vec()),
+    };
+    let facts = project.as_deref().map(|project| facts(host, project, dialect)).unwrap_or_default();
+    let evidence = Evidence {
+        editor: match facts.editor_pid.map(|pid| host.liveness(pid)) {
+            Some(Liveness::Alive) => Sign::Alive,
+            Some(Liveness::Dead) => Sign::Dead,
+            Some(Liveness::Unknown) | None => Sign::Unknown,
+        },
+        activity: facts.activity,
+    };
+    let mut survey =
+        Survey { project, ambiguous, facts, targets: Vec::new(), listed: Vec::new(), evidence };
+    for (port, source) in candidates(config, &survey.facts, dialect) {
+        let named = matches!(source, PortSource::Flag | PortSource::Environment);
+        if named || survey.project.is_some() {
+            survey.targets.push(Target {
+                port,
+                source,
+                project: survey.project.clone(),
+                editor_pid: survey.facts.editor_pid.filter(|_| evidence.editor != Sign::Dead),
+                expected: survey.facts.expected.clone(),
+            });
+        } else {
+            let owner = host.port_owner(port);
+            let why = if survey.ambiguous.is_empty() {
+                "no Unity project is known, so nothing can prove that this is the right editor"
+            } else {
+                "more than one Unity project fits"
+            };
+            survey.listed.push(Listed { port, source, owner, why: why.to_owned() });
+        }
+    }
+    survey
+}
+
+/// The projects that fit: the named one; else those of the client's roots; else the one around the working directory.
+fn projects(config: &Config, roots: &[PathBuf]) -> Vec<PathBuf> {
+    if let Some(project) = &config.project {
+        return vec![project.clone()];
+    }
+    let around = |path: &Path| config::canonical(path).and_then(|path| config::project_of(&path));
+    let here = config.working_dir.as_deref().and_then(around);
+    let mut found: Vec<PathBuf> = roots.iter().filter_map(|root| around(root)).collect();
+    found.sort();
+    found.dedup();
+    match (found.as_slice(), here) {
+        ([], here) => here.into_iter().collect(),
+        // Among several roots the one that the client was started in is no guess.
+        ([_, _, ..], Some(here)) if found.contains(&here) => vec![here],
+        _ => found,
+    }
+}
+
+/// What a project's files say.
+pub fn facts(host: &dyn Host, project: &Path, dialect: &dyn Dialect) -> ProjectFacts {
+    let mut files = ProjectFiles::new();
+    for file in dialect.project_files() {
+        let path = project.join(file.path);
+        let state = if !file.content {
+            if host.exists(&path) { FileState::Present } else { FileState::Missing }
+        } else {
+            match host.read(&path, PROJECT_FILE_MAX_BYTES) {
+                Ok(bytes) => FileState::Content(bytes),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => FileState::Missing,
+                Err(error) => FileState::Unreadable(error.to_string()),
+            }
+        };
+        files.insert(file.path, state);
+    }
+    dialect.read_project(&files)
+}
+
+fn candidates(config: &Config, facts: &ProjectFacts, dialect: &dyn Dialect) -> Vec<(u16, PortSource)> {
+    let settings = facts.port.map(|(port, _)| (port, PortSource::Settings));
+    let default = dialect.properties().default_port.map(|port| (port, PortSource::Default));
+    let mut seen = Vec::new();
+    for (port, source) in config.ports.iter().copied().chain(settings).chain(default) {
+        if !seen.iter().any(|(known, _)| *known == port) {
+            seen.push((port, source));
+        }
+    }
+    seen
+}
+
+/// Whether whoever listens on a target's port may be called. Looked up after the connect, before the first byte.
+///
+/// # Errors
+/// Why not: another project's editor, or nothing proves that it is this one's.
+pub fn check_owner(host: &dyn Host, target: &Target) -> Result<(), ConnectFailure> {
+    let owner = host.port_owner(target.port);
+    let of_project = owner.as_ref().and_then(|owner| opened_project(owner));
+    let same = |project: &Path| of_project.as_deref().map(|opened| same_project(opened, project));
+    let named = matches!(target.source, PortSource::Flag | PortSource::Environment);
+    match (&owner, &target.project) {
+        // It says itself that it has another project open: not even a port that the user named is called then.
+        (Some(_), Some(project)) if same(project) == Some(false) => Err(ConnectFailure::WrongProject),
+        _ if named => Ok(()),
+        (Some(_), Some(project)) if same(project) == Some(true) => Ok(()),
+        (Some(owner), Some(_)) if target.editor_pid == Some(owner.pid) => Ok(()),
+        (Some(_), Some(_)) if target.editor_pid.is_some() => Err(ConnectFailure::WrongProject),
+        // The system does not tell who listens, but the editor checks by itself whom each call is for.
+        (None, Some(_)) if target.expected.is_some() => Ok(()),
+        _ => Err(ConnectFailure::Unproven),
+    }
+}
+
+/// The project an editor was started with, from its command line (`-projectPath`, spelled in any case).
+fn opened_project(owner: &Owner) -> Option<PathBuf> {
+    let mut words = owner.command_line.iter();
+    words.find(|word| word.eq_ignore_ascii_case("-projectPath"))?;
+    words.next().map(PathBuf::from)
+}
+
+fn same_project(a: &Path, b: &Path) -> bool {
+    let plain = |path: &Path| config::canonical(path).unwrap_or_else(|| path.to_path_buf());
+    plain(a) == plain(b)
+}
