@@ -10,6 +10,14 @@
 //! reported as [`Outbox::unexpected`] and counted. A cell that is decided to do nothing says why ([`Outbox::ignore`]); the
 //! reason stands in the generated chart (`src/fsm/charts/`).
 
+pub mod chart;
+pub mod discovery;
+pub mod push;
+pub mod registry;
+pub mod restart;
+pub mod retry;
+pub mod session;
+
 use std::fmt::Debug;
 use std::hash::Hash;
 
