@@ -118,6 +118,9 @@ pub const LATE_RESULTS_MAX_BYTES: usize = 16 * MIB;
 pub const LATE_RESULT_MAX_AGE: Duration = Duration::from_secs(3600);
 /// First `tools/list` of a client that will not hear of changes waits this long for the live list if an editor is likely.
 pub const TOOLS_WAIT: Duration = Duration::from_secs(3);
+/// A tool list that failed while the link is up is asked for again after this: long enough for an import to end, short
+/// enough that nobody restarts the client for want of tools.
+pub const LIST_RETRY_AFTER: Duration = Duration::from_secs(5);
 /// `holdfast_wait_ready` waits at most this long, whatever it was asked.
 pub const WAIT_READY_MAX: Duration = Duration::from_secs(120);
 
@@ -139,6 +142,10 @@ pub const REBUILD_WINDOW: Duration = Duration::from_secs(600);
 pub const JOIN_TIMEOUT: Duration = Duration::from_secs(1);
 /// After stdin ends or a signal: running calls may answer this long. Nothing sent means an exit at once.
 pub const DRAIN_MAX: Duration = Duration::from_secs(1);
+
+/// Configurations (storage and state) that the exhaustive walk over one machine may meet. The real ones stay far below; more
+/// means that a storage counts without bound.
+pub const WALK_CONFIGURATIONS_MAX: usize = 200_000;
 
 // ---- Files ---------------------------------------------------------------------------------------------------------
 

@@ -13,6 +13,13 @@
 pub mod bridge;
 pub mod call;
 pub mod cause;
+pub mod chart;
+pub mod discovery;
+pub mod push;
+pub mod registry;
+pub mod restart;
+pub mod retry;
+pub mod session;
 
 use std::fmt::Debug;
 use std::hash::Hash;

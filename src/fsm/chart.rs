@@ -1,0 +1,279 @@
+//! The walk over everything a machine can do, and its chart.
+//!
+//! [`walk`] feeds every specimen event into every configuration (storage and state) that can be reached from the machine's
+//! starts: a search in breadth, so that the way to each configuration is a shortest one. Storages are small by
+//! contract, so the walk ends; if it does not, it says so. [`render`] turns a walk into the Markdown under `src/fsm/charts/`.
+//! The tests compare the two and hold the promises that are the same for every machine.
+
+use std::collections::{BTreeSet, HashSet};
+use std::fmt::{Debug, Write};
+
+use strum::VariantArray;
+
+use super::{Charted, Driver, Hosted, Machine, Outbox};
+use crate::limits::WALK_CONFIGURATIONS_MAX;
+
+/// A machine that can be walked over and drawn: its states and groups are listed in the order of their declaration.
+pub trait Walkable: Hosted + Charted + Machine<State: VariantArray, Group: VariantArray> {}
+impl<M: Hosted + Charted + Machine<State: VariantArray, Group: VariantArray>> Walkable for M {}
+
+/// Everything a machine can do.
+#[derive(Debug)]
+pub struct Walk<M: Walkable> {
+    /// The specimen events, in the order of [`Charted::specimens`].
+    pub events: Vec<M::Event>,
+    /// What starting ordered, one for each of [`Charted::starts`]; they are also the first configurations.
+    pub starts: Vec<Vec<M::Effect>>,
+    /// The configurations that can be reached, nearest first.
+    pub configurations: Vec<Configuration<M>>,
+    /// What each event does in each state: index state * events + event, states in the order of their declaration.
+    cells: Vec<Vec<Step<M>>>,
+}
+
+/// A reachable storage and state.
+#[derive(Debug)]
+pub struct Configuration<M: Walkable> {
+    /// The machine, ready to be fed.
+    pub driver: Driver<M>,
+    /// The configuration and the event it was first reached from, as indices; `None` for a start.
+    pub via: Option<(usize, usize)>,
+}
+
+/// What an event did in a state. Storages that lead to equal steps share one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step<M: Walkable> {
+    /// The state afterwards.
+    pub to: M::State,
+    /// A transition was made, if only to the same state.
+    pub moved: bool,
+    /// The orders.
+    pub effects: Vec<M::Effect>,
+    /// Why it was decided to do nothing.
+    pub ignored: Option<&'static str>,
+    /// Nobody decided it.
+    pub unexpected: bool,
+}
+
+impl<M: Walkable> Step<M> {
+    fn new(to: M::State, out: Outbox<M>) -> Self {
+        let Outbox { effects, hops, ignored, unexpected } = out;
+        Self { to, moved: !hops.is_empty(), effects, ignored, unexpected }
+    }
+}
+
+impl<M: Walkable> Walk<M> {
+    /// The different things that an event (by index) does in a state; empty when the state is never reached.
+    pub fn cell(&self, state: M::State, event: usize) -> &[Step<M>] {
+        let row = M::State::VARIANTS.iter().position(|&other| other == state);
+        row.and_then(|row| self.cells.get(row * self.events.len() + event)).map_or(&[], Vec::as_slice)
+    }
+
+    /// The events that lead to a configuration (by index) from its start.
+    pub fn path(&self, mut configuration: usize) -> Vec<&M::Event> {
+        let mut path = Vec::new();
+        while let Some((from, event)) = self.configurations[configuration].via {
+            path.push(&self.events[event]);
+            configuration = from;
+        }
+        path.reverse();
+        path
+    }
+
+    /// A shortest way to a state, for a person.
+    pub fn way_to(&self, state: M::State) -> String {
+        match self.configurations.iter().position(|place| place.driver.state() == state) {
+            Some(found) => format!("{:?}", self.path(found)),
+            None => "unreachable".to_owned(),
+        }
+    }
+}
+
+/// Walks over everything a machine can do.
+///
+/// # Panics
+/// When there are more than [`WALK_CONFIGURATIONS_MAX`] configurations: the storage counts without bound. And when the machine
+/// panics.
+pub fn walk<M: Walkable>() -> Walk<M> {
+    let events = M::specimens();
+    let cells = vec![Vec::new(); M::State::VARIANTS.len() * events.len()];
+    let mut walk = Walk { events, starts: Vec::new(), configurations: Vec::new(), cells };
+    let mut seen = HashSet::new();
+    for start in M::starts() {
+        let (driver, out) = Driver::start(start);
+        walk.starts.push(out.effects);
+        if seen.insert((driver.machine().clone(), driver.state())) {
+            walk.configurations.push(Configuration { driver, via: None });
+        }
+    }
+    let mut at = 0;
+    while at < walk.configurations.len() {
+        let from = walk.configurations[at].driver.clone();
+        let row = M::State::VARIANTS.iter().position(|&state| state == from.state()).unwrap_or_default();
+        for event in 0..walk.events.len() {
+            let mut driver = from.clone();
+            let out = driver.feed(&walk.events[event]);
+            let step = Step::new(driver.state(), out);
+            let cell = &mut walk.cells[row * walk.events.len() + event];
+            if !cell.contains(&step) {
+                cell.push(step);
+            }
+            if seen.insert((driver.machine().clone(), driver.state())) {
+                walk.configurations.push(Configuration { driver, via: Some((at, event)) });
+            }
+        }
+        at += 1;
+        assert!(
+            walk.configurations.len() <= WALK_CONFIGURATIONS_MAX,
+            "{} reaches more than {WALK_CONFIGURATIONS_MAX} configurations: its storage counts without bound; the last one: {:?}",
+            M::NAME,
+            walk.configurations.last(),
+        );
+    }
+    walk
+}
+
+/// The name of an event without its payload; timers are told apart.
+pub fn name(event: &impl Debug) -> String {
+    let text = format!("{event:?}");
+    let end = if text.starts_with("Elapsed(") { None } else { text.find([' ', '(', '{']) };
+    text[..end.unwrap_or(text.len())].to_owned()
+}
+
+/// Some of the specimens, for a person: only the name where all specimens of that name are among them.
+fn labels<E: Debug>(all: &[E], some: &BTreeSet<usize>) -> Vec<String> {
+    let mut labels = Vec::new();
+    for &index in some {
+        let name = name(&all[index]);
+        let whole = (0..all.len()).all(|other| some.contains(&other) || self::name(&all[other]) != name);
+        let label = if whole { name } else { format!("{:?}", all[index]) };
+        if !labels.contains(&label) {
+            labels.push(label);
+        }
+    }
+    labels
+}
+
+/// The chart of a machine as Markdown: a Mermaid diagram, and the table of every state and event.
+pub fn render<M: Walkable>(walk: &Walk<M>) -> String {
+    let mut text = String::new();
+    write_chart(walk, &mut text).unwrap_or_else(|error| unreachable!("a String takes every text: {error}"));
+    text
+}
+
+fn write_chart<M: Walkable>(walk: &Walk<M>, text: &mut String) -> std::fmt::Result {
+    let count = walk.configurations.len();
+    writeln!(text, "# The `{}` machine\n", M::NAME)?;
+    writeln!(
+        text,
+        "Generated from `src/fsm/{}.rs` by `UPDATE_CHARTS=1 cargo test --lib fsm::chart`; do not edit.\n",
+        M::NAME
+    )?;
+    writeln!(
+        text,
+        "Every event was fed into every one of the {count} configurations (state and storage) that can be reached."
+    )?;
+    writeln!(
+        text,
+        "An event may do different things in one state, depending on the storage: one line each. `stays, noted` means that"
+    )?;
+    writeln!(
+        text,
+        "only the storage may have changed. **unexpected**: cannot happen as long as the shell keeps its side; it is counted"
+    )?;
+    writeln!(text, "and does nothing.\n")?;
+    diagram(walk, text)?;
+    let starts: BTreeSet<String> = walk.starts.iter().map(|effects| orders(effects)).collect();
+    let starts = Vec::from_iter(starts).join(" or ");
+    writeln!(text, "\nStarts in `{}`; ordered at once: {starts}.", label(M::initial()))?;
+    for &state in M::State::VARIANTS {
+        table(walk, state, text)?;
+    }
+    Ok(())
+}
+
+fn diagram<M: Walkable>(walk: &Walk<M>, text: &mut String) -> std::fmt::Result {
+    writeln!(text, "```mermaid\nstateDiagram-v2")?;
+    for &group in M::Group::VARIANTS.iter().filter(|&&group| group != M::ROOT) {
+        writeln!(text, "    state {} {{", label(group))?;
+        for &state in M::State::VARIANTS.iter().filter(|&&state| M::group(state) == group) {
+            writeln!(text, "        {}", label(state))?;
+        }
+        writeln!(text, "    }}")?;
+    }
+    writeln!(text, "    [*] --> {}", label(M::initial()))?;
+    for &from in M::State::VARIANTS {
+        for &to in M::State::VARIANTS {
+            let leads = |&event: &usize| walk.cell(from, event).iter().any(|step| step.moved && step.to == to);
+            let events: BTreeSet<usize> = (0..walk.events.len()).filter(leads).collect();
+            if !events.is_empty() {
+                // A colon or a semicolon would end the label.
+                let names = labels(&walk.events, &events).join("<br/>").replace(": ", "=").replace([':', ';'], " ");
+                writeln!(text, "    {} --> {} : {names}", label(from), label(to))?;
+            }
+        }
+    }
+    writeln!(text, "```")
+}
+
+fn table<M: Walkable>(walk: &Walk<M>, state: M::State, text: &mut String) -> std::fmt::Result {
+    let group = M::group(state);
+    let within = if group == M::ROOT { String::new() } else { format!(" (in {})", label(group)) };
+    writeln!(text, "\n## {}{within}\n\n| event | what it does |\n| --- | --- |", label(state))?;
+    let mut rows: Vec<(String, String, BTreeSet<usize>)> = Vec::new();
+    for event in 0..walk.events.len() {
+        let does = walk.cell(state, event).iter().map(|step| describe(state, step)).collect::<Vec<_>>().join("<br>");
+        let name = name(&walk.events[event]);
+        match rows.iter_mut().find(|row| row.0 == name && row.1 == does) {
+            Some(row) => _ = row.2.insert(event),
+            None => rows.push((name, does, BTreeSet::from([event]))),
+        }
+    }
+    for (_, does, events) in rows {
+        let events = labels(&walk.events, &events).join("`<br>`");
+        writeln!(text, "| `{events}` | {} |", does.replace('|', "\\|"))?;
+    }
+    Ok(())
+}
+
+fn describe<M: Walkable>(from: M::State, step: &Step<M>) -> String {
+    if step.unexpected {
+        return "**unexpected**".to_owned();
+    }
+    let what = match (step.moved, step.to == from) {
+        (true, true) => format!("→ `{}` anew", label(step.to)),
+        (true, false) => format!("→ `{}`", label(step.to)),
+        (false, _) => match step.ignored {
+            Some(why) => return format!("ignored: {why}"),
+            None => "stays".to_owned(),
+        },
+    };
+    match (step.moved, step.effects.is_empty()) {
+        (true, true) => what,
+        (false, true) => format!("{what}, noted"),
+        (_, false) => format!("{what}: {}", orders(&step.effects)),
+    }
+}
+
+fn orders(effects: &[impl Debug]) -> String {
+    match effects {
+        [] => "nothing".to_owned(),
+        effects => effects.iter().map(|effect| format!("`{effect:?}`")).collect::<Vec<_>>().join(", "),
+    }
+}
+
+fn label(of: impl Into<&'static str>) -> &'static str {
+    of.into()
+}
+
+/// A machine that has seen some events.
+#[cfg(test)]
+pub(crate) fn after<M: Hosted>(machine: M, events: &[M::Event]) -> Driver<M> {
+    let (mut driver, _) = Driver::start(machine);
+    for event in events {
+        driver.feed(event);
+    }
+    driver
+}
+
+#[cfg(test)]
+mod tests;

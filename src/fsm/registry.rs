@@ -1,0 +1,419 @@
+//! The tool catalogue: where what is published comes from, and when the editor is asked again.
+//!
+//! Fed by its shell: the file of the last session (`DiskRead`), the bridge (`LinkReady`, `LinkLost`, `ListReceived`,
+//! `ListFailed`) and hints from either connection that the list changed (`ChangeHinted`). It decides what is published, when a
+//! list is asked for and when clients are told.
+//!
+//! One refresh runs at a time, and one more is remembered (`again`): an editor that announces fifty changes during an import
+//! is asked twice. Whether a list differs is compared by the shell, by content, against the catalogue it holds; the machine only
+//! hears `changed`. So a reload that brings the same tools back publishes `live` again and disturbs nobody.
+//!
+//! An answer carries no name here: the shell drops the answer to any question but the last one (its own number and the
+//! connection's epoch), so that an old connection's list never passes for the new one's.
+//!
+//! What was published stays published: a lost link makes a live list stale and a failed list changes nothing, since an old
+//! list serves a client better than none. The states other than `refreshing` are named after what is published.
+
+use std::time::Duration;
+
+use super::{Charted, Machine, Outbox, Outcome, statig_machine};
+use crate::limits::LIST_RETRY_AFTER;
+
+/// Where the published catalogue comes from.
+#[derive(
+    Clone, Copy, Default, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray,
+)]
+#[strum(serialize_all = "snake_case")]
+pub enum Source {
+    /// There is none: only the gateway's own tools.
+    #[default]
+    None,
+    /// From the file of an earlier session.
+    Disk,
+    /// From the editor, and the link is up.
+    Live,
+    /// From the editor in this process; the link is down.
+    Stale,
+}
+
+/// The storage of the registry.
+#[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
+pub struct Registry {
+    /// What is published.
+    pub published: Source,
+    /// The link is up.
+    pub link_up: bool,
+    /// The retry timer is armed.
+    pub retrying: bool,
+    /// Another refresh follows the one that runs.
+    pub again: bool,
+    /// The file was asked for; once in a life.
+    pub disk_asked: bool,
+}
+
+/// Where the registry stands.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
+pub enum State {
+    /// No catalogue.
+    Empty,
+    /// The catalogue from disk.
+    Cached,
+    /// The editor was asked.
+    Refreshing,
+    /// The editor's catalogue, link up.
+    Live,
+    /// The editor's catalogue, link down or not asked yet.
+    Stale,
+}
+
+/// The superstates.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
+pub enum Group {
+    /// No refresh runs.
+    Resting,
+    /// Above all.
+    Root,
+}
+
+/// The timers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum Timer {
+    /// Until a failed list is asked for again.
+    Retry,
+}
+
+/// What can happen.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// The file was read.
+    DiskRead {
+        /// It holds a usable catalogue.
+        found: bool,
+    },
+    /// The editor was greeted: it can be asked.
+    LinkReady,
+    /// The editor cannot be asked any more.
+    LinkLost,
+    /// Something says that the editor's list changed.
+    ChangeHinted,
+    /// The editor's list came.
+    ListReceived {
+        /// It differs by content from the catalogue that is published.
+        changed: bool,
+    },
+    /// The editor's list did not come, or cannot be used.
+    ListFailed,
+    /// A timer fired.
+    Elapsed(Timer),
+}
+
+/// What can be ordered.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Effect {
+    /// Read the catalogue of an earlier session.
+    ReadDisk,
+    /// Ask the editor for its list.
+    RequestList,
+    /// Publish the catalogue at hand, with where it comes from.
+    Publish(Source),
+    /// Tell that the catalogue changed.
+    Announce,
+    /// Write the catalogue.
+    SaveDisk,
+    /// Start a timer.
+    Arm(Timer, Duration),
+    /// Forget a timer.
+    Disarm(Timer),
+}
+
+impl Registry {
+    /// The state that is named after what is published.
+    fn rest(&self) -> State {
+        match self.published {
+            Source::None => State::Empty,
+            Source::Disk => State::Cached,
+            Source::Live => State::Live,
+            Source::Stale => State::Stale,
+        }
+    }
+
+    fn publish(&mut self, source: Source, out: &mut Outbox<Self>) {
+        self.published = source;
+        out.order(Effect::Publish(source));
+    }
+
+    fn disarm(&mut self, out: &mut Outbox<Self>) {
+        if std::mem::take(&mut self.retrying) {
+            out.order(Effect::Disarm(Timer::Retry));
+        }
+    }
+
+    fn link_lost(&mut self, out: &mut Outbox<Self>) {
+        self.link_up = false;
+        self.again = false;
+        self.disarm(out);
+        if self.published == Source::Live {
+            self.publish(Source::Stale, out);
+        }
+    }
+
+    fn refreshing(&mut self, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+        match event {
+            Event::DiskRead { found: true } if self.published == Source::None => {
+                self.publish(Source::Disk, out);
+                Outcome::Handled
+            }
+            Event::DiskRead { found: true } => out.ignore("what is published is newer"),
+            Event::DiskRead { found: false } => out.ignore("there is nothing to publish"),
+            Event::LinkReady | Event::ChangeHinted if self.again => {
+                out.ignore("one more refresh is remembered already")
+            }
+            Event::LinkReady | Event::ChangeHinted => {
+                self.again = true;
+                Outcome::Handled
+            }
+            Event::LinkLost => {
+                self.link_lost(out);
+                Outcome::Transition(self.rest())
+            }
+            Event::ListReceived { changed } => {
+                self.publish(Source::Live, out);
+                if *changed {
+                    out.order(Effect::SaveDisk);
+                    out.order(Effect::Announce);
+                }
+                let again = std::mem::take(&mut self.again);
+                Outcome::Transition(if again { State::Refreshing } else { State::Live })
+            }
+            // The hint is younger than the question that failed: no reason to wait.
+            Event::ListFailed if std::mem::take(&mut self.again) => Outcome::Transition(State::Refreshing),
+            Event::ListFailed => {
+                self.retrying = true;
+                out.order(Effect::Arm(Timer::Retry, LIST_RETRY_AFTER));
+                Outcome::Transition(self.rest())
+            }
+            Event::Elapsed(Timer::Retry) => Outcome::Super,
+        }
+    }
+}
+
+impl Machine for Registry {
+    const NAME: &'static str = "registry";
+    const ROOT: Group = Group::Root;
+    type State = State;
+    type Group = Group;
+    type Event = Event;
+    type Effect = Effect;
+
+    fn initial() -> State {
+        State::Empty
+    }
+
+    fn group(state: State) -> Group {
+        match state {
+            State::Empty | State::Cached | State::Live | State::Stale => Group::Resting,
+            State::Refreshing => Group::Root,
+        }
+    }
+
+    fn on(&mut self, state: State, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+        if state == State::Refreshing {
+            return self.refreshing(event, out);
+        }
+        match (state, event) {
+            (State::Empty, Event::DiskRead { found: true }) => {
+                self.publish(Source::Disk, out);
+                Outcome::Transition(State::Cached)
+            }
+            (_, Event::DiskRead { found: false }) => out.ignore("there is nothing to publish"),
+            (State::Live | State::Stale, Event::DiskRead { found: true }) => out.ignore("what is published is newer"),
+            // The file is read once.
+            (State::Cached | State::Refreshing, Event::DiskRead { found: true }) => Outcome::Super,
+            (State::Live, Event::LinkLost) => {
+                self.link_lost(out);
+                Outcome::Transition(State::Stale)
+            }
+            (
+                State::Empty | State::Cached | State::Refreshing | State::Live | State::Stale,
+                Event::LinkReady
+                | Event::LinkLost
+                | Event::ChangeHinted
+                | Event::ListReceived { .. }
+                | Event::ListFailed
+                | Event::Elapsed(Timer::Retry),
+            ) => Outcome::Super,
+        }
+    }
+
+    fn on_group(&mut self, group: Group, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+        match (group, event) {
+            (Group::Resting, Event::LinkReady) => {
+                self.link_up = true;
+                self.disarm(out);
+                Outcome::Transition(State::Refreshing)
+            }
+            (Group::Resting, Event::LinkLost) if self.link_up => {
+                self.link_lost(out);
+                Outcome::Handled
+            }
+            (Group::Resting, Event::LinkLost) => out.ignore("the link was not up"),
+            (Group::Resting, Event::ChangeHinted) if self.link_up => {
+                self.disarm(out);
+                Outcome::Transition(State::Refreshing)
+            }
+            (Group::Resting, Event::ChangeHinted) => {
+                out.ignore("the link is down: a list is asked for when it is back")
+            }
+            (Group::Resting, Event::ListReceived { .. } | Event::ListFailed) => {
+                out.ignore("the answer to a refresh that was given up when its link was lost")
+            }
+            (Group::Resting, Event::Elapsed(Timer::Retry)) if self.retrying => {
+                self.retrying = false;
+                Outcome::Transition(State::Refreshing)
+            }
+            (Group::Resting, Event::Elapsed(Timer::Retry) | Event::DiskRead { .. }) | (Group::Root, _) => {
+                Outcome::Super
+            }
+        }
+    }
+
+    fn entered(&mut self, state: State, out: &mut Outbox<Self>) {
+        match state {
+            State::Empty if !self.disk_asked => {
+                self.disk_asked = true;
+                out.order(Effect::ReadDisk);
+            }
+            State::Refreshing => out.order(Effect::RequestList),
+            State::Empty | State::Cached | State::Live | State::Stale => {}
+        }
+    }
+}
+statig_machine!(Registry, State, Group);
+
+impl Charted for Registry {
+    fn specimens() -> Vec<Event> {
+        vec![
+            Event::DiskRead { found: true },
+            Event::DiskRead { found: false },
+            Event::LinkReady,
+            Event::LinkLost,
+            Event::ChangeHinted,
+            Event::ListReceived { changed: true },
+            Event::ListReceived { changed: false },
+            Event::ListFailed,
+            Event::Elapsed(Timer::Retry),
+        ]
+    }
+
+    fn starts() -> Vec<Self> {
+        vec![Self::default()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fsm::Driver;
+    use crate::fsm::chart::{after, walk};
+
+    const FOUND: Event = Event::DiskRead { found: true };
+    const NEW: Event = Event::ListReceived { changed: true };
+    const SAME: Event = Event::ListReceived { changed: false };
+
+    #[test]
+    fn empty_started_reads_the_disk_once() {
+        let (mut it, out) = Driver::start(Registry::default());
+        assert_eq!(out.effects, [Effect::ReadDisk]);
+        it.feed(&Event::LinkReady);
+        let out = it.feed(&Event::LinkLost);
+        assert_eq!((it.state(), out.effects), (State::Empty, vec![]));
+    }
+
+    #[test]
+    fn empty_disk_read_publishes_what_an_earlier_session_knew() {
+        let mut it = after(Registry::default(), &[]);
+        assert_eq!(it.feed(&FOUND).effects, [Effect::Publish(Source::Disk)]);
+        assert_eq!(it.state(), State::Cached);
+    }
+
+    #[test]
+    fn refreshing_disk_read_fills_the_gap_but_never_replaces_a_live_list() {
+        let mut it = after(Registry::default(), &[Event::LinkReady]);
+        assert_eq!(it.feed(&FOUND).effects, [Effect::Publish(Source::Disk)]);
+        let mut it = after(Registry::default(), &[Event::LinkReady, NEW, Event::ChangeHinted]);
+        assert!(it.feed(&FOUND).effects.is_empty());
+    }
+
+    #[test]
+    fn refreshing_list_received_announces_and_saves_a_real_change_only() {
+        let mut it = after(Registry::default(), &[FOUND, Event::LinkReady]);
+        assert_eq!(it.feed(&SAME).effects, [Effect::Publish(Source::Live)]);
+        it.feed(&Event::ChangeHinted);
+        assert_eq!(it.feed(&NEW).effects, [Effect::Publish(Source::Live), Effect::SaveDisk, Effect::Announce]);
+        assert_eq!(it.state(), State::Live);
+    }
+
+    #[test]
+    fn refreshing_change_hinted_fifty_times_asks_once_more() {
+        let mut it = after(Registry::default(), &[Event::LinkReady]);
+        for _ in 0..50 {
+            assert!(it.feed(&Event::ChangeHinted).effects.is_empty());
+        }
+        assert_eq!(it.feed(&SAME).effects, [Effect::Publish(Source::Live), Effect::RequestList]);
+        assert_eq!(it.feed(&SAME).effects, [Effect::Publish(Source::Live)]);
+    }
+
+    #[test]
+    fn refreshing_list_failed_asks_again_later_and_keeps_what_is_published() {
+        let mut it = after(Registry::default(), &[FOUND, Event::LinkReady]);
+        assert_eq!(it.feed(&Event::ListFailed).effects, [Effect::Arm(Timer::Retry, LIST_RETRY_AFTER)]);
+        assert_eq!(it.state(), State::Cached);
+        assert_eq!(it.feed(&Event::Elapsed(Timer::Retry)).effects, [Effect::RequestList]);
+    }
+
+    #[test]
+    fn refreshing_list_failed_after_a_hint_asks_at_once() {
+        let mut it = after(Registry::default(), &[Event::LinkReady, Event::ChangeHinted]);
+        assert_eq!(it.feed(&Event::ListFailed).effects, [Effect::RequestList]);
+    }
+
+    #[test]
+    fn cached_link_lost_forgets_the_retry() {
+        let mut it = after(Registry::default(), &[FOUND, Event::LinkReady, Event::ListFailed]);
+        assert_eq!(it.feed(&Event::LinkLost).effects, [Effect::Disarm(Timer::Retry)]);
+    }
+
+    #[test]
+    fn live_link_lost_keeps_the_list_and_says_that_it_is_stale() {
+        let mut it = after(Registry::default(), &[Event::LinkReady, NEW]);
+        assert_eq!(it.feed(&Event::LinkLost).effects, [Effect::Publish(Source::Stale)]);
+        assert_eq!(it.state(), State::Stale);
+        assert_eq!(it.feed(&Event::LinkReady).effects, [Effect::RequestList]);
+        assert_eq!(it.feed(&Event::LinkLost).effects, []);
+        assert_eq!(it.state(), State::Stale);
+    }
+
+    #[test]
+    fn stale_list_received_late_is_dropped() {
+        let mut it = after(Registry::default(), &[Event::LinkReady, NEW, Event::LinkLost]);
+        let out = it.feed(&NEW);
+        assert!(out.effects.is_empty() && out.ignored.is_some());
+    }
+
+    #[test]
+    fn every_resting_state_is_named_after_what_is_published() {
+        let walk = walk::<Registry>();
+        for place in &walk.configurations {
+            let (it, state) = (place.driver.machine(), place.driver.state());
+            if state == State::Refreshing {
+                assert!(it.link_up && !it.retrying, "{it:?}");
+            } else {
+                assert_eq!(it.rest(), state, "{it:?}");
+                assert!(!it.again && (it.link_up || !it.retrying), "{it:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! A supervisor's policy: one-for-one, with an intensity.
+//!
+//! Fed by a supervisor shell with every end of a child, whatever the reason: a panic, an error from a handler, a kill, a stop
+//! that nobody here ordered, and a start that failed (which ractor reports to nobody, so the shell does). All children
+//! counted here are permanent, so each end is a bug of ours and is mended by a new incarnation, at once. When more than
+//! `max` children end within `window`, new incarnations do not mend it: the children are stopped (in reverse order, by the
+//! shell) and the end is handed to the next supervisor above, exactly once.
+//!
+//! `stopping` is a state of its own because the children end in it too: without it, every child of an orderly shutdown would
+//! be started anew.
+//!
+//! Times are durations since the supervisor's own start, taken when the shell hears of the end. One that lies before an
+//! earlier one counts as simultaneous with it: a clock that steps back must not hide a crash loop.
+
+use std::time::Duration;
+
+use super::{Charted, Machine, Outbox, Outcome, statig_machine};
+use crate::limits::{LEAF_RESTARTS_MAX, LEAF_WINDOW, ROOT_RESTARTS_MAX, ROOT_WINDOW};
+
+/// The policy and the ends it remembers.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Restart {
+    /// Ends within [`window`](Restart::window) that are mended by a restart; one more escalates.
+    pub max: usize,
+    /// The window, both ends included.
+    pub window: Duration,
+    /// The counted ends, oldest first; at most `max` while counting.
+    pub deaths: Vec<Duration>,
+}
+
+impl Restart {
+    /// A policy without a past.
+    pub fn new(max: usize, window: Duration) -> Self {
+        Self { max, window, deaths: Vec::new() }
+    }
+
+    /// The policy for the leaves under the link.
+    pub fn of_leaves() -> Self {
+        Self::new(LEAF_RESTARTS_MAX, LEAF_WINDOW)
+    }
+
+    /// The policy for the children of the root.
+    pub fn of_root() -> Self {
+        Self::new(ROOT_RESTARTS_MAX, ROOT_WINDOW)
+    }
+
+    /// Counts an end; true when there are now too many.
+    fn count(&mut self, at: Duration) -> bool {
+        let now = self.deaths.last().map_or(at, |&last| last.max(at));
+        self.deaths.retain(|&death| now - death <= self.window);
+        self.deaths.push(now);
+        self.deaths.len() > self.max
+    }
+}
+
+/// Where the supervisor stands.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
+pub enum State {
+    /// Restarting what ends, and counting.
+    Counting,
+    /// Too many ends: the supervisor is on its way out.
+    Exhausted,
+    /// An orderly shutdown: what ends was told to.
+    Stopping,
+}
+
+/// No groups but the root.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
+pub enum Group {
+    /// Above all.
+    Root,
+}
+
+/// How a child ended.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
+pub enum EndReason {
+    /// A handler panicked.
+    Panicked,
+    /// A handler returned an error.
+    Failed,
+    /// It was killed.
+    Killed,
+    /// It stopped.
+    Stopped,
+    /// It did not come to life.
+    StartFailed,
+}
+
+/// What can happen.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// A child ended.
+    ChildEnded {
+        /// The supervisor's own number of the child.
+        child: u8,
+        /// When the supervisor heard of it, since its own start.
+        at: Duration,
+        /// How.
+        reason: EndReason,
+    },
+    /// The supervisor was told to stop.
+    StopRequested,
+}
+
+/// What can be ordered.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Effect {
+    /// Join the dead child, then start its successor.
+    Restart {
+        /// The child.
+        child: u8,
+    },
+    /// Fail towards the supervisor above.
+    Escalate {
+        /// The child whose end was one too many.
+        child: u8,
+    },
+    /// Stop the children that live, in reverse order of their start, and wait for them.
+    StopChildren,
+}
+
+impl Machine for Restart {
+    const NAME: &'static str = "restart";
+    const ROOT: Group = Group::Root;
+    type State = State;
+    type Group = Group;
+    type Event = Event;
+    type Effect = Effect;
+
+    fn initial() -> State {
+        State::Counting
+    }
+
+    fn group(state: State) -> Group {
+        match state {
+            State::Counting | State::Exhausted | State::Stopping => Group::Root,
+        }
+    }
+
+    fn on(&mut self, state: State, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+        match (state, event) {
+            (State::Counting, Event::ChildEnded { child, at, reason: _ }) => {
+                if self.count(*at) {
+                    out.order(Effect::StopChildren);
+                    out.order(Effect::Escalate { child: *child });
+                    return Outcome::Transition(State::Exhausted);
+                }
+                out.order(Effect::Restart { child: *child });
+                Outcome::Handled
+            }
+            (State::Counting, Event::StopRequested) => {
+                out.order(Effect::StopChildren);
+                Outcome::Transition(State::Stopping)
+            }
+            (State::Exhausted, Event::ChildEnded { .. }) => {
+                out.ignore("a child that was stopped before the escalation")
+            }
+            (State::Exhausted, Event::StopRequested) => out.ignore("the children are being stopped already"),
+            (State::Stopping, Event::ChildEnded { .. }) => out.ignore("it ended because it was told to"),
+            (State::Stopping, Event::StopRequested) => out.ignore("already stopping"),
+        }
+    }
+
+    fn on_group(&mut self, group: Group, _: &Event, _: &mut Outbox<Self>) -> Outcome<State> {
+        match group {
+            Group::Root => Outcome::Super,
+        }
+    }
+}
+statig_machine!(Restart, State, Group);
+
+impl Charted for Restart {
+    fn specimens() -> Vec<Event> {
+        let ended = |child, secs, reason| Event::ChildEnded { child, at: Duration::from_secs(secs), reason };
+        vec![
+            ended(0, 0, EndReason::Panicked),
+            ended(0, 0, EndReason::Failed),
+            ended(0, 0, EndReason::Killed),
+            ended(0, 0, EndReason::Stopped),
+            ended(0, 0, EndReason::StartFailed),
+            ended(1, 10, EndReason::Panicked),
+            ended(1, 11, EndReason::Panicked),
+            ended(1, 40, EndReason::Panicked),
+            Event::StopRequested,
+        ]
+    }
+
+    fn starts() -> Vec<Self> {
+        vec![Self::new(2, Duration::from_secs(10))]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::fsm::Driver;
+
+    fn ended(child: u8, secs: u64) -> Event {
+        Event::ChildEnded { child, at: Duration::from_secs(secs), reason: EndReason::Panicked }
+    }
+
+    fn supervisor() -> Driver<Restart> {
+        Driver::start(Restart::new(2, Duration::from_secs(10))).0
+    }
+
+    #[test]
+    fn counting_child_ended_restarts_that_child_only() {
+        assert_eq!(supervisor().feed(&ended(3, 0)).effects, [Effect::Restart { child: 3 }]);
+    }
+
+    #[test]
+    fn counting_child_ended_too_often_stops_the_others_and_escalates_once() {
+        let mut it = supervisor();
+        it.feed(&ended(0, 1));
+        it.feed(&ended(0, 1));
+        assert_eq!(it.feed(&ended(1, 1)).effects, [Effect::StopChildren, Effect::Escalate { child: 1 }]);
+        assert_eq!(it.state(), State::Exhausted);
+        for event in [ended(0, 1), ended(1, 99), Event::StopRequested] {
+            assert!(it.feed(&event).effects.is_empty());
+        }
+    }
+
+    #[test]
+    fn counting_child_ended_forgets_what_lies_before_the_window() {
+        let mut it = supervisor();
+        for secs in [0, 5, 11, 16, 22, 27] {
+            assert_eq!(it.feed(&ended(0, secs)).effects, [Effect::Restart { child: 0 }], "at {secs}");
+        }
+    }
+
+    #[test]
+    fn counting_child_ended_at_the_edge_of_the_window_still_counts() {
+        let mut it = supervisor();
+        it.feed(&ended(0, 0));
+        it.feed(&ended(0, 5));
+        it.feed(&ended(0, 10));
+        assert_eq!(it.state(), State::Exhausted);
+    }
+
+    #[test]
+    fn counting_child_ended_with_a_clock_that_steps_back_hides_no_crash_loop() {
+        let mut it = supervisor();
+        for secs in [40, 20, 0] {
+            it.feed(&ended(0, secs));
+        }
+        assert_eq!(it.state(), State::Exhausted);
+    }
+
+    #[test]
+    fn stopping_child_ended_is_never_restarted() {
+        let mut it = supervisor();
+        assert_eq!(it.feed(&Event::StopRequested).effects, [Effect::StopChildren]);
+        let out = it.feed(&ended(0, 1));
+        assert!(out.effects.is_empty() && out.ignored.is_some());
+        assert_eq!(it.state(), State::Stopping);
+    }
+
+    #[test]
+    fn counting_child_ended_with_no_patience_escalates_at_once() {
+        let (mut it, _) = Driver::start(Restart::new(0, Duration::MAX));
+        it.feed(&ended(0, 0));
+        assert_eq!(it.state(), State::Exhausted);
+    }
+
+    proptest! {
+        /// Against the plain reading of the rule: escalate at the first end that has `max` others within the window before it.
+        #[test]
+        fn counting_child_ended_escalates_exactly_when_the_rule_says(
+            gaps in prop::collection::vec(0u64..12, 0..40), max in 0usize..5, window in 0u64..30,
+        ) {
+            let mut at = 0;
+            let times: Vec<u64> = gaps.iter().map(|gap| { at += gap; at }).collect();
+            let too_many = (0..times.len()).find(|&i| i >= max && times[i] - times[i - max] <= window);
+            let (mut it, _) = Driver::start(Restart::new(max, Duration::from_secs(window)));
+            let escalated: Vec<usize> = (0..times.len())
+                .filter(|&i| it.feed(&ended(0, times[i])).effects.contains(&Effect::Escalate { child: 0 }))
+                .collect();
+            prop_assert_eq!(escalated, Vec::from_iter(too_many));
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Reconnect delay as a value: f(attempt, likelihood, die).
+//!
+//! The one file that names the `backoff` crate, and of it only its growth: the attempt stands in a machine, the die comes
+//! from the shell, so neither the crate's memory nor its randomness is wanted. Three things of it are kept out:
+//!
+//! * It gives up after 15 minutes by default; a gateway never does (`max_elapsed_time` is `None`).
+//! * It draws a random number even for a jitter of 0, which can move the *returned* delay by a nanosecond. What is read here
+//!   is `current_interval`, which grows without dice.
+//! * It notes the time when it is built and at each step. That serves `max_elapsed_time` alone, and std has no way to make an
+//!   `Instant` without a clock; the value is thrown away with the struct and nothing here depends on it.
+
+use std::time::Duration;
+
+use backoff::ExponentialBackoffBuilder;
+use backoff::backoff::Backoff;
+
+use crate::limits::{RETRY_FIRST, RETRY_JITTER, RETRY_LIKELY_MAX, RETRY_UNLIKELY_MAX};
+
+/// How long to wait before the next attempt.
+///
+/// Doubles from [`RETRY_FIRST`] (attempt 0) to [`RETRY_LIKELY_MAX`] or [`RETRY_UNLIKELY_MAX`], then moves by up to
+/// [`RETRY_JITTER`] of itself either way: `die` 0 is the shortest, 0.5 exact, 1 the longest. A die outside 0..=1 is clamped,
+/// NaN counts as 0.5. Never zero; for one die never shorter for a later attempt.
+pub fn delay(attempt: u32, likely: bool, die: f64) -> Duration {
+    let cap = if likely { RETRY_LIKELY_MAX } else { RETRY_UNLIKELY_MAX };
+    let mut growth = ExponentialBackoffBuilder::new()
+        .with_initial_interval(RETRY_FIRST)
+        .with_multiplier(2.0)
+        .with_randomization_factor(0.0)
+        .with_max_interval(cap)
+        .with_max_elapsed_time(None)
+        .build();
+    for _ in 0..attempt {
+        if growth.current_interval >= cap {
+            break;
+        }
+        growth.next_backoff();
+    }
+    let die = if die.is_nan() { 0.5 } else { die.clamp(0.0, 1.0) };
+    growth.current_interval.mul_f64(1.0 + RETRY_JITTER * (2.0 * die - 1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn millis(likely: bool) -> Vec<u128> {
+        (0..9).map(|attempt| delay(attempt, likely, 0.5).as_millis()).collect()
+    }
+
+    #[test]
+    fn an_unlikely_editor_is_asked_ever_more_rarely_but_always() {
+        assert_eq!(millis(false), [50, 100, 200, 400, 800, 1600, 3200, 5000, 5000]);
+        assert_eq!(delay(u32::MAX, false, 0.5), RETRY_UNLIKELY_MAX);
+    }
+
+    #[test]
+    fn a_likely_editor_is_asked_at_least_every_tenth_of_a_second() {
+        assert_eq!(millis(true), [50, 100, 100, 100, 100, 100, 100, 100, 100]);
+    }
+
+    #[test]
+    fn the_die_moves_the_delay_by_a_fifth_either_way() {
+        assert_eq!(delay(1, false, 0.0), Duration::from_millis(80));
+        assert_eq!(delay(1, false, 1.0), Duration::from_millis(120));
+        assert_eq!(delay(1, false, f64::NAN), Duration::from_millis(100));
+        assert_eq!(delay(1, false, f64::INFINITY), Duration::from_millis(120));
+        assert_eq!(delay(1, false, -7.0), Duration::from_millis(80));
+    }
+
+    proptest! {
+        #[test]
+        fn bounded_monotone_and_a_function(attempt: u32, small in 0u32..12, likely: bool, die in 0.0..=1.0f64) {
+            let cap = if likely { RETRY_LIKELY_MAX } else { RETRY_UNLIKELY_MAX };
+            for attempt in [attempt, small] {
+                let now = delay(attempt, likely, die);
+                prop_assert!(now >= RETRY_FIRST.mul_f64(1.0 - RETRY_JITTER));
+                prop_assert!(now <= cap.mul_f64(1.0 + RETRY_JITTER));
+                prop_assert!(now <= delay(attempt.saturating_add(1), likely, die));
+                prop_assert!(delay(attempt, true, die) <= delay(attempt, false, die));
+                prop_assert_eq!(now, delay(attempt, likely, die));
+            }
+        }
+    }
+}

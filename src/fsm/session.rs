@@ -1,0 +1,384 @@
+//! The MCP session: when a request of the client is answered, and with how much patience for the tool list.
+//!
+//! Fed by its shell with the client's requests (already parsed), with what the registry publishes, with how likely an editor
+//! is, and with the end: of stdin, by a signal, of the calls that ran. The machine knows no request ids: the shell keeps the
+//! waiting requests, and an order such as `AnswerLists` is for all of them.
+//!
+//! The one wait is the first tool list of a *sync* client: it never looks at `list_changed`, so what it is told first is all it
+//! will ever know. It waits at most [`TOOLS_WAIT`] for the live list, and only while an editor may be there. Everybody else is
+//! answered at once with what is known, and hears of changes. Leaving `waiting_for_tools`, by whatever event, answers the
+//! lists that wait: no way out forgets them.
+//!
+//! Requests of the era without a handshake open the session by themselves: before the first `tools/*` request of that kind the
+//! shell feeds `Opened`, and `AnswerOpen` then has nothing to answer. The same holds for a session that follows a
+//! crashed one: its shell feeds `Opened` from the client data that main keeps. A mere `server/discover` does not open, since a
+//! probe must not dial.
+//!
+//! At the end the machine always passes through `draining`; a shell that knows of nothing sent feeds `CallsSettled` at once, and
+//! the process is gone within milliseconds.
+
+use std::time::Duration;
+
+use super::registry::Source;
+use super::{Charted, Machine, Outbox, Outcome, statig_machine};
+use crate::limits::{DRAIN_MAX, TOOLS_WAIT};
+
+/// Whether the client acts on `list_changed`.
+#[derive(
+    Clone, Copy, Default, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray,
+)]
+#[strum(serialize_all = "snake_case")]
+pub enum Kind {
+    /// It does not, or is unknown: its first list must be complete.
+    #[default]
+    Sync,
+    /// It does.
+    Async,
+}
+
+/// How likely an editor is.
+#[derive(
+    Clone, Copy, Default, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray,
+)]
+#[strum(serialize_all = "snake_case")]
+pub enum Outlook {
+    /// Nobody looked yet.
+    #[default]
+    Unknown,
+    /// Something says that one is there or comes back.
+    Likely,
+    /// Nothing does.
+    Unlikely,
+}
+
+/// The storage of the session.
+#[derive(Clone, Default, PartialEq, Eq, Hash, Debug)]
+pub struct Session {
+    /// The client's kind.
+    pub kind: Kind,
+    /// Where the published catalogue comes from.
+    pub source: Source,
+    /// How likely an editor is.
+    pub outlook: Outlook,
+    /// The first list of this handshake is answered. A session that follows a crashed one starts with what main remembers.
+    pub first_list_served: bool,
+}
+
+/// Where the session stands.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
+pub enum State {
+    /// No handshake yet.
+    AwaitingOpen,
+    /// A sync client's first list waits for the editor.
+    WaitingForTools,
+    /// Every request is answered or accepted at once.
+    Serving,
+    /// No new requests; what runs may answer.
+    Draining,
+    /// Over.
+    Closed,
+}
+
+/// The superstates.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
+pub enum Group {
+    /// The client has opened the session.
+    Open,
+    /// Above all.
+    Root,
+}
+
+/// The timers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum Timer {
+    /// The longest wait of a first list.
+    ToolsWait,
+    /// The longest wait for running calls at the end.
+    Drain,
+}
+
+/// What can happen.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// The client opened the session, or opened it again.
+    Opened(Kind),
+    /// The client asked for the tools.
+    ListRequested,
+    /// The client called a tool.
+    CallRequested,
+    /// The registry published a catalogue.
+    CataloguePublished(Source),
+    /// The catalogue changed by content.
+    CatalogueChanged,
+    /// How likely an editor is.
+    OutlookChanged(Outlook),
+    /// stdin ended.
+    InputEnded,
+    /// A signal, or the gateway stops.
+    StopRequested,
+    /// Nothing sent is unanswered any more.
+    CallsSettled,
+    /// A timer fired.
+    Elapsed(Timer),
+}
+
+/// What can be ordered.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Effect {
+    /// Answer the handshake, if one waits for it.
+    AnswerOpen,
+    /// Have the editor dialled, if nobody has. Said with each request for tools: a link that was rebuilt meanwhile hears it too.
+    WantEditor,
+    /// Answer every list that waits, with what is published.
+    AnswerLists,
+    /// Hand the call to the ledger.
+    AcceptCall,
+    /// Refuse the request: the session is not open. Nothing ran.
+    RefuseUnopened,
+    /// Refuse the request: the session ends. Nothing ran.
+    RefuseDraining,
+    /// Send `notifications/tools/list_changed`.
+    AnnounceChange,
+    /// Start a timer.
+    Arm(Timer, Duration),
+    /// Forget a timer.
+    Disarm(Timer),
+    /// End the process's session: everything is answered that will be.
+    Finish,
+}
+
+impl Session {
+    /// A list asked for now had better wait.
+    fn list_waits(&self) -> bool {
+        self.kind == Kind::Sync
+            && !self.first_list_served
+            && self.source != Source::Live
+            && self.outlook != Outlook::Unlikely
+    }
+
+    /// Where a session with waiting lists goes after news: on, if nothing speaks for waiting any more.
+    fn wait_or_serve(&self) -> Outcome<State> {
+        if self.list_waits() { Outcome::Handled } else { Outcome::Transition(State::Serving) }
+    }
+
+    fn open(&mut self, kind: Kind, out: &mut Outbox<Self>) {
+        self.kind = kind;
+        out.order(Effect::AnswerOpen);
+        out.order(Effect::WantEditor);
+    }
+
+    fn awaiting_open(&mut self, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+        match event {
+            Event::Opened(kind) => {
+                self.open(*kind, out);
+                Outcome::Transition(State::Serving)
+            }
+            Event::ListRequested | Event::CallRequested => {
+                out.order(Effect::RefuseUnopened);
+                Outcome::Handled
+            }
+            Event::CataloguePublished(source) => {
+                self.source = *source;
+                Outcome::Handled
+            }
+            Event::OutlookChanged(outlook) => {
+                self.outlook = *outlook;
+                Outcome::Handled
+            }
+            Event::CatalogueChanged => out.ignore("no client has opened, so none knows the old list"),
+            Event::CallsSettled => out.ignore("it matters only at the end"),
+            Event::InputEnded | Event::StopRequested => Outcome::Transition(State::Closed),
+            Event::Elapsed(Timer::ToolsWait | Timer::Drain) => Outcome::Super,
+        }
+    }
+
+    fn waiting_for_tools(&mut self, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+        match event {
+            Event::Opened(kind) => {
+                self.open(*kind, out);
+                self.wait_or_serve()
+            }
+            Event::ListRequested => {
+                out.order(Effect::WantEditor);
+                Outcome::Handled
+            }
+            Event::CataloguePublished(source) => {
+                self.source = *source;
+                self.wait_or_serve()
+            }
+            Event::OutlookChanged(outlook) => {
+                self.outlook = *outlook;
+                self.wait_or_serve()
+            }
+            Event::Elapsed(Timer::ToolsWait) => Outcome::Transition(State::Serving),
+            Event::Elapsed(Timer::Drain)
+            | Event::CallRequested
+            | Event::CatalogueChanged
+            | Event::InputEnded
+            | Event::StopRequested
+            | Event::CallsSettled => Outcome::Super,
+        }
+    }
+
+    fn serving(&mut self, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+        match event {
+            Event::Opened(kind) => {
+                // A new handshake may be a new client behind the same pipe.
+                self.first_list_served = false;
+                self.open(*kind, out);
+                Outcome::Handled
+            }
+            Event::ListRequested => {
+                out.order(Effect::WantEditor);
+                if self.list_waits() {
+                    return Outcome::Transition(State::WaitingForTools);
+                }
+                self.first_list_served = true;
+                out.order(Effect::AnswerLists);
+                Outcome::Handled
+            }
+            Event::CataloguePublished(source) => {
+                self.source = *source;
+                Outcome::Handled
+            }
+            Event::OutlookChanged(outlook) => {
+                self.outlook = *outlook;
+                Outcome::Handled
+            }
+            Event::CallRequested
+            | Event::CatalogueChanged
+            | Event::InputEnded
+            | Event::StopRequested
+            | Event::CallsSettled
+            | Event::Elapsed(Timer::ToolsWait | Timer::Drain) => Outcome::Super,
+        }
+    }
+
+    fn ending(&mut self, state: State, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+        match event {
+            Event::Opened(_) | Event::ListRequested | Event::CallRequested => {
+                out.order(Effect::RefuseDraining);
+                Outcome::Handled
+            }
+            Event::CataloguePublished(_) | Event::CatalogueChanged | Event::OutlookChanged(_) => {
+                out.ignore("no list is answered any more")
+            }
+            Event::InputEnded | Event::StopRequested => out.ignore("already ending"),
+            Event::CallsSettled | Event::Elapsed(Timer::Drain) if state == State::Draining => {
+                Outcome::Transition(State::Closed)
+            }
+            Event::CallsSettled => out.ignore("already over"),
+            Event::Elapsed(Timer::ToolsWait | Timer::Drain) => Outcome::Super,
+        }
+    }
+}
+
+impl Machine for Session {
+    const NAME: &'static str = "session";
+    const ROOT: Group = Group::Root;
+    type State = State;
+    type Group = Group;
+    type Event = Event;
+    type Effect = Effect;
+
+    fn initial() -> State {
+        State::AwaitingOpen
+    }
+
+    fn group(state: State) -> Group {
+        match state {
+            State::WaitingForTools | State::Serving => Group::Open,
+            State::AwaitingOpen | State::Draining | State::Closed => Group::Root,
+        }
+    }
+
+    fn on(&mut self, state: State, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+        match state {
+            State::AwaitingOpen => self.awaiting_open(event, out),
+            State::WaitingForTools => self.waiting_for_tools(event, out),
+            State::Serving => self.serving(event, out),
+            State::Draining | State::Closed => self.ending(state, event, out),
+        }
+    }
+
+    fn on_group(&mut self, group: Group, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+        match (group, event) {
+            (Group::Open, Event::CallRequested) => {
+                out.order(Effect::WantEditor);
+                out.order(Effect::AcceptCall);
+                Outcome::Handled
+            }
+            (Group::Open, Event::CatalogueChanged) => {
+                out.order(Effect::AnnounceChange);
+                Outcome::Handled
+            }
+            (Group::Open, Event::CallsSettled) => out.ignore("it matters only at the end"),
+            (Group::Open, Event::InputEnded | Event::StopRequested) => Outcome::Transition(State::Draining),
+            (
+                Group::Open,
+                Event::Opened(_)
+                | Event::ListRequested
+                | Event::CataloguePublished(_)
+                | Event::OutlookChanged(_)
+                | Event::Elapsed(Timer::ToolsWait | Timer::Drain),
+            )
+            | (Group::Root, _) => Outcome::Super,
+        }
+    }
+
+    fn entered(&mut self, state: State, out: &mut Outbox<Self>) {
+        match state {
+            State::WaitingForTools => out.order(Effect::Arm(Timer::ToolsWait, TOOLS_WAIT)),
+            State::Draining => out.order(Effect::Arm(Timer::Drain, DRAIN_MAX)),
+            State::Closed => out.order(Effect::Finish),
+            State::AwaitingOpen | State::Serving => {}
+        }
+    }
+
+    fn left(&mut self, state: State, out: &mut Outbox<Self>) {
+        match state {
+            State::WaitingForTools => {
+                self.first_list_served = true;
+                out.order(Effect::Disarm(Timer::ToolsWait));
+                out.order(Effect::AnswerLists);
+            }
+            State::Draining => out.order(Effect::Disarm(Timer::Drain)),
+            State::AwaitingOpen | State::Serving | State::Closed => {}
+        }
+    }
+}
+statig_machine!(Session, State, Group);
+
+impl Charted for Session {
+    fn specimens() -> Vec<Event> {
+        vec![
+            Event::Opened(Kind::Sync),
+            Event::Opened(Kind::Async),
+            Event::ListRequested,
+            Event::CallRequested,
+            Event::CataloguePublished(Source::None),
+            Event::CataloguePublished(Source::Disk),
+            Event::CataloguePublished(Source::Live),
+            Event::CataloguePublished(Source::Stale),
+            Event::CatalogueChanged,
+            Event::OutlookChanged(Outlook::Unknown),
+            Event::OutlookChanged(Outlook::Likely),
+            Event::OutlookChanged(Outlook::Unlikely),
+            Event::InputEnded,
+            Event::StopRequested,
+            Event::CallsSettled,
+            Event::Elapsed(Timer::ToolsWait),
+            Event::Elapsed(Timer::Drain),
+        ]
+    }
+
+    fn starts() -> Vec<Self> {
+        vec![Self::default(), Self { first_list_served: true, ..Self::default() }]
+    }
+}
+
+#[cfg(test)]
+mod tests;

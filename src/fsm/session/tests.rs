@@ -1,0 +1,139 @@
+use super::*;
+use crate::fsm::chart::{after, walk};
+
+const LIVE: Event = Event::CataloguePublished(Source::Live);
+const SYNC: Event = Event::Opened(Kind::Sync);
+const ASYNC: Event = Event::Opened(Kind::Async);
+const ANSWERED: [Effect; 2] = [Effect::Disarm(Timer::ToolsWait), Effect::AnswerLists];
+
+fn session(events: &[Event]) -> crate::fsm::Driver<Session> {
+    after(Session::default(), events)
+}
+
+#[test]
+fn awaiting_open_opened_answers_and_dials() {
+    let mut it = session(&[]);
+    assert_eq!(it.feed(&SYNC).effects, [Effect::AnswerOpen, Effect::WantEditor]);
+    assert_eq!(it.state(), State::Serving);
+}
+
+#[test]
+fn awaiting_open_requests_are_refused() {
+    let mut it = session(&[]);
+    assert_eq!(it.feed(&Event::ListRequested).effects, [Effect::RefuseUnopened]);
+    assert_eq!(it.feed(&Event::CallRequested).effects, [Effect::RefuseUnopened]);
+}
+
+#[test]
+fn awaiting_open_input_ended_finishes_at_once() {
+    assert_eq!(session(&[]).feed(&Event::InputEnded).effects, [Effect::Finish]);
+}
+
+#[test]
+fn serving_list_requested_by_an_async_client_is_answered_at_once_whatever_is_known() {
+    for source in [Source::None, Source::Disk, Source::Live, Source::Stale] {
+        let mut it = session(&[ASYNC, Event::CataloguePublished(source)]);
+        assert_eq!(it.feed(&Event::ListRequested).effects, [Effect::WantEditor, Effect::AnswerLists]);
+    }
+}
+
+#[test]
+fn serving_list_requested_first_by_a_sync_client_waits_unless_live_or_unlikely() {
+    for (outlook, source, waits) in [
+        (Outlook::Unknown, Source::None, true),
+        (Outlook::Likely, Source::Disk, true),
+        (Outlook::Likely, Source::Stale, true),
+        (Outlook::Unlikely, Source::Disk, false),
+        (Outlook::Unlikely, Source::None, false),
+        (Outlook::Likely, Source::Live, false),
+    ] {
+        let mut it = session(&[SYNC, Event::OutlookChanged(outlook), Event::CataloguePublished(source)]);
+        let end = if waits { Effect::Arm(Timer::ToolsWait, TOOLS_WAIT) } else { Effect::AnswerLists };
+        assert_eq!(it.feed(&Event::ListRequested).effects, [Effect::WantEditor, end], "{outlook:?} {source:?}");
+    }
+}
+
+#[test]
+fn waiting_for_tools_published_live_answers_and_disk_does_not() {
+    let mut it = session(&[SYNC, Event::ListRequested]);
+    assert!(it.feed(&Event::CataloguePublished(Source::Disk)).effects.is_empty());
+    assert_eq!(it.feed(&LIVE).effects, ANSWERED);
+    assert_eq!(it.state(), State::Serving);
+}
+
+#[test]
+fn waiting_for_tools_outlook_unlikely_and_the_timer_answer_too() {
+    for event in [Event::OutlookChanged(Outlook::Unlikely), Event::Elapsed(Timer::ToolsWait)] {
+        assert_eq!(session(&[SYNC, Event::ListRequested]).feed(&event).effects, ANSWERED);
+    }
+}
+
+#[test]
+fn waiting_for_tools_call_requested_is_accepted_meanwhile() {
+    let mut it = session(&[SYNC, Event::ListRequested]);
+    assert_eq!(it.feed(&Event::CallRequested).effects, [Effect::WantEditor, Effect::AcceptCall]);
+    assert_eq!(it.state(), State::WaitingForTools);
+}
+
+#[test]
+fn waiting_for_tools_opened_as_async_stops_waiting_and_as_sync_goes_on() {
+    let mut it = session(&[SYNC, Event::ListRequested]);
+    it.feed(&SYNC);
+    assert_eq!(it.state(), State::WaitingForTools);
+    assert_eq!(
+        it.feed(&ASYNC).effects,
+        [Effect::AnswerOpen, Effect::WantEditor, ANSWERED[0].clone(), ANSWERED[1].clone()]
+    );
+}
+
+#[test]
+fn serving_list_requested_later_never_waits_until_a_new_handshake() {
+    let mut it = session(&[SYNC, Event::ListRequested, Event::Elapsed(Timer::ToolsWait)]);
+    assert_eq!(it.feed(&Event::ListRequested).effects, [Effect::WantEditor, Effect::AnswerLists]);
+    it.feed(&SYNC);
+    it.feed(&Event::ListRequested);
+    assert_eq!(it.state(), State::WaitingForTools);
+}
+
+#[test]
+fn serving_catalogue_changed_is_announced_to_both_kinds() {
+    for opened in [SYNC, ASYNC] {
+        assert_eq!(session(&[opened]).feed(&Event::CatalogueChanged).effects, [Effect::AnnounceChange]);
+    }
+    assert!(session(&[]).feed(&Event::CatalogueChanged).effects.is_empty());
+}
+
+#[test]
+fn waiting_for_tools_input_ended_still_answers_the_lists() {
+    let mut it = session(&[SYNC, Event::ListRequested]);
+    assert_eq!(
+        it.feed(&Event::InputEnded).effects,
+        [ANSWERED[0].clone(), ANSWERED[1].clone(), Effect::Arm(Timer::Drain, DRAIN_MAX)]
+    );
+    assert_eq!(it.state(), State::Draining);
+}
+
+#[test]
+fn draining_requests_are_refused_and_settled_calls_finish() {
+    let mut it = session(&[ASYNC, Event::StopRequested]);
+    for event in [SYNC, Event::ListRequested, Event::CallRequested] {
+        assert_eq!(it.feed(&event).effects, [Effect::RefuseDraining]);
+    }
+    assert_eq!(it.feed(&Event::CallsSettled).effects, [Effect::Disarm(Timer::Drain), Effect::Finish]);
+    assert_eq!(it.feed(&Event::CallRequested).effects, [Effect::RefuseDraining]);
+}
+
+#[test]
+fn draining_elapsed_finishes_without_the_calls() {
+    let mut it = session(&[ASYNC, Event::InputEnded]);
+    assert!(it.feed(&Event::Elapsed(Timer::Drain)).effects.contains(&Effect::Finish));
+    assert_eq!(it.state(), State::Closed);
+}
+
+#[test]
+fn no_configuration_waits_without_a_reason_or_lets_a_second_list_wait() {
+    for place in &walk::<Session>().configurations {
+        let waiting = place.driver.state() == State::WaitingForTools;
+        assert!(!waiting || place.driver.machine().list_waits(), "{:?}", place.driver);
+    }
+}
