@@ -38,6 +38,16 @@ pub const INSTRUCTIONS_MAX_BYTES: usize = 2048;
 pub const DESCRIPTION_MAX_BYTES: usize = 2048;
 /// Longest tool name handed to a client: with a client's own `mcp__server__` prefix it stays below 64.
 pub const TOOL_NAME_MAX_BYTES: usize = 48;
+/// Longest input schema of one tool handed to a client, as compact JSON. The largest seen has 12 KiB, and a model reads all of it.
+pub const TOOL_SCHEMA_MAX_BYTES: usize = 128 * 1024;
+/// Longest `tools` array of the editor's tools; with ours it stays far below the longest message.
+pub const TOOLS_LIST_MAX_BYTES: usize = 4 * MIB;
+/// Longest name, title or version kept of a client; they are shown in the editor and stand in logs.
+pub const CLIENT_FIELD_MAX_BYTES: usize = 256;
+/// Folders taken from a client's list of roots; people open a handful.
+pub const ROOTS_MAX: usize = 64;
+/// What a response adds around its result besides the id: `{"jsonrpc":"2.0","id":,"result":}` and the line end.
+pub const RESPONSE_ENVELOPE_MAX_BYTES: usize = 64;
 /// Tools kept from one editor; a list this long is a mistake, and a client could not show it.
 pub const TOOLS_MAX: usize = 2048;
 
@@ -102,6 +112,9 @@ pub const TOOL_TIMEOUT_MAX: Duration = Duration::from_secs(3600);
 pub const PATIENCE_MARGIN: Duration = Duration::from_secs(5);
 /// Patience of a client that is not in the table: the common SDK default.
 pub const PATIENCE_UNKNOWN: Duration = Duration::from_secs(60);
+/// Longest patience in the table. Some clients wait for ever; half an hour is the longest limit a client states (Claude Code,
+/// without an answer or progress), and what is held or runs longer has been answered by other bounds before.
+pub const PATIENCE_MAX: Duration = Duration::from_secs(30 * 60);
 /// Sendings of a call that is declared repeatable: the first and two more.
 pub const SENDINGS_MAX: u8 = 3;
 /// How long the outcome of a call cut by a reload is looked for (uLoop's own server gives a compile 90 s).
@@ -173,12 +186,16 @@ mod tests {
             assert!(ULOOP_REQUEST_MAX_BYTES < CLIENT_LINE_MAX_BYTES);
             assert!(RESULT_INLINE_MAX_BYTES < CLIENT_MESSAGE_MAX_BYTES);
             assert!(CLIENT_MESSAGE_MAX_BYTES < 10 * MIB);
+            assert!(
+                RESULT_INLINE_MAX_BYTES + REQUEST_ID_MAX_BYTES + RESPONSE_ENVELOPE_MAX_BYTES < CLIENT_MESSAGE_MAX_BYTES
+            );
+            assert!(TOOL_SCHEMA_MAX_BYTES < TOOLS_LIST_MAX_BYTES && TOOLS_LIST_MAX_BYTES < RESULT_INLINE_MAX_BYTES);
             assert!(CLIENT_LINE_MAX_BYTES <= MAILBOX_BYTES_MAX);
             assert!(ROOT_RESTARTS_MAX != LEAF_RESTARTS_MAX);
         }
         assert!(RETRY_FIRST <= RETRY_LIKELY_MAX && RETRY_LIKELY_MAX < RETRY_UNLIKELY_MAX);
         assert!(HOLD_WITHOUT_EVIDENCE < Duration::from_secs(1));
-        assert!(PATIENCE_MARGIN < PATIENCE_UNKNOWN);
+        assert!(PATIENCE_MARGIN < PATIENCE_UNKNOWN && PATIENCE_UNKNOWN < PATIENCE_MAX);
         assert!(STALL_AFTER < SILENCE_MAX);
     }
 }

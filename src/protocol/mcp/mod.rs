@@ -1,0 +1,53 @@
+//! The Model Context Protocol as this server speaks it: JSON <-> values, for the era with a handshake (2024-11-05 to
+//! 2025-11-25).
+//!
+//! Incoming requests become a [`Request`], notifications a [`Notification`]; what goes out is written here as JSON on one line.
+//! Nothing of it knows ids of requests or the order of messages: that is the session's. Sources: the specification's pages of
+//! the versions named in [`ProtocolVersion`], and the clients' own sources or observed behaviour where [`clients`] says so.
+
+pub mod clients;
+pub mod gateway_tools;
+pub mod handshake;
+mod names;
+pub mod notify;
+pub mod request;
+pub mod result;
+pub mod roots;
+mod schema;
+pub mod tools;
+
+pub use clients::{ClientTraits, traits_of};
+pub use gateway_tools::{GatewayCall, GatewayTool};
+pub use handshake::{INSTRUCTIONS, ProtocolVersion, ServerInfo, initialize_result};
+pub use notify::{progress, tools_list_changed};
+pub use request::{
+    CallTool, ClientInfo, Initialize, Notification, Request, parse_notification, parse_request, unknown_tool,
+};
+pub use result::{Content, ToolResult, result_size, tool_result};
+pub use roots::{parse_roots, roots_list_request};
+pub use tools::{Catalogue, Entry};
+
+/// A JSON string. Writing a string cannot fail, so the other arm is never taken.
+fn quote(text: &str) -> String {
+    serde_json::to_string(text).unwrap_or_else(|_| String::from("\"\""))
+}
+
+/// The longest prefix of at most `max` bytes that ends between two characters.
+fn cut(text: &str, max: usize) -> &str {
+    if text.len() <= max {
+        return text;
+    }
+    let end = (0..=max).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    text.get(..end).unwrap_or_default()
+}
+
+/// As [`cut`], and what was cut shows as an ellipsis (which counts).
+fn cut_with_ellipsis(text: &str, max: usize) -> String {
+    if text.len() <= max {
+        return text.to_owned();
+    }
+    format!("{}…", cut(text, max.saturating_sub('…'.len_utf8())))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,247 @@
+//! The gateway's own tools: always listed, whatever the editor does.
+
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use crate::limits::{FINISHED_CALLS_MAX, LOG_FIELD_MAX_BYTES, WAIT_READY_MAX};
+use crate::protocol::dialect::Annotations;
+use crate::protocol::ids::CallId;
+
+use super::cut_with_ellipsis;
+
+/// A tool of the gateway.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum GatewayTool {
+    /// What state the connection to the editor is in, and why.
+    Status,
+    /// Waits until the editor takes calls.
+    WaitReady,
+    /// A late result.
+    Result,
+    /// The recent calls.
+    Calls,
+}
+
+/// A call of a gateway tool, its arguments checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GatewayCall {
+    /// [`GatewayTool::Status`].
+    Status,
+    /// [`GatewayTool::WaitReady`].
+    WaitReady {
+        /// The longest wait, if the caller named one; at most [`WAIT_READY_MAX`].
+        timeout: Option<Duration>,
+    },
+    /// [`GatewayTool::Result`].
+    Result {
+        /// The call whose result is wanted.
+        call: CallId,
+    },
+    /// [`GatewayTool::Calls`].
+    Calls {
+        /// The most calls to show, if the caller named a number; 1 to [`FINISHED_CALLS_MAX`].
+        limit: Option<usize>,
+        /// Only calls with this verdict: one of [`VERDICTS`].
+        verdict: Option<String>,
+    },
+}
+
+/// The verdicts that [`GatewayTool::Calls`] can be asked for: the labels of metrics and logs.
+pub const VERDICTS: [&str; 7] =
+    ["ok", "tool_error", "not_executed", "outcome_unknown", "still_running", "cancelled", "internal"];
+
+/// A gateway tool as it is listed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Definition {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is for.
+    pub description: &'static str,
+    /// JSON Schema of its arguments: a closed object.
+    pub input_schema: Map<String, Value>,
+    /// MCP annotations; none of these tools changes anything.
+    pub annotations: Annotations,
+}
+
+impl GatewayTool {
+    /// All of them, in the order in which they are listed.
+    pub const ALL: [Self; 4] = [Self::Status, Self::WaitReady, Self::Result, Self::Calls];
+
+    /// Its name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Status => "holdfast_status",
+            Self::WaitReady => "holdfast_wait_ready",
+            Self::Result => "holdfast_result",
+            Self::Calls => "holdfast_calls",
+        }
+    }
+
+    /// The tool with exactly this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|tool| tool.name() == name)
+    }
+
+    /// What is listed of it.
+    pub fn definition(self) -> Definition {
+        let (title, description, schema) = match self {
+            Self::Status => (
+                "Unity connection status",
+                "Tells whether the Unity Editor is connected and ready, and if not, why and what helps. Also names the project, \
+                 the last domain reload, and the calls that wait or run. Answers at once, without Unity. Call it when a Unity \
+                 tool failed or is missing from the list.",
+                json!({"type": "object", "properties": {}, "additionalProperties": false}),
+            ),
+            Self::WaitReady => (
+                "Wait until Unity is ready",
+                "Returns as soon as the Unity Editor can take calls, or when the time is up, and says which. Use it after a \
+                 compile, a domain reload or an editor start in place of repeated attempts. It changes nothing in Unity.",
+                json!({
+                    "type": "object",
+                    "properties": {
+                        "timeout_seconds": {
+                            "type": "number",
+                            "minimum": 0,
+                            "maximum": WAIT_READY_MAX.as_secs(),
+                            "description": "Longest wait in seconds; 0 only looks. Left out: as long as this client allows.",
+                        },
+                    },
+                    "additionalProperties": false,
+                }),
+            ),
+            Self::Result => (
+                "Fetch a late result",
+                "Returns the result of an earlier call that was answered \"still running\" or \"outcome unknown\", by the call id \
+                 in that answer. Says so if the call still runs, is not known or its result has expired. It never runs the \
+                 call again.",
+                json!({
+                    "type": "object",
+                    "properties": {
+                        "call_id": {"type": "string", "description": "The call id (a GUID) from the earlier answer."},
+                    },
+                    "required": ["call_id"],
+                    "additionalProperties": false,
+                }),
+            ),
+            Self::Calls => (
+                "Recent Unity calls",
+                "Lists the recent calls to Unity, newest first: call id, tool, when, how long, and its verdict (whether it ran \
+                 and how it ended). Use it to find the id of a call or to check what has run before repeating anything.",
+                json!({
+                    "type": "object",
+                    "properties": {
+                        "limit": {
+                            "type": "integer",
+                            "minimum": 1,
+                            "maximum": FINISHED_CALLS_MAX,
+                            "description": "The most calls to list.",
+                        },
+                        "verdict": {"type": "string", "enum": VERDICTS, "description": "Only calls that ended like this."},
+                    },
+                    "additionalProperties": false,
+                }),
+            ),
+        };
+        let input_schema = match schema {
+            Value::Object(map) => map,
+            _ => Map::new(),
+        };
+        let annotations = Annotations {
+            title: title.to_owned(),
+            read_only_hint: true,
+            destructive_hint: false,
+            idempotent_hint: true,
+            open_world_hint: false,
+        };
+        Definition { name: self.name(), description, input_schema, annotations }
+    }
+
+    /// Checks the arguments of a call.
+    ///
+    /// # Errors
+    /// A text for the model that names the mend; it belongs into a tool error, not a protocol error (so since 2025-11-25, and
+    /// older clients show it to the model too).
+    pub fn parse_arguments(self, arguments: &RawValue) -> Result<GatewayCall, String> {
+        let mut given: Map<String, Value> = serde_json::from_str(arguments.get()).map_err(|error| {
+            format!("{}: not executed: the arguments are no usable JSON object ({error}).", self.name())
+        })?;
+        // An optional parameter that is null was not given: models write it so.
+        given.retain(|_, value| !value.is_null());
+        let call = match self {
+            Self::Status => GatewayCall::Status,
+            Self::WaitReady => {
+                let timeout = given.remove("timeout_seconds").map(|value| self.seconds(&value)).transpose()?;
+                GatewayCall::WaitReady { timeout }
+            }
+            Self::Result => {
+                let id = given.remove("call_id").unwrap_or_default();
+                let call = id.as_str().and_then(CallId::parse).ok_or_else(|| {
+                    self.bad("`call_id` must be the call id (a GUID) from an earlier answer; holdfast_calls lists them")
+                })?;
+                GatewayCall::Result { call }
+            }
+            Self::Calls => {
+                let limit = given.remove("limit").map(|value| self.count(&value)).transpose()?;
+                let verdict = given.remove("verdict").map(|value| self.verdict(&value)).transpose()?;
+                GatewayCall::Calls { limit, verdict }
+            }
+        };
+        match given.keys().next() {
+            None => Ok(call),
+            Some(key) => {
+                let known = self.parameters();
+                let known = if known.is_empty() {
+                    String::from("no parameters")
+                } else {
+                    format!("only `{}`", known.join("`, `"))
+                };
+                Err(self.bad(&format!(
+                    "`{}` is not a parameter; it takes {known}",
+                    cut_with_ellipsis(key, LOG_FIELD_MAX_BYTES)
+                )))
+            }
+        }
+    }
+
+    fn parameters(self) -> &'static [&'static str] {
+        match self {
+            Self::Status => &[],
+            Self::WaitReady => &["timeout_seconds"],
+            Self::Result => &["call_id"],
+            Self::Calls => &["limit", "verdict"],
+        }
+    }
+
+    fn seconds(self, value: &Value) -> Result<Duration, String> {
+        value
+            .as_f64()
+            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+            .filter(|wait| *wait <= WAIT_READY_MAX)
+            .ok_or_else(|| {
+                self.bad(&format!("`timeout_seconds` must be a number from 0 to {}", WAIT_READY_MAX.as_secs()))
+            })
+    }
+
+    fn count(self, value: &Value) -> Result<usize, String> {
+        let bad = || self.bad(&format!("`limit` must be a whole number from 1 to {FINISHED_CALLS_MAX}"));
+        let number = value.as_f64().ok_or_else(bad)?;
+        // JSON Schema counts 5.0 as an integer, and models write it.
+        (1..=FINISHED_CALLS_MAX)
+            .find(|limit| u32::try_from(*limit).is_ok_and(|limit| f64::from(limit) == number))
+            .ok_or_else(bad)
+    }
+
+    fn verdict(self, value: &Value) -> Result<String, String> {
+        value
+            .as_str()
+            .and_then(|verdict| VERDICTS.into_iter().find(|known| *known == verdict))
+            .map(str::to_owned)
+            .ok_or_else(|| self.bad(&format!("`verdict` must be one of {}", VERDICTS.join(", "))))
+    }
+
+    fn bad(self, mend: &str) -> String {
+        format!("{}: not executed: {mend}.", self.name())
+    }
+}

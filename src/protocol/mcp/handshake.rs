@@ -1,0 +1,156 @@
+//! `initialize`: which version is spoken, and what this server says of itself.
+
+use serde::Serialize;
+
+use crate::limits::INSTRUCTIONS_MAX_BYTES;
+
+use super::cut;
+
+/// A protocol version that opens with `initialize`, oldest first. Source: the specification's changelog pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr)]
+pub enum ProtocolVersion {
+    /// The first release.
+    #[strum(serialize = "2024-11-05")]
+    V2024_11_05,
+    /// Brought tool annotations, audio content and the message of a progress notification.
+    #[strum(serialize = "2025-03-26")]
+    V2025_03_26,
+    /// Brought structured results, titles and resource links; took batches away.
+    #[strum(serialize = "2025-06-18")]
+    V2025_06_18,
+    /// Made bad argument values an error of the tool, not of the protocol.
+    #[strum(serialize = "2025-11-25")]
+    V2025_11_25,
+}
+
+impl ProtocolVersion {
+    /// All versions, oldest first.
+    pub const ALL: [Self; 4] = [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25];
+    /// The newest version that has a handshake: the answer to a client that asks for one we do not know.
+    pub const LATEST: Self = Self::V2025_11_25;
+
+    /// The version as it stands on the wire.
+    pub fn label(self) -> &'static str {
+        self.into()
+    }
+
+    /// The version with exactly this label.
+    pub fn from_label(label: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|version| version.label() == label)
+    }
+
+    /// What `initialize` answers: the requested version where it is known, else [`LATEST`](Self::LATEST); the client then
+    /// decides whether it goes on. A version without a handshake (2026-07-28) can never be the answer to `initialize`.
+    pub fn negotiate(requested: &str) -> Self {
+        Self::from_label(requested).unwrap_or(Self::LATEST)
+    }
+
+    /// Tools may carry annotations.
+    pub fn annotations(self) -> bool {
+        self >= Self::V2025_03_26
+    }
+
+    /// Results may carry audio blocks.
+    pub fn audio(self) -> bool {
+        self >= Self::V2025_03_26
+    }
+
+    /// A progress notification may carry a message.
+    pub fn progress_message(self) -> bool {
+        self >= Self::V2025_03_26
+    }
+
+    /// Tools and the server may carry a title.
+    pub fn title(self) -> bool {
+        self >= Self::V2025_06_18
+    }
+
+    /// Results may carry `structuredContent`, which must be an object.
+    pub fn structured_content(self) -> bool {
+        self >= Self::V2025_06_18
+    }
+
+    /// Results may carry `resource_link` blocks.
+    pub fn resource_link(self) -> bool {
+        self >= Self::V2025_06_18
+    }
+
+    /// JSON-RPC batches are part of this version alone.
+    pub fn batches(self) -> bool {
+        self == Self::V2025_03_26
+    }
+}
+
+/// What this server says of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ServerInfo<'a> {
+    /// The version of this program.
+    pub version: &'a str,
+}
+
+/// What a client's model is told about this server: at most [`INSTRUCTIONS_MAX_BYTES`] bytes, the most important first, since
+/// clients cut.
+pub const INSTRUCTIONS: &str = "\
+Tools of a running Unity Editor: compile, run tests, read the console, inspect and change the scene. Use them for any work on \
+the open Unity project.
+
+Unity reloads its script domain after a compile and when play mode changes, and is then away for seconds. You need not wait or \
+reconnect: a call made meanwhile is held and sent when Unity is back, and is never run twice unless its tool declares that harmless.
+
+An answer that is not the tool's own says one of these:
+- \"not executed\": nothing reached Unity. The text says whether the same call can succeed later (call holdfast_wait_ready, then \
+repeat it) or what to change first.
+- \"outcome unknown\": the call was sent and the connection ended before its answer. It may have run. Look at the state it would \
+have changed (scene, files, console) before you repeat it.
+- \"still running\": Unity is still working on it. Do not call again; fetch the result with holdfast_result and the call id from \
+the text.
+
+Four tools work without Unity:
+- holdfast_status: is Unity connected, which project, and if not, why and what helps.
+- holdfast_wait_ready: waits until Unity can take calls. Use it in place of repeated attempts.
+- holdfast_result: the result of a call that was answered \"still running\" or lost its connection.
+- holdfast_calls: the recent calls and how each ended.
+
+The list of tools comes from Unity and can change after a compile. When Unity does not answer for long, it is mostly busy \
+(import, compile) or shows a dialog that a person must answer: report that to the user with the text of holdfast_status.";
+
+/// The result of `initialize`: JSON on one line. Instructions longer than [`INSTRUCTIONS_MAX_BYTES`] are cut between two
+/// characters. Only tools are declared, because only tools are served.
+pub fn initialize_result(version: ProtocolVersion, server: &ServerInfo<'_>, instructions: &str) -> String {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Answer<'a> {
+        protocol_version: &'a str,
+        capabilities: Capabilities,
+        server_info: Info<'a>,
+        #[serde(skip_serializing_if = "str::is_empty")]
+        instructions: &'a str,
+    }
+    #[derive(Serialize)]
+    struct Capabilities {
+        tools: Tools,
+    }
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Tools {
+        list_changed: bool,
+    }
+    #[derive(Serialize)]
+    struct Info<'a> {
+        name: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        title: Option<&'a str>,
+        version: &'a str,
+    }
+    let answer = Answer {
+        protocol_version: version.label(),
+        capabilities: Capabilities { tools: Tools { list_changed: true } },
+        server_info: Info {
+            name: "holdfast",
+            title: version.title().then_some("Holdfast for Unity"),
+            version: server.version,
+        },
+        instructions: cut(instructions, INSTRUCTIONS_MAX_BYTES),
+    };
+    serde_json::to_string(&answer).unwrap_or_default()
+}

@@ -1,0 +1,24 @@
+//! Notifications to the client.
+
+use serde_json::value::RawValue;
+
+use crate::protocol::jsonrpc;
+
+use super::handshake::ProtocolVersion;
+use super::quote;
+
+/// A progress notification on one line. `token` is the client's own, byte by byte; the caller sees to it that `progress` rises
+/// with every notification of one call and that none follows the answer.
+pub fn progress(token: &RawValue, progress: u64, message: Option<&str>, version: ProtocolVersion) -> String {
+    let message = message
+        .filter(|_| version.progress_message())
+        .map(|message| format!(r#","message":{}"#, quote(message)))
+        .unwrap_or_default();
+    let params = format!(r#"{{"progressToken":{},"progress":{progress}{message}}}"#, jsonrpc::compact(token.get()));
+    jsonrpc::notification("notifications/progress", Some(&params))
+}
+
+/// The notification that the list of tools is another one, on one line.
+pub fn tools_list_changed() -> String {
+    jsonrpc::notification("notifications/tools/list_changed", None)
+}

@@ -1,0 +1,323 @@
+//! What a client asks and tells, read from a method and its raw params.
+//!
+//! Lenient where nothing is lost by it (capabilities, client data, progress tokens), exact where a guess would change what runs
+//! (the tool's name and arguments).
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::limits::{CLIENT_FIELD_MAX_BYTES, LOG_FIELD_MAX_BYTES, REQUEST_ID_MAX_BYTES};
+use crate::protocol::jsonrpc::{RequestId, RpcError};
+
+use super::handshake::ProtocolVersion;
+use super::{cut, cut_with_ellipsis};
+
+/// JSON-RPC's code for a method that is not served.
+const METHOD_NOT_FOUND: i64 = -32601;
+/// JSON-RPC's code for params that cannot be used; also MCP's for an unknown tool and an invalid cursor.
+const INVALID_PARAMS: i64 = -32602;
+
+/// A client's request.
+#[derive(Debug)]
+pub enum Request {
+    /// `initialize`.
+    Initialize(Initialize),
+    /// `ping`.
+    Ping,
+    /// `tools/list`: the one page there is. A cursor is refused when the request is read, since none was ever given out.
+    ListTools,
+    /// `tools/call`.
+    CallTool(CallTool),
+}
+
+/// What a client says at `initialize`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Initialize {
+    /// The protocol version it asks for; see [`ProtocolVersion::negotiate`].
+    pub requested: String,
+    /// Who it is.
+    pub client: ClientInfo,
+    /// It answers `roots/list`.
+    pub roots: bool,
+}
+
+/// Who a client says it is: shown and used for its habits, never trusted. Each field has at most
+/// [`CLIENT_FIELD_MAX_BYTES`] bytes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ClientInfo {
+    /// Its name; empty if it says none.
+    pub name: String,
+    /// Its version.
+    pub version: Option<String>,
+    /// Its name for people.
+    pub title: Option<String>,
+}
+
+/// A `tools/call`.
+#[derive(Debug)]
+pub struct CallTool {
+    /// The tool's name as it was listed.
+    pub name: String,
+    /// The arguments as the client wrote them: a JSON object, `{}` if it sent none.
+    pub arguments: Box<RawValue>,
+    /// The token to report progress under, byte by byte: a string or a number of at most [`REQUEST_ID_MAX_BYTES`] bytes.
+    /// Anything else counts as none, because a call is worth more than its progress.
+    pub progress_token: Option<Box<RawValue>>,
+}
+
+/// A client's notification.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notification {
+    /// The handshake is over.
+    Initialized,
+    /// A request's answer is not wanted any more.
+    Cancelled {
+        /// The request.
+        id: RequestId,
+        /// Why, for a log; at most [`LOG_FIELD_MAX_BYTES`] bytes.
+        reason: Option<String>,
+    },
+    /// The client's roots are others now.
+    RootsListChanged,
+    /// Anything else, malformed ones too: to be ignored.
+    Other,
+}
+
+/// Reads a request.
+///
+/// # Errors
+/// −32601 for a method that this server does not declare, −32602 for params that cannot be used; both texts say what to send
+/// instead.
+pub fn parse_request(method: &str, params: Option<&RawValue>) -> Result<Request, RpcError> {
+    match method {
+        "initialize" => initialize(params).map(Request::Initialize),
+        "ping" => Ok(Request::Ping),
+        "tools/list" => list_tools(params),
+        "tools/call" => call_tool(params).map(Request::CallTool),
+        _ => Err(not_served(method)),
+    }
+}
+
+/// Reads a notification; there is nobody to tell about a bad one, so it becomes [`Notification::Other`].
+pub fn parse_notification(method: &str, params: Option<&RawValue>) -> Notification {
+    #[derive(Deserialize, Default)]
+    #[serde(rename_all = "camelCase", default)]
+    struct Params<'a> {
+        #[serde(borrow)]
+        request_id: Option<&'a RawValue>,
+        #[serde(borrow)]
+        reason: Option<&'a RawValue>,
+    }
+    match method {
+        "notifications/initialized" => Notification::Initialized,
+        "notifications/roots/list_changed" => Notification::RootsListChanged,
+        "notifications/cancelled" => {
+            let params: Params<'_> = lenient(params);
+            match params.request_id.and_then(|id| RequestId::from_json(id.get())) {
+                Some(id) => Notification::Cancelled {
+                    id,
+                    reason: text(params.reason).map(|reason| cut_with_ellipsis(&reason, LOG_FIELD_MAX_BYTES)),
+                },
+                None => Notification::Other,
+            }
+        }
+        _ => Notification::Other,
+    }
+}
+
+/// The error for a tool that the live list does not hold. Source: MCP wants −32602 here, not a tool error.
+pub fn unknown_tool(name: &str) -> RpcError {
+    invalid(format!(
+        "there is no tool `{}` in the Unity Editor's current list; nothing was executed. Ask tools/list for the names and call one \
+         of them.",
+        cut_with_ellipsis(name, LOG_FIELD_MAX_BYTES)
+    ))
+}
+
+fn initialize(params: Option<&RawValue>) -> Result<Initialize, RpcError> {
+    #[derive(Deserialize, Default)]
+    #[serde(rename_all = "camelCase", default)]
+    struct Params<'a> {
+        #[serde(borrow)]
+        protocol_version: Option<&'a RawValue>,
+        #[serde(borrow)]
+        client_info: Option<&'a RawValue>,
+        #[serde(borrow)]
+        capabilities: Option<&'a RawValue>,
+    }
+    #[derive(Deserialize, Default)]
+    #[serde(default)]
+    struct Info<'a> {
+        #[serde(borrow)]
+        name: Option<&'a RawValue>,
+        #[serde(borrow)]
+        version: Option<&'a RawValue>,
+        #[serde(borrow)]
+        title: Option<&'a RawValue>,
+    }
+    #[derive(Deserialize, Default)]
+    #[serde(default)]
+    struct Capabilities<'a> {
+        #[serde(borrow)]
+        roots: Option<&'a RawValue>,
+    }
+    let params: Params<'_> = object("initialize", params)?;
+    let Some(requested) = text(params.protocol_version) else {
+        let known = ProtocolVersion::ALL.map(ProtocolVersion::label).join(", ");
+        return Err(invalid(format!(
+            "the params of initialize have no string `protocolVersion`; send one of {known}, for example \
+             {{\"protocolVersion\":\"{}\",\"capabilities\":{{}},\"clientInfo\":{{\"name\":\"…\",\"version\":\"…\"}}}}",
+            ProtocolVersion::LATEST.label()
+        )));
+    };
+    let info: Info<'_> = lenient(params.client_info);
+    let capabilities: Capabilities<'_> = lenient(params.capabilities);
+    let field =
+        |raw| text(raw).map(|text| cut(text.trim(), CLIENT_FIELD_MAX_BYTES).to_owned()).filter(|text| !text.is_empty());
+    Ok(Initialize {
+        requested,
+        client: ClientInfo {
+            name: field(info.name).unwrap_or_default(),
+            version: field(info.version),
+            title: field(info.title),
+        },
+        roots: capabilities.roots.is_some_and(|roots| roots.get() != "false"),
+    })
+}
+
+fn list_tools(params: Option<&RawValue>) -> Result<Request, RpcError> {
+    #[derive(Deserialize, Default)]
+    #[serde(default)]
+    struct Params<'a> {
+        #[serde(borrow)]
+        cursor: Option<&'a RawValue>,
+    }
+    let params: Params<'_> = object("tools/list", params)?;
+    match params.cursor {
+        None => Ok(Request::ListTools),
+        Some(cursor) if cursor.get().starts_with('"') => Err(invalid(String::from(
+            "the `cursor` of tools/list is none of this server's: all tools come in one page; leave `cursor` out",
+        ))),
+        Some(_) => Err(invalid(String::from(
+            "the `cursor` of tools/list is not a string; leave it out, all tools come in one page",
+        ))),
+    }
+}
+
+fn call_tool(params: Option<&RawValue>) -> Result<CallTool, RpcError> {
+    #[derive(Deserialize, Default)]
+    #[serde(default)]
+    struct Params<'a> {
+        #[serde(borrow)]
+        name: Option<&'a RawValue>,
+        #[serde(borrow)]
+        arguments: Option<&'a RawValue>,
+        #[serde(borrow, rename = "_meta")]
+        meta: Option<&'a RawValue>,
+    }
+    #[derive(Deserialize, Default)]
+    #[serde(rename_all = "camelCase", default)]
+    struct Meta<'a> {
+        #[serde(borrow)]
+        progress_token: Option<&'a RawValue>,
+    }
+    const EXAMPLE: &str = r#"{"name":"holdfast_status","arguments":{}}"#;
+    let params: Params<'_> = object("tools/call", params)?;
+    let Some(name) = params.name else {
+        return Err(invalid(format!(
+            "the params of tools/call have no `name`; nothing was executed. Send for example {EXAMPLE}"
+        )));
+    };
+    let Some(name) = text(Some(name)) else {
+        return Err(invalid(format!(
+            "the `name` of tools/call is not a valid string; nothing was executed. Send for example {EXAMPLE}"
+        )));
+    };
+    let arguments = match params.arguments {
+        None => no_arguments(),
+        Some(arguments) if arguments.get().starts_with('{') => arguments.to_owned(),
+        Some(arguments) => {
+            return Err(invalid(format!(
+                "the `arguments` of tools/call are {} and not an object; nothing was executed. Send an object of the tool's \
+                 parameters by name, or leave `arguments` out",
+                kind_of(arguments)
+            )));
+        }
+    };
+    let meta: Meta<'_> = lenient(params.meta);
+    let progress_token = meta
+        .progress_token
+        .filter(|token| token.get().starts_with(|c: char| c == '"' || c == '-' || c.is_ascii_digit()))
+        .filter(|token| token.get().len() <= REQUEST_ID_MAX_BYTES)
+        .map(ToOwned::to_owned);
+    Ok(CallTool { name, arguments, progress_token })
+}
+
+/// Why a method is not served, and what to use instead.
+fn not_served(method: &str) -> RpcError {
+    let family = method.split('/').next().unwrap_or_default();
+    let why = match (family, method) {
+        (_, "server/discover" | "subscriptions/listen") => {
+            let known = ProtocolVersion::ALL.map(ProtocolVersion::label).join(", ");
+            format!("this server opens with initialize and speaks {known}")
+        }
+        ("notifications", _) => String::from("it is a notification: send it without an id"),
+        ("logging", _) => String::from("this server declares no logging; its log goes to stderr"),
+        ("prompts" | "resources" | "completion" | "tasks", _) => {
+            format!("this server declares no {family}; it offers tools: use tools/list and tools/call")
+        }
+        ("roots" | "sampling" | "elicitation", _) => {
+            String::from("it is a request that a server sends and a client answers")
+        }
+        _ => String::from("this server serves initialize, ping, tools/list and tools/call"),
+    };
+    let method = cut_with_ellipsis(method, LOG_FIELD_MAX_BYTES);
+    RpcError { code: METHOD_NOT_FOUND, message: format!("method `{method}` is not served: {why}"), data: None }
+}
+
+fn invalid(message: String) -> RpcError {
+    RpcError { code: INVALID_PARAMS, message, data: None }
+}
+
+/// Params that must be an object if they are there at all.
+fn object<'a, T: Deserialize<'a> + Default>(method: &str, params: Option<&'a RawValue>) -> Result<T, RpcError> {
+    let ran = if method == "tools/call" { "; nothing was executed" } else { "" };
+    match params {
+        None => Ok(T::default()),
+        Some(params) if params.get() == "null" => Ok(T::default()),
+        Some(params) if params.get().starts_with('{') => serde_json::from_str(params.get()).map_err(|error| {
+            invalid(format!("the params of {method} cannot be read ({error}){ran}. Send each key once"))
+        }),
+        Some(params) => Err(invalid(format!(
+            "the params of {method} are {} and not an object{ran}. Send params by name",
+            kind_of(params)
+        ))),
+    }
+}
+
+/// The fields of an object; the defaults if it is anything else.
+fn lenient<'a, T: Deserialize<'a> + Default>(raw: Option<&'a RawValue>) -> T {
+    raw.map(RawValue::get)
+        .filter(|json| json.starts_with('{'))
+        .and_then(|json| serde_json::from_str(json).ok())
+        .unwrap_or_default()
+}
+
+fn text(raw: Option<&RawValue>) -> Option<String> {
+    raw.and_then(|raw| serde_json::from_str(raw.get()).ok())
+}
+
+fn no_arguments() -> Box<RawValue> {
+    RawValue::from_string(String::from("{}")).expect("an empty object is JSON")
+}
+
+fn kind_of(raw: &RawValue) -> &'static str {
+    match raw.get().as_bytes().first() {
+        Some(b'{') => "an object",
+        Some(b'[') => "an array",
+        Some(b'"') => "a string",
+        Some(b't' | b'f') => "a boolean",
+        Some(b'n') => "null",
+        _ => "a number",
+    }
+}

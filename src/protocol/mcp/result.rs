@@ -1,0 +1,284 @@
+//! Results of tool calls: an editor's answer or a text of ours, as MCP content.
+//!
+//! JSON is passed through as text, never through numbers: `1e400` and integers of any length arrive as the editor wrote them.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::limits::{
+    CLIENT_MESSAGE_MAX_BYTES, REQUEST_ID_MAX_BYTES, RESPONSE_ENVELOPE_MAX_BYTES, RESULT_INLINE_MAX_BYTES,
+};
+use crate::protocol::dialect::{AnswerBody, EditorAnswer};
+use crate::protocol::jsonrpc;
+
+use super::handshake::ProtocolVersion;
+use super::quote;
+
+/// Longest result that fits into a message, whatever the request's id is.
+const RESULT_MAX_BYTES: usize = CLIENT_MESSAGE_MAX_BYTES - REQUEST_ID_MAX_BYTES - RESPONSE_ENVELOPE_MAX_BYTES;
+
+/// One content block.
+#[derive(Debug, Clone)]
+pub enum Content {
+    /// A text block with this text.
+    Text(String),
+    /// A block in MCP's own shape, as the editor wrote it.
+    Raw(Box<RawValue>),
+}
+
+/// What a tool call ends with.
+#[derive(Debug, Clone, Default)]
+pub struct ToolResult {
+    /// The content blocks.
+    pub content: Vec<Content>,
+    /// The same as a JSON object, for clients that know `structuredContent`. Anything but an object is not written.
+    pub structured: Option<Box<RawValue>>,
+    /// The call failed in a way that the model can act on.
+    pub is_error: bool,
+}
+
+impl ToolResult {
+    /// A success that says this.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { content: vec![Content::Text(text.into())], structured: None, is_error: false }
+    }
+
+    /// A failure that says this.
+    pub fn error(text: impl Into<String>) -> Self {
+        Self { is_error: true, ..Self::text(text) }
+    }
+
+    /// An editor's answer.
+    ///
+    /// JSON becomes compact text (a JSON string its plain text); an object is also `structured` as long as both together, as
+    /// encoded, stay below [`RESULT_INLINE_MAX_BYTES`]. A block that is not of a known shape becomes a text of its JSON, so
+    /// that one bad block never takes the result with it.
+    pub fn from_editor(answer: EditorAnswer) -> Self {
+        let EditorAnswer { is_error, body } = answer;
+        let base = match body {
+            AnswerBody::Text(text) => Self::text(text),
+            AnswerBody::Json(raw) => Self::from_json(&raw),
+            AnswerBody::Blocks(blocks) => {
+                Self { content: blocks.into_iter().map(block).collect(), structured: None, is_error: false }
+            }
+        };
+        Self { is_error, ..base }
+    }
+
+    /// What stands in place of a result that went to a file. `path` is how the client's model can open it.
+    pub fn spilled(&self, path: &str) -> Self {
+        let bytes = self.file_text().len();
+        let outcome = if self.is_error { "the tool failed" } else { "the tool ran to its end" };
+        let text = format!(
+            "Executed: {outcome}. Its result has {bytes} bytes, more than a client takes in one message, and is kept for a day in \
+             the file {path}. Do not repeat the call for it: read the part of the file that you need, or call again with \
+             arguments that ask for less."
+        );
+        Self { is_error: self.is_error, ..Self::text(text) }
+    }
+
+    /// What belongs into the file of [`spilled`](Self::spilled): the texts and raw blocks, a line end after each but the last.
+    pub fn file_text(&self) -> Cow<'_, str> {
+        match self.content.as_slice() {
+            [Content::Text(text)] => Cow::Borrowed(text),
+            blocks => {
+                let lines: Vec<Cow<'_, str>> = blocks
+                    .iter()
+                    .map(|content| match content {
+                        Content::Text(text) => Cow::Borrowed(text.as_str()),
+                        Content::Raw(raw) => jsonrpc::compact(raw.get()),
+                    })
+                    .collect();
+                Cow::Owned(lines.join("\n"))
+            }
+        }
+    }
+
+    fn from_json(raw: &RawValue) -> Self {
+        if raw.get().starts_with('"')
+            && let Ok(text) = serde_json::from_str::<String>(raw.get())
+        {
+            return Self::text(text);
+        }
+        let json = jsonrpc::compact(raw.get()).into_owned();
+        let fits = json.starts_with('{') && quoted_size(&json) + json.len() < RESULT_INLINE_MAX_BYTES;
+        let structured = if fits { RawValue::from_string(json.clone()).ok() } else { None };
+        Self { structured, ..Self::text(json) }
+    }
+}
+
+/// The `result` of a `tools/call`: JSON on one line. It always fits into a message of [`CLIENT_MESSAGE_MAX_BYTES`]: a result
+/// that does not becomes an error that says so. Callers avoid that with [`result_size`] and [`ToolResult::spilled`].
+pub fn tool_result(result: &ToolResult, version: ProtocolVersion) -> String {
+    let size = result_size(result, version);
+    if size <= RESULT_MAX_BYTES {
+        return write(result, version, size);
+    }
+    let refusal = ToolResult::error(format!(
+        "Executed, but its result cannot be delivered: it has {size} bytes as a message and a client takes {RESULT_MAX_BYTES}. Do \
+         not repeat the call unchanged: ask for less, or let the tool write to a file."
+    ));
+    write(&refusal, version, 0)
+}
+
+/// The exact length in bytes of the result as JSON, escapes counted, without writing it. Above [`RESULT_INLINE_MAX_BYTES`] a
+/// result belongs into a file.
+pub fn result_size(result: &ToolResult, version: ProtocolVersion) -> usize {
+    let blocks: usize = result.content.iter().map(|content| shown(content, version).size()).sum();
+    let commas = result.content.len().saturating_sub(1);
+    let structured = structured(result, version).map_or(0, |json| STRUCTURED.len() + json.len());
+    let error = if result.is_error { IS_ERROR.len() } else { 0 };
+    OPEN.len() + blocks + commas + "]".len() + structured + error + "}".len()
+}
+
+const OPEN: &str = r#"{"content":["#;
+const STRUCTURED: &str = r#","structuredContent":"#;
+const IS_ERROR: &str = r#","isError":true"#;
+const TEXT_OPEN: &str = r#"{"type":"text","text":"#;
+
+fn write(result: &ToolResult, version: ProtocolVersion, size: usize) -> String {
+    let mut out = String::with_capacity(size);
+    out.push_str(OPEN);
+    for (index, content) in result.content.iter().enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        match shown(content, version) {
+            Shown::Text(text) => {
+                out.push_str(TEXT_OPEN);
+                out.push_str(&quote(&text));
+                out.push('}');
+            }
+            Shown::Raw(json) => out.push_str(&json),
+        }
+    }
+    out.push(']');
+    if let Some(json) = structured(result, version) {
+        out.push_str(STRUCTURED);
+        out.push_str(&json);
+    }
+    if result.is_error {
+        out.push_str(IS_ERROR);
+    }
+    out.push('}');
+    out
+}
+
+fn structured(result: &ToolResult, version: ProtocolVersion) -> Option<Cow<'_, str>> {
+    let raw = result.structured.as_deref().filter(|raw| version.structured_content() && raw.get().starts_with('{'))?;
+    Some(jsonrpc::compact(raw.get()))
+}
+
+/// A content block as one version sees it.
+enum Shown<'a> {
+    Text(Cow<'a, str>),
+    Raw(Cow<'a, str>),
+}
+
+impl Shown<'_> {
+    fn size(&self) -> usize {
+        match self {
+            Self::Text(text) => TEXT_OPEN.len() + quoted_size(text) + "}".len(),
+            Self::Raw(json) => json.len(),
+        }
+    }
+}
+
+/// A client of an older version may refuse a whole result for one block it does not know; such a block becomes a text.
+fn shown(content: &Content, version: ProtocolVersion) -> Shown<'_> {
+    let raw = match content {
+        Content::Text(text) => return Shown::Text(Cow::Borrowed(text)),
+        Content::Raw(raw) => raw,
+    };
+    let known_to_all = version.audio() && version.resource_link();
+    let kind = if known_to_all { None } else { kind_of(raw) };
+    match kind {
+        Some(Kind::Audio) if !version.audio() => Shown::Text(Cow::Owned(format!(
+            "[an audio block of {} bytes is left out: MCP {} has no audio]",
+            raw.get().len(),
+            version.label()
+        ))),
+        Some(Kind::ResourceLink) if !version.resource_link() => Shown::Text(jsonrpc::compact(raw.get())),
+        _ => Shown::Raw(jsonrpc::compact(raw.get())),
+    }
+}
+
+fn block(raw: Box<RawValue>) -> Content {
+    if kind_of(&raw).is_some() { Content::Raw(raw) } else { Content::Text(jsonrpc::compact(raw.get()).into_owned()) }
+}
+
+/// The kinds of content block. Source: `ContentBlock` in the specification's schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Image,
+    Audio,
+    Resource,
+    ResourceLink,
+}
+
+/// A block's kind, if it has the members that its kind must have.
+fn kind_of(raw: &RawValue) -> Option<Kind> {
+    #[derive(Deserialize)]
+    struct Block<'a> {
+        #[serde(rename = "type")]
+        kind: String,
+        #[serde(borrow)]
+        text: Option<&'a RawValue>,
+        #[serde(borrow)]
+        data: Option<&'a RawValue>,
+        #[serde(borrow, rename = "mimeType")]
+        mime_type: Option<&'a RawValue>,
+        #[serde(borrow)]
+        uri: Option<&'a RawValue>,
+        #[serde(borrow)]
+        name: Option<&'a RawValue>,
+        #[serde(borrow)]
+        resource: Option<&'a RawValue>,
+    }
+    #[derive(Deserialize)]
+    struct Resource<'a> {
+        #[serde(borrow)]
+        uri: Option<&'a RawValue>,
+        #[serde(borrow)]
+        text: Option<&'a RawValue>,
+        #[serde(borrow)]
+        blob: Option<&'a RawValue>,
+    }
+    fn is_text(raw: Option<&RawValue>) -> bool {
+        raw.is_some_and(|raw| raw.get().starts_with('"'))
+    }
+    if !raw.get().starts_with('{') {
+        return None;
+    }
+    let block: Block<'_> = serde_json::from_str(raw.get()).ok()?;
+    let media = is_text(block.data) && is_text(block.mime_type);
+    match block.kind.as_str() {
+        "text" => is_text(block.text).then_some(Kind::Text),
+        "image" => media.then_some(Kind::Image),
+        "audio" => media.then_some(Kind::Audio),
+        "resource_link" => (is_text(block.uri) && is_text(block.name)).then_some(Kind::ResourceLink),
+        "resource" => {
+            let json = block.resource.map(RawValue::get).filter(|json| json.starts_with('{'))?;
+            let resource: Resource<'_> = serde_json::from_str(json).ok()?;
+            let whole = is_text(resource.uri) && (is_text(resource.text) || is_text(resource.blob));
+            whole.then_some(Kind::Resource)
+        }
+        _ => None,
+    }
+}
+
+/// The length of a text as a JSON string: serde_json escapes `"`, `\` and the control characters, the usual ones in two bytes.
+fn quoted_size(text: &str) -> usize {
+    let escapes: usize = text
+        .bytes()
+        .map(|byte| match byte {
+            b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 1,
+            0..=0x1f => 5,
+            _ => 0,
+        })
+        .sum();
+    text.len() + escapes + 2
+}

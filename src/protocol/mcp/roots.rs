@@ -1,0 +1,102 @@
+//! The client's roots: folders it works in, asked for as a hint to the Unity project.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::limits::ROOTS_MAX;
+use crate::protocol::jsonrpc::{self, RequestId};
+
+/// The request for the client's roots, on one line. Only for a client that declared them.
+pub fn roots_list_request(id: &RequestId) -> String {
+    jsonrpc::request(id, "roots/list", None)
+}
+
+/// The paths in an answer to `roots/list`: every root that is a `file:` URI, at most [`ROOTS_MAX`], in the client's order.
+/// Whatever cannot be read is left out; roots are hints.
+///
+/// `file:///C:/x` and `file:///c%3A/x` (VS Code) become `C:/x` and `c:/x`, `file://server/share` becomes `//server/share`.
+/// A `%` that begins no escape stands for itself, because not every client encodes.
+pub fn parse_roots(result: &RawValue) -> Vec<String> {
+    #[derive(Deserialize)]
+    struct Roots<'a> {
+        #[serde(borrow)]
+        roots: Vec<&'a RawValue>,
+    }
+    #[derive(Deserialize)]
+    struct Root {
+        uri: String,
+    }
+    let Ok(Roots { roots }) = serde_json::from_str(result.get()) else {
+        return Vec::new();
+    };
+    roots
+        .into_iter()
+        .filter_map(|root| serde_json::from_str::<Root>(root.get()).ok())
+        .filter_map(|root| path_of(&root.uri))
+        .take(ROOTS_MAX)
+        .collect()
+}
+
+/// The path of a `file:` URI (RFC 8089, and the spellings that clients use beside it).
+fn path_of(uri: &str) -> Option<String> {
+    let uri = uri.trim();
+    let (scheme, rest) = uri.split_once(':')?;
+    if !scheme.eq_ignore_ascii_case("file") {
+        return None;
+    }
+    let path = match rest.strip_prefix("//") {
+        None => decode(rest)?,
+        Some(rest) => {
+            let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+            let (host, path) = (decode(host)?, decode(path)?);
+            if host.is_empty() || host.eq_ignore_ascii_case("localhost") {
+                path
+            } else if is_drive(&host) {
+                format!("{host}{path}")
+            } else {
+                format!("//{host}{path}")
+            }
+        }
+    };
+    if path.contains('\0') {
+        return None;
+    }
+    let path = match path.strip_prefix('/') {
+        Some(tail)
+            if tail.get(..2).is_some_and(is_drive) && matches!(tail.as_bytes().get(2), None | Some(b'/' | b'\\')) =>
+        {
+            tail
+        }
+        _ => path.as_str(),
+    };
+    let absolute = path.starts_with('/') || path.get(..2).is_some_and(is_drive);
+    absolute.then(|| without_last_slash(path))
+}
+
+fn is_drive(text: &str) -> bool {
+    matches!(text.as_bytes(), [letter, b':'] if letter.is_ascii_alphabetic())
+}
+
+/// A folder's path without its closing slash; a root keeps its own.
+fn without_last_slash(path: &str) -> String {
+    let short = path.trim_end_matches('/');
+    if short.is_empty() || is_drive(short) { format!("{short}/") } else { short.to_owned() }
+}
+
+/// Percent-decoding; `None` if the bytes are no UTF-8.
+fn decode(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, tail)) = rest.split_first() {
+        let escaped = match (first, tail) {
+            (b'%', [high, low, ..]) => {
+                let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+                digit(*high).zip(digit(*low)).map(|(high, low)| high * 16 + low)
+            }
+            _ => None,
+        };
+        bytes.push(escaped.unwrap_or(*first));
+        rest = if escaped.is_some() { tail.get(2..).unwrap_or_default() } else { tail };
+    }
+    String::from_utf8(bytes).ok()
+}

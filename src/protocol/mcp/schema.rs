@@ -1,0 +1,138 @@
+//! Input schemas that every client takes.
+//!
+//! Some clients refuse the whole list for one schema they do not like: the TypeScript SDK wants `type: "object"`, object-valued
+//! `properties` and a `required` of strings; Anthropic's API refuses `oneOf`, `anyOf` and `allOf` at the top. What can be
+//! loosened is loosened (the editor checks its arguments itself), what cannot is refused.
+
+use serde_json::{Map, Value};
+
+use crate::limits::JSON_DEPTH_MAX;
+
+/// Makes a schema fit; answers what was changed, in words.
+///
+/// # Errors
+/// Why no arguments object can be described by it.
+pub(super) fn repair(schema: &mut Map<String, Value>) -> Result<Vec<&'static str>, &'static str> {
+    let mut changes = Vec::new();
+    schema.retain(|_, value| !value.is_null());
+    match schema.get("type") {
+        Some(Value::String(kind)) if kind == "object" => {}
+        None => {
+            schema.insert(String::from("type"), Value::from("object"));
+            changes.push("`type` was missing and is now `object`");
+        }
+        Some(Value::Array(kinds)) if kinds.iter().any(|kind| kind == "object") => {
+            schema.insert(String::from("type"), Value::from("object"));
+            changes.push("`type` listed several types and is now `object`");
+        }
+        Some(_) => return Err("its input schema is not of `type: object`, and MCP arguments are always an object"),
+    }
+    if flatten(schema) {
+        changes.push("`oneOf`, `anyOf` or `allOf` at the top was taken away, its properties were kept");
+    }
+    match schema.get_mut("properties") {
+        None => {}
+        Some(Value::Object(properties)) => {
+            for value in properties.values_mut().filter(|value| !value.is_object()) {
+                *value = Value::Object(Map::new());
+                changes.push("a property without a schema object takes anything now");
+            }
+        }
+        Some(_) => return Err("the `properties` of its input schema are not an object"),
+    }
+    if let Some(required) = schema.get_mut("required") {
+        match required {
+            Value::Array(names) if names.iter().all(Value::is_string) => {}
+            Value::Array(names) => {
+                names.retain(Value::is_string);
+                changes.push("`required` held what is not a name");
+            }
+            _ => {
+                schema.remove("required");
+                changes.push("`required` was not a list of names");
+            }
+        }
+    }
+    let mut removed = false;
+    unlink(schema, 0, &mut removed)?;
+    if removed {
+        changes.push("a reference to another document was taken away");
+    }
+    changes.dedup();
+    Ok(changes)
+}
+
+/// Takes the alternatives away from the top and keeps the properties they name; true if there were any. What every branch of
+/// `allOf` requires stays required.
+fn flatten(schema: &mut Map<String, Value>) -> bool {
+    let mut any = false;
+    for keyword in ["allOf", "anyOf", "oneOf"] {
+        let Some(branches) = schema.remove(keyword) else { continue };
+        any = true;
+        let branches = match branches {
+            Value::Array(branches) => branches,
+            _ => Vec::new(),
+        };
+        for branch in branches {
+            let Value::Object(mut branch) = branch else { continue };
+            if let Some(Value::Object(theirs)) = branch.remove("properties")
+                && let Value::Object(ours) = schema.entry("properties").or_insert_with(|| Value::Object(Map::new()))
+            {
+                for (name, property) in theirs {
+                    ours.entry(name).or_insert(property);
+                }
+            }
+            if keyword == "allOf"
+                && let Some(Value::Array(theirs)) = branch.remove("required")
+                && let Value::Array(ours) = schema.entry("required").or_insert_with(|| Value::Array(Vec::new()))
+            {
+                for name in theirs {
+                    if !ours.contains(&name) {
+                        ours.push(name);
+                    }
+                }
+            }
+        }
+    }
+    any
+}
+
+const TOO_DEEP: &str = "its input schema is nested too deep";
+
+/// Takes references away that point outside of the schema: clients must not fetch them, and some refuse the list.
+fn unlink(schema: &mut Map<String, Value>, depth: usize, removed: &mut bool) -> Result<(), &'static str> {
+    if depth > JSON_DEPTH_MAX {
+        return Err(TOO_DEEP);
+    }
+    for keyword in ["$ref", "$dynamicRef", "$recursiveRef"] {
+        let inside = |target: &Value| target.as_str().is_some_and(|target| target.starts_with('#'));
+        if schema.get(keyword).is_some_and(|target| !inside(target)) {
+            schema.remove(keyword);
+            *removed = true;
+        }
+    }
+    for (keyword, value) in schema.iter_mut() {
+        match keyword.as_str() {
+            // Data, not schemas: a `$ref` in here is a value.
+            "const" | "enum" | "default" | "examples" => {}
+            "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" => {
+                if let Value::Object(schemas) = value {
+                    for schema in schemas.values_mut() {
+                        unlink_in(schema, depth + 2, removed)?;
+                    }
+                }
+            }
+            _ => unlink_in(value, depth + 1, removed)?,
+        }
+    }
+    Ok(())
+}
+
+fn unlink_in(value: &mut Value, depth: usize, removed: &mut bool) -> Result<(), &'static str> {
+    match value {
+        Value::Object(schema) => unlink(schema, depth, removed),
+        Value::Array(_) if depth > JSON_DEPTH_MAX => Err(TOO_DEEP),
+        Value::Array(values) => values.iter_mut().try_for_each(|value| unlink_in(value, depth + 1, removed)),
+        _ => Ok(()),
+    }
+}

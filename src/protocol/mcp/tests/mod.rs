@@ -1,0 +1,21 @@
+//! What the protocol layer promises, seen from its public side.
+
+mod catalogue;
+mod requests;
+mod results;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::*;
+
+fn raw(json: &str) -> Box<RawValue> {
+    RawValue::from_string(json.to_owned()).unwrap_or_else(|error| panic!("{json}: {error}"))
+}
+
+/// Any message that leaves the gateway: JSON, and on one line.
+#[track_caller]
+fn one_line(json: &str) -> Value {
+    assert!(!json.contains(['\n', '\r']), "a raw line end in {json}");
+    serde_json::from_str(json).unwrap_or_else(|error| panic!("{error} in {json}"))
+}

@@ -1,0 +1,188 @@
+//! The catalogue: an editor's tools under the names and in the shape that clients take.
+
+use std::collections::{HashMap, HashSet};
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::limits::{
+    DESCRIPTION_MAX_BYTES, LOG_FIELD_MAX_BYTES, TOOL_SCHEMA_MAX_BYTES, TOOLS_LIST_MAX_BYTES, TOOLS_MAX,
+};
+use crate::protocol::dialect::{Annotations, EditorTool};
+
+use super::gateway_tools::GatewayTool;
+use super::handshake::ProtocolVersion;
+use super::{cut_with_ellipsis, names, schema};
+
+/// A tool that is listed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// Its name for clients: `[A-Za-z0-9_-]{1,48}`, unique, by a fixed rule (unsuitable characters become `_`; what is too long
+    /// or no longer unique ends in a hash of the editor's name; a gateway tool's name gets `_unity`).
+    pub name: String,
+    /// The tool; `name` in it is the editor's own, its description and schema are as they are listed.
+    pub tool: EditorTool,
+}
+
+/// The tools of one editor, in the editor's order. The default has none; our own tools are listed with any.
+///
+/// Two catalogues are equal if they hold the same tools under the same names, in any order: only then nothing is announced.
+#[derive(Debug, Clone, Default)]
+pub struct Catalogue {
+    entries: Vec<Entry>,
+    by_name: HashMap<String, usize>,
+    dropped: Vec<(String, String)>,
+    repaired: Vec<(String, String)>,
+}
+
+impl PartialEq for Catalogue {
+    fn eq(&self, other: &Self) -> bool {
+        self.entries.len() == other.entries.len()
+            && self.entries.iter().all(|entry| other.find(&entry.name) == Some(entry))
+    }
+}
+
+impl Catalogue {
+    /// A catalogue of these tools; development-only ones are left out unless `development`.
+    ///
+    /// A tool that cannot be listed is dropped with a reason and takes no other with it. Bounds: [`TOOLS_MAX`] tools,
+    /// [`TOOLS_LIST_MAX_BYTES`] of JSON in all, [`TOOL_SCHEMA_MAX_BYTES`] a schema, [`DESCRIPTION_MAX_BYTES`] a description
+    /// (longer ones are cut).
+    pub fn new(tools: Vec<EditorTool>, development: bool) -> Self {
+        let mut catalogue = Self::default();
+        let mut seen = HashSet::new();
+        let mut fit = Vec::new();
+        for tool in tools.into_iter().filter(|tool| development || !tool.development_only) {
+            let label = cut_with_ellipsis(&tool.name, LOG_FIELD_MAX_BYTES);
+            if tool.name.is_empty() {
+                catalogue.dropped.push((label, String::from("it has no name and cannot be called")));
+            } else if !seen.insert(tool.name.clone()) {
+                catalogue
+                    .dropped
+                    .push((label, String::from("the editor lists this name twice; the first one is kept")));
+            } else {
+                match prepare(tool) {
+                    Ok((tool, changes)) => {
+                        if !changes.is_empty() {
+                            catalogue.repaired.push((label, changes.join("; ")));
+                        }
+                        fit.push(tool);
+                    }
+                    Err(reason) => catalogue.dropped.push((label, reason)),
+                }
+            }
+        }
+        let names = names::assign(&fit.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>());
+        let (mut bytes, mut surplus) = (0, 0_usize);
+        for (name, tool) in names.into_iter().zip(fit) {
+            let size = serde_json::to_string(&listed(&name, &tool, ProtocolVersion::LATEST))
+                .map_or(usize::MAX, |json| json.len() + 1);
+            if surplus > 0 || catalogue.entries.len() >= TOOLS_MAX || size > TOOLS_LIST_MAX_BYTES - bytes {
+                surplus += 1;
+                continue;
+            }
+            bytes += size;
+            catalogue.by_name.insert(name.clone(), catalogue.entries.len());
+            catalogue.entries.push(Entry { name, tool });
+        }
+        if surplus > 0 {
+            let reason = format!(
+                "the list is longer than {TOOLS_MAX} tools or {TOOLS_LIST_MAX_BYTES} bytes; switch off tools in the editor that are \
+                 not needed"
+            );
+            catalogue.dropped.push((format!("the last {surplus} tools"), reason));
+        }
+        catalogue
+    }
+
+    /// The tools, in the editor's order.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The tool with this name for clients.
+    pub fn find(&self, name: &str) -> Option<&Entry> {
+        self.by_name.get(name).and_then(|index| self.entries.get(*index))
+    }
+
+    /// The tools that cannot be listed: the editor's name (cut for a log) and the reason. Hidden development tools are not
+    /// among them.
+    pub fn dropped(&self) -> &[(String, String)] {
+        &self.dropped
+    }
+
+    /// The tools whose schema had to be changed to be listed: the editor's name (cut for a log) and the changes.
+    pub fn repaired(&self) -> &[(String, String)] {
+        &self.repaired
+    }
+
+    /// The `result` of `tools/list`: JSON on one line, the same for the same catalogue.
+    pub fn list_result(&self, version: ProtocolVersion) -> String {
+        format!(r#"{{"tools":{}}}"#, self.tools_array(version))
+    }
+
+    /// The array in [`list_result`](Self::list_result): the gateway's tools, then the editor's.
+    pub fn tools_array(&self, version: ProtocolVersion) -> String {
+        let ours = GatewayTool::ALL.map(GatewayTool::definition);
+        let ours = ours
+            .iter()
+            .map(|tool| Listed::new(tool.name, tool.description, &tool.input_schema, &tool.annotations, version));
+        let theirs = self.entries.iter().map(|entry| listed(&entry.name, &entry.tool, version));
+        serde_json::to_string(&ours.chain(theirs).collect::<Vec<_>>()).unwrap_or_default()
+    }
+}
+
+/// Makes a tool fit but for its name.
+fn prepare(mut tool: EditorTool) -> Result<(EditorTool, Vec<&'static str>), String> {
+    let changes = schema::repair(&mut tool.input_schema).map_err(str::to_owned)?;
+    let bytes = serde_json::to_string(&tool.input_schema).map_or(usize::MAX, |json| json.len());
+    if bytes > TOOL_SCHEMA_MAX_BYTES {
+        return Err(format!(
+            "its input schema has {bytes} bytes, more than the {TOOL_SCHEMA_MAX_BYTES} that are listed"
+        ));
+    }
+    if tool.description.trim().is_empty() {
+        tool.description = format!("Runs the Unity tool {}.", tool.name);
+    }
+    tool.description = cut_with_ellipsis(&tool.description, DESCRIPTION_MAX_BYTES);
+    if tool.annotations.title.trim().is_empty() {
+        tool.annotations.title.clone_from(&tool.name);
+    }
+    tool.annotations.title = cut_with_ellipsis(&tool.annotations.title, LOG_FIELD_MAX_BYTES);
+    Ok((tool, changes))
+}
+
+fn listed<'a>(name: &'a str, tool: &'a EditorTool, version: ProtocolVersion) -> Listed<'a> {
+    Listed::new(name, &tool.description, &tool.input_schema, &tool.annotations, version)
+}
+
+/// A tool as one version lists it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Listed<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'a str>,
+    description: &'a str,
+    input_schema: &'a Map<String, Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    annotations: Option<&'a Annotations>,
+}
+
+impl<'a> Listed<'a> {
+    fn new(
+        name: &'a str,
+        description: &'a str,
+        input_schema: &'a Map<String, Value>,
+        annotations: &'a Annotations,
+        version: ProtocolVersion,
+    ) -> Self {
+        Self {
+            name,
+            title: version.title().then_some(annotations.title.as_str()),
+            description,
+            input_schema,
+            annotations: version.annotations().then_some(annotations),
+        }
+    }
+}
