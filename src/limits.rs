@@ -53,8 +53,12 @@ pub const TOOLS_MAX: usize = 2048;
 
 // ---- The editor's side (bridge, push) ------------------------------------------------------------------------------
 
-/// Largest message body sent to a uLoop bridge: its reader never parses more and drops the connection.
+/// Largest frame sent to a uLoop bridge, header included: its reader never parses more and drops the connection.
 pub const ULOOP_REQUEST_MAX_BYTES: usize = 1_048_576;
+/// Longest request id of a uLoop compile taken over from a caller: it becomes a file name; ours have 40 characters.
+pub const ULOOP_COMPILE_ID_MAX_BYTES: usize = 128;
+/// For how long no lock file of a uLoop editor may exist before a compile's result file is final (its own server's figure).
+pub const ULOOP_RESULT_QUIET: Duration = Duration::from_millis(500);
 /// Largest message accepted from an editor. The editor does not limit itself; the official servers died at 1 MiB.
 pub const EDITOR_MESSAGE_MAX_BYTES: usize = 64 * MIB;
 /// Largest header block of a Content-Length frame; real ones have 25 bytes.

@@ -1,0 +1,108 @@
+//! uLoopMCP, v0.27 to v2.1.1, and the push branch of its v0.30.1: JSON-RPC in Content-Length frames over TCP.
+//!
+//! The editor is the server, on IPv4 loopback; it works through the requests of one connection strictly in order, on
+//! Unity's main thread. There is no handshake beyond `set-client-name`, no cancel and no batch. The push branch connects
+//! back to a listener of ours and writes newline JSON to it. Facts are from the package's code and from its own server
+//! run against a model editor; `tests/vectors/uloop/` holds the literal bytes with their provenance.
+
+mod call;
+mod project;
+mod push;
+mod schema;
+mod tools;
+mod wire;
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod tests_tools;
+#[cfg(test)]
+mod vectors;
+
+use bytes::Bytes;
+use serde_json::value::RawValue;
+
+use super::{
+    BadMessage, Dialect, EditorAnswer, EditorTool, EncodeError, Inbound, ListStep, Order, PreparedCall, ProjectFacts,
+    ProjectFile, ProjectFiles, Properties, PushEvent, Reply, WireId,
+};
+use crate::limits::{EDITOR_MESSAGE_MAX_BYTES, ULOOP_REQUEST_MAX_BYTES};
+use crate::protocol::framing::Framer;
+use crate::protocol::framing::content_length::ContentLength;
+use crate::protocol::ids::CallId;
+
+/// Port of the package when its settings say nothing.
+const DEFAULT_PORT: u16 = 8700;
+
+static PROPERTIES: Properties = Properties {
+    window: 1,
+    push: true,
+    journal: false,
+    request_max_bytes: ULOOP_REQUEST_MAX_BYTES,
+    default_port: Some(DEFAULT_PORT),
+};
+
+/// The dialect of uLoopMCP v0.27 to v2.1.1 and of its push branch.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Uloop;
+
+impl Dialect for Uloop {
+    fn name(&self) -> &'static str {
+        "uloop"
+    }
+
+    fn properties(&self) -> &'static Properties {
+        &PROPERTIES
+    }
+
+    fn project_files(&self) -> &'static [ProjectFile] {
+        project::FILES
+    }
+
+    fn read_project(&self, files: &ProjectFiles) -> ProjectFacts {
+        project::read(files)
+    }
+
+    fn framer(&self) -> Box<dyn Framer> {
+        Box::new(ContentLength::new(EDITOR_MESSAGE_MAX_BYTES))
+    }
+
+    fn encode(&self, id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError> {
+        wire::encode(id, order)
+    }
+
+    fn decode(&self, frame: &[u8]) -> Result<Inbound, BadMessage> {
+        wire::decode(frame)
+    }
+
+    fn check_greeting(&self, reply: &Reply) -> Result<(), String> {
+        wire::check_greeting(reply)
+    }
+
+    fn read_tools(&self, reply: &Reply, step: usize) -> ListStep {
+        tools::read(reply, step)
+    }
+
+    fn prepare_call(
+        &self,
+        call: CallId,
+        name: &str,
+        tool: Option<&EditorTool>,
+        arguments: &RawValue,
+        project_known: bool,
+    ) -> PreparedCall {
+        call::prepare(call, name, tool, arguments, project_known)
+    }
+
+    fn read_answer(&self, reply: Reply) -> EditorAnswer {
+        call::read_answer(reply)
+    }
+
+    fn read_result_file(&self, bytes: &[u8]) -> Option<Reply> {
+        call::read_result_file(bytes)
+    }
+
+    fn decode_push(&self, line: &[u8]) -> Result<PushEvent, BadMessage> {
+        push::decode(line)
+    }
+}

@@ -1,0 +1,177 @@
+//! Unity's `parameterSchema` into JSON Schema.
+//!
+//! The package knows four types (string, boolean, number, array), writes an enum as a string type with the names of its
+//! members and its default as a *number*, and calls every other type "string". It lists a parameter's members in any case.
+
+use serde_json::{Map, Value, json};
+
+/// Enums of the package whose values are not their positions: the parameter, the exact list of names that goes over the
+/// wire (.NET sorts by unsigned value, so that -1 comes last), and the values from the package's code.
+const KNOWN_ENUMS: &[(&str, &[&str], &[i64])] = &[
+    ("LogType", &["Log", "Warning", "Error", "All", "None"], &[0, 1, 2, 3, -1]),
+    ("SearchFlags", &["Default", "Synchronous", "WantsMore", "Packages", "Sorted"], &[0, 1, 2, 4, 8]),
+    ("TestMode", &["EditMode", "PlayMode"], &[1, 2]),
+];
+
+/// Converts a `parameterSchema`.
+///
+/// Every schema is closed (`additionalProperties: false`) although Unity ignores keys that it does not know: a mistyped
+/// parameter would be dropped in silence there, and a closed schema lets the AI see it. Without a `parameterSchema` nothing
+/// is known and the schema stays open.
+///
+/// # Errors
+/// What is wrong with it, in words.
+pub(super) fn convert(parameters: Option<&Value>) -> Result<Map<String, Value>, String> {
+    let mut schema = Map::new();
+    schema.insert("type".to_owned(), json!("object"));
+    let parameters = match parameters {
+        None | Some(Value::Null) => {
+            schema.insert("properties".to_owned(), json!({}));
+            return Ok(schema);
+        }
+        Some(Value::Object(parameters)) => parameters,
+        Some(_) => return Err("its parameterSchema is not an object".to_owned()),
+    };
+    let properties = match member(parameters, &["Properties"]) {
+        None | Some(Value::Null) => Map::new(),
+        Some(Value::Object(properties)) => {
+            properties.iter().map(|(name, described)| (name.clone(), property(name, described))).collect()
+        }
+        Some(_) => return Err("its parameterSchema has Properties that are not an object".to_owned()),
+    };
+    let mut required: Vec<Value> = Vec::new();
+    if let Some(Value::Array(names)) = member(parameters, &["Required"]) {
+        for name in names {
+            if name.as_str().is_some_and(|name| properties.contains_key(name)) && !required.contains(name) {
+                required.push(name.clone());
+            }
+        }
+    }
+    schema.insert("properties".to_owned(), Value::Object(properties));
+    if !required.is_empty() {
+        schema.insert("required".to_owned(), Value::Array(required));
+    }
+    schema.insert("additionalProperties".to_owned(), Value::Bool(false));
+    Ok(schema)
+}
+
+/// A member by its name in any case.
+pub(super) fn member<'a>(object: &'a Map<String, Value>, names: &[&str]) -> Option<&'a Value> {
+    names.iter().find_map(|name| object.get(*name)).or_else(|| {
+        object.iter().find(|(key, _)| names.iter().any(|name| key.eq_ignore_ascii_case(name))).map(|(_, value)| value)
+    })
+}
+
+fn property(name: &str, described: &Value) -> Value {
+    let Some(described) = described.as_object() else {
+        return json!({ "description": format!("Unity describes no type for `{name}`.") });
+    };
+    let default = member(described, &["DefaultValue", "Default"]).filter(|value| !value.is_null());
+    let said = member(described, &["Type"]).and_then(Value::as_str).unwrap_or_default().to_ascii_lowercase();
+    let kind = json_type(&said, default);
+    let mut out = Map::new();
+    out.insert("type".to_owned(), json!(kind));
+    if kind == "array" {
+        let items = member(described, &["Items"]).and_then(Value::as_object);
+        let items = items.and_then(|items| member(items, &["Type"])).and_then(Value::as_str);
+        let items = items.map_or("string", |said| json_type(&said.to_ascii_lowercase(), None));
+        out.insert("items".to_owned(), json!({ "type": items }));
+    }
+    let mut names: Vec<&str> = Vec::new();
+    if let Some(Value::Array(listed)) = member(described, &["Enum"])
+        && kind == "string"
+    {
+        for name in listed.iter().filter_map(Value::as_str) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    let (default, remark) = match default {
+        None => (None, None),
+        Some(value) if names.is_empty() => plain_default(kind, value),
+        Some(value) => enum_default(name, &names, value),
+    };
+    let mut description = member(described, &["Description"]).and_then(Value::as_str).unwrap_or_default().to_owned();
+    if let Some(remark) = remark {
+        if !description.is_empty() {
+            description.push(' ');
+        }
+        description.push_str(&remark);
+    }
+    if !description.is_empty() {
+        out.insert("description".to_owned(), Value::String(description));
+    }
+    if !names.is_empty() {
+        out.insert("enum".to_owned(), json!(names));
+    }
+    if let Some(default) = default {
+        out.insert("default".to_owned(), default);
+    }
+    Value::Object(out)
+}
+
+/// The JSON type. "string" is also what Unity calls a type that it has no word for; a default that is an object or a list
+/// shows what such a parameter really takes. A whole number is only claimed when both the word and the default say so.
+fn json_type(said: &str, default: Option<&Value>) -> &'static str {
+    match said {
+        "boolean" | "bool" => "boolean",
+        "int" | "integer" | "long" if default.is_some_and(|value| value.is_i64() || value.is_u64()) => "integer",
+        "number" | "int" | "integer" | "long" | "float" | "double" | "decimal" => "number",
+        "array" => "array",
+        "object" => "object",
+        _ => match default {
+            Some(Value::Object(_)) => "object",
+            Some(Value::Array(_)) => "array",
+            _ => "string",
+        },
+    }
+}
+
+/// A default is stated only where it fits the type; else it stands in the description.
+fn plain_default(kind: &str, value: &Value) -> (Option<Value>, Option<String>) {
+    let fits = match kind {
+        "boolean" => value.is_boolean(),
+        "number" => value.is_number(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        _ => value.is_string(),
+    };
+    if fits { (Some(value.clone()), None) } else { (None, Some(format!("Default in Unity: {value}."))) }
+}
+
+/// The name of an enum's default, where it is certain.
+///
+/// A position is not a value: `run-tests` lists `EditMode, PlayMode` for the values 1 and 2, and a flags set lists powers of
+/// two. So a number is turned into a name only for the package's own enums, and for 0 elsewhere (an unsigned sort puts it
+/// first), unless the parameter calls itself flags, which need not have a name for 0.
+fn enum_default(name: &str, names: &[&str], value: &Value) -> (Option<Value>, Option<String>) {
+    if let Some(text) = value.as_str() {
+        let known =
+            names.iter().find(|name| **name == text).or_else(|| names.iter().find(|n| n.eq_ignore_ascii_case(text)));
+        return match known {
+            Some(known) => (Some(json!(known)), None),
+            None => (None, Some(format!("Default in Unity: {value}."))),
+        };
+    }
+    let Some(number) = value.as_i64() else {
+        return (None, Some(format!("Default in Unity: {value}.")));
+    };
+    if let Some((_, _, values)) = KNOWN_ENUMS.iter().find(|known| known.0 == name && known.1 == names) {
+        let position = values.iter().position(|value| *value == number);
+        return match position.and_then(|position| names.get(position)) {
+            Some(name) => (Some(json!(name)), None),
+            None => (None, Some(format!("Default in Unity: the value {number}, which is no single name."))),
+        };
+    }
+    let flags = name.to_ascii_lowercase().ends_with("flags");
+    let counted = usize::try_from(number).ok().and_then(|position| names.get(position));
+    match counted {
+        Some(first) if number == 0 && !flags => (Some(json!(first)), None),
+        Some(counted) if !flags => {
+            (None, Some(format!("Default in Unity: the value {number} (`{counted}` if its values count up from 0).")))
+        }
+        _ => (None, Some(format!("Default in Unity: the value {number} of the enum."))),
+    }
+}

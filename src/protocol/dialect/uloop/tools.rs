@@ -1,0 +1,124 @@
+//! The tool list: its methods, its entries, and what is known of the package's own tools.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::super::{Annotations, EditorTool, ListStep, Reply, ToolListing};
+use super::schema::{self, member};
+use super::wire::unknown_method;
+use crate::limits::TOOLS_MAX;
+
+/// The list methods, newest first: v0.25 and later, v0.20 to v0.24, before. Framed versions know the first; the others
+/// cost nothing.
+pub(super) const LIST_METHODS: [&str; 3] = ["get-tool-details", "get-command-details", "getCommandDetails"];
+
+/// The package's tools that only look: they change neither the project nor the editor. Some write a large result into an
+/// output file of their own, which is how they answer.
+const READ_ONLY: &[&str] = &[
+    "find-game-objects",
+    "get-hierarchy",
+    "get-logs",
+    "get-menu-items",
+    "get-provider-details",
+    "get-tool-details",
+    "get-version",
+    "ping",
+    "unity-search",
+];
+
+/// What a reply to the `step`-th list method means.
+pub(super) fn read(reply: &Reply, step: usize) -> ListStep {
+    let result = match reply {
+        Reply::Error(error) if unknown_method(error) && step + 1 < LIST_METHODS.len() => return ListStep::TryNext,
+        Reply::Error(error) => return ListStep::Failed(format!("the editor refused its tool list: {}", error.message)),
+        Reply::Result(result) => result,
+    };
+    match entries(result) {
+        Some(entries) => ListStep::Tools(listing(&entries)),
+        None => ListStep::Failed(
+            "the editor's tool list has neither Tools nor Commands; read the editor's console for the reason"
+                .to_owned(),
+        ),
+    }
+}
+
+/// The entries, each unparsed, so that a broken one stands alone.
+fn entries(result: &RawValue) -> Option<Vec<&RawValue>> {
+    if let Ok(list) = serde_json::from_str::<Vec<&RawValue>>(result.get()) {
+        return Some(list);
+    }
+    let members: std::collections::BTreeMap<String, &RawValue> = serde_json::from_str(result.get()).ok()?;
+    let key = ["Tools", "Commands", "tools", "commands"].into_iter().find(|key| members.contains_key(*key))?;
+    members.get(key).and_then(|list| serde_json::from_str(list.get()).ok())
+}
+
+fn listing(entries: &[&RawValue]) -> ToolListing {
+    let mut listing = ToolListing::default();
+    let mut names = BTreeSet::new();
+    for (position, entry) in entries.iter().enumerate() {
+        if listing.tools.len() == TOOLS_MAX {
+            let left = entries.len() - position;
+            listing.dropped.push((format!("{left} more"), format!("only {TOOLS_MAX} tools of one editor are kept")));
+            break;
+        }
+        match tool(entry) {
+            Ok(tool) if names.insert(tool.name.clone()) => listing.tools.push(tool),
+            Ok(tool) => listing.dropped.push((tool.name, "listed twice; the first one counts".to_owned())),
+            Err((name, reason)) => listing.dropped.push((name.unwrap_or_else(|| format!("#{position}")), reason)),
+        }
+    }
+    listing
+}
+
+fn tool(entry: &RawValue) -> Result<EditorTool, (Option<String>, String)> {
+    let entry: Value =
+        serde_json::from_str(entry.get()).map_err(|error| (None, format!("it cannot be read as JSON: {error}")))?;
+    let Some(entry) = entry.as_object() else {
+        return Err((None, "it is not an object".to_owned()));
+    };
+    let name = match member(entry, &["name"]).and_then(Value::as_str) {
+        Some(name) if !name.trim().is_empty() => name.to_owned(),
+        _ => return Err((None, "it has no name".to_owned())),
+    };
+    let input_schema = match schema::convert(member(entry, &["parameterSchema"])) {
+        Ok(schema) => schema,
+        Err(reason) => return Err((Some(name), reason)),
+    };
+    let description = match member(entry, &["description"]).and_then(Value::as_str).map(str::trim) {
+        Some(text) if !text.is_empty() => text.to_owned(),
+        _ => format!("Runs `{name}` in the Unity Editor; its package does not describe it."),
+    };
+    let looks_only = READ_ONLY.contains(&name.as_str());
+    Ok(EditorTool {
+        description,
+        input_schema,
+        annotations: annotations(&name, looks_only),
+        development_only: member(entry, &["displayDevelopmentOnly"]).and_then(Value::as_bool).unwrap_or(false),
+        repeatable: looks_only,
+        name,
+    })
+}
+
+/// What is not known is said to be the worst: a project's own tool may do anything.
+fn annotations(name: &str, looks_only: bool) -> Annotations {
+    Annotations {
+        title: title(name),
+        read_only_hint: looks_only,
+        destructive_hint: !looks_only,
+        idempotent_hint: looks_only,
+        open_world_hint: !looks_only,
+    }
+}
+
+/// `get-logs` becomes `Get logs`.
+fn title(name: &str) -> String {
+    let words: Vec<&str> = name.split(['-', '_', ' ']).filter(|word| !word.is_empty()).collect();
+    let spaced = words.join(" ");
+    let mut letters = spaced.chars();
+    match letters.next() {
+        Some(first) => first.to_uppercase().chain(letters).collect(),
+        None => name.to_owned(),
+    }
+}
