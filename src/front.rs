@@ -175,6 +175,24 @@ impl Front {
         self.push(Line { text, notification: Some(kind) });
     }
 
+    /// Sends a notification that belongs to an open request; nothing is sent once that was answered or cancelled.
+    pub fn notify_for(&self, id: &RequestId, kind: &'static str, text: String) {
+        let mut inner = self.lock();
+        if !inner.open.contains_key(id) || inner.broken {
+            return;
+        }
+        if inner.notifications >= STDOUT_NOTIFICATIONS_MAX {
+            inner.dropped_notifications += 1;
+            return;
+        }
+        // Queued under the same lock as the look: an answer that is being given now comes behind it.
+        inner.notifications += 1;
+        inner.queued_bytes += text.len();
+        inner.queue.push_back(Line { text, notification: Some(kind) });
+        drop(inner);
+        self.filled.notify_one();
+    }
+
     fn push(&self, line: Line) {
         let mut inner = self.lock();
         if inner.broken {

@@ -62,6 +62,8 @@ pub enum Settlement {
     Answer(Answer),
     /// Tell the client that its call is alive.
     Progress {
+        /// The request it belongs to: nothing is said of it once that is answered.
+        request: RequestId,
         /// The client's token.
         token: Arc<RawValue>,
         /// Strictly rising within a call.
@@ -218,6 +220,7 @@ pub struct Ledger {
     outlook: Option<Outlook>,
     absent_since: Option<Instant>,
     draining: bool,
+    armed: Option<Instant>,
 }
 
 impl std::fmt::Debug for Ledger {
@@ -464,6 +467,20 @@ impl Ledger {
         deadlines.min()
     }
 
+    /// As [`next_deadline`](Ledger::next_deadline), and remembers that somebody wakes then.
+    pub fn arm(&mut self) -> Option<Instant> {
+        self.armed = self.next_deadline();
+        self.armed
+    }
+
+    /// True when something falls due before whoever was armed wakes.
+    pub fn wakes_late(&self) -> bool {
+        match (self.next_deadline(), self.armed) {
+            (Some(next), Some(armed)) => next < armed,
+            (next, _) => next.is_some(),
+        }
+    }
+
     /// Ends what has lasted as long as it may, and reports progress.
     pub fn elapse(&mut self, now: Instant) -> Vec<Settlement> {
         let mut out = Vec::new();
@@ -654,11 +671,12 @@ impl Ledger {
             (_, None) => return,
         };
         let changed = entry.state() == State::Sent && entry.sent == Some(now);
-        let version = entry.version;
+        let (version, request) = (entry.version, entry.request.clone());
         let Some(progress) = entry.progress.as_mut().filter(|progress| changed || now >= progress.next) else { return };
         progress.count += 1;
         progress.next = now + PROGRESS_EVERY;
-        out.push(Settlement::Progress { token: Arc::clone(&progress.token), progress: progress.count, message, version });
+        let token = Arc::clone(&progress.token);
+        out.push(Settlement::Progress { request, token, progress: progress.count, message, version });
     }
 
     /// Drops entries that owe nothing to anybody: answered, and holding no place on a connection.

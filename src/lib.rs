@@ -17,6 +17,7 @@
 #![deny(clippy::print_stdout)]
 #![warn(missing_docs)]
 
+pub mod config;
 pub mod fake_unity;
 pub mod front;
 pub mod fsm;
@@ -25,3 +26,6 @@ pub mod ledger;
 pub mod limits;
 pub mod net;
 pub mod protocol;
+pub mod survey;
+pub mod telemetry;
+pub mod wording;

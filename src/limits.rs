@@ -176,6 +176,8 @@ pub const RESULT_FILE_MAX_BYTES: usize = 16 * MIB;
 pub const RESULT_FILES_MAX: usize = 50;
 /// Age at which a result file is removed.
 pub const RESULT_FILE_MAX_AGE: Duration = Duration::from_secs(24 * 3600);
+/// Log lines that may wait for a slow stderr before new ones are dropped and counted.
+pub const LOG_QUEUE_MAX_LINES: usize = 4096;
 /// Longest field of a log line taken from a peer; the rest is cut.
 pub const LOG_FIELD_MAX_BYTES: usize = 256;
 

@@ -1,0 +1,94 @@
+//! Logs on stderr: for a person on a terminal, JSON otherwise. Never blocking, never stdout.
+//!
+//! A bounded queue leads to a thread that writes; when stderr is slow, lines are dropped and counted, and the gateway goes on.
+
+use std::io::IsTerminal as _;
+
+use tracing::Level;
+use tracing_appender::non_blocking::{ErrorCounter, NonBlockingBuilder, WorkerGuard};
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+
+use crate::limits::LOG_QUEUE_MAX_LINES;
+
+/// How much is logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Verbosity {
+    /// Nothing.
+    Off,
+    /// What is our fault.
+    Error,
+    /// What somebody should look at.
+    Warn,
+    /// A line per change of state and per call.
+    #[default]
+    Info,
+    /// Each step.
+    Debug,
+    /// Everything.
+    Trace,
+}
+
+/// How a line looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Format {
+    /// `pretty` on a terminal, `json` otherwise.
+    #[default]
+    Auto,
+    /// For a person.
+    Pretty,
+    /// One JSON object per line.
+    Json,
+}
+
+/// Keeps the writing thread alive; dropping it flushes what is queued (bounded in time).
+pub struct Logs {
+    _guard: WorkerGuard,
+    dropped: ErrorCounter,
+}
+
+impl Logs {
+    /// Lines dropped because stderr was slow.
+    pub fn dropped(&self) -> usize {
+        self.dropped.dropped_lines()
+    }
+}
+
+/// Starts logging; `None` if a logger is installed already (a test's).
+pub fn start(verbosity: Verbosity, format: Format) -> Option<Logs> {
+    let (writer, guard) =
+        NonBlockingBuilder::default().lossy(true).buffered_lines_limit(LOG_QUEUE_MAX_LINES).finish(std::io::stderr());
+    let dropped = writer.error_counter();
+    let terminal = std::io::stderr().is_terminal();
+    let pretty = match format {
+        Format::Auto => terminal,
+        Format::Pretty => true,
+        Format::Json => false,
+    };
+    let colours = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let filter = Targets::new().with_default(LevelFilter::WARN).with_target("holdfast", verbosity.filter());
+    let filter = if verbosity == Verbosity::Off { Targets::new() } else { filter };
+    let registry = tracing_subscriber::registry().with(filter);
+    let started = if pretty {
+        let layer = tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(colours).with_target(false).compact();
+        registry.with(layer).try_init()
+    } else {
+        let layer = tracing_subscriber::fmt::layer().json().flatten_event(true).with_target(false).with_writer(writer);
+        registry.with(layer).try_init()
+    };
+    started.ok().map(|()| Logs { _guard: guard, dropped })
+}
+
+impl Verbosity {
+    fn filter(self) -> LevelFilter {
+        match self {
+            Self::Off => LevelFilter::OFF,
+            Self::Error => LevelFilter::from_level(Level::ERROR),
+            Self::Warn => LevelFilter::from_level(Level::WARN),
+            Self::Info => LevelFilter::from_level(Level::INFO),
+            Self::Debug => LevelFilter::from_level(Level::DEBUG),
+            Self::Trace => LevelFilter::from_level(Level::TRACE),
+        }
+    }
+}
