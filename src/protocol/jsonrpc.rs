@@ -1,0 +1,26 @@
+//! JSON-RPC 2.0 messages, as MCP writes them on stdio: one message per line.
+//!
+//! Reading keeps what a peer wrote: parameters and results stay raw JSON, request ids stay byte-exact. A message that cannot
+//! be accepted still gives up its id where one can be seen, so that a broken request is answered and not left hanging.
+//!
+//! Sources: the JSON-RPC 2.0 specification (envelope, error codes, ids); MCP `basic/transports` (one message per line, no
+//! embedded line break, no batch outside 2025-03-26); RFC 8259 (grammar, whitespace).
+
+mod fault;
+mod id;
+mod parse;
+mod scan;
+mod text;
+mod write;
+
+pub use fault::{Fault, Invalid, RpcError};
+pub use id::RequestId;
+pub use parse::{Message, parse};
+pub use scan::IdScanner;
+pub use text::{compact, depth_ok};
+pub use write::{error, notification, request, response};
+
+#[cfg(test)]
+mod fuzz;
+#[cfg(test)]
+mod tests;
