@@ -63,6 +63,10 @@ pub const ULOOP_RESULT_QUIET: Duration = Duration::from_millis(500);
 pub const EDITOR_MESSAGE_MAX_BYTES: usize = 64 * MIB;
 /// Largest header block of a Content-Length frame; real ones have 25 bytes.
 pub const FRAME_HEADER_MAX_BYTES: usize = 4096;
+/// Most digits of an announced frame length: those of the largest 64-bit number. More is no length but an attack.
+pub const FRAME_LENGTH_DIGITS_MAX: usize = 20;
+/// A decoder gives its memory back after a frame larger than this; below it, one buffer serves frame after frame.
+pub const DECODER_BUFFER_KEPT_BYTES: usize = 64 * 1024;
 /// Longest line on the push socket; real ones stay below 1 KiB.
 pub const PUSH_LINE_MAX_BYTES: usize = 64 * 1024;
 /// Push sockets open at once: one editor has one, its reload may leave another behind.

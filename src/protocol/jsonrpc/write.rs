@@ -1,0 +1,70 @@
+//! Messages as one line each, without the line end.
+//!
+//! Raw JSON that is handed in is copied as it is. Line breaks in it can only be insignificant whitespace, and are removed:
+//! what is written is one line, whatever the editor's layout was.
+
+use std::borrow::Cow;
+
+use memchr::memchr2;
+
+use super::{RequestId, RpcError, compact};
+
+/// A JSON string.
+pub(super) fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// The same JSON without line breaks.
+fn one_line(json: &str) -> Cow<'_, str> {
+    if memchr2(b'\n', b'\r', json.as_bytes()).is_some() { compact(json) } else { Cow::Borrowed(json) }
+}
+
+/// `{"jsonrpc":"2.0"` and these members, whose values are JSON.
+fn object(members: &[(&str, &str)]) -> String {
+    const HEAD: &str = r#"{"jsonrpc":"2.0""#;
+    let bytes: usize = members.iter().map(|(name, value)| name.len() + value.len() + 4).sum();
+    let mut line = String::with_capacity(HEAD.len() + bytes + 1);
+    line.push_str(HEAD);
+    for (name, value) in members {
+        line.push_str(",\"");
+        line.push_str(name);
+        line.push_str("\":");
+        line.push_str(value);
+    }
+    line.push('}');
+    line
+}
+
+/// A request. `params` is a JSON object or array.
+pub fn request(id: &RequestId, method: &str, params: Option<&str>) -> String {
+    let method = quoted(method);
+    match params.map(one_line) {
+        Some(params) => object(&[("id", id.as_json()), ("method", &method), ("params", &params)]),
+        None => object(&[("id", id.as_json()), ("method", &method)]),
+    }
+}
+
+/// A notification. `params` is a JSON object or array.
+pub fn notification(method: &str, params: Option<&str>) -> String {
+    let method = quoted(method);
+    match params.map(one_line) {
+        Some(params) => object(&[("method", &method), ("params", &params)]),
+        None => object(&[("method", &method)]),
+    }
+}
+
+/// A successful response. `result_json` is any JSON value.
+pub fn response(id: &RequestId, result_json: &str) -> String {
+    object(&[("id", id.as_json()), ("result", &one_line(result_json))])
+}
+
+/// An error response; without an id (`null`) when the request's could not be read.
+pub fn error(id: Option<&RequestId>, error: &RpcError) -> String {
+    let mut body = format!("{{\"code\":{},\"message\":{}", error.code, quoted(&error.message));
+    if let Some(data) = &error.data {
+        body.push_str(",\"data\":");
+        body.push_str(&one_line(data.get()));
+    }
+    body.push('}');
+    object(&[("id", id.map_or("null", RequestId::as_json)), ("error", &body)])
+}
