@@ -91,6 +91,11 @@ pub const SILENCE_MAX: Duration = Duration::from_secs(600);
 /// How often a quiet connection's editor process is looked at.
 pub const LIVENESS_EVERY: Duration = Duration::from_secs(5);
 
+/// Orders that a connection may owe at once: a window of calls, a list, a greeting, and room.
+pub const ORDERS_MAX: usize = 64;
+/// How often the bridge hears that parts of a message arrive.
+pub const BYTES_NEWS_EVERY: Duration = Duration::from_secs(1);
+
 // ---- Reconnecting --------------------------------------------------------------------------------------------------
 
 /// First reconnect delay; doubles from here.

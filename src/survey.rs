@@ -165,6 +165,10 @@ fn candidates(config: &Config, facts: &ProjectFacts, dialect: &dyn Dialect) -> V
 /// # Errors
 /// Why not: another project's editor, or nothing proves that it is this one's.
 pub fn check_owner(host: &dyn Host, target: &Target) -> Result<(), ConnectFailure> {
+    if target.project.is_none() {
+        // Nothing to compare with: only a port that the user named becomes a target without a project.
+        return Ok(());
+    }
     let owner = host.port_owner(target.port);
     let of_project = owner.as_ref().and_then(|owner| opened_project(owner));
     let same = |project: &Path| of_project.as_deref().map(|opened| same_project(opened, project));

@@ -412,14 +412,9 @@ impl Bridge {
             self.in_flight += 1;
             out.order(Effect::SendNextCall);
         }
-        match (before, self.outstanding()) {
-            (0, 0) => {}
-            (_, 0) => self.rest(out),
-            (0, _) => {
-                out.order(Effect::Disarm(Timer::Liveness));
-                self.watch(out);
-            }
-            (_, _) => {}
+        if before == 0 && self.outstanding() > 0 {
+            out.order(Effect::Disarm(Timer::Liveness));
+            self.watch(out);
         }
     }
 
@@ -434,17 +429,27 @@ impl Bridge {
         out.order(Effect::Arm(Timer::Silence, SILENCE_MAX));
     }
 
-    fn finish_one(&mut self, more: bool, out: &mut Outbox<Self>) {
-        let was = self.outstanding();
-        self.in_flight = self.in_flight.saturating_sub(1);
+    fn finish_list(&mut self, out: &mut Outbox<Self>) {
+        self.listing = false;
+        self.listed = true;
+        self.after_answer(out);
+    }
+
+    /// Sends what may be sent now; the clocks of silence run anew from this answer.
+    fn after_answer(&mut self, out: &mut Outbox<Self>) {
         self.attempt = 0;
-        self.calls_waiting |= more;
         self.pump(out);
-        if was > 0 && self.outstanding() == 0 {
+        if self.outstanding() == 0 {
             self.rest(out);
-        } else if self.outstanding() > 0 {
+        } else {
             self.watch(out);
         }
+    }
+
+    fn finish_one(&mut self, more: bool, out: &mut Outbox<Self>) {
+        self.in_flight = self.in_flight.saturating_sub(1);
+        self.calls_waiting |= more;
+        self.after_answer(out);
     }
 
     fn hear(&mut self, hint: PushEvent, out: &mut Outbox<Self>) {
@@ -641,6 +646,14 @@ impl Machine for Bridge {
                 self.watch(out);
                 Outcome::Transition(State::Ready)
             }
+            (State::Stalled, Event::WorkFinished { more }) => {
+                self.finish_one(more, out);
+                Outcome::Transition(State::Ready)
+            }
+            (State::Stalled, Event::ListAnswered) => {
+                self.finish_list(out);
+                Outcome::Transition(State::Ready)
+            }
             (State::Stalled, Event::LeavingAnnounced(reason)) => {
                 self.foretold = Some(reason);
                 Outcome::Transition(State::Leaving)
@@ -812,13 +825,7 @@ impl Machine for Bridge {
                 Outcome::Handled
             }
             (Group::Up, Event::ListAnswered) => {
-                let was = self.outstanding();
-                self.listing = false;
-                self.listed = true;
-                self.pump(out);
-                if was > 0 && self.outstanding() == 0 {
-                    self.rest(out);
-                }
+                self.finish_list(out);
                 Outcome::Handled
             }
             (Group::Up, Event::CallsWaiting) => {

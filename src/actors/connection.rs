@@ -1,0 +1,411 @@
+//! One connection to an editor: dial, check whose port it is, then read and write until it ends. A task of the bridge.
+//!
+//! *Owns* the socket and the link's connection permit, which falls with it. *Receives* orders from the bridge. *Sends* it news,
+//! and settles replies in the ledger itself, so that an answer that was read is never lost with an actor. *Dies* when the
+//! socket ends, the bridge hangs up, or the bridge's tasks are ended.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use ractor::ActorRef;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, ReadHalf, WriteHalf};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, timeout};
+
+use super::bridge;
+use super::registry;
+use super::supervisor::Tasks;
+use crate::estate::Estate;
+use crate::fsm::bridge::{ConnectFailure, Drop};
+use crate::fsm::cause::Cause;
+use crate::ledger::HeldCall;
+use crate::limits::{BYTES_NEWS_EVERY, CONNECT_TIMEOUT, JOIN_TIMEOUT, ORDERS_MAX};
+use crate::net::BoxStream;
+use crate::protocol::dialect::{
+    EditorEvent, EncodeError, Hello, Inbound, LeaveReason, ListStep, Order as WireOrder, Recovery, Reply, WireId,
+};
+use crate::protocol::ids::{CallId, Epoch};
+use crate::survey::{self, Target};
+use crate::telemetry::events;
+
+/// What the bridge wants sent.
+#[derive(Debug)]
+pub enum Order {
+    /// The greeting.
+    Greeting,
+    /// The tool list, by the step-th method the dialect knows.
+    List {
+        /// See [`WireOrder::ListTools`].
+        step: usize,
+    },
+    /// A call that was reserved for this connection.
+    Call(HeldCall),
+}
+
+/// What the bridge hears of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum News {
+    /// It is up, and the peer may be called.
+    Connected,
+    /// It never was.
+    ConnectFailed(ConnectFailure),
+    /// The greeting was answered rightly.
+    Greeted,
+    /// The greeting was answered wrongly.
+    GreetingRefused,
+    /// The list exchange is over.
+    ListAnswered,
+    /// A call's place is free.
+    WorkFinished {
+        /// More calls wait.
+        more: bool,
+    },
+    /// Bytes came, but no whole message yet.
+    BytesArrived,
+    /// The editor says goodbye.
+    Leaving(LeaveReason),
+    /// It ended.
+    Ended(Drop),
+}
+
+/// The bridge's end of a connection. Dropping it hangs up.
+#[derive(Debug)]
+pub struct Connection {
+    /// Its epoch.
+    pub epoch: Epoch,
+    orders: mpsc::Sender<Order>,
+    _hang_up: oneshot::Sender<()>,
+}
+
+impl Connection {
+    /// Gives an order. False if the connection has ended, or owes more than it may: the order is gone.
+    pub fn order(&self, order: Order) -> bool {
+        self.orders.try_send(order).is_ok()
+    }
+}
+
+/// Opens a connection to a target.
+pub fn open(estate: &Arc<Estate>, tasks: &Tasks, target: Target, bridge: ActorRef<bridge::Message>) -> Connection {
+    let epoch = estate.next_epoch();
+    let (orders, incoming) = mpsc::channel(ORDERS_MAX);
+    let (hang_up, hung_up) = oneshot::channel();
+    let line = Line { estate: Arc::clone(estate), epoch, target, bridge, orders: orders.downgrade(), awaiting: Mutex::default() };
+    tasks.spawn(async move {
+        tokio::select! {
+            biased;
+            _ = hung_up => {}
+            () = line.run(incoming) => {}
+        }
+    });
+    Connection { epoch, orders, _hang_up: hang_up }
+}
+
+/// What a reply answers.
+enum Awaited {
+    Greeting,
+    List { step: usize },
+    Call { id: CallId, recoverable: bool },
+}
+
+struct Line {
+    estate: Arc<Estate>,
+    epoch: Epoch,
+    target: Target,
+    bridge: ActorRef<bridge::Message>,
+    orders: mpsc::WeakSender<Order>,
+    awaiting: Mutex<HashMap<u64, Awaited>>,
+}
+
+impl Line {
+    async fn run(&self, orders: mpsc::Receiver<Order>) {
+        let permit = timeout(JOIN_TIMEOUT, Arc::clone(&self.estate.connection).acquire_owned()).await;
+        let Ok(Ok(_permit)) = permit else { return self.failed(ConnectFailure::PermitHeld, "") };
+        let stream = match timeout(CONNECT_TIMEOUT, self.estate.net.connect(self.target.port)).await {
+            Ok(Ok(stream)) => stream,
+            Ok(Err(error)) => return self.failed(ConnectFailure::Refused, &error.to_string()),
+            Err(_) => return self.failed(ConnectFailure::TimedOut, ""),
+        };
+        let (host, target) = (Arc::clone(&self.estate.host), self.target.clone());
+        let checked = crate::host::run(&*self.estate.host, move || survey::check_owner(&*host, &target)).await;
+        match checked {
+            Some(Ok(())) => {}
+            Some(Err(failure)) => return self.failed(failure, ""),
+            None => return self.failed(ConnectFailure::Unproven, "the owner of the port could not be looked up"),
+        }
+        self.estate.ledger(|ledger, _| ledger.open_epoch(self.epoch));
+        self.tell(News::Connected);
+        let drop = self.converse(stream, orders).await;
+        self.tell(News::Ended(drop));
+    }
+
+    async fn converse(&self, stream: BoxStream, orders: mpsc::Receiver<Order>) -> Drop {
+        let (read, write) = tokio::io::split(stream);
+        tokio::select! {
+            biased;
+            drop = self.read(read) => drop,
+            drop = self.write(write, orders) => drop,
+        }
+    }
+
+    fn tell(&self, news: News) {
+        let _ = self.bridge.cast(bridge::Message::News(self.epoch, news, None));
+    }
+
+    /// For what the editor can say at any time: taken no faster than the bridge handles it.
+    async fn tell_unasked(&self, news: News) {
+        let permit = self.estate.edges.bridge.permit(0).await;
+        let _ = self.bridge.cast(bridge::Message::News(self.epoch, news, permit));
+    }
+
+    fn failed(&self, failure: ConnectFailure, detail: &str) {
+        events::dial_failed(self.target.port, failure.into(), detail);
+        self.tell(News::ConnectFailed(failure));
+    }
+
+    fn awaiting(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Awaited>> {
+        self.awaiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    // ---- writing ----
+
+    async fn write(&self, mut socket: WriteHalf<BoxStream>, mut orders: mpsc::Receiver<Order>) -> Drop {
+        loop {
+            // The bridge holds the sender as long as it wants the connection; hanging up ends this task from outside.
+            let Some(order) = orders.recv().await else { return std::future::pending().await };
+            let sent = match order {
+                Order::Greeting => self.send_greeting(&mut socket).await,
+                Order::List { step } => self.send_list(&mut socket, step).await,
+                Order::Call(held) => self.send_call(&mut socket, held).await,
+            };
+            if sent.is_err() {
+                return Drop::Reset;
+            }
+        }
+    }
+
+    async fn send_greeting(&self, socket: &mut WriteHalf<BoxStream>) -> Result<(), NotWritten> {
+        let hello = Hello {
+            client_name: self.estate.client_name(),
+            editor_port: self.target.port,
+            push_endpoint: self.estate.push_port().map(|port| format!("127.0.0.1:{port}")),
+        };
+        match self.encode(None, &WireOrder::Greeting(&hello)) {
+            Ok((number, frame)) => {
+                self.awaiting().insert(number, Awaited::Greeting);
+                write_frame(socket, &frame).await
+            }
+            Err(_) => {
+                self.tell(News::GreetingRefused);
+                Ok(())
+            }
+        }
+    }
+
+    async fn send_list(&self, socket: &mut WriteHalf<BoxStream>, step: usize) -> Result<(), NotWritten> {
+        // Development-only tools are always asked for and hidden on our side: showing them then needs no new list.
+        match self.encode(None, &WireOrder::ListTools { step, development: true }) {
+            Ok((number, frame)) => {
+                self.awaiting().insert(number, Awaited::List { step });
+                write_frame(socket, &frame).await
+            }
+            Err(_) => {
+                self.tell(News::ListAnswered);
+                Ok(())
+            }
+        }
+    }
+
+    fn encode(&self, call: Option<CallId>, order: &WireOrder<'_>) -> Result<(u64, Bytes), EncodeError> {
+        let number = self.estate.next_wire_number();
+        let frame = self.estate.dialect.encode(WireId { number, call }, order)?;
+        Ok((number, frame))
+    }
+
+    async fn send_call(&self, socket: &mut WriteHalf<BoxStream>, held: HeldCall) -> Result<(), NotWritten> {
+        let HeldCall { id, tool, arguments } = held;
+        let catalogue = Arc::clone(&self.estate.published.borrow().catalogue);
+        let Some(entry) = catalogue.find(&tool) else { return self.refuse(id, Cause::UnknownTool) };
+        let dialect = &self.estate.dialect;
+        let wire_name = &entry.tool.name;
+        let project_known = self.target.project.is_some();
+        let prepared = dialect.prepare_call(id, wire_name, Some(&entry.tool), &arguments, project_known);
+        let order = WireOrder::Call {
+            tool: wire_name,
+            arguments: &prepared.arguments,
+            expected: self.target.expected.as_ref(),
+        };
+        let Ok((number, frame)) = self.encode(Some(id), &order) else { return self.refuse(id, Cause::TooLarge) };
+        let recoverable = prepared.recovery != Recovery::None;
+        let tool_timeout = prepared.timeout.unwrap_or(Duration::ZERO);
+        let claim = self.estate.ledger(|ledger, now| ledger.claim(id, self.epoch, prepared.recovery, tool_timeout, now));
+        match claim {
+            Ok(settlements) => self.estate.settle(settlements),
+            // Not a byte may leave: it was cancelled, has timed out, or the epoch is closed.
+            Err(_) => {
+                self.free_place();
+                return Ok(());
+            }
+        }
+        events::call_sent(id, self.epoch, number);
+        self.awaiting().insert(number, Awaited::Call { id, recoverable });
+        let sent = write_frame(socket, &frame).await;
+        if sent == Err(NotWritten::NoByte) {
+            self.estate.decide(|ledger, now| ledger.revoke_claim(id, self.epoch, now));
+        }
+        sent
+    }
+
+    fn refuse(&self, call: CallId, cause: Cause) -> Result<(), NotWritten> {
+        self.estate.decide(|ledger, now| ledger.refuse(call, cause, now));
+        self.free_place();
+        Ok(())
+    }
+
+    fn free_place(&self) {
+        let more = self.estate.ledger(|ledger, _| ledger.has_held());
+        self.tell(News::WorkFinished { more });
+    }
+
+    // ---- reading ----
+
+    async fn read(&self, mut socket: ReadHalf<BoxStream>) -> Drop {
+        let mut framer = self.estate.dialect.framer();
+        let mut buffer = vec![0; 64 * 1024];
+        let mut told = Instant::now();
+        loop {
+            let count = match socket.read(&mut buffer).await {
+                Ok(0) => return Drop::Eof,
+                Ok(count) => count,
+                Err(_) => return Drop::Reset,
+            };
+            framer.push(buffer.get(..count).unwrap_or_default());
+            let mut whole = false;
+            loop {
+                match framer.next_frame() {
+                    Ok(Some(frame)) => {
+                        whole = true;
+                        if let Err(drop) = self.take(&frame).await {
+                            return drop;
+                        }
+                    }
+                    Ok(None) => break,
+                    Err(bad) => {
+                        events::link_down(self.epoch, &bad.to_string());
+                        return self.bad_bytes(&bad.to_string());
+                    }
+                }
+            }
+            if !whole && told.elapsed() >= BYTES_NEWS_EVERY {
+                told = Instant::now();
+                self.tell_unasked(News::BytesArrived).await;
+            }
+        }
+    }
+
+    fn bad_bytes(&self, why: &str) -> Drop {
+        if self.awaiting().values().any(|awaited| matches!(awaited, Awaited::Greeting)) {
+            events::wrong_peer(self.target.port, why);
+        }
+        Drop::Protocol
+    }
+
+    async fn take(&self, frame: &[u8]) -> Result<(), Drop> {
+        let inbound = self.estate.dialect.decode(frame).map_err(|bad| self.bad_bytes(&bad.to_string()))?;
+        match inbound {
+            Inbound::Reply { number, reply } => {
+                let awaited = self.awaiting().remove(&number);
+                match awaited {
+                    Some(Awaited::Greeting) => self.greeted(&reply),
+                    Some(Awaited::List { step }) => self.listed(&reply, step),
+                    Some(Awaited::Call { id, recoverable }) => return self.answered(id, recoverable, reply).await,
+                    None => events::reply_unmatched(self.epoch, &format!("no open request has number {number}")),
+                }
+            }
+            Inbound::Unmatched { what } => events::reply_unmatched(self.epoch, &what),
+            Inbound::Event(EditorEvent::ToolsChanged) => {
+                let permit = self.estate.edges.bridge.permit(0).await;
+                self.estate.addresses.registry.cast(registry::Message::ChangeHinted(permit));
+            }
+            Inbound::Event(EditorEvent::Leaving(reason)) => self.tell_unasked(News::Leaving(reason)).await,
+        }
+        Ok(())
+    }
+
+    fn greeted(&self, reply: &Reply) {
+        match self.estate.dialect.check_greeting(reply) {
+            Ok(()) => {
+                events::link_up(self.epoch, self.target.port, self.target.source.into());
+                self.tell(News::Greeted);
+            }
+            Err(said) => {
+                events::wrong_peer(self.target.port, &said);
+                self.tell(News::GreetingRefused);
+            }
+        }
+    }
+
+    fn listed(&self, reply: &Reply, step: usize) {
+        let registry = &self.estate.addresses.registry;
+        match self.estate.dialect.read_tools(reply, step) {
+            ListStep::Tools(listing) => {
+                registry.cast(registry::Message::ListReceived(self.epoch, listing));
+            }
+            ListStep::TryNext => {
+                let orders = self.orders.upgrade();
+                if orders.is_some_and(|orders| orders.try_send(Order::List { step: step + 1 }).is_ok()) {
+                    return;
+                }
+                registry.cast(registry::Message::ListFailed(self.epoch, "the next method could not be tried".to_owned()));
+            }
+            ListStep::Failed(why) => {
+                registry.cast(registry::Message::ListFailed(self.epoch, why));
+            }
+        }
+        // The registry publishes the list and then lets the bridge send calls: see `registry::publish`.
+    }
+
+    async fn answered(&self, id: CallId, recoverable: bool, reply: Reply) -> Result<(), Drop> {
+        // A blocked stdout must not pile up results here: the editor's socket waits, the call's deadlines run on.
+        self.estate.front.room().await;
+        let dialect = &self.estate.dialect;
+        if recoverable && dialect.is_deferred(&reply) {
+            self.estate.decide(|ledger, now| ledger.defer(id, self.epoch, now));
+            self.free_place();
+            let _ = self.bridge.cast(bridge::Message::OutcomesWanted);
+            return Ok(());
+        }
+        let wrong_editor = matches!(&reply, Reply::Error(error) if error.wrong_editor);
+        let answer = dialect.read_answer(reply);
+        let (known, settlements) = self.estate.ledger(|ledger, now| ledger.reply(id, self.epoch, answer, now));
+        if !known {
+            events::reply_unmatched(self.epoch, &format!("call {id} owes nothing to this connection"));
+        }
+        self.estate.settle(settlements);
+        self.free_place();
+        // It says that it is another editor than its files said: look again.
+        if wrong_editor { Err(Drop::Eof) } else { Ok(()) }
+    }
+}
+
+/// A frame that was not written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum NotWritten {
+    /// Proof that not a byte of it left.
+    NoByte,
+    /// Some of it may have.
+    Torn,
+}
+
+async fn write_frame(socket: &mut WriteHalf<BoxStream>, frame: &[u8]) -> Result<(), NotWritten> {
+    let mut rest = frame;
+    while !rest.is_empty() {
+        match socket.write(rest).await {
+            Ok(count) if count > 0 => rest = rest.get(count..).unwrap_or_default(),
+            Ok(_) | Err(_) if rest.len() == frame.len() => return Err(NotWritten::NoByte),
+            Ok(_) | Err(_) => return Err(NotWritten::Torn),
+        }
+    }
+    socket.flush().await.map_err(|_| NotWritten::Torn)
+}

@@ -1,0 +1,19 @@
+//! The shells: receive, feed the machine, carry out its effects.
+//!
+//! Actors cast; no handler awaits another actor, a socket or stdout: tasks do. What an incarnation spawns lies in its recipe's
+//! [`Tasks`](supervisor::Tasks), what must outlive it in the [`Estate`](crate::estate::Estate).
+
+pub mod bridge;
+pub mod connection;
+pub mod discovery;
+pub mod gateway;
+pub mod gateway_tools;
+pub mod intake;
+pub mod mailbox;
+pub mod probe;
+pub mod push;
+pub mod registry;
+pub mod session;
+pub mod slot;
+pub mod supervisor;
+pub mod timers;

@@ -1,0 +1,153 @@
+//! The catalogue on disk: the tools of a project's editor, so that a client started before Unity sees every tool at once.
+//!
+//! Keyed by the canonical project path, the package's version inside; written atomically; read once at start. A file that
+//! cannot be used says why: corrupt (moved aside), of another project, or of another format. Never fatal.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::host::Host;
+use crate::limits::CATALOGUE_FILE_MAX_BYTES;
+use crate::protocol::dialect::EditorTool;
+
+/// The format written; another one is not read.
+const FORMAT: u32 = 1;
+
+/// A catalogue file's content.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CatalogueFile {
+    format: u32,
+    /// The canonical project path.
+    pub project: PathBuf,
+    /// The dialect's name.
+    pub dialect: String,
+    /// The package's version when it was written, if known.
+    pub package_version: Option<String>,
+    /// The editor's tools.
+    pub tools: Vec<EditorTool>,
+}
+
+impl CatalogueFile {
+    /// What is to be written.
+    pub fn new(project: &Path, dialect: &str, package_version: Option<String>, tools: Vec<EditorTool>) -> Self {
+        Self { format: FORMAT, project: project.to_path_buf(), dialect: dialect.to_owned(), package_version, tools }
+    }
+}
+
+/// Why a catalogue file is not used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unusable {
+    /// There is none.
+    #[error("there is none yet")]
+    Missing,
+    /// It is no catalogue; it was moved aside.
+    #[error("{path} is damaged ({why}); it was moved aside to {aside} and is written anew when Unity answers")]
+    Corrupt {
+        /// The file.
+        path: PathBuf,
+        /// Where it is now.
+        aside: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// It is a catalogue of another project or dialect (two paths with one key).
+    #[error("{0} belongs to another project; it is left alone until Unity answers")]
+    Foreign(PathBuf),
+    /// It was written by another version of holdfast.
+    #[error("{0} was written by another version of holdfast; it is written anew when Unity answers")]
+    Outdated(PathBuf),
+    /// It cannot be read.
+    #[error("{path} cannot be read: {why}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        why: String,
+    },
+}
+
+/// Where a project's catalogue lies below the state folder.
+pub fn path(state_dir: &Path, project: &Path) -> PathBuf {
+    let name = project.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let plain: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(32).collect();
+    state_dir.join("catalogues").join(format!("{plain}-{:016x}.json", fnv1a(project.to_string_lossy().as_bytes())))
+}
+
+/// Reads a project's catalogue.
+///
+/// # Errors
+/// [`Unusable`], with what was done about it.
+pub fn read(host: &dyn Host, state_dir: &Path, project: &Path, dialect: &str) -> Result<CatalogueFile, Unusable> {
+    let path = path(state_dir, project);
+    let bytes = match host.read(&path, CATALOGUE_FILE_MAX_BYTES) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(Unusable::Missing),
+        Err(error) => return Err(Unusable::Unreadable { path, why: error.to_string() }),
+    };
+    #[derive(Deserialize)]
+    struct Head {
+        format: u32,
+    }
+    let head = serde_json::from_slice::<Head>(&bytes);
+    if head.as_ref().is_ok_and(|head| head.format != FORMAT) {
+        return Err(Unusable::Outdated(path));
+    }
+    match serde_json::from_slice::<CatalogueFile>(&bytes) {
+        Ok(file) if file.project == project && file.dialect == dialect => Ok(file),
+        Ok(_) => Err(Unusable::Foreign(path)),
+        Err(error) => {
+            let aside = path.with_extension("damaged");
+            let why = match host.rename(&path, &aside) {
+                Ok(()) => error.to_string(),
+                Err(moving) => format!("{error}; and it could not be moved: {moving}"),
+            };
+            Err(Unusable::Corrupt { path, aside, why })
+        }
+    }
+}
+
+/// Writes a project's catalogue.
+///
+/// # Errors
+/// As the system says (a read-only or full disk); the session goes on without.
+pub fn write(host: &dyn Host, state_dir: &Path, file: &CatalogueFile) -> std::io::Result<()> {
+    let bytes = serde_json::to_vec(file)?;
+    if bytes.len() > CATALOGUE_FILE_MAX_BYTES {
+        return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, "the catalogue is larger than what is read back"));
+    }
+    host.write(&path(state_dir, &file.project), &bytes)
+}
+
+/// FNV-1a, 64 bits: a stable name for a path (not a defence: the file says whose it is).
+fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::RealHost;
+
+    #[test]
+    fn corrupt_foreign_outdated_missing_and_read_only_are_told_apart() {
+        let state = tempfile::tempdir().unwrap();
+        let project = Path::new("/projects/My Game");
+        let read_it = || read(&RealHost, state.path(), project, "uloop");
+        assert_eq!(read_it(), Err(Unusable::Missing));
+        let file = CatalogueFile::new(project, "uloop", Some("2.1.1".into()), Vec::new());
+        write(&RealHost, state.path(), &file).unwrap();
+        assert_eq!(read_it(), Ok(file.clone()));
+        assert!(matches!(read(&RealHost, state.path(), project, "umcp"), Err(Unusable::Foreign(_))));
+        let path = path(state.path(), project);
+        std::fs::write(&path, r#"{"format":7,"whatever":1}"#).unwrap();
+        assert!(matches!(read_it(), Err(Unusable::Outdated(_))));
+        std::fs::write(&path, r#"{"format":1,"tools":"#).unwrap();
+        let Err(Unusable::Corrupt { aside, .. }) = read_it() else { panic!("a torn file was used") };
+        assert!(aside.exists() && !path.exists());
+        assert_eq!(read_it(), Err(Unusable::Missing));
+        std::fs::create_dir_all(&path).unwrap();
+        assert!(matches!(read_it(), Err(Unusable::Unreadable { .. })));
+        assert!(write(&RealHost, state.path(), &file).is_err());
+    }
+}

@@ -1,0 +1,476 @@
+//! What main owns and every actor's recipe shares: all that must outlive a crash.
+//!
+//! The front, the ledger, the last good catalogue, the client's handshake, the addresses, the connection permit. Front and
+//! ledger never call each other and no code holds both locks: [`Estate::settle`] carries out what the ledger decided.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{Notify, Semaphore, watch};
+use tokio::time::Instant;
+
+use crate::actors::mailbox::Mailbox;
+use crate::actors::slot::Slot;
+use crate::actors::{bridge, discovery, push, registry, session};
+use crate::config::Config;
+use crate::front::Front;
+use crate::fsm::call::Verdict;
+use crate::fsm::cause::{Cause, Loss, Outlook};
+use crate::fsm::registry::Source;
+use crate::fsm::session::Kind;
+use crate::host::Host;
+use crate::ledger::{Answer, Ledger, Settlement};
+use crate::limits::{PATIENCE_UNKNOWN, RESULT_FILE_MAX_AGE, RESULT_FILES_MAX, RESULT_INLINE_MAX_BYTES};
+use crate::net::{Listener, Net};
+use crate::protocol::dialect::{Dialect, EditorAnswer, EditorTool};
+use crate::protocol::ids::{CallId, Epoch};
+use crate::protocol::mcp::{self, Catalogue, ProtocolVersion, ToolResult};
+use crate::survey::{Survey, Target};
+use crate::telemetry::events;
+use crate::wording;
+
+/// The published catalogue.
+#[derive(Debug, Clone)]
+pub struct Published {
+    /// Where it comes from.
+    pub source: Source,
+    /// What clients see.
+    pub catalogue: Arc<Catalogue>,
+    /// The editor's tools as they were read, development-only ones included.
+    pub tools: Arc<Vec<EditorTool>>,
+}
+
+/// The state of the link, for status, the session and whoever waits for it.
+#[derive(Debug, Clone)]
+pub struct LinkView {
+    /// The bridge machine's state.
+    pub state: &'static str,
+    /// What callers may expect.
+    pub outlook: Outlook,
+    /// Nothing speaks for or against an editor yet.
+    pub undecided: bool,
+    /// Since when it is so.
+    pub since: Instant,
+    /// The connection, while there is one.
+    pub epoch: Option<Epoch>,
+    /// Whom it is (or was last) connected to.
+    pub target: Option<Target>,
+    /// Connections that were greeted so far.
+    pub connections: u64,
+    /// When the last greeted connection ended, why, and after how long the next one was there.
+    pub last_loss: Option<(Instant, Loss, Option<Duration>)>,
+}
+
+/// What main remembers of the client's handshake.
+#[derive(Debug, Clone)]
+pub struct Client {
+    /// It has opened a session.
+    pub opened: bool,
+    /// Its name, as it says.
+    pub name: String,
+    /// The negotiated version.
+    pub version: ProtocolVersion,
+    /// Whether it honours `list_changed`.
+    pub kind: Kind,
+    /// How long it waits for an answer.
+    pub patience: Duration,
+    /// It can be asked for its roots.
+    pub roots: bool,
+    /// Its first list is answered.
+    pub first_list_served: bool,
+}
+
+/// Where the actors are, across their restarts.
+#[derive(Debug, Default)]
+pub struct Addresses {
+    /// The discovery actor.
+    pub discovery: Slot<discovery::Message>,
+    /// The bridge actor.
+    pub bridge: Slot<bridge::Message>,
+    /// The push actor.
+    pub push: Slot<push::Message>,
+    /// The registry actor.
+    pub registry: Slot<registry::Message>,
+    /// The session actor.
+    pub session: Slot<session::Message>,
+}
+
+/// The bounds of the edges at which messages come in.
+#[derive(Debug, Default)]
+pub struct Edges {
+    /// From the client to the session.
+    pub session: Mailbox,
+    /// From the editor's connection to the bridge.
+    pub bridge: Mailbox,
+    /// From push sockets.
+    pub push: Mailbox,
+}
+
+/// See the module's documentation.
+pub struct Estate {
+    /// The configuration.
+    pub config: Config,
+    /// The network.
+    pub net: Arc<dyn Net>,
+    /// The machine.
+    pub host: Arc<dyn Host>,
+    /// The editor's protocol.
+    pub dialect: Arc<dyn Dialect>,
+    /// Open requests and stdout.
+    pub front: Front,
+    /// The published catalogue.
+    pub published: watch::Sender<Published>,
+    /// The link.
+    pub link: watch::Sender<LinkView>,
+    /// The last look around.
+    pub survey: watch::Sender<Option<Arc<Survey>>>,
+    /// The actors.
+    pub addresses: Addresses,
+    /// The edges.
+    pub edges: Edges,
+    /// One connection per link: no dial without it, and it falls with the socket.
+    pub connection: Arc<Semaphore>,
+    /// When the gateway began.
+    pub began: Instant,
+    ledger: Mutex<Ledger>,
+    deadline_moved: Notify,
+    client: Mutex<Client>,
+    roots: Mutex<Vec<PathBuf>>,
+    push_listener: Mutex<Option<Arc<dyn Listener>>>,
+    push_port: Mutex<Option<u16>>,
+    dice: Mutex<fastrand::Rng>,
+    restarts: Mutex<BTreeMap<&'static str, u64>>,
+    epochs: AtomicU64,
+    wire_numbers: AtomicU64,
+    wanted: AtomicBool,
+    draining: AtomicBool,
+}
+
+impl std::fmt::Debug for Estate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Estate").field("front", &self.front).finish_non_exhaustive()
+    }
+}
+
+/// A lock whose holder panicked is entered again: what lies behind it is changed in single steps.
+fn enter<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Estate {
+    /// Everything before anything happened.
+    pub fn new(config: Config, net: Arc<dyn Net>, host: Arc<dyn Host>, dialect: Arc<dyn Dialect>) -> Arc<Self> {
+        let seed = config.seed.unwrap_or_else(|| u64::from_ne_bytes(first_eight(host.random())));
+        let development = config.development;
+        let nothing = Published {
+            source: Source::None,
+            catalogue: Arc::new(Catalogue::new(Vec::new(), development)),
+            tools: Arc::default(),
+        };
+        let link = LinkView {
+            state: "idle",
+            outlook: Outlook::Coming(Cause::Connecting),
+            undecided: true,
+            since: Instant::now(),
+            epoch: None,
+            target: None,
+            connections: 0,
+            last_loss: None,
+        };
+        Arc::new(Self {
+            config,
+            net,
+            host,
+            dialect,
+            front: Front::default(),
+            published: watch::Sender::new(nothing),
+            link: watch::Sender::new(link),
+            survey: watch::Sender::new(None),
+            addresses: Addresses::default(),
+            edges: Edges::default(),
+            connection: Arc::new(Semaphore::new(1)),
+            began: Instant::now(),
+            ledger: Mutex::default(),
+            deadline_moved: Notify::new(),
+            client: Mutex::new(Client {
+                opened: false,
+                name: String::new(),
+                version: ProtocolVersion::LATEST,
+                kind: Kind::Sync,
+                patience: PATIENCE_UNKNOWN,
+                roots: false,
+                first_list_served: false,
+            }),
+            roots: Mutex::default(),
+            push_listener: Mutex::default(),
+            push_port: Mutex::default(),
+            dice: Mutex::new(fastrand::Rng::with_seed(seed)),
+            restarts: Mutex::default(),
+            epochs: AtomicU64::new(0),
+            wire_numbers: AtomicU64::new(0),
+            wanted: AtomicBool::new(false),
+            draining: AtomicBool::new(false),
+        })
+    }
+
+    // ---- the ledger ----
+
+    /// Runs one short operation on the ledger and gives its value. What it ordered must go to [`settle`](Self::settle).
+    pub fn ledger<T>(&self, operation: impl FnOnce(&mut Ledger, Instant) -> T) -> T {
+        let mut ledger = enter(&self.ledger);
+        let value = operation(&mut ledger, Instant::now());
+        let moved = ledger.wakes_late();
+        drop(ledger);
+        if moved {
+            self.deadline_moved.notify_one();
+        }
+        value
+    }
+
+    /// Runs one short operation on the ledger and carries out what it ordered.
+    pub fn decide(self: &Arc<Self>, operation: impl FnOnce(&mut Ledger, Instant) -> Vec<Settlement>) {
+        let settlements = self.ledger(operation);
+        self.settle(settlements);
+    }
+
+    /// Carries out what the ledger decided.
+    pub fn settle(self: &Arc<Self>, settlements: Vec<Settlement>) {
+        for settlement in settlements {
+            match settlement {
+                Settlement::Answer(answer) => self.answer(answer),
+                Settlement::Progress { request, token, progress, message, version } => {
+                    let line = mcp::progress(&token, progress, Some(&message), version);
+                    self.front.notify_for(&request, "progress", line);
+                }
+                Settlement::KeepLate { call, answer } => self.keep_late(call, answer),
+                Settlement::Noted { call, tool, verdict } => events::call_noted(call, &tool, verdict.label()),
+            }
+        }
+    }
+
+    fn answer(self: &Arc<Self>, mut answer: Answer) {
+        events::call_answered(&answer);
+        if answer.verdict == Verdict::NotExecuted(Cause::UnknownTool) {
+            self.front.answer_error(&answer.request, &mcp::unknown_tool(&answer.tool));
+            return;
+        }
+        let result = match answer.body.take() {
+            Some(body) => ToolResult::from_editor(body),
+            None => ToolResult::error(wording::verdict(&answer)),
+        };
+        let Answer { request, call, version, .. } = answer;
+        if mcp::result_size(&result, version) <= RESULT_INLINE_MAX_BYTES {
+            self.front.answer(&request, &mcp::tool_result(&result, version));
+            return;
+        }
+        let estate = Arc::clone(self);
+        tokio::spawn(async move {
+            let result = estate.spill(call, result).await;
+            estate.front.answer(&request, &mcp::tool_result(&result, version));
+        });
+    }
+
+    fn keep_late(self: &Arc<Self>, call: CallId, answer: EditorAnswer) {
+        let estate = Arc::clone(self);
+        tokio::spawn(async move {
+            let version = estate.client().version;
+            let mut result = ToolResult::from_editor(answer);
+            if mcp::result_size(&result, version) > RESULT_INLINE_MAX_BYTES {
+                result = estate.spill(call, result).await;
+            }
+            let json = mcp::tool_result(&result, version);
+            estate.ledger(|ledger, now| ledger.keep_late(call, &json, now));
+        });
+    }
+
+    /// Puts a result that is too large for a message into a private file and gives the result that names it.
+    async fn spill(&self, call: CallId, result: ToolResult) -> ToolResult {
+        let Some(folder) = self.results_folder() else { return result };
+        let host = Arc::clone(&self.host);
+        let path = folder.join(format!("{call}.json"));
+        let written = crate::host::run(&*self.host, {
+            let path = path.clone();
+            move || {
+                forget_old_results(&*host, &folder);
+                let done = host.write(&path, result.file_text().as_bytes());
+                (result, done)
+            }
+        });
+        match written.await {
+            Some((result, Ok(()))) => result.spilled(&path.display().to_string()),
+            Some((result, Err(error))) => {
+                events::catalogue_trouble("result_file", &error.to_string());
+                result
+            }
+            None => ToolResult::error(wording::INTERNAL),
+        }
+    }
+
+    /// `Logs/holdfast/results` of the project, else a folder below the state folder.
+    fn results_folder(&self) -> Option<PathBuf> {
+        let project = self.survey.borrow().as_ref().and_then(|survey| survey.project.clone());
+        match project {
+            Some(project) => Some(project.join("Logs").join("holdfast").join("results")),
+            None => self.config.state_dir.as_ref().map(|state| state.join("results")),
+        }
+    }
+
+    /// Ends what has lasted as long as it may; runs until the gateway ends.
+    pub async fn sweep(self: Arc<Self>) {
+        loop {
+            let moved = self.deadline_moved.notified();
+            let next = enter(&self.ledger).arm();
+            match next {
+                Some(deadline) => {
+                    tokio::select! {
+                        biased;
+                        () = moved => continue,
+                        () = tokio::time::sleep_until(deadline) => {}
+                    }
+                }
+                None => {
+                    moved.await;
+                    continue;
+                }
+            }
+            self.decide(crate::ledger::Ledger::elapse);
+        }
+    }
+
+    // ---- the client ----
+
+    /// What is remembered of the client.
+    pub fn client(&self) -> Client {
+        enter(&self.client).clone()
+    }
+
+    /// Changes what is remembered of the client.
+    pub fn with_client<T>(&self, change: impl FnOnce(&mut Client) -> T) -> T {
+        change(&mut enter(&self.client))
+    }
+
+    /// The folders that the client named as its roots.
+    pub fn roots(&self) -> Vec<PathBuf> {
+        enter(&self.roots).clone()
+    }
+
+    /// Remembers the client's roots. True if they changed.
+    pub fn set_roots(&self, roots: Vec<PathBuf>) -> bool {
+        let mut known = enter(&self.roots);
+        let changed = *known != roots;
+        *known = roots;
+        changed
+    }
+
+    /// The name the editor is told: the client's own, else the configured one.
+    pub fn client_name(&self) -> String {
+        let name = enter(&self.client).name.clone();
+        match (name.is_empty(), &self.config.client_name) {
+            (false, _) => name,
+            (true, Some(configured)) => configured.clone(),
+            (true, None) => "MCP client".to_owned(),
+        }
+    }
+
+    // ---- the link ----
+
+    /// Somebody needs the editor; remembered, so that a restarted bridge dials by itself.
+    pub fn want_editor(&self) {
+        self.wanted.store(true, Ordering::Relaxed);
+        self.addresses.bridge.cast(bridge::Message::Wanted);
+    }
+
+    /// Whether somebody needs the editor.
+    pub fn is_wanted(&self) -> bool {
+        self.wanted.load(Ordering::Relaxed)
+    }
+
+    /// The next connection's epoch.
+    pub fn next_epoch(&self) -> Epoch {
+        Epoch(self.epochs.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    /// The next message's number on the wire.
+    pub fn next_wire_number(&self) -> u64 {
+        self.wire_numbers.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// A new call's identity.
+    pub fn next_call_id(&self) -> CallId {
+        CallId::from_random(enter(&self.dice).u128(..).to_ne_bytes())
+    }
+
+    /// A throw of the die, in 0..1.
+    pub fn die(&self) -> f64 {
+        enter(&self.dice).f64()
+    }
+
+    /// The push listener that outlives its actor, and its port.
+    pub fn push_listener(&self) -> Option<Arc<dyn Listener>> {
+        enter(&self.push_listener).clone()
+    }
+
+    /// Keeps (or drops) the push listener.
+    pub fn keep_push_listener(&self, listener: Option<Arc<dyn Listener>>) {
+        *enter(&self.push_listener) = listener;
+    }
+
+    /// The port that greetings name.
+    pub fn push_port(&self) -> Option<u16> {
+        *enter(&self.push_port)
+    }
+
+    /// Sets the port that greetings name.
+    pub fn set_push_port(&self, port: Option<u16>) {
+        *enter(&self.push_port) = port;
+    }
+
+    /// Whoever owned the connection is gone: what it had claimed may have run.
+    pub fn close_epochs(self: &Arc<Self>, loss: Loss) {
+        self.decide(|ledger, now| ledger.close_all_epochs(loss, now));
+    }
+
+    // ---- supervision ----
+
+    /// Counts a restart.
+    pub fn count_restart(&self, actor: &'static str) {
+        *enter(&self.restarts).entry(actor).or_default() += 1;
+    }
+
+    /// Restarts so far, by actor.
+    pub fn restarts(&self) -> BTreeMap<&'static str, u64> {
+        enter(&self.restarts).clone()
+    }
+
+    /// The gateway ends: nothing new is held.
+    pub fn begin_draining(self: &Arc<Self>) {
+        self.draining.store(true, Ordering::Relaxed);
+        self.decide(crate::ledger::Ledger::drain);
+    }
+
+    /// Whether the gateway ends.
+    pub fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
+    }
+}
+
+fn first_eight(bytes: [u8; 16]) -> [u8; 8] {
+    let [a, b, c, d, e, f, g, h, ..] = bytes;
+    [a, b, c, d, e, f, g, h]
+}
+
+/// Keeps the results folder within its bounds of count and age. Trouble here is not worth a word: the write that follows tells.
+fn forget_old_results(host: &dyn Host, folder: &std::path::Path) {
+    let Ok(mut files) = host.list(folder) else { return };
+    files.sort_by_key(|(_, changed)| std::cmp::Reverse(*changed));
+    let now = host.now();
+    for (index, (path, changed)) in files.iter().enumerate() {
+        let old = now.duration_since(*changed).is_ok_and(|age| age > RESULT_FILE_MAX_AGE);
+        if old || index + 1 >= RESULT_FILES_MAX {
+            let _ = host.remove(path);
+        }
+    }
+}
