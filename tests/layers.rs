@@ -215,13 +215,20 @@ fn places(tokens: &[Token], name: &str) -> Vec<usize> {
     }
 }
 
+/// Words that may stand before a path of their own.
+const KEYWORDS: &[&str] =
+    &["use", "return", "in", "as", "dyn", "impl", "mut", "else", "break", "match", "if", "while", "for"];
+
 /// Lines on which a crate is named: at the head of a path, or in `extern crate`.
 fn crate_places(tokens: &[Token], name: &str) -> Vec<usize> {
     let at = |index: usize| tokens.get(index).map_or("", |token| token.text.as_str());
     (0..tokens.len())
         .filter(|&i| at(i) == name)
         .filter(|&i| {
-            let is_tail = i >= 3 && at(i - 1) == ":" && at(i - 2) == ":" && at(i - 3) != "=";
+            // `a::tokio::b` is not the crate, `::tokio::b` is.
+            let is_word =
+                |text: &str| text.starts_with(|c: char| c.is_alphanumeric() || c == '_') && !KEYWORDS.contains(&text);
+            let is_tail = i >= 3 && at(i - 1) == ":" && at(i - 2) == ":" && is_word(at(i - 3));
             let leads = at(i + 1) == ":" && at(i + 2) == ":";
             let alone = i > 0 && (at(i - 1) == "use" || at(i - 1) == "crate");
             (leads && !is_tail) || alone
@@ -429,6 +436,9 @@ fn planted_violations_are_found() {
         ("src/fsm/bridge.rs", "use tokio::time;"),
         ("src/fsm/bridge.rs", "fn f() { ::tokio::spawn(g()); }"),
         ("src/fsm/bridge.rs", "use ractor::Actor;"),
+        ("src/fsm/bridge.rs", "use ::tokio::time;"),
+        ("src/fsm/bridge.rs", "extern crate tokio;"),
+        ("src/fsm/bridge.rs", "fn f() -> ::tokio::time::Sleep { g() }"),
         ("src/fsm/bridge.rs", "fn f() { tracing::info!(\"x\"); }"),
         ("src/protocol/ids.rs", "use metrics::counter;"),
         ("src/protocol/ids.rs", "use std::time::{Duration, Instant};"),
