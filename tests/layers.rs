@@ -72,10 +72,10 @@ fn no_file_grows_beyond_what_a_reader_holds() {
         let lines = text.lines().count();
         match LONG_FILES.iter().find(|(long, _)| long == path) {
             None if lines > LINES_MAX => {
-                findings.push(format!("{path}: {lines} lines; split it by idea, or list it with a reason"))
+                findings.push(format!("{path}: {lines} lines; split it by idea, or list it with a reason"));
             }
             Some(_) if lines <= LINES_MAX => {
-                findings.push(format!("{path}: {lines} lines; take it off the list of long files"))
+                findings.push(format!("{path}: {lines} lines; take it off the list of long files"));
             }
             _ => {}
         }
