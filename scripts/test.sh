@@ -1,0 +1,43 @@
+#!/bin/sh
+# `make test`: builds the binary, then runs every suite, also after one has failed, and closes with one line per suite.
+set -eu
+cd "$(dirname "$0")/.."
+. scripts/lib.sh
+need_rust
+command -v bash >/dev/null 2>&1 || need bash bash
+
+summary=
+failures=0
+suite() { # suite NAME COMMAND...
+    name=$1
+    shift
+    say "$name"
+    started=$(date +%s)
+    if "$@" </dev/null; then verdict=passed; else
+        verdict=FAILED
+        failures=$((failures + 1))
+    fi
+    summary="$summary
+  $verdict  $name ($(($(date +%s) - started)) s)"
+}
+
+say "building the binary"
+cargo build --locked --bin holdfast
+HOLDFAST_BIN=$PWD/target/debug/holdfast
+[ -x "$HOLDFAST_BIN" ] || HOLDFAST_BIN=${CARGO_TARGET_DIR:-$PWD/target}/debug/holdfast
+export HOLDFAST_BIN
+
+suite "cargo test" cargo test --workspace --locked --no-fail-fast
+suite "cargo deny" sh scripts/deny.sh
+if [ "$(uname -s)" = Linux ]; then
+    suite "official MCP clients" bash tests/clients/run.sh
+else
+    loud "the official MCP clients were not run: their runner knows Linux only"
+fi
+
+echo "$summary"
+if [ "$failures" != 0 ]; then
+    echo "test: $failures suite(s) FAILED"
+    exit 1
+fi
+echo "test: all suites passed"

@@ -1,0 +1,534 @@
+//! The house rules that no lint can hold, read off the source text: which layer may name what, what stdout may carry, how
+//! long a file may grow, and that nothing committed names somebody's machine.
+//!
+//! The layer rule: `protocol` <- `fsm` <- everything else, and the two inner layers know no runtime, clock, randomness,
+//! environment, file, socket or log, and never await. Comments, string literals and `#[cfg(test)]` items are not looked at.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Files of src/ that may be longer than [`LINES_MAX`], with the reason.
+const LONG_FILES: &[(&str, &str)] = &[];
+const LINES_MAX: usize = 600;
+
+/// Crates that no pure file may name, and what it should do instead.
+const IMPURE_CRATES: &[(&str, &str)] = &[
+    ("tokio", "the runtime belongs to the shells"),
+    ("ractor", "actors belong to the shells"),
+    ("futures_util", "nothing is awaited here"),
+    ("tracing", "what happened is an effect or a hop; the shell logs it"),
+    ("log", "what happened is an effect or a hop; the shell logs it"),
+    ("metrics", "what happened is an effect or a hop; the shell counts it"),
+    ("rand", "the die comes in as a value"),
+    ("fastrand", "the die comes in as a value"),
+    ("getrandom", "the die comes in as a value"),
+];
+/// Names of the standard library and the language that no pure file may use, and what it should do instead.
+const IMPURE: &[(&str, &str)] = &[
+    ("Instant", "time comes in as a value"),
+    ("SystemTime", "time comes in as a value"),
+    ("std::env", "config reads the environment"),
+    ("std::fs", "files are read through the host seam"),
+    ("std::io", "bytes come in as slices"),
+    ("std::process", "processes belong to the host seam"),
+    ("std::thread", "nothing runs here by itself"),
+    ("std::sync::mpsc", "nothing runs here by itself"),
+    ("TcpStream", "sockets belong to the net seam"),
+    ("TcpListener", "sockets belong to the net seam"),
+    ("UdpSocket", "sockets belong to the net seam"),
+    ("RandomState", "the die comes in as a value"),
+    ("async", "nothing is awaited here"),
+    ("await", "nothing is awaited here"),
+    ("env!", "config reads the environment"),
+    ("option_env!", "config reads the environment"),
+];
+/// The modules that the pure layers may name; all others of this package are further out.
+const PURE_MODULES: &[&str] = &["protocol", "fsm", "limits"];
+/// Crates that one file hides from the others: (crate, file, what the others use instead).
+const OWNED_CRATES: &[(&str, &str, &str)] = &[
+    ("backoff", "src/fsm/retry.rs", "use fsm::retry; the crate is unmaintained and is to be replaced in one place"),
+    ("statig", "src/fsm/mod.rs", "write the machine against fsm::Machine"),
+];
+/// The one file that may print to stdout outside of the MCP stream.
+const PRINTER: &str = "src/cli/output.rs";
+
+#[test]
+fn the_source_keeps_the_layer_rule() {
+    let mut findings = Vec::new();
+    let mut pure_files = 0;
+    for (path, text) in sources() {
+        pure_files += usize::from(is_pure(&path));
+        findings.extend(check(&path, &text));
+    }
+    assert!(pure_files >= 5, "only {pure_files} files in src/protocol and src/fsm were seen: the walk is broken");
+    assert!(findings.is_empty(), "\n{}", findings.join("\n"));
+}
+
+#[test]
+fn no_file_grows_beyond_what_a_reader_holds() {
+    let files = sources();
+    let mut findings = Vec::new();
+    for (path, text) in &files {
+        let lines = text.lines().count();
+        match LONG_FILES.iter().find(|(long, _)| long == path) {
+            None if lines > LINES_MAX => {
+                findings.push(format!("{path}: {lines} lines; split it by idea, or list it with a reason"));
+            }
+            Some(_) if lines <= LINES_MAX => {
+                findings.push(format!("{path}: {lines} lines; take it off the list of long files"));
+            }
+            _ => {}
+        }
+    }
+    for (long, _) in LONG_FILES {
+        if !files.iter().any(|(path, _)| path == long) {
+            findings.push(format!("{long}: is on the list of long files but does not exist"));
+        }
+    }
+    assert!(findings.is_empty(), "\n{}", findings.join("\n"));
+}
+
+#[test]
+fn nothing_committed_names_a_machine() {
+    // Put together here so that this file does not find itself.
+    let marks =
+        [["/wo", "rk/"], ["/ro", "ot/"], ["/home/", "runner"], ["C:\\Us", "ers\\runner"]].map(|parts| parts.concat());
+    let mut read = 0;
+    let mut findings = Vec::new();
+    for path in files_below(root()) {
+        let Ok(text) = fs::read_to_string(&path) else { continue };
+        read += 1;
+        for (number, line) in text.lines().enumerate() {
+            if let Some(mark) = marks.iter().find(|mark| names_path(line, mark)) {
+                findings.push(format!("{}:{}: names {mark}", relative(&path), number + 1));
+            }
+        }
+    }
+    assert!(read > 20, "only {read} files were read: the walk is broken");
+    assert!(findings.is_empty(), "\n{}", findings.join("\n"));
+}
+
+/// True where an absolute path begins in `line`; a longer path that merely contains the words (`network/`, `./work/`) does not count.
+fn names_path(line: &str, mark: &str) -> bool {
+    line.match_indices(mark).any(|(at, _)| !line[..at].ends_with(|c: char| c.is_alphanumeric() || "._-/}$".contains(c)))
+}
+
+// ---- The checker ---------------------------------------------------------------------------------------------------
+
+fn is_pure(path: &str) -> bool {
+    path.starts_with("src/protocol/") || path.starts_with("src/fsm/")
+}
+
+/// Every rule that `text`, standing at `path`, breaks.
+fn check(path: &str, text: &str) -> Vec<String> {
+    let code = without_tests(&blank(text));
+    let tokens = tokens(&code);
+    let mut findings = Vec::new();
+    let mut find = |line: usize, what: &str, why: &str| findings.push(format!("{path}:{line}: names `{what}`: {why}"));
+
+    if is_pure(path) {
+        for (name, why) in IMPURE_CRATES {
+            for line in crate_places(&tokens, name) {
+                find(line, name, why);
+            }
+        }
+        for (name, why) in IMPURE {
+            for line in places(&tokens, name) {
+                find(line, name, why);
+            }
+        }
+        for line in printing(&tokens) {
+            find(line, "print", "pure code says nothing");
+        }
+        for (line, module) in crate_paths(&tokens) {
+            if !PURE_MODULES.contains(&module.as_str()) && module.starts_with(char::is_lowercase) && is_module(&module)
+            {
+                find(line, &format!("crate::{module}"), "the inner layers know nothing of the outer ones");
+            }
+            if path.starts_with("src/protocol/") && module == "fsm" {
+                find(line, "crate::fsm", "protocol is below fsm");
+            }
+        }
+    }
+    for (name, owner, instead) in OWNED_CRATES {
+        if path != *owner {
+            for line in crate_places(&tokens, name) {
+                find(line, name, instead);
+            }
+        }
+    }
+    if path != PRINTER {
+        for line in places(&tokens, "println!").into_iter().chain(places(&tokens, "print!")) {
+            find(line, "print", "stdout carries MCP and nothing else; the command line prints through cli::output");
+        }
+    }
+    findings.sort();
+    findings.dedup();
+    findings
+}
+
+/// Modules of the package, from src/; a `crate::name` that is none of them is a macro or an item of lib.rs.
+fn is_module(name: &str) -> bool {
+    let src = root().join("src");
+    src.join(name).is_dir() || src.join(format!("{name}.rs")).is_file()
+}
+
+/// A piece of code: an identifier (with a `!` behind it if a macro is called), or one other character.
+#[derive(Debug, Clone, PartialEq)]
+struct Token {
+    text: String,
+    line: usize,
+}
+
+fn tokens(code: &str) -> Vec<Token> {
+    let mut found: Vec<Token> = Vec::new();
+    for (index, text) in code.lines().enumerate() {
+        let mut rest = text;
+        while let Some(first) = rest.chars().next() {
+            let word = first.is_alphanumeric() || first == '_';
+            let end = if word {
+                rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len())
+            } else {
+                first.len_utf8()
+            };
+            let (piece, after) = rest.split_at(end);
+            rest = after;
+            if piece.trim().is_empty() {
+                continue;
+            }
+            let is_call = word && after.starts_with('!') && !after.starts_with("!=");
+            let text = if is_call { format!("{piece}!") } else { piece.to_owned() };
+            found.push(Token { text, line: index + 1 });
+        }
+    }
+    found
+}
+
+/// Lines on which `name` stands: an identifier, a macro (`name!`) or a path (`a::b`, also written `use a::{b, c}`).
+fn places(tokens: &[Token], name: &str) -> Vec<usize> {
+    match name.rsplit_once("::") {
+        Some((parent, child)) => {
+            let parent: Vec<&str> = parent.split("::").collect();
+            members(tokens, &parent).into_iter().filter(|(_, member)| member == child).map(|(line, _)| line).collect()
+        }
+        None => tokens.iter().filter(|token| token.text == name).map(|token| token.line).collect(),
+    }
+}
+
+/// Words that may stand before a path of their own.
+const KEYWORDS: &[&str] =
+    &["use", "return", "in", "as", "dyn", "impl", "mut", "else", "break", "match", "if", "while", "for"];
+
+/// Lines on which a crate is named: at the head of a path, or in `extern crate`.
+fn crate_places(tokens: &[Token], name: &str) -> Vec<usize> {
+    let at = |index: usize| tokens.get(index).map_or("", |token| token.text.as_str());
+    (0..tokens.len())
+        .filter(|&i| at(i) == name)
+        .filter(|&i| {
+            // `a::tokio::b` is not the crate, `::tokio::b` is.
+            let is_word =
+                |text: &str| text.starts_with(|c: char| c.is_alphanumeric() || c == '_') && !KEYWORDS.contains(&text);
+            let is_tail = i >= 3 && at(i - 1) == ":" && at(i - 2) == ":" && is_word(at(i - 3));
+            let leads = at(i + 1) == ":" && at(i + 2) == ":";
+            let alone = i > 0 && (at(i - 1) == "use" || at(i - 1) == "crate");
+            (leads && !is_tail) || alone
+        })
+        .map(|i| tokens[i].line)
+        .collect()
+}
+
+/// What is named directly below the path `parent`, through braces too: `std::{env, fs::File}` names `env` and `fs` of `std`.
+fn members(tokens: &[Token], parent: &[&str]) -> Vec<(usize, String)> {
+    let is = |index: usize, text: &str| tokens.get(index).is_some_and(|token| token.text == text);
+    let mut found = Vec::new();
+    for start in 0..tokens.len() {
+        // `use std::{sync::{mpsc}}`: the parent's own steps may also stand in braces, so each step is looked for below the last.
+        let mut spots = if is(start, parent[0]) && !(start >= 2 && is(start - 1, ":") && is(start - 2, ":")) {
+            vec![start]
+        } else {
+            continue;
+        };
+        for step in &parent[1..] {
+            spots = spots.iter().flat_map(|&spot| below(tokens, spot)).filter(|&spot| is(spot, step)).collect();
+        }
+        for spot in spots.iter().flat_map(|&spot| below(tokens, spot)) {
+            found.push((tokens[spot].line, tokens[spot].text.clone()));
+        }
+    }
+    found
+}
+
+/// Indices of what stands directly below the path that ends at `index`.
+fn below(tokens: &[Token], index: usize) -> Vec<usize> {
+    let is = |index: usize, text: &str| tokens.get(index).is_some_and(|token| token.text == text);
+    if !(is(index + 1, ":") && is(index + 2, ":")) {
+        return Vec::new();
+    }
+    if !is(index + 3, "{") {
+        return vec![index + 3];
+    }
+    let (mut depth, mut first, mut found) = (0, true, Vec::new());
+    for (at, token) in tokens.iter().enumerate().skip(index + 3) {
+        match token.text.as_str() {
+            "{" => depth += 1,
+            "}" if depth == 1 => break,
+            "}" => depth -= 1,
+            "," if depth == 1 => first = true,
+            _ if depth == 1 && first => {
+                found.push(at);
+                first = false;
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The modules named as `crate::module`, also through braces.
+fn crate_paths(tokens: &[Token]) -> Vec<(usize, String)> {
+    members(tokens, &["crate"])
+}
+
+fn printing(tokens: &[Token]) -> Vec<usize> {
+    ["println!", "print!", "eprintln!", "eprint!", "dbg!"].iter().flat_map(|name| places(tokens, name)).collect()
+}
+
+/// `text` with comments and the insides of string and character literals turned into spaces; lines stay where they are.
+fn blank(text: &str) -> String {
+    let chars: Vec<char> = text.chars().collect();
+    let at = |index: usize| chars.get(index).copied().unwrap_or('\0');
+    let mut out = String::with_capacity(text.len());
+    let mut i = 0;
+    let skip = |out: &mut String, from: usize, to: usize| {
+        out.extend(chars[from..to.min(chars.len())].iter().map(|&c| if c == '\n' { '\n' } else { ' ' }));
+        to
+    };
+    while i < chars.len() {
+        let after_word = i > 0 && (at(i - 1).is_alphanumeric() || at(i - 1) == '_');
+        if at(i) == '/' && at(i + 1) == '/' {
+            let end = (i..chars.len()).find(|&j| at(j) == '\n').unwrap_or(chars.len());
+            i = skip(&mut out, i, end);
+        } else if at(i) == '/' && at(i + 1) == '*' {
+            let (mut depth, mut end) = (1, i + 2);
+            while end < chars.len() && depth > 0 {
+                let step = match (at(end), at(end + 1)) {
+                    ('/', '*') => 1,
+                    ('*', '/') => -1,
+                    _ => 0,
+                };
+                depth += step;
+                end += if step == 0 { 1 } else { 2 };
+            }
+            i = skip(&mut out, i, end);
+        } else if let Some((open, hashes)) = (!after_word).then(|| raw_string(&chars, i)).flatten() {
+            let close: Vec<char> = std::iter::once('"').chain(std::iter::repeat_n('#', hashes)).collect();
+            let end =
+                (open..chars.len()).find(|&j| chars[j..].starts_with(&close)).map_or(chars.len(), |j| j + close.len());
+            i = skip(&mut out, i, end);
+        } else if at(i) == '"' {
+            let mut end = i + 1;
+            while end < chars.len() && at(end) != '"' {
+                end += if at(end) == '\\' { 2 } else { 1 };
+            }
+            i = skip(&mut out, i, end + 1);
+        } else if at(i) == '\'' && (at(i + 1) == '\\' || at(i + 2) == '\'') {
+            // A character; anything else behind a quote is a lifetime.
+            let from = if at(i + 1) == '\\' { i + 3 } else { i + 2 };
+            let end = (from..chars.len()).find(|&j| at(j) == '\'').unwrap_or(chars.len());
+            i = skip(&mut out, i, end + 1);
+        } else {
+            out.push(at(i));
+            i += 1;
+        }
+    }
+    out
+}
+
+/// `r"`, `r#"`, `br"`, ... at `i`: where the text begins, and the number of hashes.
+fn raw_string(chars: &[char], i: usize) -> Option<(usize, usize)> {
+    let rest = &chars[i..];
+    let prefix = [&['r'][..], &['b', 'r'], &['c', 'r']].into_iter().find(|prefix| rest.starts_with(prefix))?;
+    let hashes = rest[prefix.len()..].iter().take_while(|&&c| c == '#').count();
+    let open = prefix.len() + hashes;
+    (rest.get(open) == Some(&'"')).then_some((i + open + 1, hashes))
+}
+
+/// Blanked `code` without the items that only tests see: `#[cfg(test)]` and what follows it, to its `;` or closing brace.
+fn without_tests(code: &str) -> String {
+    const MARK: &str = "#[cfg(test)]";
+    let mut out = String::new();
+    let mut rest = code;
+    while let Some(start) = rest.find(MARK) {
+        out.push_str(&rest[..start]);
+        let item = &rest[start..];
+        let (mut depth, mut end) = (0_usize, item.len());
+        for (at, c) in item.char_indices().skip(MARK.len()) {
+            match c {
+                '{' | '(' | '[' => depth += 1,
+                '}' | ')' | ']' => {
+                    depth = depth.saturating_sub(1);
+                    if depth == 0 && c == '}' {
+                        end = at + 1;
+                        break;
+                    }
+                }
+                ';' if depth == 0 => {
+                    end = at + 1;
+                    break;
+                }
+                _ => {}
+            }
+        }
+        out.extend(item[..end].chars().map(|c| if c == '\n' { '\n' } else { ' ' }));
+        rest = &item[end..];
+    }
+    out.push_str(rest);
+    out
+}
+
+// ---- Files ---------------------------------------------------------------------------------------------------------
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn relative(path: &Path) -> String {
+    path.strip_prefix(root()).unwrap_or(path).to_string_lossy().replace('\\', "/")
+}
+
+/// The Rust files of src/, without those that are a test module as a whole (`tests.rs`, `tests/`).
+fn sources() -> Vec<(String, String)> {
+    let files: Vec<(String, String)> = files_below(&root().join("src"))
+        .into_iter()
+        .map(|path| (relative(&path), path))
+        .filter(|(name, _)| name.ends_with(".rs") && !name.ends_with("/tests.rs") && !name.contains("/tests/"))
+        .map(|(name, path)| (name, fs::read_to_string(path).expect("source files are readable UTF-8")))
+        .collect();
+    assert!(files.len() > 5, "only {} source files were seen: the walk is broken", files.len());
+    files
+}
+
+/// All files below `folder`, without what is built, installed or git's own.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    const NOT_OURS: &[&str] = &["target", ".git", ".tools", "node_modules", "__pycache__", "Library", "Temp"];
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("folders of the repository are readable") {
+        let path = entry.expect("folders of the repository are readable").path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if NOT_OURS.contains(&name.as_ref()) || path.is_symlink() {
+            continue;
+        }
+        if path.is_dir() {
+            found.extend(files_below(&path));
+        } else {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+// ---- The checker is checked ----------------------------------------------------------------------------------------
+
+#[test]
+fn planted_violations_are_found() {
+    let planted = [
+        ("src/fsm/bridge.rs", "use tokio::time;"),
+        ("src/fsm/bridge.rs", "fn f() { ::tokio::spawn(g()); }"),
+        ("src/fsm/bridge.rs", "use ractor::Actor;"),
+        ("src/fsm/bridge.rs", "use ::tokio::time;"),
+        ("src/fsm/bridge.rs", "extern crate tokio;"),
+        ("src/fsm/bridge.rs", "fn f() -> ::tokio::time::Sleep { g() }"),
+        ("src/fsm/bridge.rs", "fn f() { tracing::info!(\"x\"); }"),
+        ("src/protocol/ids.rs", "use metrics::counter;"),
+        ("src/protocol/ids.rs", "use std::time::{Duration, Instant};"),
+        ("src/protocol/ids.rs", "fn f() -> std::time::SystemTime { todo() }"),
+        ("src/protocol/ids.rs", "use std::{collections::BTreeMap, env};"),
+        ("src/protocol/ids.rs", "use std::{\n    fmt,\n    fs::File,\n};"),
+        ("src/protocol/ids.rs", "fn f() { std::fs::read(p); }"),
+        ("src/protocol/ids.rs", "use std::{sync::{Arc, mpsc}};"),
+        ("src/protocol/ids.rs", "use std::net::{SocketAddr, TcpStream};"),
+        ("src/protocol/ids.rs", "fn f() { fastrand::u64(..); }"),
+        ("src/protocol/ids.rs", "fn f() { rand::random::<u8>(); }"),
+        ("src/protocol/ids.rs", "fn f() { getrandom::fill(b); }"),
+        ("src/protocol/ids.rs", "async fn f() {}"),
+        ("src/protocol/ids.rs", "fn f() { g().await; }"),
+        ("src/protocol/ids.rs", "use crate::fsm::Machine;"),
+        ("src/protocol/ids.rs", "use crate::{limits, fsm};"),
+        ("src/protocol/ids.rs", "use crate::{fsm::Machine, limits};"),
+        ("src/fsm/bridge.rs", "use crate::net::Net;"),
+        ("src/fsm/bridge.rs", "use crate::{limits, host::Host};"),
+        ("src/fsm/bridge.rs", "use backoff::ExponentialBackoff;"),
+        ("src/actors/bridge.rs", "use backoff::backoff::Backoff;"),
+        ("src/actors/bridge.rs", "fn f() { backoff::retry(g); }"),
+        ("src/fsm/bridge.rs", "use statig::Outcome;"),
+        ("src/fsm/bridge.rs", "impl statig::blocking::State<X> for Y {}"),
+        ("src/front.rs", "fn f() { println!(\"x\"); }"),
+        ("src/cli/demo.rs", "fn f() { print!(\"x\"); }"),
+        ("src/fsm/bridge.rs", "fn f() { eprintln!(\"x\"); }"),
+        ("src/fsm/bridge.rs", "#[cfg(test)]\nmod tests { fn f() {} }\nuse tokio::time;"),
+        ("src/fsm/bridge.rs", "#[cfg(test)]\nmod tests;\nuse tokio::time;"),
+        ("src/fsm/bridge.rs", "const C: char = '\"'; use tokio::time; const D: char = '\"';"),
+        ("src/fsm/bridge.rs", "fn f<'a>(x: &'a str) { tokio::spawn(x); }"),
+        ("src/fsm/bridge.rs", "const R: &str = r#\"a \" b\"#; use tokio::time;"),
+        ("src/fsm/bridge.rs", "/* a /* b */ c */ use tokio::time;"),
+    ];
+    for (path, code) in planted {
+        assert!(!check(path, code).is_empty(), "not found in {path}: {code}");
+    }
+    assert_eq!(
+        check("src/fsm/bridge.rs", "\n\nuse tokio::time;"),
+        ["src/fsm/bridge.rs:3: names `tokio`: the runtime belongs to the shells"]
+    );
+}
+
+#[test]
+fn what_is_allowed_is_not_found() {
+    let allowed = [
+        (
+            "src/fsm/bridge.rs",
+            "use std::time::Duration;\nuse crate::limits::RETRY_FIRST;\nuse crate::protocol::ids::Id;",
+        ),
+        (
+            "src/fsm/bridge.rs",
+            "//! Never touches tokio.\n/// ```\n/// tokio::spawn(x);\n/// ```\n// use tokio::x;\nstruct S;",
+        ),
+        (
+            "src/fsm/bridge.rs",
+            "const WHY: &str = \"await the tokio \\\" runtime\"; const R: &str = r#\"tokio \"async\"\"#;",
+        ),
+        (
+            "src/fsm/bridge.rs",
+            "#[cfg(test)]\nmod tests {\n    use tokio::time; fn f() { let x = [1]; { } }\n}\nstruct S;",
+        ),
+        ("src/fsm/bridge.rs", "#[cfg(test)]\nuse std::fs;\nstruct S;"),
+        ("src/fsm/bridge.rs", "use super::{Machine, Outcome, statig_machine};\nstatig_machine!(A, B, C);"),
+        (
+            "src/fsm/bridge.rs",
+            "struct InstantReply; enum E { Await, Strand }\nfn f(operand: u8, metrics: u8) { x.log(metrics) }",
+        ),
+        ("src/fsm/bridge.rs", "use std::net::SocketAddr;\nuse std::collections::BTreeMap;"),
+        ("src/fsm/retry.rs", "use backoff::backoff::Backoff;"),
+        ("src/fsm/mod.rs", "pub use statig::Outcome;"),
+        (
+            "src/actors/bridge.rs",
+            "use tokio::time::Instant;\nuse crate::fsm::retry::backoff;\nasync fn f() { g().await }",
+        ),
+        ("src/cli/output.rs", "fn line() { println!(\"x\"); }"),
+        ("src/front.rs", "fn f() { eprint_the_cause(); }\nfn print(x: u8) -> bool { x != 3 }"),
+    ];
+    for (path, code) in allowed {
+        assert_eq!(check(path, code), Vec::<String>::new(), "in {code}");
+    }
+}
+
+#[test]
+fn a_machine_path_is_told_from_a_longer_one() {
+    let mark = ["/wo", "rk/"].concat();
+    for line in ["see X", "\"X", "(X", "=X", "path: X"].map(|text| text.replace('X', &mark)) {
+        assert!(names_path(&line, &mark), "{line}");
+    }
+    for line in ["netX", "./frameX", "aX", "$HOMEX", "a/bX"].map(|text| text.replace('X', &mark)) {
+        assert!(!names_path(&line, &mark), "{line}");
+    }
+}
