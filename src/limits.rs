@@ -91,6 +91,10 @@ pub const SILENCE_MAX: Duration = Duration::from_secs(600);
 /// How often a quiet connection's editor process is looked at.
 pub const LIVENESS_EVERY: Duration = Duration::from_secs(5);
 
+/// Pause after an accept that failed (out of descriptors, most likely), so that the loop does not spin.
+pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// Between two pieces of news of watched files.
+pub const WATCH_SPACING: Duration = Duration::from_millis(20);
 /// Orders that a connection may owe at once: a window of calls, a list, a greeting, and room.
 pub const ORDERS_MAX: usize = 64;
 /// How often the bridge hears that parts of a message arrive.

@@ -290,6 +290,11 @@ impl Bridge {
             && matches!(state, State::Idle | State::Seeking | State::Dialing | State::Greeting | State::BackingOff)
     }
 
+    /// The target that is dialled or connected, by its place in the offer.
+    pub fn target(&self) -> u8 {
+        self.target
+    }
+
     /// Calls and list requests that the editor owes an answer.
     pub fn outstanding(&self) -> u8 {
         self.in_flight + u8::from(self.listing)

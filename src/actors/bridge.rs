@@ -1,0 +1,324 @@
+//! The bridge actor: the shell around [`fsm::bridge`](crate::fsm::bridge).
+//!
+//! *Owns* the connection's handle, the offered targets and the timers. *Receives* targets from discovery, news from the
+//! connection, hints from push, work from session and registry. *Sends* orders to the connection, the link's outlook to the
+//! ledger and the session. *Dies* only of our own bugs; its supervisor then closes its epoch in the ledger first.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use ractor::{Actor, ActorProcessingErr, ActorRef};
+use tokio::time::Instant;
+
+use super::connection::{self, Connection, News, Order};
+use super::mailbox::Permit;
+use super::supervisor::Tasks;
+use super::timers::Timers;
+use super::{discovery, probe, registry, session};
+use crate::estate::Estate;
+use crate::fsm::Driver;
+use crate::fsm::bridge::{Bridge, Effect, Event, Timer};
+use crate::fsm::cause::{Loss, Outlook};
+use crate::fsm::{retry, session as session_machine};
+use crate::host::Liveness;
+use crate::limits::HINT_DIAL_SPACING;
+use crate::protocol::dialect::PushEvent;
+use crate::protocol::ids::{CallId, Epoch};
+use crate::survey::{Survey, Target};
+use crate::telemetry::events;
+
+/// What the bridge receives.
+#[derive(Debug)]
+pub enum Message {
+    /// Somebody needs the editor.
+    Wanted,
+    /// Discovery looked around and offers its targets.
+    Offered(Arc<Survey>),
+    /// Discovery looked around and has none.
+    NothingOffered(Arc<Survey>),
+    /// Discovery has good news: do not wait any longer.
+    GoodNews,
+    /// The connection of this epoch says something.
+    News(Epoch, News, Option<Permit>),
+    /// A call was put into the ledger.
+    CallsWaiting,
+    /// The registry wants a fresh list.
+    ListWanted,
+    /// The push channel said something.
+    Hint(PushEvent),
+    /// Outcomes are to be looked for.
+    OutcomesWanted,
+    /// A probe ended.
+    ProbeEnded(CallId),
+    /// The editor's process of this epoch is gone.
+    EditorVanished(Epoch),
+    /// A timer may be due.
+    Timer(Timer),
+    /// The gateway stops.
+    Stop,
+}
+
+/// The actor.
+pub struct BridgeActor {
+    /// What outlives it.
+    pub estate: Arc<Estate>,
+    /// Its tasks.
+    pub tasks: Tasks,
+}
+
+/// What an incarnation keeps.
+pub struct State {
+    driver: Driver<Bridge>,
+    timers: Timers<Timer, Message>,
+    me: ActorRef<Message>,
+    targets: Vec<Target>,
+    connection: Option<Connection>,
+    last_dial: Option<Instant>,
+    probing: BTreeSet<CallId>,
+    told: Option<(&'static str, Outlook, bool)>,
+}
+
+impl Actor for BridgeActor {
+    type Msg = Message;
+    type State = State;
+    type Arguments = ();
+
+    async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
+        let window = u8::try_from(self.estate.dialect.properties().window).unwrap_or(u8::MAX);
+        let (driver, _) = Driver::start(Bridge::new(window));
+        let timers = Timers::new(me.clone(), Message::Timer);
+        Ok(State {
+            driver,
+            timers,
+            me,
+            targets: Vec::new(),
+            connection: None,
+            last_dial: None,
+            probing: BTreeSet::new(),
+            told: None,
+        })
+    }
+
+    async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
+        self.publish(state);
+        self.look_for_outcomes(state);
+        if self.estate.ledger(|ledger, _| ledger.has_held()) {
+            self.feed(state, Event::CallsWaiting);
+        } else if self.estate.is_wanted() {
+            self.feed(state, Event::Wanted);
+        }
+        Ok(())
+    }
+
+    async fn handle(&self, _me: ActorRef<Message>, message: Message, state: &mut State) -> Result<(), ActorProcessingErr> {
+        match message {
+            Message::Wanted => self.feed(state, Event::Wanted),
+            Message::Offered(survey) => {
+                let evidence = survey.evidence;
+                let count = u8::try_from(survey.targets.len()).unwrap_or(u8::MAX);
+                // A dial under way keeps the targets it was given: the machine ignores the offer then.
+                if state.connection.is_none() {
+                    state.targets.clone_from(&survey.targets);
+                }
+                self.feed(state, Event::TargetsOffered { count, evidence });
+            }
+            Message::NothingOffered(survey) => {
+                let (cause, evidence) = (survey.cause(), survey.evidence);
+                self.feed(state, Event::NothingOffered { cause, evidence });
+            }
+            Message::GoodNews => self.feed(state, Event::NewsArrived),
+            Message::News(epoch, news, _permit) => self.hear(state, epoch, news),
+            Message::CallsWaiting => self.feed(state, Event::CallsWaiting),
+            Message::ListWanted => self.feed(state, Event::ListWanted),
+            Message::Hint(hint) => self.feed(state, Event::HintReceived(hint)),
+            Message::OutcomesWanted => self.look_for_outcomes(state),
+            Message::ProbeEnded(call) => {
+                state.probing.remove(&call);
+            }
+            Message::EditorVanished(epoch) => {
+                if state.connection.as_ref().is_some_and(|connection| connection.epoch == epoch) {
+                    self.feed(state, Event::EditorVanished);
+                }
+            }
+            Message::Timer(timer) => {
+                if state.timers.fired(timer) {
+                    self.feed(state, Event::Elapsed(timer));
+                }
+            }
+            Message::Stop => self.feed(state, Event::StopRequested),
+        }
+        Ok(())
+    }
+}
+
+impl BridgeActor {
+    /// News of a connection that is not the current one is of no interest: its epoch is closed.
+    fn hear(&self, state: &mut State, epoch: Epoch, news: News) {
+        if state.connection.as_ref().is_none_or(|connection| connection.epoch != epoch) {
+            return;
+        }
+        let event = match news {
+            News::Connected => Event::Connected,
+            News::ConnectFailed(failure) => {
+                state.connection = None;
+                Event::ConnectFailed(failure)
+            }
+            News::Greeted => Event::Greeted,
+            News::GreetingRefused => Event::GreetingRefused,
+            News::ListAnswered => Event::ListAnswered,
+            News::WorkFinished { more } => Event::WorkFinished { more },
+            News::BytesArrived => Event::BytesArrived,
+            News::Leaving(reason) => Event::LeavingAnnounced(reason),
+            News::Ended(drop) => Event::Disconnected(drop),
+        };
+        self.feed(state, event);
+    }
+
+    fn feed(&self, state: &mut State, event: Event) {
+        let mut events = VecDeque::from([event]);
+        while let Some(event) = events.pop_front() {
+            let out = state.driver.feed(&event);
+            events::stepped(&out, &event);
+            for effect in out.effects {
+                self.carry_out(state, effect, &mut events);
+            }
+        }
+        self.publish(state);
+    }
+
+    fn carry_out(&self, state: &mut State, effect: Effect, events: &mut VecDeque<Event>) {
+        match effect {
+            Effect::AskTargets => {
+                self.estate.addresses.discovery.cast(discovery::Message::Wanted);
+            }
+            Effect::Dial { target } => match state.targets.get(usize::from(target)) {
+                Some(target) => {
+                    state.last_dial = Some(Instant::now());
+                    let connection = connection::open(&self.estate, &self.tasks, target.clone(), state.me.clone());
+                    state.connection = Some(connection);
+                }
+                None => events.push_back(Event::ConnectFailed(crate::fsm::bridge::ConnectFailure::Refused)),
+            },
+            Effect::Greet => self.order(state, Order::Greeting),
+            Effect::SendList => self.order(state, Order::List { step: 0 }),
+            Effect::SendNextCall => self.send_next_call(state, events),
+            Effect::HangUp(loss) => self.hang_up(state, loss),
+            Effect::TellUp => self.tell_up(state),
+            Effect::TellDown => {
+                self.estate.addresses.registry.cast(registry::Message::LinkLost);
+            }
+            Effect::TellToolsChanged => {
+                self.estate.addresses.registry.cast(registry::Message::ChangeHinted(None));
+            }
+            Effect::CheckEditor => self.check_editor(state),
+            Effect::Retry { attempt, likely } => {
+                let delay = retry::delay(u32::from(attempt), likely, self.estate.die());
+                state.timers.arm(Timer::Retry, delay);
+            }
+            Effect::ShortenRetry => {
+                let since = state.last_dial.map_or(HINT_DIAL_SPACING, |dial| dial.elapsed());
+                state.timers.bring_forward(Timer::Retry, HINT_DIAL_SPACING.saturating_sub(since));
+            }
+            Effect::Arm(timer, delay) => state.timers.arm(timer, delay),
+            Effect::Disarm(timer) => state.timers.disarm(timer),
+        }
+    }
+
+    fn order(&self, state: &State, order: Order) {
+        // A connection that has ended says so by its own news; the order needs no answer then.
+        if let Some(connection) = &state.connection {
+            connection.order(order);
+        }
+    }
+
+    fn send_next_call(&self, state: &State, events: &mut VecDeque<Event>) {
+        let Some(connection) = &state.connection else { return };
+        match self.estate.ledger(|ledger, _| ledger.reserve(connection.epoch)) {
+            Some(held) => self.order(state, Order::Call(held)),
+            None => events.push_back(Event::WorkFinished { more: false }),
+        }
+    }
+
+    fn hang_up(&self, state: &mut State, loss: Loss) {
+        let Some(connection) = state.connection.take() else { return };
+        let epoch = connection.epoch;
+        // The ledger first: from here on no claim, write or frame of that epoch counts. Then the socket falls.
+        self.estate.decide(|ledger, now| ledger.close_epoch(epoch, loss, now));
+        drop(connection);
+        events::link_down(epoch, loss.into());
+        self.estate.link.send_modify(|link| {
+            link.epoch = None;
+            link.last_loss = Some((Instant::now(), loss, None));
+        });
+        self.look_for_outcomes(state);
+    }
+
+    fn tell_up(&self, state: &State) {
+        let Some(connection) = &state.connection else { return };
+        let target = state.targets.get(usize::from(state.driver.machine().target())).cloned();
+        self.estate.link.send_modify(|link| {
+            link.epoch = Some(connection.epoch);
+            link.target = target;
+            link.connections += 1;
+            if let Some((lost, _, back @ None)) = &mut link.last_loss {
+                *back = Some(lost.elapsed());
+            }
+        });
+        self.estate.addresses.registry.cast(registry::Message::LinkReady(connection.epoch));
+    }
+
+    fn check_editor(&self, state: &State) {
+        let Some(connection) = &state.connection else { return };
+        let target = state.targets.get(usize::from(state.driver.machine().target()));
+        let Some(pid) = target.and_then(|target| target.editor_pid) else { return };
+        let (epoch, me, estate) = (connection.epoch, state.me.clone(), Arc::clone(&self.estate));
+        self.tasks.spawn(async move {
+            let host = Arc::clone(&estate.host);
+            let liveness = crate::host::run(&*estate.host, move || host.liveness(pid)).await;
+            if liveness == Some(Liveness::Dead) {
+                let _ = me.cast(Message::EditorVanished(epoch));
+            }
+        });
+    }
+
+    fn look_for_outcomes(&self, state: &mut State) {
+        for (call, recovery) in self.estate.ledger(|ledger, _| ledger.recovering()) {
+            if state.probing.insert(call) {
+                probe::start(&self.estate, &self.tasks, call, recovery, state.me.clone());
+            }
+        }
+    }
+
+    /// Tells the ledger, the session and whoever watches what may be expected of the link, when that changed.
+    fn publish(&self, state: &mut State) {
+        let machine = state.driver.machine();
+        let label: &'static str = state.driver.state().into();
+        let outlook = machine.outlook(state.driver.state());
+        let undecided = machine.undecided(state.driver.state());
+        let now = Some((label, outlook, undecided));
+        if state.told == now {
+            return;
+        }
+        let outlook_changed = state.told.map(|(_, outlook, undecided)| (outlook, undecided)) != Some((outlook, undecided));
+        state.told = now;
+        self.estate.link.send_modify(|link| {
+            link.state = label;
+            link.outlook = outlook;
+            link.undecided = undecided;
+            link.since = Instant::now();
+        });
+        if outlook_changed {
+            self.estate.decide(|ledger, now| ledger.set_outlook(outlook, now));
+            self.estate.addresses.session.cast(session::Message::OutlookChanged(likelihood(outlook, undecided)));
+        }
+    }
+}
+
+/// The link's outlook in the session's words.
+pub fn likelihood(outlook: Outlook, undecided: bool) -> session_machine::Outlook {
+    match outlook {
+        _ if undecided => session_machine::Outlook::Unknown,
+        Outlook::Open | Outlook::Coming(_) => session_machine::Outlook::Likely,
+        Outlook::Absent(_) => session_machine::Outlook::Unlikely,
+    }
+}

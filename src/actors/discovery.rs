@@ -1,0 +1,182 @@
+//! The discovery actor: the shell around [`fsm::discovery`](crate::fsm::discovery).
+//!
+//! *Owns* the last survey and the file watch. *Receives* the bridge's wish for targets, the client's roots, file changes.
+//! *Sends* offers to the bridge and the project's name to the registry. *Dies* only of our own bugs.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ractor::{Actor, ActorProcessingErr, ActorRef};
+use tokio::sync::oneshot;
+
+use super::supervisor::Tasks;
+use super::{bridge, registry};
+use crate::estate::Estate;
+use crate::fsm::Driver;
+use crate::fsm::discovery::{Discovery, Effect, Event, Finding};
+use crate::limits::WATCH_SPACING;
+use crate::survey::{self, Survey};
+use crate::telemetry::events;
+
+/// What discovery receives.
+#[derive(Debug)]
+pub enum Message {
+    /// The bridge asks for targets.
+    Wanted,
+    /// The client named its roots.
+    RootsHinted,
+    /// A watched file changed.
+    FilesChanged,
+    /// A survey ended.
+    Surveyed(Arc<Survey>),
+    /// The gateway stops.
+    Stop,
+}
+
+/// The actor.
+pub struct DiscoveryActor {
+    /// What outlives it.
+    pub estate: Arc<Estate>,
+    /// Its tasks.
+    pub tasks: Tasks,
+}
+
+/// What an incarnation keeps.
+pub struct State {
+    driver: Driver<Discovery>,
+    me: ActorRef<Message>,
+    survey: Option<Arc<Survey>>,
+    watching: bool,
+    /// The watched project and the hold on its watch task.
+    watch: Option<(PathBuf, oneshot::Sender<()>)>,
+}
+
+impl Actor for DiscoveryActor {
+    type Msg = Message;
+    type State = State;
+    type Arguments = ();
+
+    async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
+        let (driver, _) = Driver::start(Discovery::default());
+        Ok(State { driver, me, survey: None, watching: false, watch: None })
+    }
+
+    async fn handle(&self, _me: ActorRef<Message>, message: Message, state: &mut State) -> Result<(), ActorProcessingErr> {
+        match message {
+            Message::Wanted => self.feed(state, &Event::Wanted),
+            Message::RootsHinted => self.feed(state, &Event::RootsHinted),
+            Message::FilesChanged => self.feed(state, &Event::FilesChanged),
+            Message::Surveyed(survey) => self.surveyed(state, survey),
+            Message::Stop => self.feed(state, &Event::StopRequested),
+        }
+        Ok(())
+    }
+}
+
+impl DiscoveryActor {
+    fn surveyed(&self, state: &mut State, survey: Arc<Survey>) {
+        let before = state.survey.replace(Arc::clone(&survey));
+        if before.as_ref().map(|before| &before.facts.problems) != Some(&survey.facts.problems) {
+            for problem in &survey.facts.problems {
+                events::project_problem(problem);
+            }
+        }
+        self.estate.survey.send_replace(Some(Arc::clone(&survey)));
+        if let Some(project) = &survey.project {
+            self.estate.addresses.registry.cast(registry::Message::ProjectKnown(project.clone()));
+        }
+        if state.watching {
+            self.aim_watch(state);
+        }
+        let finding = if !survey.targets.is_empty() {
+            Finding::Callable { count: u8::try_from(survey.targets.len()).unwrap_or(u8::MAX) }
+        } else if !survey.ambiguous.is_empty() {
+            Finding::Ambiguous
+        } else if survey.listed.iter().any(|listed| listed.owner.is_some()) {
+            Finding::OnlyUnproven
+        } else {
+            Finding::Nothing
+        };
+        self.feed(state, &Event::Surveyed(finding));
+    }
+
+    fn feed(&self, state: &mut State, event: &Event) {
+        let out = state.driver.feed(event);
+        events::stepped(&out, event);
+        for effect in out.effects {
+            self.carry_out(state, &effect);
+        }
+    }
+
+    fn carry_out(&self, state: &mut State, effect: &Effect) {
+        let bridge = &self.estate.addresses.bridge;
+        match effect {
+            Effect::Survey => self.start_survey(state),
+            Effect::Offer => {
+                if let Some(survey) = &state.survey {
+                    bridge.cast(bridge::Message::Offered(Arc::clone(survey)));
+                }
+            }
+            Effect::OfferNothing(_) => {
+                if let Some(survey) = &state.survey {
+                    bridge.cast(bridge::Message::NothingOffered(Arc::clone(survey)));
+                }
+            }
+            Effect::ShortenWait => {
+                bridge.cast(bridge::Message::GoodNews);
+            }
+            Effect::Watch => {
+                state.watching = true;
+                self.aim_watch(state);
+            }
+            Effect::Unwatch => {
+                state.watching = false;
+                state.watch = None;
+            }
+        }
+    }
+
+    fn start_survey(&self, state: &State) {
+        let (estate, me) = (Arc::clone(&self.estate), state.me.clone());
+        self.tasks.spawn(async move {
+            let roots = estate.roots();
+            let looked = {
+                let estate = Arc::clone(&estate);
+                move || survey::survey(&*estate.host, &estate.config, &roots, &*estate.dialect)
+            };
+            // A survey that panicked is not answered: the bridge asks again, and the panic is in the log.
+            if let Some(survey) = crate::host::run(&*estate.host, looked).await {
+                let _ = me.cast(Message::Surveyed(Arc::new(survey)));
+            }
+        });
+    }
+
+    /// Watches the files of the project that the last survey found.
+    fn aim_watch(&self, state: &mut State) {
+        let Some(project) = state.survey.as_ref().and_then(|survey| survey.project.clone()) else { return };
+        if state.watch.as_ref().is_some_and(|(watched, _)| *watched == project) {
+            return;
+        }
+        let files: Vec<PathBuf> =
+            self.estate.dialect.project_files().iter().map(|file| project.join(file.path)).collect();
+        let (hold, released) = oneshot::channel::<()>();
+        let (estate, me) = (Arc::clone(&self.estate), state.me.clone());
+        self.tasks.spawn(async move {
+            let host = Arc::clone(&estate.host);
+            let Some(Some(mut watch)) = crate::host::run(&*estate.host, move || host.watch(&files)).await else { return };
+            let changes = async {
+                while watch.changes.recv().await.is_some() {
+                    let _ = me.cast(Message::FilesChanged);
+                    // An editor that writes many files at once is one piece of news.
+                    tokio::time::sleep(WATCH_SPACING).await;
+                }
+            };
+            tokio::select! {
+                biased;
+                _ = released => {}
+                () = changes => {}
+            }
+        });
+        state.watch = Some((project, hold));
+    }
+}

@@ -1,0 +1,56 @@
+//! Looks for the outcome of a call that its connection did not live to tell: a task of the bridge, one per such call.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ractor::ActorRef;
+use tokio::time::Instant;
+
+use super::bridge;
+use super::supervisor::Tasks;
+use crate::estate::Estate;
+use crate::host::Host;
+use crate::limits::{RECOVERY_POLL, RESULT_FILE_MAX_BYTES};
+use crate::protocol::dialect::{Dialect, Recovery, Reply};
+use crate::protocol::ids::CallId;
+
+/// Starts a probe. It ends when the outcome is learned, or the ledger no longer looks for it (the ledger bounds the time).
+pub fn start(estate: &Arc<Estate>, tasks: &Tasks, call: CallId, recovery: Recovery, bridge: ActorRef<bridge::Message>) {
+    let Recovery::ResultFile { path, busy_files, quiet } = recovery else { return };
+    let project = estate.survey.borrow().as_ref().and_then(|survey| survey.project.clone());
+    let Some(project) = project else { return };
+    let estate = Arc::clone(estate);
+    tasks.spawn(async move {
+        let file = project.join(&path);
+        let busy: Vec<PathBuf> = busy_files.iter().map(|name| project.join(name)).collect();
+        let mut quiet_since: Option<Instant> = None;
+        while estate.ledger(|ledger, _| ledger.recovering().iter().any(|(id, _)| *id == call)) {
+            let look = {
+                let (host, dialect) = (Arc::clone(&estate.host), Arc::clone(&estate.dialect));
+                let (file, busy) = (file.clone(), busy.clone());
+                move || look(&*host, &*dialect, &file, &busy)
+            };
+            match crate::host::run(&*estate.host, look).await.flatten() {
+                Some(reply) => {
+                    let since = *quiet_since.get_or_insert_with(Instant::now);
+                    if since.elapsed() >= quiet {
+                        let answer = estate.dialect.read_answer(reply);
+                        estate.decide(|ledger, now| ledger.learn(call, answer, now));
+                        break;
+                    }
+                }
+                None => quiet_since = None,
+            }
+            tokio::time::sleep(RECOVERY_POLL).await;
+        }
+        let _ = bridge.cast(bridge::Message::ProbeEnded(call));
+    });
+}
+
+/// The reply in the file, if it is whole and the editor is not busy any more.
+fn look(host: &dyn Host, dialect: &dyn Dialect, file: &Path, busy: &[PathBuf]) -> Option<Reply> {
+    if busy.iter().any(|path| host.exists(path)) {
+        return None;
+    }
+    dialect.read_result_file(&host.read(file, RESULT_FILE_MAX_BYTES).ok()?)
+}

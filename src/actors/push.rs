@@ -1,0 +1,229 @@
+//! The push actor: the shell around [`fsm::push`](crate::fsm::push). The editor connects to it and tells what happens to it.
+//!
+//! *Owns* the sockets' tasks; the listener itself lies in the estate, so that its port outlives a crash. *Receives* what its
+//! tasks read. *Sends* hints to the bridge. *Dies* only of our own bugs.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use ractor::{Actor, ActorProcessingErr, ActorRef};
+use tokio::io::AsyncReadExt as _;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::bridge;
+use super::mailbox::Permit;
+use super::supervisor::Tasks;
+use super::timers::Timers;
+use crate::estate::Estate;
+use crate::fsm::Driver;
+use crate::fsm::push::{Effect, Event, Push, Timer};
+use crate::limits::{ACCEPT_PAUSE, PUSH_CONNECTIONS_MAX, PUSH_LINE_MAX_BYTES, PUSH_MESSAGES_PER_SECOND_MAX};
+use crate::net::{BoxStream, Listener};
+use crate::protocol::dialect::PushEvent;
+use crate::protocol::framing::lines::{Line, LineDecoder};
+use crate::telemetry::events;
+
+/// What push receives.
+pub enum Message {
+    /// The listener is bound, or could not be.
+    Bound(std::io::Result<Arc<dyn Listener>>),
+    /// A socket was accepted.
+    Attached,
+    /// A socket ended.
+    Detached,
+    /// A socket said something.
+    Hint(PushEvent, Option<Permit>),
+    /// A timer may be due.
+    Timer(Timer),
+    /// The gateway stops.
+    Stop,
+}
+
+impl std::fmt::Debug for Message {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Bound(_) => "Bound",
+            Self::Attached => "Attached",
+            Self::Detached => "Detached",
+            Self::Hint(..) => "Hint",
+            Self::Timer(_) => "Timer",
+            Self::Stop => "Stop",
+        })
+    }
+}
+
+/// The actor.
+pub struct PushActor {
+    /// What outlives it.
+    pub estate: Arc<Estate>,
+    /// Its tasks.
+    pub tasks: Tasks,
+}
+
+/// What an incarnation keeps.
+pub struct State {
+    driver: Driver<Push>,
+    timers: Timers<Timer, Message>,
+    me: ActorRef<Message>,
+    /// Dropping it ends every socket's task and the accepting.
+    open: Option<watch::Sender<()>>,
+    second: (Instant, u32),
+}
+
+impl Actor for PushActor {
+    type Msg = Message;
+    type State = State;
+    type Arguments = ();
+
+    async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
+        let (driver, _) = Driver::start(Push::default());
+        let timers = Timers::new(me.clone(), Message::Timer);
+        Ok(State { driver, timers, me, open: None, second: (Instant::now(), 0) })
+    }
+
+    async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
+        if self.estate.config.push && self.estate.dialect.properties().push {
+            self.feed(state, &Event::Wanted);
+        }
+        Ok(())
+    }
+
+    async fn handle(&self, _me: ActorRef<Message>, message: Message, state: &mut State) -> Result<(), ActorProcessingErr> {
+        match message {
+            Message::Bound(Ok(listener)) => {
+                let port = listener.local_addr().port();
+                self.estate.keep_push_listener(Some(listener));
+                self.accept(state);
+                self.feed(state, &Event::Bound { port });
+            }
+            Message::Bound(Err(error)) => {
+                events::push_ignored(&format!("the listener could not be bound: {error}"));
+                self.feed(state, &Event::BindFailed);
+            }
+            Message::Attached => self.feed(state, &Event::Attached),
+            Message::Detached => self.feed(state, &Event::Detached),
+            Message::Hint(hint, _permit) => {
+                if within_rate(state) {
+                    self.feed(state, &Event::HintReceived(hint));
+                } else {
+                    events::push_ignored("more messages than are taken per second");
+                }
+            }
+            Message::Timer(timer) => {
+                if state.timers.fired(timer) {
+                    self.feed(state, &Event::Elapsed(timer));
+                }
+            }
+            Message::Stop => self.feed(state, &Event::StopRequested),
+        }
+        Ok(())
+    }
+}
+
+fn within_rate(state: &mut State) -> bool {
+    let (began, count) = &mut state.second;
+    if began.elapsed() >= Duration::from_secs(1) {
+        (*began, *count) = (Instant::now(), 0);
+    }
+    *count = count.saturating_add(1);
+    *count <= PUSH_MESSAGES_PER_SECOND_MAX
+}
+
+impl PushActor {
+    fn feed(&self, state: &mut State, event: &Event) {
+        let out = state.driver.feed(event);
+        events::stepped(&out, event);
+        for effect in out.effects {
+            match effect {
+                Effect::Bind => self.bind(state),
+                Effect::Arm(timer, delay) => state.timers.arm(timer, delay),
+                Effect::Disarm(timer) => state.timers.disarm(timer),
+                Effect::PublishEndpoint(port) => self.estate.set_push_port(port),
+                Effect::PassHint(hint) => {
+                    self.estate.addresses.bridge.cast(bridge::Message::Hint(hint));
+                }
+                Effect::CountUnknown => events::push_ignored("a type that is not known"),
+                Effect::CloseSockets => {
+                    state.open = None;
+                    self.estate.keep_push_listener(None);
+                }
+            }
+        }
+    }
+
+    /// Binds a free port, or takes the listener that outlived a predecessor.
+    fn bind(&self, state: &State) {
+        let (estate, me) = (Arc::clone(&self.estate), state.me.clone());
+        self.tasks.spawn(async move {
+            let bound = match estate.push_listener() {
+                Some(listener) => Ok(listener),
+                None => estate.net.bind(0).await,
+            };
+            let _ = me.cast(Message::Bound(bound));
+        });
+    }
+
+    fn accept(&self, state: &mut State) {
+        let Some(listener) = self.estate.push_listener() else { return };
+        let (open, closed) = watch::channel(());
+        state.open = Some(open);
+        let (estate, me, tasks) = (Arc::clone(&self.estate), state.me.clone(), self.tasks.clone());
+        let sockets = Arc::new(AtomicUsize::new(0));
+        let accepting = {
+            let closed = closed.clone();
+            async move {
+                loop {
+                    let Ok((socket, _)) = listener.accept().await else {
+                        // Out of descriptors, most likely: do not spin.
+                        tokio::time::sleep(ACCEPT_PAUSE).await;
+                        continue;
+                    };
+                    if sockets.fetch_add(1, Ordering::Relaxed) >= PUSH_CONNECTIONS_MAX {
+                        sockets.fetch_sub(1, Ordering::Relaxed);
+                        events::push_ignored("more sockets than are taken");
+                        continue;
+                    }
+                    let _ = me.cast(Message::Attached);
+                    let (estate, me, sockets) = (Arc::clone(&estate), me.clone(), Arc::clone(&sockets));
+                    tasks.spawn(until_closed(closed.clone(), async move {
+                        read(&estate, socket, &me).await;
+                        sockets.fetch_sub(1, Ordering::Relaxed);
+                        let _ = me.cast(Message::Detached);
+                    }));
+                }
+            }
+        };
+        self.tasks.spawn(until_closed(closed, accepting));
+    }
+}
+
+async fn until_closed(mut closed: watch::Receiver<()>, task: impl Future<Output = ()>) {
+    tokio::select! {
+        biased;
+        _ = closed.changed() => {}
+        () = task => {}
+    }
+}
+
+async fn read(estate: &Estate, mut socket: BoxStream, me: &ActorRef<Message>) {
+    let mut decoder = LineDecoder::new(PUSH_LINE_MAX_BYTES);
+    let mut buffer = vec![0; 4096];
+    while let Ok(count @ 1..) = socket.read(&mut buffer).await {
+        decoder.push(buffer.get(..count).unwrap_or_default());
+        while let Some(line) = decoder.next_line() {
+            let decoded = match &line {
+                Line::Whole(bytes) => estate.dialect.decode_push(bytes).map_err(|bad| bad.to_string()),
+                Line::TooLong { bytes, .. } => Err(format!("a line of {bytes} bytes")),
+            };
+            match decoded {
+                Ok(hint) => {
+                    let permit = estate.edges.push.permit(0).await;
+                    let _ = me.cast(Message::Hint(hint, permit));
+                }
+                Err(why) => events::push_ignored(&why),
+            }
+        }
+    }
+}

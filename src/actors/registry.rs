@@ -1,0 +1,229 @@
+//! The registry actor: the shell around [`fsm::registry`](crate::fsm::registry).
+//!
+//! *Owns* nothing that matters: the published catalogue lies in the estate. *Receives* the link's ups and downs, hints and
+//! lists. *Sends* wishes for a list to the bridge, and what was published to the session. *Dies* only of our own bugs; a healthy
+//! connection does not notice.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ractor::{Actor, ActorProcessingErr, ActorRef};
+
+use super::connection::News;
+use super::mailbox::Permit;
+use super::supervisor::Tasks;
+use super::timers::Timers;
+use super::{bridge, session};
+use crate::catalogue_file::{self, CatalogueFile, Unusable};
+use crate::estate::{Estate, Published};
+use crate::fsm::Driver;
+use crate::fsm::registry::{Effect, Event, Registry, Source, Timer};
+use crate::protocol::dialect::{EditorTool, ToolListing};
+use crate::protocol::ids::Epoch;
+use crate::protocol::mcp::Catalogue;
+use crate::telemetry::events;
+
+/// What the registry receives.
+#[derive(Debug)]
+pub enum Message {
+    /// The editor of this connection was greeted.
+    LinkReady(Epoch),
+    /// The connection is not usable any more.
+    LinkLost,
+    /// The editor's list may have changed.
+    ChangeHinted(Option<Permit>),
+    /// A list came on this connection.
+    ListReceived(Epoch, ToolListing),
+    /// No list came.
+    ListFailed(Epoch, String),
+    /// The project is known: its catalogue can be read.
+    ProjectKnown(PathBuf),
+    /// The catalogue on disk was read, or cannot be.
+    DiskRead(PathBuf, Result<CatalogueFile, Unusable>),
+    /// A timer may be due.
+    Timer(Timer),
+}
+
+/// The actor.
+pub struct RegistryActor {
+    /// What outlives it.
+    pub estate: Arc<Estate>,
+    /// Its tasks.
+    pub tasks: Tasks,
+}
+
+/// What an incarnation keeps.
+pub struct State {
+    driver: Driver<Registry>,
+    timers: Timers<Timer, Message>,
+    me: ActorRef<Message>,
+    /// The tools that the next `Publish` publishes.
+    staged: Option<Vec<EditorTool>>,
+    read: Option<PathBuf>,
+}
+
+impl Actor for RegistryActor {
+    type Msg = Message;
+    type State = State;
+    type Arguments = ();
+
+    async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
+        let published = self.estate.published.borrow().source;
+        let (driver, _) = Driver::start(Registry { published, ..Registry::default() });
+        let timers = Timers::new(me.clone(), Message::Timer);
+        Ok(State { driver, timers, me, staged: None, read: None })
+    }
+
+    async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
+        let known = self.estate.survey.borrow().as_ref().and_then(|survey| survey.project.clone());
+        if let Some(project) = known.or_else(|| self.estate.config.project.clone()) {
+            self.read_disk(state, project);
+        }
+        // A predecessor may have gone while the link was up.
+        let epoch = self.estate.link.borrow().epoch;
+        if epoch.is_some() {
+            self.feed(state, &Event::LinkReady);
+        }
+        Ok(())
+    }
+
+    async fn handle(&self, _me: ActorRef<Message>, message: Message, state: &mut State) -> Result<(), ActorProcessingErr> {
+        match message {
+            Message::LinkReady(_) => self.feed(state, &Event::LinkReady),
+            Message::LinkLost => self.feed(state, &Event::LinkLost),
+            Message::ChangeHinted(_permit) => self.feed(state, &Event::ChangeHinted),
+            Message::ListReceived(epoch, listing) => self.received(state, epoch, listing),
+            Message::ListFailed(epoch, why) => {
+                events::catalogue_trouble("list_failed", &why);
+                if self.is_current(epoch) {
+                    self.feed(state, &Event::ListFailed);
+                    self.list_is_over(epoch);
+                }
+            }
+            Message::ProjectKnown(project) => self.read_disk(state, project),
+            Message::DiskRead(project, read) => self.disk_read(state, &project, read),
+            Message::Timer(timer) => {
+                if state.timers.fired(timer) {
+                    self.feed(state, &Event::Elapsed(timer));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl RegistryActor {
+    fn is_current(&self, epoch: Epoch) -> bool {
+        self.estate.link.borrow().epoch == Some(epoch)
+    }
+
+    /// Only now may the bridge send calls: they are looked up in the list that was just published.
+    fn list_is_over(&self, epoch: Epoch) {
+        self.estate.addresses.bridge.cast(bridge::Message::News(epoch, News::ListAnswered, None));
+    }
+
+    fn received(&self, state: &mut State, epoch: Epoch, listing: ToolListing) {
+        if !self.is_current(epoch) {
+            return;
+        }
+        events::tools_listed(listing.tools.len(), &listing.dropped);
+        let changed = *self.estate.published.borrow().tools != listing.tools;
+        state.staged = Some(listing.tools);
+        self.feed(state, &Event::ListReceived { changed });
+        self.list_is_over(epoch);
+    }
+
+    fn disk_read(&self, state: &mut State, project: &std::path::Path, read: Result<CatalogueFile, Unusable>) {
+        let found = match read {
+            Ok(file) if self.estate.published.borrow().source == Source::None => {
+                state.staged = Some(file.tools);
+                true
+            }
+            // What the editor itself said meanwhile is worth more than the file.
+            Ok(_) => return,
+            Err(Unusable::Missing) => false,
+            Err(trouble) => {
+                events::catalogue_trouble("catalogue_file", &format!("{trouble} ({})", project.display()));
+                false
+            }
+        };
+        self.feed(state, &Event::DiskRead { found });
+    }
+
+    fn feed(&self, state: &mut State, event: &Event) {
+        let out = state.driver.feed(event);
+        events::stepped(&out, event);
+        for effect in out.effects {
+            match effect {
+                // Done as soon as the project is known: `read_disk`.
+                Effect::ReadDisk => {}
+                Effect::RequestList => {
+                    self.estate.addresses.bridge.cast(bridge::Message::ListWanted);
+                }
+                Effect::Publish(source) => self.publish(state, source),
+                Effect::Announce => {
+                    self.estate.addresses.session.cast(session::Message::CatalogueChanged);
+                }
+                Effect::SaveDisk => self.save_disk(),
+                Effect::Arm(timer, delay) => state.timers.arm(timer, delay),
+                Effect::Disarm(timer) => state.timers.disarm(timer),
+            }
+        }
+    }
+
+    fn publish(&self, state: &mut State, source: Source) {
+        let development = self.estate.config.development;
+        let staged = state.staged.take();
+        self.estate.published.send_modify(|published| {
+            let tools = match staged {
+                Some(tools) if tools != *published.tools => tools,
+                _ => {
+                    published.source = source;
+                    return;
+                }
+            };
+            let catalogue = Arc::new(Catalogue::new(tools.clone(), development));
+            *published = Published { source, catalogue, tools: Arc::new(tools) };
+        });
+        self.estate.addresses.session.cast(session::Message::CataloguePublished(source));
+    }
+
+    fn read_disk(&self, state: &mut State, project: PathBuf) {
+        let Some(folder) = self.estate.config.state_dir.clone() else { return };
+        if state.read.as_ref() == Some(&project) {
+            return;
+        }
+        state.read = Some(project.clone());
+        let (estate, me) = (Arc::clone(&self.estate), state.me.clone());
+        self.tasks.spawn(async move {
+            let (host, dialect) = (Arc::clone(&estate.host), estate.dialect.name());
+            let file = {
+                let project = project.clone();
+                move || catalogue_file::read(&*host, &folder, &project, dialect)
+            };
+            if let Some(read) = crate::host::run(&*estate.host, file).await {
+                let _ = me.cast(Message::DiskRead(project, read));
+            }
+        });
+    }
+
+    fn save_disk(&self) {
+        let Some(folder) = self.estate.config.state_dir.clone() else { return };
+        let survey = self.estate.survey.borrow().clone();
+        let Some((project, version)) =
+            survey.and_then(|survey| Some((survey.project.clone()?, survey.facts.package_version.clone())))
+        else {
+            return;
+        };
+        let tools = self.estate.published.borrow().tools.as_ref().clone();
+        let file = CatalogueFile::new(&project, self.estate.dialect.name(), version, tools);
+        let estate = Arc::clone(&self.estate);
+        self.tasks.spawn(async move {
+            let host = Arc::clone(&estate.host);
+            let written = crate::host::run(&*estate.host, move || catalogue_file::write(&*host, &folder, &file)).await;
+            if let Some(Err(error)) = written {
+                events::catalogue_trouble("catalogue_write", &error.to_string());
+            }
+        });
+    }
+}
