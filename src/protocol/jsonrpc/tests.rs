@@ -250,6 +250,7 @@ fn a_scan_finds_the_top_level_id_only() {
         (r#"{"params":{"id":1},"id":2}"#, Some("2")),
         (r#"{"params":"\"id\":1,","id":2}"#, Some("2")),
         (r#"{"params":"}\\","id":2}"#, Some("2")),
+        (r#"{"params":"x\n","id":2}"#, Some("2")),
         (r#"{"id" : -2.50e+3 }"#, Some("-2.50e+3")),
         (r#"{"\u0069\u0064":"\u0061"}"#, Some(r#""\u0061""#)),
         (r#"{"iD":1,"id ":2,"xid":3,"idid":4}"#, None),

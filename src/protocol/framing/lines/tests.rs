@@ -165,6 +165,10 @@ fn memory_is_given_back_after_a_large_line() {
 #[test]
 fn an_editor_line_too_long_fails_before_it_ends_and_after_the_lines_before_it() {
     let mut framer = Lines::new(8);
+    framer.push(b"123456789");
+    assert!(!framer.at_boundary(), "before anybody asked for a frame");
+
+    let mut framer = Lines::new(8);
     framer.push(b"ok\n123456789");
     assert_eq!(framer.next_frame(), Ok(Some(Bytes::from_static(b"ok"))));
     let too_large = Err(BadFrame::TooLarge { length: 9, max: 8 });
