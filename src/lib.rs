@@ -17,7 +17,10 @@
 #![deny(clippy::print_stdout)]
 #![warn(missing_docs)]
 
+pub mod actors;
+pub mod catalogue_file;
 pub mod config;
+pub mod estate;
 pub mod fake_unity;
 pub mod front;
 pub mod fsm;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Loss};
 use crate::ledger::Answer;
+use crate::limits::OPEN_REQUESTS_MAX;
 
 /// The text of a verdict that is not the editor's own answer.
 pub fn verdict(answer: &Answer) -> String {
@@ -138,6 +139,14 @@ fn outcome_unknown(answer: &Answer, loss: Loss) -> String {
         "Outcome unknown: {happened}.{back} `{tool}` was sent and may have run, so it was not sent again. Before you repeat it, \
          check whether its effect is there (for example with get-logs, get-hierarchy, or by reading the files it changes). Call \
          id {call}."
+    )
+}
+
+/// The text for a request beyond the bound of open requests.
+pub fn overload() -> String {
+    format!(
+        "Not executed: {OPEN_REQUESTS_MAX} requests are open, more are not kept. Nothing was sent to Unity. Wait for some of them \
+         to be answered, then make the same request again."
     )
 }
 

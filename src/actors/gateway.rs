@@ -1,0 +1,271 @@
+//! The supervision tree: who starts whom, what outlives whom, and what main does when the root gives up.
+//!
+//! ```text
+//! main
+//! └ gateway          root, one-for-one, 3 ends in 60 s
+//!   ├ registry
+//!   ├ link           one-for-one, 5 ends in 30 s
+//!   │ ├ discovery
+//!   │ ├ bridge
+//!   │ └ push
+//!   └ session
+//! ```
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use ractor::{Actor, ActorCell, ActorRef, SpawnErr};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout};
+
+use super::bridge::{self, BridgeActor};
+use super::connection::News;
+use super::discovery::{self, DiscoveryActor};
+use super::push::PushActor;
+use super::registry::RegistryActor;
+use super::session::SessionActor;
+use super::slot::Slot;
+use super::supervisor::{Message, Recipe, Report, Started, Supervisor, Tasks};
+use crate::estate::Estate;
+use crate::fsm::cause::Loss;
+use crate::limits::{
+    JOIN_TIMEOUT, LEAF_RESTARTS_MAX, LEAF_WINDOW, REBUILD_DELAYS, REBUILD_WINDOW, ROOT_RESTARTS_MAX, ROOT_WINDOW,
+};
+use crate::protocol::jsonrpc::RpcError;
+use crate::telemetry::events;
+use crate::wording;
+
+/// How actors are spawned: the seam at which tests put a saboteur around an actor.
+pub trait Spawn: Clone + Send + Sync + 'static {
+    /// Spawns an actor linked to its supervisor.
+    fn spawn<A>(
+        &self,
+        name: &'static str,
+        actor: A,
+        arguments: A::Arguments,
+        supervisor: ActorCell,
+    ) -> impl Future<Output = Result<(ActorRef<A::Msg>, JoinHandle<()>), SpawnErr>> + Send
+    where
+        A: Actor;
+}
+
+/// As ractor does it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Plain;
+
+impl Spawn for Plain {
+    async fn spawn<A: Actor>(
+        &self,
+        _name: &'static str,
+        actor: A,
+        arguments: A::Arguments,
+        supervisor: ActorCell,
+    ) -> Result<(ActorRef<A::Msg>, JoinHandle<()>), SpawnErr> {
+        // No name: ractor's names are global to the process, and two gateways in one test would meet.
+        A::spawn_linked(None, actor, arguments, supervisor).await
+    }
+}
+
+/// Builds a recipe: how to make the actor, where its address lies, what is settled when an incarnation has ended.
+fn recipe<A, S>(
+    name: &'static str,
+    spawn: &S,
+    estate: &Arc<Estate>,
+    make: impl Fn(Arc<Estate>, Tasks) -> A + Send + Sync + 'static,
+    slot: impl Fn(&Estate) -> &Slot<A::Msg> + Copy + Send + Sync + 'static,
+    settle: impl Fn(&Arc<Estate>) + Send + Sync + 'static,
+) -> Recipe
+where
+    A: Actor<Arguments = ()>,
+    S: Spawn,
+{
+    let tasks = Tasks::default();
+    let start = {
+        let (spawn, estate, tasks) = (spawn.clone(), Arc::clone(estate), tasks.clone());
+        let make = Arc::new(make);
+        Box::new(move |supervisor: ActorCell| {
+            let (spawn, estate) = (spawn.clone(), Arc::clone(&estate));
+            let actor = make(Arc::clone(&estate), tasks.clone());
+            Box::pin(async move {
+                let (actor, task) =
+                    spawn.spawn(name, actor, (), supervisor).await.map_err(|error| error.to_string())?;
+                slot(&estate).fill(actor.clone());
+                Ok(Started { cell: actor.get_cell(), task })
+            }) as crate::net::BoxFuture<'static, Result<Started, String>>
+        })
+    };
+    let settle = {
+        let estate = Arc::clone(estate);
+        Box::new(move || {
+            slot(&estate).clear();
+            settle(&estate);
+        })
+    };
+    Recipe { name, start, tasks, settle }
+}
+
+fn reporter(estate: &Arc<Estate>) -> Arc<dyn Fn(Report) + Send + Sync> {
+    let estate = Arc::clone(estate);
+    Arc::new(move |report| match report {
+        Report::Started(actor) => events::actor_started(actor),
+        Report::Restarting(actor, reason) => {
+            estate.count_restart(actor);
+            events::actor_restarting(actor, reason.into());
+        }
+        Report::Escalated(supervisor) => events::escalated(supervisor),
+    })
+}
+
+/// The link's children, in the order of their start.
+fn link_recipes<S: Spawn>(estate: &Arc<Estate>, spawn: &S) -> Vec<Recipe> {
+    vec![
+        recipe(
+            "discovery",
+            spawn,
+            estate,
+            |estate, tasks| DiscoveryActor { estate, tasks },
+            |estate| &estate.addresses.discovery,
+            |_| {},
+        ),
+        recipe(
+            "bridge",
+            spawn,
+            estate,
+            |estate, tasks| BridgeActor { estate, tasks },
+            |estate| &estate.addresses.bridge,
+            // Before a successor may dial: what was claimed may have run, the rest is held again.
+            |estate| {
+                let loss = if estate.is_draining() { Loss::Shutdown } else { Loss::Gateway };
+                estate.close_epochs(loss);
+                estate.link.send_modify(|link| link.epoch = None);
+                estate.addresses.registry.cast(super::registry::Message::LinkLost);
+            },
+        ),
+        recipe(
+            "push",
+            spawn,
+            estate,
+            |estate, tasks| PushActor { estate, tasks },
+            |estate| &estate.addresses.push,
+            |_| {},
+        ),
+    ]
+}
+
+fn root_recipes<S: Spawn>(estate: &Arc<Estate>, spawn: &S) -> Vec<Recipe> {
+    let registry = recipe(
+        "registry",
+        spawn,
+        estate,
+        |estate, tasks| RegistryActor { estate, tasks },
+        |estate| &estate.addresses.registry,
+        // A list that was on its way to it is lost; the bridge must not wait for it for ever.
+        |estate| {
+            let epoch = estate.link.borrow().epoch;
+            if let Some(epoch) = epoch {
+                estate.addresses.bridge.cast(bridge::Message::News(epoch, News::ListAnswered, None));
+            }
+        },
+    );
+    let session = recipe(
+        "session",
+        spawn,
+        estate,
+        |estate, tasks| SessionActor { estate, tasks },
+        |estate| &estate.addresses.session,
+        |estate| settle_session(estate),
+    );
+    vec![registry, link_recipe(estate, spawn), session]
+}
+
+fn link_recipe<S: Spawn>(estate: &Arc<Estate>, spawn: &S) -> Recipe {
+    let (estate, spawn) = (Arc::clone(estate), spawn.clone());
+    let start = Box::new(move |supervisor: ActorCell| {
+        let (estate, spawn) = (Arc::clone(&estate), spawn.clone());
+        Box::pin(async move {
+            let link = Supervisor {
+                name: "link",
+                max: LEAF_RESTARTS_MAX,
+                window: LEAF_WINDOW,
+                report: reporter(&estate),
+            };
+            let recipes = link_recipes(&estate, &spawn);
+            let spawned = Supervisor::spawn_linked(None, link, recipes, supervisor).await;
+            let (actor, task) = spawned.map_err(|error| error.to_string())?;
+            Ok(Started { cell: actor.get_cell(), task })
+        }) as crate::net::BoxFuture<'static, Result<Started, String>>
+    });
+    Recipe { name: "link", start, tasks: Tasks::default(), settle: Box::new(|| {}) }
+}
+
+/// What a dead session had been handed and did not get into the ledger is answered: nothing of it ran.
+fn settle_session(estate: &Arc<Estate>) {
+    for id in estate.front.delivered_requests() {
+        if !estate.ledger(|ledger, _| ledger.owns(&id)) {
+            estate.front.answer_error(&id, &RpcError::internal(wording::INTERNAL));
+        }
+    }
+}
+
+/// How the tree came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// It was told to stop.
+    Stopped,
+    /// It gave up for good: our bug. The process exits with 70.
+    Exhausted,
+}
+
+/// Runs the tree until `stop` says so; builds it again when the root gives up, until that happens too often.
+pub async fn run<S: Spawn>(estate: Arc<Estate>, spawn: S, mut stop: watch::Receiver<bool>) -> Ended {
+    let mut rebuilds: VecDeque<Instant> = VecDeque::new();
+    loop {
+        if life(&estate, &spawn, &mut stop).await {
+            return Ended::Stopped;
+        }
+        settle_everything(&estate);
+        let now = Instant::now();
+        rebuilds.retain(|at| now.saturating_duration_since(*at) < REBUILD_WINDOW);
+        let Some(delay) = REBUILD_DELAYS.get(rebuilds.len()).copied() else { return Ended::Exhausted };
+        rebuilds.push_back(now);
+        events::rebuilding(rebuilds.len(), delay);
+        if timeout(delay, stop.wait_for(|stop| *stop)).await.is_ok() {
+            return Ended::Stopped;
+        }
+    }
+}
+
+/// One life of the tree. True if it was told to stop, false if the root gave up.
+async fn life<S: Spawn>(estate: &Arc<Estate>, spawn: &S, stop: &mut watch::Receiver<bool>) -> bool {
+    let root = Supervisor {
+        name: "gateway",
+        max: ROOT_RESTARTS_MAX,
+        window: ROOT_WINDOW,
+        report: reporter(estate),
+    };
+    let Ok((root, mut task)) = Supervisor::spawn(None, root, root_recipes(estate, spawn)).await else { return false };
+    tokio::select! {
+        biased;
+        _ = stop.wait_for(|stop| *stop) => {}
+        _ = &mut task => return false,
+    }
+    // The machines stop first (a greeting answered now must not send a call), then the actors, children before parents.
+    estate.addresses.session.cast(super::session::Message::Stop);
+    estate.addresses.bridge.cast(bridge::Message::Stop);
+    estate.addresses.discovery.cast(discovery::Message::Stop);
+    estate.addresses.push.cast(super::push::Message::Stop);
+    let _ = root.cast(Message::Stop);
+    // Each of two levels joins its children within its own bound.
+    if timeout(4 * JOIN_TIMEOUT, &mut task).await.is_err() {
+        root.kill();
+        task.abort();
+    }
+    true
+}
+
+/// The tree is gone: whatever is open is settled as it truly stands.
+fn settle_everything(estate: &Arc<Estate>) {
+    estate.close_epochs(Loss::Gateway);
+    settle_session(estate);
+}

@@ -1,0 +1,226 @@
+//! The gateway's own tools: what the AI can ask holdfast itself. They never wait for Unity, but for `holdfast_wait_ready`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::supervisor::Tasks;
+use crate::estate::{Estate, LinkView};
+use crate::fsm::cause::Outlook;
+use crate::fsm::registry::Source;
+use crate::ledger::{Lookup, Record};
+use crate::limits::WAIT_READY_MAX;
+use crate::protocol::ids::CallId;
+use crate::protocol::jsonrpc::RequestId;
+use crate::protocol::mcp::{self, GatewayCall, GatewayTool, ToolResult};
+use crate::survey::Survey;
+use crate::wording;
+
+/// Calls listed when none is said.
+const CALLS_LISTED: usize = 20;
+
+/// Answers a call of one of our own tools.
+pub fn run(estate: &Arc<Estate>, tasks: &Tasks, id: RequestId, tool: GatewayTool, arguments: &RawValue) {
+    match tool.parse_arguments(arguments) {
+        Err(mend) => answer(estate, &id, &ToolResult::error(mend)),
+        Ok(GatewayCall::Status) => answer(estate, &id, &of_value(&status(estate))),
+        Ok(GatewayCall::Calls { limit, verdict }) => {
+            answer(estate, &id, &of_value(&calls(estate, limit.unwrap_or(CALLS_LISTED), verdict.as_deref())));
+        }
+        Ok(GatewayCall::Result { call }) => result(estate, &id, call),
+        Ok(GatewayCall::WaitReady { timeout }) => {
+            let estate = Arc::clone(estate);
+            tasks.spawn(async move {
+                let result = wait_ready(&estate, timeout).await;
+                answer(&estate, &id, &result);
+            });
+        }
+    }
+}
+
+fn answer(estate: &Estate, id: &RequestId, result: &ToolResult) {
+    estate.front.answer(id, &mcp::tool_result(result, estate.client().version));
+}
+
+fn of_value(value: &Value) -> ToolResult {
+    let text = serde_json::to_string_pretty(value).unwrap_or_default();
+    let structured = serde_json::value::to_raw_value(value).ok();
+    ToolResult { structured, ..ToolResult::text(text) }
+}
+
+fn millis(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// What `holdfast_status` and the run record say.
+pub fn status(estate: &Estate) -> Value {
+    let link = estate.link.borrow().clone();
+    let published = estate.published.borrow().clone();
+    let survey = estate.survey.borrow().clone();
+    let client = estate.client();
+    let (held, running) = estate.ledger(|ledger, _| ledger.counts());
+    let busy_with = estate.ledger(|ledger, now| {
+        ledger.running().map(|(call, tool, since)| {
+            json!({"call_id": call.to_string(), "tool": &*tool, "for_ms": millis(now.saturating_duration_since(since))})
+        })
+    });
+    json!({
+        "summary": summary(&link, survey.as_deref(), held),
+        "editor": {
+            "ready": link.outlook == Outlook::Open,
+            "state": link.state,
+            "why": link.outlook.cause().map(<&str>::from),
+            "since_ms": millis(link.since.elapsed()),
+            "port": link.target.as_ref().map(|target| target.port),
+            "port_named_by": link.target.as_ref().map(|target| <&str>::from(target.source)),
+            "pid": survey.as_ref().and_then(|survey| survey.facts.editor_pid),
+            "connections": link.connections,
+            "last_loss": link.last_loss.map(|(at, loss, back)| json!({
+                "why": <&str>::from(loss), "ago_ms": millis(at.elapsed()), "back_after_ms": back.map(millis),
+            })),
+        },
+        "project": survey.as_ref().and_then(|survey| survey.project.as_ref()).map(|path| path.display().to_string()),
+        "package": {
+            "dialect": estate.dialect.name(),
+            "version": survey.as_ref().and_then(|survey| survey.facts.package_version.clone()),
+        },
+        "problems": survey.as_ref().map(|survey| survey.facts.problems.clone()).unwrap_or_default(),
+        "candidates": survey.as_deref().map(candidates).unwrap_or_default(),
+        "tools": {"count": published.catalogue.entries().len(), "from": source_label(published.source)},
+        "queue": {"held": held, "running": running, "busy_with": busy_with},
+        "gateway": {
+            "version": env!("CARGO_PKG_VERSION"),
+            "pid": std::process::id(),
+            "up_ms": millis(estate.began.elapsed()),
+            "client": crate::telemetry::clean(&client.name),
+            "actor_restarts": estate.restarts(),
+        },
+    })
+}
+
+fn source_label(source: Source) -> &'static str {
+    match source {
+        Source::None => "nowhere yet",
+        Source::Disk => "an earlier session",
+        Source::Live => "the editor",
+        Source::Stale => "the editor, before it went away",
+    }
+}
+
+fn candidates(survey: &Survey) -> Vec<Value> {
+    let ports = survey.listed.iter().map(|listed| {
+        json!({
+            "port": listed.port,
+            "named_by": <&str>::from(listed.source),
+            "listener": listed.owner.as_ref().map(|owner| format!("{} (pid {})", owner.name, owner.pid)),
+            "not_called_because": listed.why,
+        })
+    });
+    let projects = survey.ambiguous.iter().map(|project| json!({"project": project.display().to_string()}));
+    ports.chain(projects).collect()
+}
+
+/// One sentence: what is, and what to do about it.
+fn summary(link: &LinkView, survey: Option<&Survey>, held: usize) -> String {
+    let project = survey.and_then(|survey| survey.project.as_ref()).and_then(|path| path.file_name());
+    let editor = project.map_or_else(|| "Unity".to_owned(), |name| format!("Unity ({})", name.to_string_lossy()));
+    let queued = if held == 0 { String::new() } else { format!(" {held} calls wait.") };
+    match link.outlook {
+        Outlook::Open if link.state == "stalled" => {
+            format!("{editor} is connected, but silent: it may be importing, or a dialog is open.{queued}")
+        }
+        Outlook::Open => format!("{editor} is connected and ready.{queued}"),
+        Outlook::Coming(cause) => {
+            let why = <&str>::from(cause).replace('_', " ");
+            format!("{editor} is not reachable right now ({why}) and expected back; calls are held meanwhile.{queued}")
+        }
+        Outlook::Absent(cause) => {
+            let why = <&str>::from(cause).replace('_', " ");
+            format!("{editor} is not reachable ({why}); calls are answered \"not executed\" until it is.{queued}")
+        }
+    }
+}
+
+fn calls(estate: &Estate, limit: usize, verdict: Option<&str>) -> Value {
+    let now = Instant::now();
+    let records: Vec<Value> = estate.ledger(|ledger, _| {
+        ledger
+            .records()
+            .filter(|record| verdict.is_none_or(|wanted| record.verdict.map(|verdict| verdict.label()) == Some(wanted)))
+            .take(limit)
+            .map(|record| of_record(&record, now))
+            .collect()
+    });
+    json!({"calls": records})
+}
+
+fn of_record(record: &Record, now: Instant) -> Value {
+    let took = record.ended.unwrap_or(now).saturating_duration_since(record.accepted);
+    json!({
+        "call_id": record.id.to_string(),
+        "tool": &*record.tool,
+        "state": record.state,
+        "verdict": record.verdict.map(|verdict| verdict.label()),
+        "cause": record.verdict.and_then(|verdict| verdict.cause()),
+        "accepted_ms_ago": millis(now.saturating_duration_since(record.accepted)),
+        "held_ms": record.sent.map(|sent| millis(sent.saturating_duration_since(record.accepted))),
+        "took_ms": millis(took),
+    })
+}
+
+fn result(estate: &Estate, id: &RequestId, call: CallId) {
+    let found = estate.ledger(|ledger, now| ledger.look_up(call, now));
+    let now = Instant::now();
+    let told = match found {
+        // The late result as the editor gave it, in the shape it would have had.
+        Lookup::Late(_, json) => {
+            estate.front.answer(id, &json);
+            return;
+        }
+        Lookup::Unknown => ToolResult::error(format!(
+            "No call {call} is on record. Call ids stand in \"still running\" and \"outcome unknown\" answers and in \
+             holdfast_calls; records are kept for this session only. Nothing was sent to Unity by asking."
+        )),
+        Lookup::Open(record) => ToolResult::text(format!(
+            "Call {call} ({}) is not finished: {} for {}. Ask again later; do not make the call again.",
+            record.tool,
+            record.state.replace('_', " "),
+            wording::seconds(now.saturating_duration_since(record.accepted)),
+        )),
+        Lookup::Ended(record) => ToolResult::text(format!(
+            "Call {call} ({}) ended as \"{}\" and its answer was given then; answers are not kept twice.",
+            record.tool,
+            record.verdict.map_or("unknown", |verdict| verdict.label()).replace('_', " "),
+        )),
+        Lookup::Expired(record) => ToolResult::error(format!(
+            "Call {call} ({}) ran and Unity answered, but its late result was dropped for its age or size. Do not repeat the \
+             call for that; check its effect in the project.",
+            record.tool,
+        )),
+    };
+    answer(estate, id, &told);
+}
+
+async fn wait_ready(estate: &Arc<Estate>, timeout: Option<Duration>) -> ToolResult {
+    estate.want_editor();
+    let patience = estate.client().patience.saturating_sub(crate::limits::PATIENCE_MARGIN);
+    let at_most = timeout.unwrap_or(WAIT_READY_MAX).min(WAIT_READY_MAX).min(patience);
+    let began = Instant::now();
+    let mut link = estate.link.subscribe();
+    let ready = tokio::time::timeout(at_most, link.wait_for(|link| link.outlook == Outlook::Open)).await.is_ok();
+    let state = estate.link.borrow().clone();
+    let survey = estate.survey.borrow().clone();
+    let (held, _) = estate.ledger(|ledger, _| ledger.counts());
+    let waited = wording::seconds(began.elapsed());
+    let text = summary(&state, survey.as_deref(), held);
+    if ready {
+        ToolResult::text(format!("Ready after {waited}. {text}"))
+    } else {
+        ToolResult::error(format!(
+            "Not ready after {waited}. {text} Ask the user to look at Unity, or wait again; holdfast_status has the details."
+        ))
+    }
+}

@@ -1,0 +1,306 @@
+//! The session actor: the shell around [`fsm::session`](crate::fsm::session). Speaks MCP with the client.
+//!
+//! *Owns* the lists that wait for an answer. *Receives* requests from the front's intake, news of catalogue and link. *Sends*
+//! answers to the front and calls to the ledger. *Dies* only of our own bugs: the front then answers what it had been handed
+//! and was not yet in the ledger; handshake and client data stand in the estate.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ractor::{Actor, ActorProcessingErr, ActorRef};
+use serde_json::value::RawValue;
+
+use super::mailbox::Permit;
+use super::supervisor::Tasks;
+use super::timers::Timers;
+use super::{bridge, discovery, gateway_tools};
+use crate::estate::Estate;
+use crate::fsm::Driver;
+use crate::fsm::registry::Source;
+use crate::fsm::session::{Effect, Event, Kind, Outlook, Session, Timer};
+use crate::ledger::NewCall;
+use crate::protocol::jsonrpc::{self, RequestId, RpcError};
+use crate::protocol::mcp::{self, CallTool, GatewayTool, Initialize, Notification, ProtocolVersion, Request};
+use crate::telemetry::events;
+
+/// What the session receives.
+#[derive(Debug)]
+pub enum Message {
+    /// A request, notification or response of the client.
+    Delivered(jsonrpc::Message, Option<Permit>),
+    /// The registry published a catalogue.
+    CataloguePublished(Source),
+    /// The catalogue changed by content.
+    CatalogueChanged,
+    /// How likely an editor is.
+    OutlookChanged(Outlook),
+    /// stdin ended.
+    InputEnded,
+    /// The gateway stops.
+    Stop,
+    /// Nothing that was sent is unanswered any more.
+    CallsSettled,
+    /// A timer may be due.
+    Timer(Timer),
+}
+
+/// The id of our own request for the client's roots; one is open at a time.
+const ROOTS_REQUEST: &str = "holdfast-roots";
+
+/// The actor.
+pub struct SessionActor {
+    /// What outlives it.
+    pub estate: Arc<Estate>,
+    /// Its tasks.
+    pub tasks: Tasks,
+}
+
+/// What an incarnation keeps.
+pub struct State {
+    driver: Driver<Session>,
+    timers: Timers<Timer, Message>,
+    /// The handshake that is being answered.
+    opening: Option<(RequestId, String)>,
+    /// The lists that wait.
+    lists: Vec<RequestId>,
+    /// The call that is being decided.
+    call: Option<(RequestId, CallTool)>,
+    /// The list result as last rendered: for which version, of which catalogue.
+    rendered: Option<(ProtocolVersion, Arc<mcp::Catalogue>, String)>,
+}
+
+impl Actor for SessionActor {
+    type Msg = Message;
+    type State = State;
+    type Arguments = ();
+
+    async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
+        let client = self.estate.client();
+        let link = self.estate.link.borrow().clone();
+        let (driver, _) = Driver::start(Session {
+            kind: client.kind,
+            source: self.estate.published.borrow().source,
+            outlook: bridge::likelihood(link.outlook, link.undecided),
+            first_list_served: client.first_list_served,
+        });
+        let timers = Timers::new(me, Message::Timer);
+        Ok(State { driver, timers, opening: None, lists: Vec::new(), call: None, rendered: None })
+    }
+
+    async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
+        let client = self.estate.client();
+        if client.opened {
+            self.feed(state, &Event::Opened(client.kind));
+        }
+        Ok(())
+    }
+
+    async fn handle(&self, _me: ActorRef<Message>, message: Message, state: &mut State) -> Result<(), ActorProcessingErr> {
+        match message {
+            Message::Delivered(message, _permit) => self.delivered(state, message),
+            Message::CataloguePublished(source) => self.feed(state, &Event::CataloguePublished(source)),
+            Message::CatalogueChanged => self.feed(state, &Event::CatalogueChanged),
+            Message::OutlookChanged(outlook) => self.feed(state, &Event::OutlookChanged(outlook)),
+            Message::InputEnded => self.feed(state, &Event::InputEnded),
+            Message::Stop => self.feed(state, &Event::StopRequested),
+            Message::CallsSettled => self.feed(state, &Event::CallsSettled),
+            Message::Timer(timer) => {
+                if state.timers.fired(timer) {
+                    self.feed(state, &Event::Elapsed(timer));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl SessionActor {
+    // ---- what the client sends ----
+
+    fn delivered(&self, state: &mut State, message: jsonrpc::Message) {
+        match message {
+            jsonrpc::Message::Request { id, method, params } => {
+                // Cancelled while it waited here: it gets no answer, and nothing is begun.
+                if self.estate.front.is_open(&id) {
+                    self.request(state, id, &method, params.as_deref());
+                }
+            }
+            jsonrpc::Message::Notification { method, params } => self.notification(&method, params.as_deref()),
+            jsonrpc::Message::Response { id, outcome } => self.response(id.as_ref(), outcome.ok().as_deref()),
+        }
+    }
+
+    fn request(&self, state: &mut State, id: RequestId, method: &str, params: Option<&RawValue>) {
+        match mcp::parse_request(method, params) {
+            Err(error) => {
+                self.estate.front.answer_error(&id, &error);
+            }
+            Ok(Request::Ping) => {
+                self.estate.front.answer(&id, "{}");
+            }
+            Ok(Request::Initialize(initialize)) => self.initialize(state, id, initialize),
+            Ok(Request::ListTools) => {
+                state.lists.push(id);
+                self.feed(state, &Event::ListRequested);
+            }
+            Ok(Request::CallTool(call)) => {
+                state.call = Some((id, call));
+                self.feed(state, &Event::CallRequested);
+            }
+        }
+    }
+
+    fn initialize(&self, state: &mut State, id: RequestId, initialize: Initialize) {
+        let Initialize { requested, client, roots } = initialize;
+        let version = ProtocolVersion::negotiate(&requested);
+        let traits = mcp::traits_of(&client.name);
+        let config = &self.estate.config;
+        let honours_changes = config.list_changed.unwrap_or(traits.list_changed);
+        let kind = if honours_changes { Kind::Async } else { Kind::Sync };
+        events::session_opened(&client.name, version.label(), honours_changes);
+        self.estate.with_client(|known| {
+            known.opened = true;
+            known.name = client.name;
+            known.version = version;
+            known.kind = kind;
+            known.patience = config.patience.unwrap_or(traits.patience);
+            known.roots = roots;
+            known.first_list_served = false;
+        });
+        let server = mcp::ServerInfo { version: env!("CARGO_PKG_VERSION") };
+        state.opening = Some((id, mcp::initialize_result(version, &server, mcp::INSTRUCTIONS)));
+        self.feed(state, &Event::Opened(kind));
+    }
+
+    fn notification(&self, method: &str, params: Option<&RawValue>) {
+        match mcp::parse_notification(method, params) {
+            Notification::Initialized | Notification::RootsListChanged => self.ask_roots(),
+            // The intake has cancelled the call already: a cancel overtakes what waits for this actor.
+            Notification::Cancelled { .. } | Notification::Other => {}
+        }
+    }
+
+    /// Roots are a hint where the project is; a project that the user named needs none.
+    fn ask_roots(&self) {
+        if self.estate.client().roots && self.estate.config.project.is_none() {
+            let line = mcp::roots_list_request(&RequestId::from_text(ROOTS_REQUEST));
+            self.estate.front.notify("roots/list", line, true);
+        }
+    }
+
+    fn response(&self, id: Option<&RequestId>, result: Option<&RawValue>) {
+        if id != Some(&RequestId::from_text(ROOTS_REQUEST)) {
+            return;
+        }
+        let Some(result) = result else { return };
+        let roots: Vec<PathBuf> = mcp::parse_roots(result).into_iter().map(PathBuf::from).collect();
+        if self.estate.set_roots(roots) {
+            self.estate.addresses.discovery.cast(discovery::Message::RootsHinted);
+        }
+    }
+
+    // ---- what the machine orders ----
+
+    fn feed(&self, state: &mut State, event: &Event) {
+        let out = state.driver.feed(event);
+        events::stepped(&out, event);
+        for effect in out.effects {
+            self.carry_out(state, effect);
+        }
+    }
+
+    fn carry_out(&self, state: &mut State, effect: Effect) {
+        let front = &self.estate.front;
+        match effect {
+            Effect::AnswerOpen => {
+                if let Some((id, result)) = state.opening.take() {
+                    front.answer(&id, &result);
+                }
+            }
+            Effect::WantEditor => self.estate.want_editor(),
+            Effect::AnswerLists => self.answer_lists(state),
+            Effect::AcceptCall => {
+                if let Some((id, call)) = state.call.take() {
+                    self.accept(id, call);
+                }
+            }
+            Effect::RefuseUnopened => {
+                let error = RpcError::invalid_request(
+                    "the session is not open: send `initialize` first. Nothing was sent to Unity.",
+                );
+                self.refuse_pending(state, &error);
+            }
+            Effect::RefuseDraining => {
+                let error = RpcError::internal("holdfast is shutting down. Nothing was sent to Unity.");
+                self.refuse_pending(state, &error);
+            }
+            Effect::AnnounceChange => front.notify("tools/list_changed", mcp::tools_list_changed(), true),
+            Effect::Arm(timer, delay) => state.timers.arm(timer, delay),
+            Effect::Disarm(timer) => state.timers.disarm(timer),
+            // Main ends the process: it watches the front and the ledger itself, since this actor may be dead by then.
+            Effect::Finish => {}
+        }
+    }
+
+    fn refuse_pending(&self, state: &mut State, error: &RpcError) {
+        let pending = state.lists.drain(..).chain(state.call.take().map(|(id, _)| id));
+        for id in pending.chain(state.opening.take().map(|(id, _)| id)) {
+            self.estate.front.answer_error(&id, error);
+        }
+    }
+
+    fn answer_lists(&self, state: &mut State) {
+        self.estate.with_client(|client| client.first_list_served = true);
+        let version = self.estate.client().version;
+        let catalogue = Arc::clone(&self.estate.published.borrow().catalogue);
+        let current = state
+            .rendered
+            .as_ref()
+            .is_some_and(|(rendered, of, _)| *rendered == version && Arc::ptr_eq(of, &catalogue));
+        if !current {
+            let result = catalogue.list_result(version);
+            state.rendered = Some((version, catalogue, result));
+        }
+        if let Some((_, _, result)) = &state.rendered {
+            for id in state.lists.drain(..) {
+                self.estate.front.answer(&id, result);
+            }
+        }
+    }
+
+    fn accept(&self, id: RequestId, call: CallTool) {
+        if let Some(tool) = GatewayTool::from_name(&call.name) {
+            gateway_tools::run(&self.estate, &self.tasks, id, tool, &call.arguments);
+            return;
+        }
+        let (unknown, repeatable) = {
+            let published = self.estate.published.borrow();
+            let entry = published.catalogue.find(&call.name);
+            // "Unknown tool" is said only against a live list; else the call waits for one.
+            (entry.is_none() && published.source == Source::Live, entry.is_some_and(|entry| entry.tool.repeatable))
+        };
+        if unknown {
+            self.estate.front.answer_error(&id, &mcp::unknown_tool(&call.name));
+            return;
+        }
+        let client = self.estate.client();
+        let new = NewCall {
+            id: self.estate.next_call_id(),
+            request: id.clone(),
+            tool: call.name,
+            arguments: call.arguments,
+            progress_token: call.progress_token,
+            patience: client.patience,
+            version: client.version,
+            repeatable,
+        };
+        events::call_accepted(new.id, &new.tool, id.as_json());
+        self.estate.decide(|ledger, now| ledger.accept(new, now));
+        // A cancel that came between the look above and the ledger found nothing to cancel there.
+        if !self.estate.front.is_open(&id) {
+            self.estate.decide(|ledger, now| ledger.cancel(&id, now).1);
+            return;
+        }
+        self.estate.addresses.bridge.cast(bridge::Message::CallsWaiting);
+    }
+}
