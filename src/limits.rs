@@ -194,6 +194,40 @@ pub const LOG_QUEUE_MAX_LINES: usize = 4096;
 /// Longest field of a log line taken from a peer; the rest is cut.
 pub const LOG_FIELD_MAX_BYTES: usize = 256;
 
+// ---- The fake editor -----------------------------------------------------------------------------------------------
+
+/// Events kept for a slow reader of a fake editor; older ones are overwritten and the reader is told how many.
+pub const FAKE_EVENTS_MAX: usize = 8192;
+/// Requests that may wait for a fake editor's main thread; one per connection can, so this is never reached.
+pub const FAKE_QUEUE_MAX: usize = 1024;
+/// Connections that a fake editor holds; more are closed at once. Chaos runs with tens.
+pub const FAKE_CONNECTIONS_MAX: usize = 512;
+/// Notifications waiting for one connection of a fake editor; more are dropped, as for a peer that does not read.
+pub const FAKE_NOTES_MAX: usize = 64;
+/// Distinct keys of the `count` tool; more are an error of the caller.
+pub const FAKE_KEYS_MAX: usize = 100_000;
+/// Longest key of the `count` tool.
+pub const FAKE_KEY_MAX_BYTES: usize = 256;
+/// Tools of a fake editor, added ones included: one more than the gateway keeps, so that its bound can be tested.
+pub const FAKE_TOOLS_MAX: usize = TOOLS_MAX + 1;
+/// Largest result of the `big` tool: above the largest message that the gateway takes, so that its bound can be tested.
+pub const FAKE_BIG_MAX_BYTES: usize = 2 * EDITOR_MESSAGE_MAX_BYTES;
+/// How long a fake editor waits for its last words to be written to peers that do not read.
+pub const FAKE_GOODBYE_MAX: Duration = Duration::from_millis(200);
+/// Attempts of a fake editor to bind its port again after a reload (uLoop's own number), with
+/// [`FAKE_BIND_RETRY`] between them.
+pub const FAKE_BIND_ATTEMPTS_MAX: usize = 3;
+/// See [`FAKE_BIND_ATTEMPTS_MAX`].
+pub const FAKE_BIND_RETRY: Duration = Duration::from_millis(100);
+/// Connect timeout of the editor's push client (uLoop's own number).
+pub const FAKE_PUSH_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Pause of the editor's push client after a loss (uLoop's own number).
+pub const FAKE_PUSH_RETRY: Duration = Duration::from_secs(3);
+/// Connects that fail in a row before a push endpoint is forgotten (uLoop looks five times).
+pub const FAKE_PUSH_ATTEMPTS_MAX: usize = 5;
+/// Longest steering line of the fake editor's process.
+pub const FAKE_STEERING_LINE_MAX_BYTES: usize = 4096;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,0 +1,98 @@
+//! The flags of the fake editor's process.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::config::FakeUnityConfig;
+use super::steer::SteerOptions;
+use super::uloop::PackageVersion;
+
+/// Flags of `holdfast fake-unity`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct FakeUnityArgs {
+    /// Port on 127.0.0.1; 0 lets the system choose
+    #[arg(long, default_value_t = 0, value_name = "PORT")]
+    pub port: u16,
+    /// Version of the uLoop package to play, 0.27.0 to 2.1.1
+    #[arg(long, default_value_t = PackageVersion::NEWEST, value_name = "VERSION")]
+    pub package_version: PackageVersion,
+    /// Connect to the push listener that a client names
+    #[arg(long)]
+    pub push: bool,
+    /// Say `notifications/server/shutdown` before closing [default: as the package version does]
+    #[arg(long, value_name = "BOOL")]
+    pub shutdown_note: Option<bool>,
+    /// Put timing fields into results [default: as the package version does]
+    #[arg(long, value_name = "BOOL")]
+    pub timing_fields: Option<bool>,
+    /// Milliseconds between two ticks of the main thread; 0 runs work at once
+    #[arg(long, default_value_t = 1, value_name = "MS")]
+    pub tick_ms: u64,
+    /// Keep up this directory as the editor's project; it is made if it is missing
+    #[arg(long, value_name = "DIR")]
+    pub project: Option<PathBuf>,
+    /// Seed of everything random
+    #[arg(long, default_value_t = 0, value_name = "NUMBER")]
+    pub seed: u64,
+    /// The pid that the editor claims to have [default: its own]
+    #[arg(long, value_name = "PID")]
+    pub pid: Option<u32>,
+    /// Milliseconds between the start of the bridge and its listening
+    #[arg(long, default_value_t = 0, value_name = "MS")]
+    pub listen_delay_ms: u64,
+    /// Milliseconds that a compilation takes
+    #[arg(long, default_value_t = 50, value_name = "MS")]
+    pub compile_ms: u64,
+    /// Silence of the reload after a compilation, in milliseconds; 0: no reload follows
+    #[arg(long, default_value_t = 300, value_name = "MS")]
+    pub compile_reload_ms: u64,
+    /// Write compile-result files without a byte order mark
+    #[arg(long)]
+    pub no_bom: bool,
+    /// Append every run of the `count` tool to this file before its reply is sent
+    #[arg(long, value_name = "FILE")]
+    pub count_file: Option<PathBuf>,
+    /// Block this tool by security settings; may be given more than once
+    #[arg(long = "block-tool", value_name = "NAME")]
+    pub block_tools: Vec<String>,
+    /// Only the built-in tools, no test tools
+    #[arg(long)]
+    pub no_test_tools: bool,
+    /// Stay when stdin ends; end by a signal then
+    #[arg(long)]
+    pub stay: bool,
+    /// Do not print requests and calls, only what happens to the editor
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+impl FakeUnityArgs {
+    /// The editor that the flags describe. Its [`reset`](FakeUnityConfig::reset) is for the caller to set, who knows the
+    /// network.
+    pub fn into_config(self) -> FakeUnityConfig {
+        FakeUnityConfig {
+            port: self.port,
+            package_version: self.package_version,
+            push: self.push,
+            shutdown_note: self.shutdown_note,
+            timing_fields: self.timing_fields,
+            tick: Duration::from_millis(self.tick_ms),
+            project: self.project,
+            seed: self.seed,
+            pid: self.pid,
+            listen_delay: Duration::from_millis(self.listen_delay_ms),
+            compile_time: Duration::from_millis(self.compile_ms),
+            compile_reload: Duration::from_millis(self.compile_reload_ms),
+            result_file_bom: !self.no_bom,
+            count_file: self.count_file,
+            blocked_tools: self.block_tools,
+            test_tools: !self.no_test_tools,
+            ..FakeUnityConfig::default()
+        }
+    }
+
+    /// How the process is steered.
+    pub fn steer_options(&self) -> SteerOptions {
+        SteerOptions { stay: self.stay, quiet: self.quiet }
+    }
+}

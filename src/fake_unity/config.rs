@@ -1,0 +1,89 @@
+//! What kind of editor is played.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::reset::ResetSwitch;
+use super::uloop::PackageVersion;
+
+/// How a fake editor is set up. [`Default`] is a uLoop v2.1.1 editor without a project, on a port that the system chooses.
+#[derive(Debug, Clone)]
+pub struct FakeUnityConfig {
+    /// TCP port on the loopback address; 0 lets the system choose.
+    pub port: u16,
+    /// Version of the uLoop package; decides catalogue, result fields and notifications.
+    pub package_version: PackageVersion,
+    /// The editor connects to the push listener that a client names.
+    pub push: bool,
+    /// Whether `notifications/server/shutdown` is sent; `None`: as the package version does.
+    pub shutdown_note: Option<bool>,
+    /// Whether results carry timing fields; `None`: as the package version does.
+    pub timing_fields: Option<bool>,
+    /// Pause between two ticks of the main thread; zero runs work at once.
+    pub tick: Duration,
+    /// The same while the editor has no focus: Unity throttles itself then.
+    pub unfocused_tick: Duration,
+    /// Project directory that is kept up as an editor does; `None`: no files.
+    pub project: Option<PathBuf>,
+    /// Seed of everything random (session ids).
+    pub seed: u64,
+    /// The pid that the editor claims to have; `None`: that of this process.
+    pub pid: Option<u32>,
+    /// Time between the start of the bridge and its listening, at every start and reload.
+    pub listen_delay: Duration,
+    /// How long a compilation takes.
+    pub compile_time: Duration,
+    /// Silence of the reload that follows a compilation; zero: no reload follows.
+    pub compile_reload: Duration,
+    /// Compile-result files begin with a UTF-8 byte order mark, as .NET's own writer puts it.
+    pub result_file_bom: bool,
+    /// Every run of the `count` tool is appended here before its reply is sent, so that a kill loses none; runs that stand
+    /// in it at the start are counted.
+    pub count_file: Option<PathBuf>,
+    /// Tools blocked by the editor's security settings.
+    pub blocked_tools: Vec<String>,
+    /// The test tools (`echo`, `count`, …) are registered beside the built-in ones.
+    pub test_tools: bool,
+    /// Makes [`rst`](super::FakeUnity::rst) send real resets; see [`AbortiveTcp`](super::AbortiveTcp).
+    pub reset: Option<ResetSwitch>,
+}
+
+impl Default for FakeUnityConfig {
+    fn default() -> Self {
+        Self {
+            port: 0,
+            package_version: PackageVersion::NEWEST,
+            push: false,
+            shutdown_note: None,
+            timing_fields: None,
+            tick: Duration::from_millis(1),
+            unfocused_tick: Duration::from_millis(250),
+            project: None,
+            seed: 0,
+            pid: None,
+            listen_delay: Duration::ZERO,
+            compile_time: Duration::from_millis(50),
+            compile_reload: Duration::from_millis(300),
+            result_file_bom: true,
+            count_file: None,
+            blocked_tools: Vec::new(),
+            test_tools: true,
+            reset: None,
+        }
+    }
+}
+
+impl FakeUnityConfig {
+    /// The pid that the editor claims to have.
+    pub fn pid(&self) -> u32 {
+        self.pid.unwrap_or_else(std::process::id)
+    }
+
+    pub(crate) fn says_shutdown(&self) -> bool {
+        self.shutdown_note.unwrap_or_else(|| self.package_version.shutdown_note())
+    }
+
+    pub(crate) fn says_timing(&self) -> bool {
+        self.timing_fields.unwrap_or_else(|| self.package_version.timing_fields())
+    }
+}

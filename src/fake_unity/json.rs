@@ -1,0 +1,69 @@
+//! JSON whose members stand in the order they are written: a serializer of the editor's side keeps the order of its
+//! fields, and a test that compares with the documented bytes needs the same.
+
+use std::fmt::Write;
+
+/// A JSON text of a string, quotes included; non-ASCII stays as it is.
+pub(crate) fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// A JSON array of texts that are JSON already.
+pub(crate) fn array<S: AsRef<str>>(items: impl IntoIterator<Item = S>) -> String {
+    let mut text = String::from("[");
+    for (index, item) in items.into_iter().enumerate() {
+        if index > 0 {
+            text.push(',');
+        }
+        text.push_str(item.as_ref());
+    }
+    text.push(']');
+    text
+}
+
+/// A JSON object under construction.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Object {
+    members: String,
+}
+
+impl Object {
+    /// An object without members.
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a member whose value is JSON already.
+    pub(crate) fn raw(mut self, key: &str, json: &str) -> Self {
+        if !self.members.is_empty() {
+            self.members.push(',');
+        }
+        self.members.push_str(&quoted(key));
+        self.members.push(':');
+        self.members.push_str(json);
+        self
+    }
+
+    /// Adds a string.
+    pub(crate) fn text(self, key: &str, value: &str) -> Self {
+        self.raw(key, &quoted(value))
+    }
+
+    /// Adds an integer.
+    pub(crate) fn number(self, key: &str, value: impl Into<i128>) -> Self {
+        self.raw(key, &value.into().to_string())
+    }
+
+    /// Adds a boolean.
+    pub(crate) fn flag(self, key: &str, value: bool) -> Self {
+        self.raw(key, if value { "true" } else { "false" })
+    }
+
+    /// The text of the object.
+    pub(crate) fn finish(self) -> String {
+        let mut text = String::with_capacity(self.members.len() + 2);
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{{{}}}", self.members);
+        text
+    }
+}

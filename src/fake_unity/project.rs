@@ -1,0 +1,94 @@
+//! A Unity project's directory, kept up as an editor does it: real files, since other programs look at them.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::json::quoted;
+
+/// Version of Unity that the fake editor claims to be.
+pub(crate) const UNITY_VERSION: &str = "2022.3.62f1";
+
+/// A project directory.
+pub(crate) struct Project {
+    root: PathBuf,
+    text: String,
+}
+
+impl Project {
+    /// Takes a directory, making what every project has where it is missing.
+    ///
+    /// # Errors
+    /// What the system says about the directory.
+    pub(crate) fn open(root: PathBuf) -> io::Result<Self> {
+        std::fs::create_dir_all(root.join("Assets"))?;
+        let root = root.canonicalize()?;
+        // .NET never shows the verbatim form that canonicalisation gives on Windows.
+        let text = root.to_string_lossy();
+        let text = text.strip_prefix(r"\\?\").unwrap_or(&text).to_owned();
+        let project = Self { root, text };
+        let version = format!("m_EditorVersion: {UNITY_VERSION}\n");
+        project.write("ProjectSettings/ProjectVersion.txt", version.as_bytes())?;
+        Ok(project)
+    }
+
+    /// The root as the editor spells it.
+    pub(crate) fn root(&self) -> &str {
+        &self.text
+    }
+
+    /// Writes a file below the root.
+    pub(crate) fn write(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
+        let path = self.root.join(path);
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        std::fs::write(path, bytes)
+    }
+
+    /// Removes a file below the root; one that is not there is fine.
+    pub(crate) fn remove(&self, path: &str) -> io::Result<()> {
+        gone_is_fine(std::fs::remove_file(self.root.join(path)))
+    }
+
+    /// Enters the package into the manifest, leaving what else stands there.
+    pub(crate) fn install(&self, package: &str, version: &str) -> io::Result<()> {
+        let path = "Packages/manifest.json";
+        let mut manifest = read_object(&self.root.join(path))?;
+        let dependencies = manifest.entry("dependencies").or_insert_with(|| serde_json::Map::new().into());
+        if let Some(dependencies) = dependencies.as_object_mut() {
+            dependencies.insert(package.to_owned(), version.into());
+        }
+        self.write(path, format!("{:#}\n", serde_json::Value::from(manifest)).as_bytes())
+    }
+
+    /// What an editor writes when it opens the project.
+    pub(crate) fn opened(&self, pid: u32) -> io::Result<()> {
+        let instance = format!(
+            "{{\n\t\"process_id\" : {pid},\n\t\"version\" : {},\n\t\"app_path\" : \"\",\n\t\"app_contents_path\" : \"\"\n}}",
+            quoted(UNITY_VERSION)
+        );
+        self.write("Library/EditorInstance.json", instance.as_bytes())?;
+        self.write("Temp/UnityLockfile", b"")
+    }
+
+    /// What an editor removes when it quits.
+    pub(crate) fn quit(&self) -> io::Result<()> {
+        self.remove("Library/EditorInstance.json")?;
+        gone_is_fine(std::fs::remove_dir_all(self.root.join("Temp")))
+    }
+}
+
+fn gone_is_fine(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+fn read_object(path: &Path) -> io::Result<serde_json::Map<String, serde_json::Value>> {
+    match std::fs::read(path) {
+        Ok(bytes) => serde_json::from_slice(&bytes).map_err(io::Error::from),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(serde_json::Map::new()),
+        Err(error) => Err(error),
+    }
+}
