@@ -20,7 +20,7 @@ pub enum PortSource {
 /// The gateway's configuration.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// The Unity project named by `--project`, canonical.
+    /// The Unity project named by `--project`, as it was named (absolute); it may not exist yet.
     pub project: Option<PathBuf>,
     /// The working directory, from which a project is searched upwards.
     pub working_dir: Option<PathBuf>,

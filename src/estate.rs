@@ -137,6 +137,7 @@ pub struct Estate {
     pub began: Instant,
     ledger: Mutex<Ledger>,
     deadline_moved: Notify,
+    call_settled: Notify,
     client: Mutex<Client>,
     roots: Mutex<Vec<PathBuf>>,
     push_listener: Mutex<Option<Arc<dyn Listener>>>,
@@ -195,6 +196,7 @@ impl Estate {
             began: Instant::now(),
             ledger: Mutex::default(),
             deadline_moved: Notify::new(),
+            call_settled: Notify::new(),
             client: Mutex::new(Client {
                 opened: false,
                 name: String::new(),
@@ -238,6 +240,7 @@ impl Estate {
 
     /// Carries out what the ledger decided.
     pub fn settle(self: &Arc<Self>, settlements: Vec<Settlement>) {
+        let settled = !settlements.is_empty();
         for settlement in settlements {
             match settlement {
                 Settlement::Answer(answer) => self.answer(answer),
@@ -248,6 +251,20 @@ impl Estate {
                 Settlement::KeepLate { call, answer } => self.keep_late(call, answer),
                 Settlement::Noted { call, tool, verdict } => events::call_noted(call, &tool, verdict.label()),
             }
+        }
+        if settled {
+            self.call_settled.notify_waiters();
+        }
+    }
+
+    /// Waits until no client waits for a call that was sent.
+    pub async fn settled(&self) {
+        loop {
+            let settled = self.call_settled.notified();
+            if self.ledger(|ledger, _| ledger.awaited()) == 0 {
+                return;
+            }
+            settled.await;
         }
     }
 

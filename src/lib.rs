@@ -19,6 +19,7 @@
 
 pub mod actors;
 pub mod catalogue_file;
+pub mod cli;
 pub mod config;
 pub mod estate;
 pub mod fake_unity;
@@ -29,6 +30,7 @@ pub mod ledger;
 pub mod limits;
 pub mod net;
 pub mod protocol;
+pub mod run_record;
 pub mod survey;
 pub mod telemetry;
 pub mod wording;

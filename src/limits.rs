@@ -170,6 +170,14 @@ pub const REBUILD_DELAYS: [Duration; 3] = [Duration::from_secs(1), Duration::fro
 pub const REBUILD_WINDOW: Duration = Duration::from_secs(600);
 /// How long a dead actor's task and its own tasks may take to end before they are aborted.
 pub const JOIN_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long the last answers may take to leave through stdout at the end.
+pub const FLUSH_MAX: Duration = Duration::from_millis(150);
+/// How often the client's process is looked at.
+pub const PARENT_WATCH_EVERY: Duration = Duration::from_millis(500);
+/// Shortest time between two writes of the run record.
+pub const RUN_RECORD_SPACING: Duration = Duration::from_millis(500);
+/// Longest time between two writes of the run record.
+pub const RUN_RECORD_EVERY: Duration = Duration::from_secs(5);
 /// After stdin ends or a signal: running calls may answer this long. Nothing sent means an exit at once.
 pub const DRAIN_MAX: Duration = Duration::from_secs(1);
 

@@ -72,12 +72,18 @@ impl Survey {
 
 /// Looks around.
 pub fn survey(host: &dyn Host, config: &Config, roots: &[PathBuf], dialect: &dyn Dialect) -> Survey {
-    let projects = projects(config, roots);
+    let (projects, trouble) = match config.project.as_deref().map(config::named_project) {
+        Some(Ok(project)) => (vec![project], None),
+        // It may appear later (a disk that is not mounted yet): looked up again at each survey.
+        Some(Err(bad)) => (Vec::new(), Some(bad.to_string())),
+        None => (likely_projects(config, roots), None),
+    };
     let (project, ambiguous) = match projects.as_slice() {
         [one] => (Some(one.clone()), Vec::new()),
         several => (None, several.to_vec()),
     };
-    let facts = project.as_deref().map(|project| facts(host, project, dialect)).unwrap_or_default();
+    let mut facts = project.as_deref().map(|project| facts(host, project, dialect)).unwrap_or_default();
+    facts.problems.extend(trouble);
     let evidence = Evidence {
         editor: match facts.editor_pid.map(|pid| host.liveness(pid)) {
             Some(Liveness::Alive) => Sign::Alive,
@@ -111,11 +117,8 @@ pub fn survey(host: &dyn Host, config: &Config, roots: &[PathBuf], dialect: &dyn
     survey
 }
 
-/// The projects that fit: the named one; else those of the client's roots; else the one around the working directory.
-fn projects(config: &Config, roots: &[PathBuf]) -> Vec<PathBuf> {
-    if let Some(project) = &config.project {
-        return vec![project.clone()];
-    }
+/// The projects that fit when none was named: those of the client's roots; else the one around the working directory.
+fn likely_projects(config: &Config, roots: &[PathBuf]) -> Vec<PathBuf> {
     let around = |path: &Path| config::canonical(path).and_then(|path| config::project_of(&path));
     let here = config.working_dir.as_deref().and_then(around);
     let mut found: Vec<PathBuf> = roots.iter().filter_map(|root| around(root)).collect();

@@ -10,6 +10,7 @@ pub mod gateway;
 pub mod gateway_tools;
 pub mod intake;
 pub mod mailbox;
+pub mod main_loop;
 pub mod probe;
 pub mod push;
 pub mod registry;

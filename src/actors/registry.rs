@@ -76,7 +76,8 @@ impl Actor for RegistryActor {
 
     async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
         let known = self.estate.survey.borrow().as_ref().and_then(|survey| survey.project.clone());
-        if let Some(project) = known.or_else(|| self.estate.config.project.clone()) {
+        let named = || self.estate.config.project.as_deref().and_then(|project| crate::config::named_project(project).ok());
+        if let Some(project) = known.or_else(named) {
             self.read_disk(state, project);
         }
         // A predecessor may have gone while the link was up.

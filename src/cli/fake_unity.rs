@@ -1,0 +1,32 @@
+//! `holdfast fake-unity`: a model of an editor as a process of its own, which can be killed.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use super::{Exit, output, runtime};
+use crate::fake_unity::{AbortiveTcp, FakeUnityArgs, run_process};
+
+/// Runs until its stdin ends, it is told to quit, or it "crashes".
+pub fn run(arguments: FakeUnityArgs) -> ExitCode {
+    let options = arguments.steer_options();
+    let mut config = arguments.into_config();
+    let net = AbortiveTcp::default();
+    config.reset = Some(net.switch());
+    let runtime = match runtime() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            output::complain(&format!("holdfast fake-unity: no runtime could be started: {error}"));
+            return Exit::Internal.into();
+        }
+    };
+    let stdin = tokio::io::BufReader::new(tokio::io::stdin());
+    let ended = runtime.block_on(run_process(config, options, Arc::new(net), stdin, std::io::stdout()));
+    runtime.shutdown_background();
+    match ended {
+        Ok(ending) => ExitCode::from(u8::try_from(ending.code()).unwrap_or(1)),
+        Err(error) => {
+            output::complain(&format!("holdfast fake-unity: {error}; choose another port with --port, or 0 for any"));
+            Exit::Failed.into()
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The flags of everything that talks to an editor, and what they mean.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::config::{Config, PortSource};
+use crate::limits::PATIENCE_MAX;
+use crate::telemetry::logs::{Format, Verbosity};
+
+/// Which editor, and how to treat client and editor.
+#[derive(Debug, Clone, Args)]
+pub struct GatewayArgs {
+    /// The Unity project (the folder with Assets and ProjectSettings, or one below it). Without it: the client's roots, then
+    /// the working directory and the folders above it.
+    #[arg(long, value_name = "DIR", env = "HOLDFAST_PROJECT")]
+    pub project: Option<PathBuf>,
+    /// Port of the editor's bridge on 127.0.0.1. Without it: UNITY_TCP_PORT, the project's settings, 8700.
+    #[arg(long, value_name = "PORT", env = "HOLDFAST_PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    pub port: Option<u16>,
+    /// Name shown in the editor when the client does not give one (also MCP_CLIENT_NAME).
+    #[arg(long, value_name = "NAME", env = "HOLDFAST_CLIENT_NAME")]
+    pub client_name: Option<String>,
+    /// Show development-only tools (also NODE_ENV=development).
+    #[arg(long, env = "HOLDFAST_DEVELOPMENT")]
+    pub development: bool,
+    /// Do not offer the editor a push listener.
+    #[arg(long, env = "HOLDFAST_NO_PUSH")]
+    pub no_push: bool,
+    /// How long the client waits for an answer, in seconds, in place of what is known of it.
+    #[arg(long, value_name = "SECONDS", env = "HOLDFAST_PATIENCE", value_parser = clap::value_parser!(u64).range(6..=PATIENCE_MAX.as_secs()))]
+    pub patience: Option<u64>,
+    /// Whether the client honours tools/list_changed, in place of what is known of it.
+    #[arg(long, value_name = "BOOL", env = "HOLDFAST_LIST_CHANGED")]
+    pub list_changed: Option<bool>,
+    /// Folder for catalogues, run records and large results.
+    #[arg(long, value_name = "DIR", env = "HOLDFAST_STATE_DIR")]
+    pub state_dir: Option<PathBuf>,
+    /// How much to log on stderr (MCP_DEBUG=true means debug).
+    #[arg(long, value_name = "LEVEL", env = "HOLDFAST_LOG", value_enum)]
+    pub log: Option<Verbosity>,
+    /// How log lines look.
+    #[arg(long, value_name = "FORMAT", env = "HOLDFAST_LOG_FORMAT", value_enum, default_value_t)]
+    pub log_format: Format,
+}
+
+impl GatewayArgs {
+    /// What the flags and the environment mean, and what in them is not used and why.
+    pub fn config(&self) -> (Config, Vec<String>) {
+        let mut complaints = Vec::new();
+        let mut ports: Vec<(u16, PortSource)> = self.port.map(|port| (port, PortSource::Flag)).into_iter().collect();
+        if let Some(text) = variable("UNITY_TCP_PORT") {
+            match text.trim().parse::<u16>() {
+                Ok(port @ 1..) => ports.push((port, PortSource::Environment)),
+                _ => complaints.push(format!(
+                    "UNITY_TCP_PORT is \"{}\", which is no port (1 to 65535), and is not used; correct it or remove it",
+                    crate::telemetry::clean(&text)
+                )),
+            }
+        }
+        let working_dir = std::env::current_dir().ok();
+        let project = self.project.as_ref().map(|project| match &working_dir {
+            Some(here) => here.join(project),
+            None => project.clone(),
+        });
+        if let Some(Err(bad)) = project.as_deref().map(crate::config::named_project) {
+            complaints.push(bad.to_string());
+        }
+        let config = Config {
+            project,
+            working_dir,
+            ports,
+            client_name: self.client_name.clone().or_else(|| variable("MCP_CLIENT_NAME")),
+            development: self.development || variable("NODE_ENV").as_deref() == Some("development"),
+            push: !self.no_push,
+            state_dir: self.state_dir.clone().or_else(state_dir),
+            patience: self.patience.map(Duration::from_secs),
+            list_changed: self.list_changed,
+            seed: None,
+        };
+        (config, complaints)
+    }
+
+    /// How much is logged, when nothing is said: `quiet` for commands whose output is for people.
+    pub fn verbosity(&self, quiet: bool) -> Verbosity {
+        let debug = variable("MCP_DEBUG").as_deref() == Some("true");
+        self.log.unwrap_or(match (debug, quiet) {
+            (true, _) => Verbosity::Debug,
+            (false, true) => Verbosity::Error,
+            (false, false) => Verbosity::Info,
+        })
+    }
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// The state folder, from variables that clients pass on even when they clear the environment.
+fn state_dir() -> Option<PathBuf> {
+    if cfg!(windows) {
+        return variable("LOCALAPPDATA").map(|folder| PathBuf::from(folder).join("holdfast"));
+    }
+    let home = PathBuf::from(variable("HOME")?);
+    let below = if cfg!(target_os = "macos") { "Library/Application Support/holdfast" } else { ".local/state/holdfast" };
+    Some(home.join(below))
+}
