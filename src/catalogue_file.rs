@@ -114,7 +114,10 @@ pub fn read(host: &dyn Host, state_dir: &Path, project: &Path, dialect: &str) ->
 pub fn write(host: &dyn Host, state_dir: &Path, file: &CatalogueFile) -> std::io::Result<()> {
     let bytes = serde_json::to_vec(file)?;
     if bytes.len() > CATALOGUE_FILE_MAX_BYTES {
-        return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, "the catalogue is larger than what is read back"));
+        return Err(std::io::Error::new(
+            std::io::ErrorKind::InvalidData,
+            "the catalogue is larger than what is read back",
+        ));
     }
     host.write(&path(state_dir, &file.project), &bytes)
 }

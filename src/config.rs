@@ -63,7 +63,9 @@ impl Default for Config {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadProject {
     /// There is no such folder.
-    #[error("there is no folder {0}; name the folder of a Unity project (the one that holds Assets and ProjectSettings)")]
+    #[error(
+        "there is no folder {0}; name the folder of a Unity project (the one that holds Assets and ProjectSettings)"
+    )]
     Missing(PathBuf),
     /// The folder is no Unity project, and none of its parents is.
     #[error("{0} is not a Unity project (it has no Assets and ProjectSettings folders, nor has a folder above it)")]

@@ -188,7 +188,8 @@ impl Host for RealHost {
         let mut folders: Vec<&Path> = files.iter().filter_map(|file| file.parent()).collect();
         folders.sort();
         folders.dedup();
-        let watched = folders.iter().filter(|folder| watcher.watch(folder, RecursiveMode::NonRecursive).is_ok()).count();
+        let watched =
+            folders.iter().filter(|folder| watcher.watch(folder, RecursiveMode::NonRecursive).is_ok()).count();
         (watched > 0).then(|| Watch::new(changes, Box::new(watcher)))
     }
 
@@ -289,7 +290,11 @@ fn process_liveness(pid: u32) -> Liveness {
 #[cfg(target_os = "linux")]
 fn command_line(pid: u32) -> Vec<String> {
     let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    bytes.split(|byte| *byte == 0).filter(|part| !part.is_empty()).map(|part| String::from_utf8_lossy(part).into_owned()).collect()
+    bytes
+        .split(|byte| *byte == 0)
+        .filter(|part| !part.is_empty())
+        .map(|part| String::from_utf8_lossy(part).into_owned())
+        .collect()
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -418,7 +418,9 @@ impl Ledger {
     /// Calls whose outcome is being looked for, and where.
     pub fn recovering(&self) -> Vec<(CallId, Recovery)> {
         let looked_for = |entry: &&Entry| {
-            entry.lost.is_some() && matches!(entry.state(), State::Recovering | State::Abandoned) && entry.epoch.is_none()
+            entry.lost.is_some()
+                && matches!(entry.state(), State::Recovering | State::Abandoned)
+                && entry.epoch.is_none()
         };
         self.entries.iter().filter(looked_for).map(|entry| (entry.id, entry.recovery.clone())).collect()
     }

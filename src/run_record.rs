@@ -99,7 +99,8 @@ pub fn all(state_dir: &Path) -> Vec<Value> {
         if path.extension().is_none_or(|extension| extension != "json") {
             continue;
         }
-        let held = std::fs::OpenOptions::new().write(true).open(lock_of(&path)).is_ok_and(|file| file.try_lock().is_err());
+        let held =
+            std::fs::OpenOptions::new().write(true).open(lock_of(&path)).is_ok_and(|file| file.try_lock().is_err());
         if !held {
             let _ = host.remove(&path);
             let _ = host.remove(&lock_of(&path));

@@ -92,8 +92,7 @@ pub fn survey(host: &dyn Host, config: &Config, roots: &[PathBuf], dialect: &dyn
         },
         activity: facts.activity,
     };
-    let mut survey =
-        Survey { project, ambiguous, facts, targets: Vec::new(), listed: Vec::new(), evidence };
+    let mut survey = Survey { project, ambiguous, facts, targets: Vec::new(), listed: Vec::new(), evidence };
     for (port, source) in candidates(config, &survey.facts, dialect) {
         let named = matches!(source, PortSource::Flag | PortSource::Environment);
         if named || survey.project.is_some() {
@@ -105,7 +104,8 @@ pub fn survey(host: &dyn Host, config: &Config, roots: &[PathBuf], dialect: &dyn
                 expected: survey.facts.expected.clone(),
             });
         } else {
-            let owner = host.port_owner(port);
+            // Looking up an owner walks all processes: only worth it when nothing else can be called.
+            let owner = if survey.targets.is_empty() { host.port_owner(port) } else { None };
             let why = if survey.ambiguous.is_empty() {
                 "no Unity project is known, so nothing can prove that this is the right editor"
             } else {

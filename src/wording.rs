@@ -105,7 +105,9 @@ fn not_executed(answer: &Answer, cause: Cause) -> String {
             "the request is larger than Unity's bridge accepts (1 MiB)".into(),
             "Send less at once, for example by writing the content to a file in the project and passing its path.",
         ),
-        Cause::Policy => ("the configuration refuses this tool".into(), "Use another tool, or ask the user to allow it."),
+        Cause::Policy => {
+            ("the configuration refuses this tool".into(), "Use another tool, or ask the user to allow it.")
+        }
         Cause::Overload => (
             "more requests are open than the gateway keeps".into(),
             "Wait for some of them to be answered, then make the same call again.",
@@ -201,7 +203,10 @@ mod tests {
         }
         for text in texts {
             let lower = text.to_lowercase();
-            assert!(!lower.contains("kill unity") && !lower.contains("pkill") && !lower.contains("force quit"), "{text}");
+            assert!(
+                !lower.contains("kill unity") && !lower.contains("pkill") && !lower.contains("force quit"),
+                "{text}"
+            );
             assert!(text.len() < 700, "{text}");
         }
     }

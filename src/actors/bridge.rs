@@ -110,7 +110,12 @@ impl Actor for BridgeActor {
         Ok(())
     }
 
-    async fn handle(&self, _me: ActorRef<Message>, message: Message, state: &mut State) -> Result<(), ActorProcessingErr> {
+    async fn handle(
+        &self,
+        _me: ActorRef<Message>,
+        message: Message,
+        state: &mut State,
+    ) -> Result<(), ActorProcessingErr> {
         match message {
             Message::Wanted => self.feed(state, Event::Wanted),
             Message::Offered(survey) => {
@@ -299,7 +304,8 @@ impl BridgeActor {
         if state.told == now {
             return;
         }
-        let outlook_changed = state.told.map(|(_, outlook, undecided)| (outlook, undecided)) != Some((outlook, undecided));
+        let outlook_changed =
+            state.told.map(|(_, outlook, undecided)| (outlook, undecided)) != Some((outlook, undecided));
         state.told = now;
         self.estate.link.send_modify(|link| {
             link.state = label;

@@ -91,7 +91,14 @@ pub fn open(estate: &Arc<Estate>, tasks: &Tasks, target: Target, bridge: ActorRe
     let epoch = estate.next_epoch();
     let (orders, incoming) = mpsc::channel(ORDERS_MAX);
     let (hang_up, hung_up) = oneshot::channel();
-    let line = Line { estate: Arc::clone(estate), epoch, target, bridge, orders: orders.downgrade(), awaiting: Mutex::default() };
+    let line = Line {
+        estate: Arc::clone(estate),
+        epoch,
+        target,
+        bridge,
+        orders: orders.downgrade(),
+        awaiting: Mutex::default(),
+    };
     tasks.spawn(async move {
         tokio::select! {
             biased;
@@ -239,7 +246,8 @@ impl Line {
         let Ok((number, frame)) = self.encode(Some(id), &order) else { return self.refuse(id, Cause::TooLarge) };
         let recoverable = prepared.recovery != Recovery::None;
         let tool_timeout = prepared.timeout.unwrap_or(Duration::ZERO);
-        let claim = self.estate.ledger(|ledger, now| ledger.claim(id, self.epoch, prepared.recovery, tool_timeout, now));
+        let claim =
+            self.estate.ledger(|ledger, now| ledger.claim(id, self.epoch, prepared.recovery, tool_timeout, now));
         match claim {
             Ok(settlements) => self.estate.settle(settlements),
             // Not a byte may leave: it was cancelled, has timed out, or the epoch is closed.
@@ -357,7 +365,8 @@ impl Line {
                 if orders.is_some_and(|orders| orders.try_send(Order::List { step: step + 1 }).is_ok()) {
                     return;
                 }
-                registry.cast(registry::Message::ListFailed(self.epoch, "the next method could not be tried".to_owned()));
+                registry
+                    .cast(registry::Message::ListFailed(self.epoch, "the next method could not be tried".to_owned()));
             }
             ListStep::Failed(why) => {
                 registry.cast(registry::Message::ListFailed(self.epoch, why));

@@ -61,7 +61,12 @@ impl Actor for DiscoveryActor {
         Ok(State { driver, me, survey: None, watching: false, watch: None })
     }
 
-    async fn handle(&self, _me: ActorRef<Message>, message: Message, state: &mut State) -> Result<(), ActorProcessingErr> {
+    async fn handle(
+        &self,
+        _me: ActorRef<Message>,
+        message: Message,
+        state: &mut State,
+    ) -> Result<(), ActorProcessingErr> {
         match message {
             Message::Wanted => self.feed(state, &Event::Wanted),
             Message::RootsHinted => self.feed(state, &Event::RootsHinted),
@@ -163,7 +168,9 @@ impl DiscoveryActor {
         let (estate, me) = (Arc::clone(&self.estate), state.me.clone());
         self.tasks.spawn(async move {
             let host = Arc::clone(&estate.host);
-            let Some(Some(mut watch)) = crate::host::run(&*estate.host, move || host.watch(&files)).await else { return };
+            let Some(Some(mut watch)) = crate::host::run(&*estate.host, move || host.watch(&files)).await else {
+                return;
+            };
             let changes = async {
                 while watch.changes.recv().await.is_some() {
                     let _ = me.cast(Message::FilesChanged);

@@ -184,12 +184,8 @@ fn link_recipe<S: Spawn>(estate: &Arc<Estate>, spawn: &S) -> Recipe {
     let start = Box::new(move |supervisor: ActorCell| {
         let (estate, spawn) = (Arc::clone(&estate), spawn.clone());
         Box::pin(async move {
-            let link = Supervisor {
-                name: "link",
-                max: LEAF_RESTARTS_MAX,
-                window: LEAF_WINDOW,
-                report: reporter(&estate),
-            };
+            let link =
+                Supervisor { name: "link", max: LEAF_RESTARTS_MAX, window: LEAF_WINDOW, report: reporter(&estate) };
             let recipes = link_recipes(&estate, &spawn);
             let spawned = Supervisor::spawn_linked(None, link, recipes, supervisor).await;
             let (actor, task) = spawned.map_err(|error| error.to_string())?;
@@ -238,12 +234,7 @@ pub async fn run<S: Spawn>(estate: Arc<Estate>, spawn: S, mut stop: watch::Recei
 
 /// One life of the tree. True if it was told to stop, false if the root gave up.
 async fn life<S: Spawn>(estate: &Arc<Estate>, spawn: &S, stop: &mut watch::Receiver<bool>) -> bool {
-    let root = Supervisor {
-        name: "gateway",
-        max: ROOT_RESTARTS_MAX,
-        window: ROOT_WINDOW,
-        report: reporter(estate),
-    };
+    let root = Supervisor { name: "gateway", max: ROOT_RESTARTS_MAX, window: ROOT_WINDOW, report: reporter(estate) };
     let Ok((root, mut task)) = Supervisor::spawn(None, root, root_recipes(estate, spawn)).await else { return false };
     tokio::select! {
         biased;

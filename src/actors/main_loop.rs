@@ -32,12 +32,7 @@ pub enum Why {
 }
 
 /// Runs a gateway over a client's pipes until one of them ends, or `quit` says why it should.
-pub async fn run<S: Spawn>(
-    estate: &Arc<Estate>,
-    spawn: S,
-    pumps: Pumps,
-    mut quit: mpsc::Receiver<Why>,
-) -> Why {
+pub async fn run<S: Spawn>(estate: &Arc<Estate>, spawn: S, pumps: Pumps, mut quit: mpsc::Receiver<Why>) -> Why {
     let (stop, stopping) = watch::channel(false);
     let sweeper = tokio::spawn(Arc::clone(estate).sweep());
     let mut tree = tokio::spawn(gateway::run(Arc::clone(estate), spawn, stopping));
@@ -65,7 +60,8 @@ pub async fn run<S: Spawn>(
     }
     estate.close_epochs(Loss::Shutdown);
     for id in estate.front.open_requests() {
-        let error = RpcError::internal("holdfast was shut down before it handled this request. Nothing was sent to Unity.");
+        let error =
+            RpcError::internal("holdfast was shut down before it handled this request. Nothing was sent to Unity.");
         estate.front.answer_error(&id, &error);
     }
     let _ = timeout(FLUSH_MAX, estate.front.flushed()).await;

@@ -90,7 +90,12 @@ impl Actor for PushActor {
         Ok(())
     }
 
-    async fn handle(&self, _me: ActorRef<Message>, message: Message, state: &mut State) -> Result<(), ActorProcessingErr> {
+    async fn handle(
+        &self,
+        _me: ActorRef<Message>,
+        message: Message,
+        state: &mut State,
+    ) -> Result<(), ActorProcessingErr> {
         match message {
             Message::Bound(Ok(listener)) => {
                 let port = listener.local_addr().port();

@@ -76,7 +76,8 @@ impl Actor for RegistryActor {
 
     async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
         let known = self.estate.survey.borrow().as_ref().and_then(|survey| survey.project.clone());
-        let named = || self.estate.config.project.as_deref().and_then(|project| crate::config::named_project(project).ok());
+        let named =
+            || self.estate.config.project.as_deref().and_then(|project| crate::config::named_project(project).ok());
         if let Some(project) = known.or_else(named) {
             self.read_disk(state, project);
         }
@@ -88,7 +89,12 @@ impl Actor for RegistryActor {
         Ok(())
     }
 
-    async fn handle(&self, _me: ActorRef<Message>, message: Message, state: &mut State) -> Result<(), ActorProcessingErr> {
+    async fn handle(
+        &self,
+        _me: ActorRef<Message>,
+        message: Message,
+        state: &mut State,
+    ) -> Result<(), ActorProcessingErr> {
         match message {
             Message::LinkReady(_) => self.feed(state, &Event::LinkReady),
             Message::LinkLost => self.feed(state, &Event::LinkLost),

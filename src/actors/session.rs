@@ -95,7 +95,12 @@ impl Actor for SessionActor {
         Ok(())
     }
 
-    async fn handle(&self, _me: ActorRef<Message>, message: Message, state: &mut State) -> Result<(), ActorProcessingErr> {
+    async fn handle(
+        &self,
+        _me: ActorRef<Message>,
+        message: Message,
+        state: &mut State,
+    ) -> Result<(), ActorProcessingErr> {
         match message {
             Message::Delivered(message, _permit) => self.delivered(state, message),
             Message::CataloguePublished(source) => self.feed(state, &Event::CataloguePublished(source)),
@@ -234,7 +239,14 @@ impl SessionActor {
                 let error = RpcError::internal("holdfast is shutting down. Nothing was sent to Unity.");
                 self.refuse_pending(state, &error);
             }
-            Effect::AnnounceChange => front.notify("tools/list_changed", mcp::tools_list_changed(), true),
+            Effect::AnnounceChange => {
+                // A list that was just answered with the new catalogue needs no announcement.
+                let published = self.estate.published.borrow();
+                let has_it = state.rendered.as_ref().is_some_and(|(_, of, _)| Arc::ptr_eq(of, &published.catalogue));
+                if !has_it {
+                    front.notify("tools/list_changed", mcp::tools_list_changed(), true);
+                }
+            }
             Effect::Arm(timer, delay) => state.timers.arm(timer, delay),
             Effect::Disarm(timer) => state.timers.disarm(timer),
             // Main ends the process: it watches the front and the ledger itself, since this actor may be dead by then.

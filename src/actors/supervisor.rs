@@ -145,7 +145,11 @@ impl Supervisor {
                 Effect::Escalate { .. } => {
                     (self.report)(Report::Escalated(self.name));
                     self.stop_children(me, children).await;
-                    return Err(format!("{}: {name} ended more than {} times within {:?}", self.name, self.max, self.window).into());
+                    return Err(format!(
+                        "{}: {name} ended more than {} times within {:?}",
+                        self.name, self.max, self.window
+                    )
+                    .into());
                 }
                 Effect::StopChildren => self.stop_children(me, children).await,
             }
@@ -192,7 +196,9 @@ impl Supervisor {
             if !(recipe.tasks.end().await && joined) {
                 (self.report)(Report::Escalated(self.name));
                 self.stop_children(me, children).await;
-                return Err(format!("{}: the remains of {} did not fall", self.name, recipe_name(children, index)).into());
+                return Err(
+                    format!("{}: the remains of {} did not fall", self.name, recipe_name(children, index)).into()
+                );
             }
         }
         if self.ended(me, children, index, reason).await? {
@@ -233,7 +239,12 @@ impl Actor for Supervisor {
         Ok(())
     }
 
-    async fn handle(&self, me: ActorRef<Message>, message: Message, children: &mut Children) -> Result<(), ActorProcessingErr> {
+    async fn handle(
+        &self,
+        me: ActorRef<Message>,
+        message: Message,
+        children: &mut Children,
+    ) -> Result<(), ActorProcessingErr> {
         match message {
             Message::Stop => {
                 children.policy.feed(&Event::StopRequested);

@@ -103,6 +103,7 @@ fn state_dir() -> Option<PathBuf> {
         return variable("LOCALAPPDATA").map(|folder| PathBuf::from(folder).join("holdfast"));
     }
     let home = PathBuf::from(variable("HOME")?);
-    let below = if cfg!(target_os = "macos") { "Library/Application Support/holdfast" } else { ".local/state/holdfast" };
+    let below =
+        if cfg!(target_os = "macos") { "Library/Application Support/holdfast" } else { ".local/state/holdfast" };
     Some(home.join(below))
 }

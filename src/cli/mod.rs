@@ -41,8 +41,10 @@ impl From<Exit> for ExitCode {
 /// answer; nothing that may have run is run again.
 #[derive(Debug, Parser)]
 #[command(name = "holdfast", version, args_conflicts_with_subcommands = true, max_term_width = 100)]
-#[command(after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not executed, 4 outcome unknown or still running, \
-                        70 a bug of holdfast.")]
+#[command(
+    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not executed, 4 outcome unknown or still running, \
+                        70 a bug of holdfast."
+)]
 pub struct Cli {
     #[command(subcommand)]
     command: Option<Command>,

@@ -132,7 +132,8 @@ async fn watch_signals(quit: mpsc::Sender<Why>) {
 #[cfg(windows)]
 async fn watch_signals(quit: mpsc::Sender<Why>) {
     use tokio::signal::windows;
-    let (Ok(mut c), Ok(mut brk), Ok(mut close)) = (windows::ctrl_c(), windows::ctrl_break(), windows::ctrl_close()) else {
+    let (Ok(mut c), Ok(mut brk), Ok(mut close)) = (windows::ctrl_c(), windows::ctrl_break(), windows::ctrl_close())
+    else {
         return;
     };
     tokio::select! {

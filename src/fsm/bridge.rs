@@ -274,9 +274,11 @@ impl Bridge {
             },
             State::Draining | State::Stopped => Outlook::Absent(Cause::ShuttingDown),
             State::Idle | State::Seeking | State::Dialing | State::Greeting | State::BackingOff => match self.cause {
-                cause @ (Cause::Closed | Cause::WrongProject | Cause::WrongPeer | Cause::Unproven | Cause::Ambiguous) => {
-                    Outlook::Absent(cause)
-                }
+                cause @ (Cause::Closed
+                | Cause::WrongProject
+                | Cause::WrongPeer
+                | Cause::Unproven
+                | Cause::Ambiguous) => Outlook::Absent(cause),
                 Cause::Connecting => Outlook::Coming(Cause::Connecting),
                 cause if self.likely() || state == State::Greeting => Outlook::Coming(cause),
                 cause => Outlook::Absent(cause),
@@ -559,7 +561,11 @@ impl Machine for Bridge {
                 self.learn(evidence);
                 self.targets = count;
                 self.target = 0;
-                if count == 0 { self.round_failed(ConnectFailure::Refused) } else { Outcome::Transition(State::Dialing) }
+                if count == 0 {
+                    self.round_failed(ConnectFailure::Refused)
+                } else {
+                    Outcome::Transition(State::Dialing)
+                }
             }
             (State::Seeking, Event::NothingOffered { cause, evidence }) => {
                 self.learn(evidence);
@@ -633,7 +639,9 @@ impl Machine for Bridge {
             }
 
             // ---- ready ----
-            (State::Ready, Event::Elapsed(Timer::Stall)) if self.outstanding() > 0 => Outcome::Transition(State::Stalled),
+            (State::Ready, Event::Elapsed(Timer::Stall)) if self.outstanding() > 0 => {
+                Outcome::Transition(State::Stalled)
+            }
             (State::Ready, Event::Elapsed(Timer::Stall)) => out.ignore("nothing is outstanding"),
             (State::Ready, Event::LeavingAnnounced(reason)) => {
                 self.foretold = Some(reason);
@@ -776,10 +784,9 @@ impl Machine for Bridge {
                 | Event::Elapsed(_)
                 | Event::StopRequested,
             )
-            | (
-                State::Draining,
-                Event::Connected | Event::ConnectFailed(_) | Event::Greeted | Event::GreetingRefused,
-            ) => Outcome::Super,
+            | (State::Draining, Event::Connected | Event::ConnectFailed(_) | Event::Greeted | Event::GreetingRefused) => {
+                Outcome::Super
+            }
         }
     }
 
@@ -797,7 +804,9 @@ impl Machine for Bridge {
                     PushEvent::DomainReload
                     | PushEvent::UserDisconnect
                     | PushEvent::UnityShutdown
-                    | PushEvent::Unknown => return out.ignore("the connection is gone already, for a cause of its own"),
+                    | PushEvent::Unknown => {
+                        return out.ignore("the connection is gone already, for a cause of its own");
+                    }
                 }
                 Outcome::Handled
             }
@@ -812,7 +821,9 @@ impl Machine for Bridge {
                 out.order(Effect::Disarm(Timer::Hope));
                 Outcome::Transition(State::Stopped)
             }
-            (Group::Away, Event::Disconnected(_) | Event::EditorVanished) => out.ignore("there is no connection to lose"),
+            (Group::Away, Event::Disconnected(_) | Event::EditorVanished) => {
+                out.ignore("there is no connection to lose")
+            }
             (Group::Away, Event::BytesArrived | Event::LeavingAnnounced(_)) => {
                 out.ignore("the connection it came on is gone")
             }

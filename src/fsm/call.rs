@@ -201,7 +201,9 @@ impl Machine for Call {
         match (state, *event) {
             (State::Accepted, Event::Queued) => Outcome::Transition(State::Held),
             (State::Accepted, Event::EpochClosed(_)) => out.ignore("it was not claimed for any connection"),
-            (State::Accepted, Event::PatienceEnded) => out.ignore("it is decided within the same step that accepted it"),
+            (State::Accepted, Event::PatienceEnded) => {
+                out.ignore("it is decided within the same step that accepted it")
+            }
             (
                 State::Accepted,
                 Event::Refused(_)
@@ -253,7 +255,9 @@ impl Machine for Call {
                 out.order(Effect::Answer(Verdict::StillRunning));
                 Outcome::Transition(State::Abandoned)
             }
-            (State::Sent, Event::HoldEnded(_)) => out.ignore("it is no longer held: its patience is a timer of its own"),
+            (State::Sent, Event::HoldEnded(_)) => {
+                out.ignore("it is no longer held: its patience is a timer of its own")
+            }
             (
                 State::Sent,
                 Event::Queued
@@ -284,11 +288,17 @@ impl Machine for Call {
                     out.ignore("it is no longer bound to a connection")
                 }
             }
-            (State::Recovering, Event::ReplyArrived { .. } | Event::ReplyDeferred) => out.ignore("a frame of a closed connection proves nothing"),
+            (State::Recovering, Event::ReplyArrived { .. } | Event::ReplyDeferred) => {
+                out.ignore("a frame of a closed connection proves nothing")
+            }
             (State::Recovering, Event::HoldEnded(_)) => out.ignore("it is no longer held"),
             (
                 State::Recovering,
-                Event::Queued | Event::Refused(_) | Event::Claimed { .. } | Event::ClaimRevoked | Event::CancelledByClient,
+                Event::Queued
+                | Event::Refused(_)
+                | Event::Claimed { .. }
+                | Event::ClaimRevoked
+                | Event::CancelledByClient,
             ) => Outcome::Super,
 
             (State::Abandoned, Event::ReplyArrived { error } | Event::OutcomeLearned { error }) => {
@@ -318,7 +328,9 @@ impl Machine for Call {
             (State::Abandoned, Event::CancelledByClient) => out.ignore("the client was already answered"),
             (State::Abandoned, Event::PatienceEnded) => out.ignore("the client was already answered"),
             (State::Abandoned, Event::HoldEnded(_)) => out.ignore("it is no longer held"),
-            (State::Abandoned, Event::Queued | Event::Refused(_) | Event::Claimed { .. } | Event::ClaimRevoked) => Outcome::Super,
+            (State::Abandoned, Event::Queued | Event::Refused(_) | Event::Claimed { .. } | Event::ClaimRevoked) => {
+                Outcome::Super
+            }
 
             (State::Cancelled, Event::ReplyArrived { error } | Event::OutcomeLearned { error }) => {
                 // The client hears nothing more of it, but the record says what became of it.
@@ -361,7 +373,9 @@ impl Machine for Call {
                 out.order(Effect::Note(Verdict::Cancelled));
                 Outcome::Transition(State::Cancelled)
             }
-            (Group::Done, Event::CancelledByClient) => out.ignore("it has ended: the client's cancel crossed its answer"),
+            (Group::Done, Event::CancelledByClient) => {
+                out.ignore("it has ended: the client's cancel crossed its answer")
+            }
             (Group::Done, Event::PatienceEnded | Event::HoldEnded(_)) => out.ignore("it has ended"),
             (Group::Done, Event::EpochClosed(_)) => out.ignore("it has ended: no connection can touch it"),
             (Group::Done, Event::OutcomeLost) => out.ignore("it has ended without it"),

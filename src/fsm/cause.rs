@@ -1,7 +1,19 @@
 //! Why something waits, was not executed, or was lost: one vocabulary for machines, answers, logs and metrics.
 
 /// Why a call waits, or why it was not executed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    strum::IntoStaticStr,
+    strum::VariantNames,
+    strum::VariantArray,
+)]
 #[strum(serialize_all = "snake_case")]
 pub enum Cause {
     /// The editor is being looked for or dialled for the first time.

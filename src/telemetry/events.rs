@@ -13,7 +13,7 @@ pub fn stepped<M: Machine>(out: &Outbox<M>, event: &M::Event) {
     for (from, to) in &out.hops {
         let (from, to): (&'static str, &'static str) = ((*from).into(), (*to).into());
         if from != to {
-            tracing::info!(event = "state_changed", machine = M::NAME, from, to);
+            tracing::debug!(event = "state_changed", machine = M::NAME, from, to);
         }
     }
     if out.unexpected {

@@ -71,7 +71,8 @@ pub fn start(verbosity: Verbosity, format: Format) -> Option<Logs> {
     let filter = if verbosity == Verbosity::Off { Targets::new() } else { filter };
     let registry = tracing_subscriber::registry().with(filter);
     let started = if pretty {
-        let layer = tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(colours).with_target(false).compact();
+        let layer =
+            tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(colours).with_target(false).compact();
         registry.with(layer).try_init()
     } else {
         let layer = tracing_subscriber::fmt::layer().json().flatten_event(true).with_target(false).with_writer(writer);
