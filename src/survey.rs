@@ -173,7 +173,7 @@ pub fn check_owner(host: &dyn Host, target: &Target) -> Result<(), ConnectFailur
         return Ok(());
     }
     let owner = host.port_owner(target.port);
-    let of_project = owner.as_ref().and_then(|owner| opened_project(owner));
+    let of_project = owner.as_ref().and_then(opened_project);
     let same = |project: &Path| of_project.as_deref().map(|opened| same_project(opened, project));
     let named = matches!(target.source, PortSource::Flag | PortSource::Environment);
     match (&owner, &target.project) {

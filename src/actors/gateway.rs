@@ -174,7 +174,7 @@ fn root_recipes<S: Spawn>(estate: &Arc<Estate>, spawn: &S) -> Vec<Recipe> {
         estate,
         |estate, tasks| SessionActor { estate, tasks },
         |estate| &estate.addresses.session,
-        |estate| settle_session(estate),
+        settle_session,
     );
     vec![registry, link_recipe(estate, spawn), session]
 }

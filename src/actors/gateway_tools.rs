@@ -149,7 +149,9 @@ fn calls(estate: &Estate, limit: usize, verdict: Option<&str>) -> Value {
     let records: Vec<Value> = estate.ledger(|ledger, _| {
         ledger
             .records()
-            .filter(|record| verdict.is_none_or(|wanted| record.verdict.map(|verdict| verdict.label()) == Some(wanted)))
+            .filter(|record| {
+                verdict.is_none_or(|wanted| record.verdict.map(super::super::fsm::call::Verdict::label) == Some(wanted))
+            })
             .take(limit)
             .map(|record| of_record(&record, now))
             .collect()
@@ -163,8 +165,8 @@ fn of_record(record: &Record, now: Instant) -> Value {
         "call_id": record.id.to_string(),
         "tool": &*record.tool,
         "state": record.state,
-        "verdict": record.verdict.map(|verdict| verdict.label()),
-        "cause": record.verdict.and_then(|verdict| verdict.cause()),
+        "verdict": record.verdict.map(super::super::fsm::call::Verdict::label),
+        "cause": record.verdict.and_then(super::super::fsm::call::Verdict::cause),
         "accepted_ms_ago": millis(now.saturating_duration_since(record.accepted)),
         "held_ms": record.sent.map(|sent| millis(sent.saturating_duration_since(record.accepted))),
         "took_ms": millis(took),

@@ -23,7 +23,7 @@ pub fn run(arguments: FakeUnityArgs) -> ExitCode {
     let ended = runtime.block_on(run_process(config, options, Arc::new(net), stdin, std::io::stdout()));
     runtime.shutdown_background();
     match ended {
-        Ok(ending) => ExitCode::from(u8::try_from(ending.code()).unwrap_or(1)),
+        Ok(ending) => ExitCode::from(ending.code()),
         Err(error) => {
             output::complain(&format!("holdfast fake-unity: {error}; choose another port with --port, or 0 for any"));
             Exit::Failed.into()

@@ -180,7 +180,9 @@ async fn watch_client(_estate: Arc<Estate>, _quit: mpsc::Sender<Why>) {
 fn log_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(|place| format!("{}:{}", place.file(), place.line())).unwrap_or_default();
-        let said = panic.payload_as_str().unwrap_or("");
+        let payload = panic.payload();
+        let text = payload.downcast_ref::<&str>().copied();
+        let said = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("");
         tracing::error!(event = "panic", place, said = %crate::telemetry::clean(said));
     }));
 }

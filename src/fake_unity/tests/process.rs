@@ -12,7 +12,7 @@ use super::*;
 /// Hands whole lines on.
 struct Lines {
     half: Mutex<Vec<u8>>,
-    lines: mpsc::UnboundedSender<Value>,
+    lines: mpsc::Sender<Value>,
 }
 
 impl Write for Lines {
@@ -22,7 +22,7 @@ impl Write for Lines {
             if *byte == b'\n' {
                 let value = serde_json::from_slice(&half).unwrap();
                 half.clear();
-                self.lines.send(value).map_err(|_| std::io::ErrorKind::BrokenPipe)?;
+                self.lines.try_send(value).map_err(|_| std::io::ErrorKind::BrokenPipe)?;
             } else {
                 half.push(*byte);
             }
@@ -37,14 +37,14 @@ impl Write for Lines {
 
 struct Process {
     stdin: DuplexStream,
-    lines: mpsc::UnboundedReceiver<Value>,
+    lines: mpsc::Receiver<Value>,
     task: JoinHandle<io::Result<Ending>>,
 }
 
 impl Process {
     fn start(config: FakeUnityConfig, options: SteerOptions) -> Self {
         let (stdin, theirs) = tokio::io::duplex(1024);
-        let (sender, lines) = mpsc::unbounded_channel();
+        let (sender, lines) = mpsc::channel(256);
         let stdout = Lines { half: Mutex::default(), lines: sender };
         let task = tokio::spawn(run_process(config, options, Arc::new(Tcp), BufReader::new(theirs), stdout));
         Self { stdin, lines, task }

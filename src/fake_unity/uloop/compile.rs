@@ -40,7 +40,8 @@ pub(crate) fn begin(face: &UloopFace, editor: &Arc<Editor>, arguments: &Argument
         let reload = (!failed && !reload.is_zero()).then_some(Order::Reload { silence: reload, port: NextPort::Same });
         let mut result = result(version, failed, force);
         if version.compile_waits() {
-            let root = editor.project.as_ref().filter(|_| request_id.is_some()).map(|project| project.root());
+            let root =
+                editor.project.as_ref().filter(|_| request_id.is_some()).map(super::super::project::Project::root);
             result = match root {
                 Some(root) => result.text("ProjectRoot", root),
                 None => result.raw("ProjectRoot", "null"),

@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use super::*;
-use crate::fsm::{Outcome, discovery, push, registry, restart, session, statig_machine};
+use crate::fsm::{Outcome, bridge, call, discovery, push, registry, restart, session, statig_machine};
 
 /// What holds for every machine, and what its author says of it.
 ///
@@ -77,6 +77,25 @@ macro_rules! charted {
 }
 
 charted! {
+    bridge::Bridge, [Stopped], |_| false, [
+        "backing_off: ConnectFailed", "backing_off: Connected", "backing_off: Greeted",
+        "backing_off: GreetingRefused", "dialing: Greeted", "dialing: GreetingRefused", "draining: ConnectFailed",
+        "draining: Connected", "draining: Greeted", "draining: GreetingRefused", "greeting: ConnectFailed",
+        "greeting: Connected", "idle: ConnectFailed", "idle: Connected", "idle: Greeted", "idle: GreetingRefused",
+        "leaving: ConnectFailed", "leaving: Connected", "leaving: Greeted", "leaving: GreetingRefused",
+        "ready: ConnectFailed", "ready: Connected", "ready: Greeted", "ready: GreetingRefused",
+        "seeking: ConnectFailed", "seeking: Connected", "seeking: Greeted", "seeking: GreetingRefused",
+        "stalled: ConnectFailed", "stalled: Connected", "stalled: Greeted", "stalled: GreetingRefused",
+    ];
+    call::Call, [Answered, Uncertain], |_| false, [
+        "abandoned: ClaimRevoked", "abandoned: Claimed", "abandoned: Queued", "abandoned: Refused",
+        "accepted: ClaimRevoked", "accepted: Claimed", "accepted: OutcomeLearned", "accepted: OutcomeLost",
+        "accepted: ReplyArrived", "accepted: ReplyDeferred", "answered: Claimed", "answered: Queued",
+        "cancelled: Claimed", "cancelled: Queued", "held: ClaimRevoked", "held: OutcomeLearned", "held: OutcomeLost",
+        "held: Queued", "held: ReplyArrived", "held: ReplyDeferred", "recovering: ClaimRevoked",
+        "recovering: Claimed", "recovering: Queued", "recovering: Refused", "sent: Claimed", "sent: OutcomeLearned",
+        "sent: OutcomeLost", "sent: Queued", "sent: Refused", "uncertain: Claimed", "uncertain: Queued",
+    ];
     restart::Restart, [Exhausted, Stopping], |_| false, [];
     push::Push, [Stopped], |order| *order == push::Effect::CloseSockets, [
         "closed: Bound", "closed: BindFailed", "closed: Attached", "closed: Detached", "closed: HintReceived",

@@ -56,7 +56,7 @@ fn check_parse(line: &[u8]) {
         Ok(Message::Request { id, method, params }) => {
             assert_eq!(scanner.finish().as_ref(), Some(&id), "the scan finds what the parser finds");
             assert!(scanner.saw_method() && scanner.owes_answer());
-            let written = request(&id, &method, params.as_deref().map(|raw| raw.get()));
+            let written = request(&id, &method, params.as_deref().map(serde_json::value::RawValue::get));
             assert!(!written.contains('\n'));
             match parse(written.as_bytes()) {
                 Ok(Message::Request { id: again, method: same, .. }) => {
