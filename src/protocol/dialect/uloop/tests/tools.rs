@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::{Dialect, EditorTool, ListStep, Reply, ToolListing};
-use super::tests::raw;
-use super::{Uloop, schema};
+use super::super::super::{Dialect, EditorTool, ListStep, Reply, ToolListing};
+use super::super::{Uloop, schema};
+use super::raw;
 use crate::limits::TOOLS_MAX;
 
 /// The package's tools at v0.30.1 (first) and v2.1.1, as their parameters go over the wire: name, type letter, default,
