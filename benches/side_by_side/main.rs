@@ -62,10 +62,12 @@ fn watch() {
     });
 }
 
+type Part = fn(&mut Bench) -> io::Result<()>;
+
 fn run(quick: bool, only: Option<&str>) -> io::Result<()> {
     let began = Instant::now();
     let mut bench = Bench::start(if quick { Sizes::QUICK } else { Sizes::FULL })?;
-    let parts: [(&str, fn(&mut Bench) -> io::Result<()>); 6] = [
+    let parts: [(&str, Part); 6] = [
         ("start", Bench::starts),
         ("latency", Bench::latency),
         ("throughput", Bench::throughput),

@@ -1,6 +1,6 @@
 //! What is measured. The gateway and the relay take turns, so that a machine that is busy is so for both.
 
-use std::io::{self, BufRead as _};
+use std::io::{self, BufRead as _, Write as _};
 use std::path::Path;
 use std::process::Command;
 use std::sync::mpsc;
@@ -126,7 +126,9 @@ impl Bench {
             });
         }
         let idle = idle.into_iter().max().unwrap_or_default();
-        let relay = self.relay()?.resident()?;
+        let mut relay = self.relay()?;
+        relay.echo()?;
+        let relay = relay.resident()?;
         self.memory("resident memory, idle (session open, editor connected)", idle, relay, 10);
         Ok(())
     }
@@ -353,7 +355,12 @@ fn outage(
     editor.write("up\n")?;
     let up = listening(events)?;
     let mut held = true;
-    while !gateway.read()?.contains("hello, editor") {
+    loop {
+        let answer = gateway.read()?;
+        if answer.contains("hello, editor") {
+            break;
+        }
+        writeln!(io::stderr(), "side_by_side: not held in an outage of {ms} ms: {}", answer.trim_end())?;
         held = false;
         gateway.send("echo", arguments)?;
     }
