@@ -33,7 +33,7 @@ impl Sizes {
     pub const FULL: Self = Self {
         starts: 40,
         blocks: (24, 250),
-        storms: (9, 2000),
+        storms: (60, 400),
         results: 15,
         exits: 100,
         pairs: 4,
@@ -43,7 +43,7 @@ impl Sizes {
     pub const QUICK: Self = Self {
         starts: 15,
         blocks: (8, 250),
-        storms: (3, 1000),
+        storms: (20, 400),
         results: 5,
         exits: 20,
         pairs: 2,
@@ -139,7 +139,7 @@ impl Bench {
             what: what.into(),
             holdfast: mib(gateway),
             floor: mib(relay),
-            compared: format!("+{:.1} MiB", (gateway as f64 - relay as f64) / MIB as f64),
+            compared: format!("{:+.1} MiB", (gateway as f64 - relay as f64) / MIB as f64),
             budget: Some((format!("≤ {budget_mib} MiB"), gateway <= budget_mib * MIB as u64)),
         });
     }

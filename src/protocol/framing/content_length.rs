@@ -94,9 +94,24 @@ impl ContentLength {
     }
 }
 
+impl ContentLength {
+    /// Makes room for these bytes of a body. Doubling, but never beyond the frame: an allocator keeps about twice its largest
+    /// block for itself, and twice a frame would be kept instead of one.
+    fn make_room(&mut self, bytes: usize) {
+        let Part::Body(length) = self.part else { return };
+        let (needed, has) = (self.buffer.len() + bytes, self.buffer.capacity());
+        if needed > has && needed <= length && needed > DECODER_BUFFER_KEPT_BYTES {
+            let mut larger = BytesMut::with_capacity(length.min(needed.saturating_mul(2)));
+            larger.extend_from_slice(&self.buffer);
+            self.buffer = larger;
+        }
+    }
+}
+
 impl Framer for ContentLength {
     fn push(&mut self, bytes: &[u8]) {
         if self.failed.is_none() {
+            self.make_room(bytes.len());
             self.buffer.extend_from_slice(bytes);
         }
     }

@@ -106,7 +106,10 @@ impl ToolResult {
             // Compact already, as editors write it: the text changes hands without a copy.
             Cow::Borrowed(_) => String::from(Box::<str>::from(raw)),
         };
-        let fits = json.starts_with('{') && jsonrpc::quoted_len(&json) + json.len() < RESULT_INLINE_MAX_BYTES;
+        let fits = json.starts_with('{')
+            // Without a scan where even a text without escapes would not fit.
+            && 2 * json.len() < RESULT_INLINE_MAX_BYTES
+            && jsonrpc::quoted_len(&json) + json.len() < RESULT_INLINE_MAX_BYTES;
         let structured = if fits { RawValue::from_string(json.clone()).ok() } else { None };
         Self { structured, ..Self::text(json) }
     }
