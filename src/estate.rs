@@ -41,6 +41,8 @@ pub struct Published {
     pub catalogue: Arc<Catalogue>,
     /// The editor's tools as they were read, development-only ones included.
     pub tools: Arc<Vec<EditorTool>>,
+    /// What stood in the editor's list and is no usable tool: name (or position) and reason.
+    pub unusable: Arc<Vec<(String, String)>>,
 }
 
 /// The state of the link, for status, the session and whoever waits for it.
@@ -170,6 +172,7 @@ impl Estate {
             source: Source::None,
             catalogue: Arc::new(Catalogue::new(Vec::new(), development)),
             tools: Arc::default(),
+            unusable: Arc::default(),
         };
         let link = LinkView {
             state: "idle",

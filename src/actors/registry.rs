@@ -15,10 +15,10 @@ use super::supervisor::Tasks;
 use super::timers::Timers;
 use super::{bridge, session};
 use crate::catalogue_file::{self, CatalogueFile, Unusable};
-use crate::estate::{Estate, Published};
+use crate::estate::Estate;
 use crate::fsm::Driver;
 use crate::fsm::registry::{Effect, Event, Registry, Source, Timer};
-use crate::protocol::dialect::{EditorTool, ToolListing};
+use crate::protocol::dialect::ToolListing;
 use crate::protocol::ids::Epoch;
 use crate::protocol::mcp::Catalogue;
 use crate::telemetry::events;
@@ -57,8 +57,8 @@ pub struct State {
     driver: Driver<Registry>,
     timers: Timers<Timer, Message>,
     me: ActorRef<Message>,
-    /// The tools that the next `Publish` publishes.
-    staged: Option<Vec<EditorTool>>,
+    /// The list that the next `Publish` publishes.
+    staged: Option<ToolListing>,
     read: Option<PathBuf>,
 }
 
@@ -135,7 +135,7 @@ impl RegistryActor {
         }
         events::tools_listed(listing.tools.len(), &listing.dropped);
         let changed = *self.estate.published.borrow().tools != listing.tools;
-        state.staged = Some(listing.tools);
+        state.staged = Some(listing);
         self.feed(state, &Event::ListReceived { changed });
         self.list_is_over(epoch);
     }
@@ -143,7 +143,7 @@ impl RegistryActor {
     fn disk_read(&self, state: &mut State, project: &std::path::Path, read: Result<CatalogueFile, Unusable>) {
         let found = match read {
             Ok(file) if self.estate.published.borrow().source == Source::None => {
-                state.staged = Some(file.tools);
+                state.staged = Some(ToolListing { tools: file.tools, dropped: Vec::new() });
                 true
             }
             // What the editor itself said meanwhile is worth more than the file.
@@ -182,15 +182,13 @@ impl RegistryActor {
         let development = self.estate.config.development;
         let staged = state.staged.take();
         self.estate.published.send_modify(|published| {
-            let tools = match staged {
-                Some(tools) if tools != *published.tools => tools,
-                _ => {
-                    published.source = source;
-                    return;
-                }
-            };
-            let catalogue = Arc::new(Catalogue::new(tools.clone(), development));
-            *published = Published { source, catalogue, tools: Arc::new(tools) };
+            published.source = source;
+            let Some(ToolListing { tools, dropped }) = staged else { return };
+            published.unusable = Arc::new(dropped);
+            if tools != *published.tools {
+                published.catalogue = Arc::new(Catalogue::new(tools.clone(), development));
+                published.tools = Arc::new(tools);
+            }
         });
         self.estate.addresses.session.cast(session::Message::CataloguePublished(source));
     }
