@@ -32,8 +32,10 @@ pub async fn examine(config: &Config, complaints: &[String]) -> Vec<Finding> {
     findings.extend(package(&look));
     findings.extend(editor(&look));
     findings.extend(locks(&look));
+    // The gateway that greets the editor writes the catalogue: what is there is looked at before.
+    let state = state(config, &look);
     findings.extend(connection(config, &look).await);
-    findings.extend(state(config, &look));
+    findings.extend(state);
     findings
 }
 
