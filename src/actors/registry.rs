@@ -147,7 +147,7 @@ impl RegistryActor {
                 true
             }
             // What the editor itself said meanwhile is worth more than the file.
-            Ok(_) => return,
+            Ok(_) => return self.estate.disk_was_read(),
             Err(Unusable::Missing) => false,
             Err(trouble) => {
                 events::catalogue_trouble("catalogue_file", &format!("{trouble} ({})", project.display()));
@@ -155,6 +155,7 @@ impl RegistryActor {
             }
         };
         self.feed(state, &Event::DiskRead { found });
+        self.estate.disk_was_read();
     }
 
     fn feed(&self, state: &mut State, event: &Event) {
@@ -194,7 +195,7 @@ impl RegistryActor {
     }
 
     fn read_disk(&self, state: &mut State, project: PathBuf) {
-        let Some(folder) = self.estate.config.state_dir.clone() else { return };
+        let Some(folder) = self.estate.config.state_dir.clone() else { return self.estate.disk_was_read() };
         if state.read.as_ref() == Some(&project) {
             return;
         }
@@ -222,13 +223,12 @@ impl RegistryActor {
         };
         let tools = self.estate.published.borrow().tools.as_ref().clone();
         let file = CatalogueFile::new(&project, self.estate.dialect.name(), version, tools);
-        let estate = Arc::clone(&self.estate);
-        self.tasks.spawn(async move {
-            let host = Arc::clone(&estate.host);
-            let written = crate::host::run(&*estate.host, move || catalogue_file::write(&*host, &folder, &file)).await;
-            if let Some(Err(error)) = written {
+        let host = Arc::clone(&self.estate.host);
+        // Begun here and not in the task: a session may end right after its list, and the next one wants the file.
+        self.tasks.spawn(self.estate.host.blocking(Box::new(move || {
+            if let Err(error) = catalogue_file::write(&*host, &folder, &file) {
                 events::catalogue_trouble("catalogue_write", &error.to_string());
             }
-        });
+        })));
     }
 }

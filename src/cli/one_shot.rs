@@ -20,7 +20,7 @@ use crate::actors::main_loop::{self, Pumps, Why};
 use crate::config::Config;
 use crate::estate::Estate;
 use crate::host::RealHost;
-use crate::limits::{CLIENT_MESSAGE_MAX_BYTES, ONE_SHOT_PIPE_BYTES};
+use crate::limits::{CLIENT_MESSAGE_MAX_BYTES, FLUSH_MAX, ONE_SHOT_PIPE_BYTES};
 use crate::net::Tcp;
 use crate::protocol::dialect::uloop::Uloop;
 use crate::protocol::framing::lines::{Line, LineDecoder};
@@ -192,7 +192,8 @@ pub fn block_on(arguments: &EditorArgs, work: impl Future<Output = Exit>) -> Exi
         }
     };
     let exit = runtime.block_on(work);
-    runtime.shutdown_background();
+    // What is being written to disk may end: nothing here blocks for ever, as the stdin of `serve` does.
+    runtime.shutdown_timeout(FLUSH_MAX);
     drop(logs);
     exit.into()
 }
