@@ -37,10 +37,14 @@ use crate::wording;
 pub struct Published {
     /// Where it comes from.
     pub source: Source,
+    /// The catalogue on disk was looked for: nothing more comes from there.
+    pub disk_read: bool,
     /// What clients see.
     pub catalogue: Arc<Catalogue>,
     /// The editor's tools as they were read, development-only ones included.
     pub tools: Arc<Vec<EditorTool>>,
+    /// What stood in the editor's list and is no usable tool: name (or position) and reason.
+    pub unusable: Arc<Vec<(String, String)>>,
 }
 
 /// The state of the link, for status, the session and whoever waits for it.
@@ -168,8 +172,10 @@ impl Estate {
         let development = config.development;
         let nothing = Published {
             source: Source::None,
+            disk_read: false,
             catalogue: Arc::new(Catalogue::new(Vec::new(), development)),
             tools: Arc::default(),
+            unusable: Arc::default(),
         };
         let link = LinkView {
             state: "idle",
@@ -390,6 +396,12 @@ impl Estate {
             (true, Some(configured)) => configured.clone(),
             (true, None) => "MCP client".to_owned(),
         }
+    }
+
+    /// The catalogue on disk was looked for: a first list need not wait for it any longer.
+    pub fn disk_was_read(&self) {
+        self.published.send_modify(|published| published.disk_read = true);
+        self.addresses.session.cast(session::Message::DiskRead);
     }
 
     // ---- the link ----

@@ -185,6 +185,19 @@ pub const DRAIN_MAX: Duration = Duration::from_secs(1);
 /// means that a storage counts without bound.
 pub const WALK_CONFIGURATIONS_MAX: usize = 200_000;
 
+// ---- The command line ----------------------------------------------------------------------------------------------
+
+/// Bytes between a one-shot command and its gateway that neither has taken: one read of the intake.
+pub const ONE_SHOT_PIPE_BYTES: usize = 64 * 1024;
+/// How long `holdfast call` waits for its answer when nothing is said: as long as a call that was sent is waited for.
+pub const CALL_TIMEOUT: Duration = RUNNING_MAX;
+/// Longest `holdfast call --timeout`: with the margin that every client gets, the longest patience there is.
+pub const CALL_TIMEOUT_MAX: Duration = Duration::from_secs(PATIENCE_MAX.as_secs() - PATIENCE_MARGIN.as_secs());
+/// How long `holdfast doctor` waits for an editor's greeting: a live one takes milliseconds, a person waits for the rest.
+pub const DOCTOR_WAIT: Duration = Duration::from_secs(3);
+/// Age from which a lock file of a living editor is called old: imports of large projects take minutes.
+pub const LOCK_FILE_OLD: Duration = Duration::from_secs(10 * 60);
+
 // ---- Files ---------------------------------------------------------------------------------------------------------
 
 /// Largest settings or instance file read from a project.

@@ -190,7 +190,7 @@ pub fn check_owner(host: &dyn Host, target: &Target) -> Result<(), ConnectFailur
 }
 
 /// The project an editor was started with, from its command line (`-projectPath`, spelled in any case).
-fn opened_project(owner: &Owner) -> Option<PathBuf> {
+pub fn opened_project(owner: &Owner) -> Option<PathBuf> {
     let mut words = owner.command_line.iter();
     words.find(|word| word.eq_ignore_ascii_case("-projectPath"))?;
     words.next().map(PathBuf::from)

@@ -87,8 +87,11 @@ impl DiscoveryActor {
             }
         }
         self.estate.survey.send_replace(Some(Arc::clone(&survey)));
-        if let Some(project) = &survey.project {
-            self.estate.addresses.registry.cast(registry::Message::ProjectKnown(project.clone()));
+        match &survey.project {
+            Some(project) => {
+                self.estate.addresses.registry.cast(registry::Message::ProjectKnown(project.clone()));
+            }
+            None => self.estate.disk_was_read(),
         }
         if state.watching {
             self.aim_watch(state);

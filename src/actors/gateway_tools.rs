@@ -87,7 +87,7 @@ pub fn status(estate: &Estate) -> Value {
             "dialect": estate.dialect.name(),
             "version": survey.as_ref().and_then(|survey| survey.facts.package_version.clone()),
         },
-        "problems": survey.as_ref().map(|survey| survey.facts.problems.clone()).unwrap_or_default(),
+        "problems": problems(estate, survey.as_deref()),
         "candidates": survey.as_deref().map(candidates).unwrap_or_default(),
         "tools": {"count": published.catalogue.entries().len(), "from": source_label(published.source)},
         "queue": {"held": held, "running": running, "busy_with": busy_with},
@@ -108,6 +108,11 @@ fn source_label(source: Source) -> &'static str {
         Source::Live => "the editor",
         Source::Stale => "the editor, before it went away",
     }
+}
+
+fn problems(estate: &Estate, survey: Option<&Survey>) -> Vec<String> {
+    let of_project = survey.map(|survey| survey.facts.problems.as_slice()).unwrap_or_default();
+    estate.config.complaints.iter().chain(of_project).cloned().collect()
 }
 
 fn candidates(survey: &Survey) -> Vec<Value> {

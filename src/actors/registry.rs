@@ -15,10 +15,10 @@ use super::supervisor::Tasks;
 use super::timers::Timers;
 use super::{bridge, session};
 use crate::catalogue_file::{self, CatalogueFile, Unusable};
-use crate::estate::{Estate, Published};
+use crate::estate::Estate;
 use crate::fsm::Driver;
 use crate::fsm::registry::{Effect, Event, Registry, Source, Timer};
-use crate::protocol::dialect::{EditorTool, ToolListing};
+use crate::protocol::dialect::ToolListing;
 use crate::protocol::ids::Epoch;
 use crate::protocol::mcp::Catalogue;
 use crate::telemetry::events;
@@ -57,8 +57,8 @@ pub struct State {
     driver: Driver<Registry>,
     timers: Timers<Timer, Message>,
     me: ActorRef<Message>,
-    /// The tools that the next `Publish` publishes.
-    staged: Option<Vec<EditorTool>>,
+    /// The list that the next `Publish` publishes.
+    staged: Option<ToolListing>,
     read: Option<PathBuf>,
 }
 
@@ -135,7 +135,7 @@ impl RegistryActor {
         }
         events::tools_listed(listing.tools.len(), &listing.dropped);
         let changed = *self.estate.published.borrow().tools != listing.tools;
-        state.staged = Some(listing.tools);
+        state.staged = Some(listing);
         self.feed(state, &Event::ListReceived { changed });
         self.list_is_over(epoch);
     }
@@ -143,11 +143,11 @@ impl RegistryActor {
     fn disk_read(&self, state: &mut State, project: &std::path::Path, read: Result<CatalogueFile, Unusable>) {
         let found = match read {
             Ok(file) if self.estate.published.borrow().source == Source::None => {
-                state.staged = Some(file.tools);
+                state.staged = Some(ToolListing { tools: file.tools, dropped: Vec::new() });
                 true
             }
             // What the editor itself said meanwhile is worth more than the file.
-            Ok(_) => return,
+            Ok(_) => return self.estate.disk_was_read(),
             Err(Unusable::Missing) => false,
             Err(trouble) => {
                 events::catalogue_trouble("catalogue_file", &format!("{trouble} ({})", project.display()));
@@ -155,6 +155,7 @@ impl RegistryActor {
             }
         };
         self.feed(state, &Event::DiskRead { found });
+        self.estate.disk_was_read();
     }
 
     fn feed(&self, state: &mut State, event: &Event) {
@@ -182,21 +183,19 @@ impl RegistryActor {
         let development = self.estate.config.development;
         let staged = state.staged.take();
         self.estate.published.send_modify(|published| {
-            let tools = match staged {
-                Some(tools) if tools != *published.tools => tools,
-                _ => {
-                    published.source = source;
-                    return;
-                }
-            };
-            let catalogue = Arc::new(Catalogue::new(tools.clone(), development));
-            *published = Published { source, catalogue, tools: Arc::new(tools) };
+            published.source = source;
+            let Some(ToolListing { tools, dropped }) = staged else { return };
+            published.unusable = Arc::new(dropped);
+            if tools != *published.tools {
+                published.catalogue = Arc::new(Catalogue::new(tools.clone(), development));
+                published.tools = Arc::new(tools);
+            }
         });
         self.estate.addresses.session.cast(session::Message::CataloguePublished(source));
     }
 
     fn read_disk(&self, state: &mut State, project: PathBuf) {
-        let Some(folder) = self.estate.config.state_dir.clone() else { return };
+        let Some(folder) = self.estate.config.state_dir.clone() else { return self.estate.disk_was_read() };
         if state.read.as_ref() == Some(&project) {
             return;
         }
@@ -224,13 +223,12 @@ impl RegistryActor {
         };
         let tools = self.estate.published.borrow().tools.as_ref().clone();
         let file = CatalogueFile::new(&project, self.estate.dialect.name(), version, tools);
-        let estate = Arc::clone(&self.estate);
-        self.tasks.spawn(async move {
-            let host = Arc::clone(&estate.host);
-            let written = crate::host::run(&*estate.host, move || catalogue_file::write(&*host, &folder, &file)).await;
-            if let Some(Err(error)) = written {
+        let host = Arc::clone(&self.estate.host);
+        // Begun here and not in the task: a session may end right after its list, and the next one wants the file.
+        self.tasks.spawn(self.estate.host.blocking(Box::new(move || {
+            if let Err(error) = catalogue_file::write(&*host, &folder, &file) {
                 events::catalogue_trouble("catalogue_write", &error.to_string());
             }
-        });
+        })));
     }
 }

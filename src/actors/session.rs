@@ -32,6 +32,8 @@ pub enum Message {
     CataloguePublished(Source),
     /// The catalogue changed by content.
     CatalogueChanged,
+    /// The catalogue on disk was read, or there is none to read.
+    DiskRead,
     /// How likely an editor is.
     OutlookChanged(Outlook),
     /// stdin ended.
@@ -80,6 +82,7 @@ impl Actor for SessionActor {
         let (driver, _) = Driver::start(Session {
             kind: client.kind,
             source: self.estate.published.borrow().source,
+            disk_awaited: !self.estate.published.borrow().disk_read,
             outlook: bridge::likelihood(link.outlook, link.undecided),
             first_list_served: client.first_list_served,
         });
@@ -105,6 +108,7 @@ impl Actor for SessionActor {
             Message::Delivered(message, _permit) => self.delivered(state, message),
             Message::CataloguePublished(source) => self.feed(state, &Event::CataloguePublished(source)),
             Message::CatalogueChanged => self.feed(state, &Event::CatalogueChanged),
+            Message::DiskRead => self.feed(state, &Event::DiskRead),
             Message::OutlookChanged(outlook) => self.feed(state, &Event::OutlookChanged(outlook)),
             Message::InputEnded => self.feed(state, &Event::InputEnded),
             Message::Stop => self.feed(state, &Event::StopRequested),
