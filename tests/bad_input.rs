@@ -294,7 +294,9 @@ async fn a_port_from_a_file_that_belongs_to_somebody_else_receives_not_a_single_
     // An editor that lives, so that the project has one, and does not own the port.
     let other = Unity::start(&place, &[]).await;
     let pid = other.child.id().expect("it lives");
-    for (name, editor, said) in [("NoEditor", None, "nothing proves"), ("Living", Some(pid), "another project")] {
+    for (name, editor, said) in
+        [("NoEditor", None, "nothing proves"), ("Living", Some(pid), "its bridge did not listen")]
+    {
         let project = place.project(name);
         let settings = json!({"customPort": impostor.port}).to_string();
         std::fs::write(project.join("UserSettings/UnityMcpSettings.json"), settings).expect("writable");

@@ -132,8 +132,8 @@ fn standing(target: &Target) -> Standing {
     let owner_known = target.project.is_some();
     match survey::check_owner(&RealHost, target) {
         Err(failure) => Standing::Refused(failure),
-        Ok(()) if owner_known && survey::check_owner(&RealHost, &unnamed).is_ok() => Standing::Checked,
-        Ok(()) => Standing::Assumed,
+        Ok(_) if owner_known && survey::check_owner(&RealHost, &unnamed).is_ok() => Standing::Checked,
+        Ok(_) => Standing::Assumed,
     }
 }
 

@@ -25,15 +25,17 @@ use tools::ToolsArgs;
 /// How a process ends. The README has the same table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// It did what it was asked.
+    /// It did what it was asked. `call`: the tool succeeded. `tools`: a list of the editor's tools, live or from disk.
+    /// `status`: an editor is reachable. `doctor`: no problem. `serve`: the client ended the session.
     Ok = 0,
-    /// It was done and failed: the tool failed, a promise was broken, something is wrong.
+    /// It was done and failed. `call`: the tool failed. `doctor`: there are problems.
     Failed = 1,
-    /// The command line or the configuration is wrong. Nothing was done.
+    /// The command line or the configuration is wrong, `call` has bad JSON or an unknown tool. Nothing was done.
     Usage = 2,
-    /// Not executed: the editor could not be reached, or refused before it ran anything.
+    /// Not executed: the editor could not be reached, or refused before it ran anything. `tools`: no editor, and no list on
+    /// disk. `status`: no editor is reachable.
     NotExecuted = 3,
-    /// It may have run: the outcome is unknown, or it is still running.
+    /// `call`: it may have run: the outcome is unknown, or it is still running.
     Unknown = 4,
     /// A bug of holdfast.
     Internal = 70,
