@@ -1,5 +1,6 @@
 //! The command line: one file per subcommand. Flags have environment twins; exit codes are a contract ([`Exit`]).
 
+pub mod demo;
 pub mod fake_unity;
 pub mod gateway_args;
 pub mod output;
@@ -56,6 +57,8 @@ pub struct Cli {
 enum Command {
     /// Serve MCP on stdin and stdout (the default).
     Serve(GatewayArgs),
+    /// Watch a session survive reloads, a freeze and a kill of a fake Unity; exit 0 only if every promise held.
+    Demo(demo::DemoArgs),
     /// Run a model of a Unity Editor with a bridge in it, steered by lines on stdin.
     FakeUnity(FakeUnityArgs),
     /// Print completions for a shell.
@@ -71,6 +74,7 @@ pub fn main() -> ExitCode {
     match cli.command {
         None => serve::run(&cli.gateway, true),
         Some(Command::Serve(gateway)) => serve::run(&gateway, false),
+        Some(Command::Demo(arguments)) => demo::run(arguments),
         Some(Command::FakeUnity(arguments)) => fake_unity::run(arguments),
         Some(Command::Completions { shell }) => {
             let mut script = Vec::new();
