@@ -635,7 +635,8 @@ impl Ledger {
                         behind: behind.filter(|(id, _)| was_held && *id != entry.id),
                         came_back: entry
                             .lost
-                            .filter(|_| self.outlook == Some(Outlook::Open))
+                            // While a connection ends, the outlook is still that of before.
+                            .filter(|_| self.outlook == Some(Outlook::Open) && !self.open_epochs.is_empty())
                             .map(|lost| now.saturating_duration_since(lost)),
                         version: entry.version,
                     }));

@@ -249,6 +249,25 @@ pub const FAKE_PUSH_ATTEMPTS_MAX: usize = 5;
 /// Longest steering line of the fake editor's process.
 pub const FAKE_STEERING_LINE_MAX_BYTES: usize = 4096;
 
+// ---- The demo ------------------------------------------------------------------------------------------------------
+
+/// How long the demo waits for one thing that must happen; what it waits for takes 2 s at the most on an idle machine, and a
+/// loaded build machine is an order of magnitude slower.
+pub const DEMO_STEP_MAX: Duration = Duration::from_secs(20);
+/// How long the whole demo may take before it counts as failed; it takes under 20 s.
+pub const DEMO_MAX: Duration = Duration::from_secs(90);
+/// From the editor listening again to the first good answer, at most: far above the budget, which is for an idle machine,
+/// and far below what a person would call a hang.
+pub const DEMO_RECOVERY_MAX: Duration = Duration::from_secs(2);
+/// From the end of the gateway's stdin to its exit, at most; the budget on an idle machine is a fifth of it.
+pub const DEMO_EXIT_MAX: Duration = Duration::from_secs(1);
+/// Lines of the demo's children that wait to be looked at; they send tens.
+pub const DEMO_NEWS_MAX: usize = 1024;
+/// Longest line read from the demo's children: the gateway's longest message, and some.
+pub const DEMO_LINE_MAX_BYTES: usize = 2 * CLIENT_MESSAGE_MAX_BYTES;
+/// Narrowest and widest output of the demo, in columns: below it lines break anyway, above it the eye loses the line.
+pub const TIMELINE_COLUMNS: std::ops::RangeInclusive<usize> = 60..=120;
+
 #[cfg(test)]
 mod tests {
     use super::*;

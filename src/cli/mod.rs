@@ -1,6 +1,7 @@
 //! The command line: one file per subcommand. Flags have environment twins; exit codes are a contract ([`Exit`]).
 
 pub mod call;
+pub mod demo;
 pub mod doctor;
 pub mod fake_unity;
 pub mod gateway_args;
@@ -120,6 +121,8 @@ Examples:
   holdfast doctor --project ~/games/Castle
   holdfast doctor --json | jq -r '.findings[] | select(.level == \"problem\") | .says, .mend'")]
     Doctor(DoctorArgs),
+    /// Watch a session survive reloads, a freeze and a kill of a fake Unity; exit 0 only if every promise held.
+    Demo(demo::DemoArgs),
     /// Run a model of a Unity Editor with a bridge in it, steered by lines on stdin.
     ///
     /// Prints one JSON object a line; the first says where it listens. The line `help` lists what it can be told.
@@ -148,6 +151,7 @@ pub fn main() -> ExitCode {
         Some(Command::Call(arguments)) => call::run(&arguments),
         Some(Command::Status(arguments)) => status::run(&arguments),
         Some(Command::Doctor(arguments)) => doctor::run(&arguments),
+        Some(Command::Demo(arguments)) => demo::run(arguments),
         Some(Command::FakeUnity(arguments)) => fake_unity::run(arguments),
         Some(Command::Completions { shell }) => {
             let mut script = Vec::new();
