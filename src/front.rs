@@ -36,6 +36,8 @@ enum Holder {
 struct Inner {
     /// Open requests.
     open: HashMap<RequestId, Holder>,
+    /// Answers whose request is taken and whose line is not queued yet.
+    rendering: usize,
     queue: VecDeque<Line>,
     queued_bytes: usize,
     notifications: usize,
@@ -166,6 +168,7 @@ impl Front {
             inner.surplus_answers += 1;
             return false;
         }
+        inner.rendering += 1;
         drop(inner);
         // Rendered outside the lock: results reach megabytes. The id is taken, so nobody else can answer meanwhile.
         let mut text = line();
@@ -173,7 +176,7 @@ impl Front {
             let error = RpcError::internal("the answer is larger than a client can take, and was not put into a file");
             text = jsonrpc::error(Some(id), &error);
         }
-        self.push(Line { text, notification: None });
+        self.push_and(Line { text, notification: None }, |inner| inner.rendering -= 1);
         self.emptied.notify_waiters();
         true
     }
@@ -228,8 +231,15 @@ impl Front {
     }
 
     fn push(&self, line: Line) {
+        self.push_and(line, |_| {});
+    }
+
+    fn push_and(&self, line: Line, also: impl FnOnce(&mut Inner)) {
         let mut inner = self.lock();
+        also(&mut inner);
         if inner.broken {
+            drop(inner);
+            self.emptied.notify_waiters();
             return;
         }
         inner.queued_bytes += line.text.len();
@@ -262,7 +272,7 @@ impl Front {
     /// True when everything that was queued has been written.
     pub fn is_flushed(&self) -> bool {
         let inner = self.lock();
-        inner.broken || (inner.queue.is_empty() && !inner.writing)
+        inner.broken || (inner.queue.is_empty() && !inner.writing && inner.rendering == 0)
     }
 
     /// Waits until everything that was queued has been written.

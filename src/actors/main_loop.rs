@@ -51,6 +51,9 @@ pub async fn run<S: Spawn>(estate: &Arc<Estate>, spawn: S, pumps: Pumps, mut qui
     estate.begin_draining();
     estate.addresses.session.cast(session::Message::InputEnded);
     if why != Why::ClientGone {
+        // What the session was handed before the end is handled by it, in its order: a pipe that is written and closed at
+        // once is a session too. It takes no longer than its handlers, which wait for nothing.
+        let _ = timeout(FLUSH_MAX, estate.edges.session.idle()).await;
         let _ = timeout(DRAIN_MAX, estate.settled()).await;
     }
     estate.addresses.session.cast(session::Message::CallsSettled);
