@@ -21,14 +21,14 @@ use super::supervisor::Tasks;
 use crate::estate::Estate;
 use crate::fsm::bridge::{ConnectFailure, Drop};
 use crate::fsm::cause::Cause;
-use crate::ledger::HeldCall;
-use crate::limits::{BYTES_NEWS_EVERY, CONNECT_TIMEOUT, JOIN_TIMEOUT, ORDERS_MAX};
+use crate::ledger::{HeldCall, Terms};
+use crate::limits::{BYTES_NEWS_EVERY, CONNECT_TIMEOUT, JOIN_TIMEOUT, ORDERS_MAX, OWNER_LOOKUP_MAX};
 use crate::net::BoxStream;
 use crate::protocol::dialect::{
     EditorEvent, EncodeError, Hello, Inbound, LeaveReason, ListStep, Order as WireOrder, Recovery, Reply, WireId,
 };
 use crate::protocol::ids::{CallId, Epoch};
-use crate::survey::{self, Target};
+use crate::survey::{self, Identity, Target};
 use crate::telemetry::events;
 
 /// What the bridge wants sent.
@@ -49,15 +49,22 @@ pub enum Order {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum News {
     /// It is up, and the peer may be called.
-    Connected,
+    Connected(Identity),
     /// It never was.
     ConnectFailed(ConnectFailure),
     /// The greeting was answered rightly.
     Greeted,
     /// The greeting was answered wrongly.
     GreetingRefused,
-    /// The list exchange is over.
+    /// The list is published.
     ListAnswered,
+    /// There is none to be had now.
+    ListFailed,
+    /// A call was claimed: its bytes leave now.
+    CallSent {
+        /// How long it may run before its client is told that it still does.
+        running_max: Duration,
+    },
     /// A call's place is free.
     WorkFinished {
         /// More calls wait.
@@ -138,6 +145,15 @@ struct Line {
     awaiting: Mutex<HashMap<u64, Awaited>>,
 }
 
+/// A panic in the connection's task is our bug like one in the bridge itself, and must not look like an idle connection.
+impl std::ops::Drop for Line {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let _ = self.bridge.cast(bridge::Message::ConnectionFailed(self.epoch));
+        }
+    }
+}
+
 impl Line {
     async fn run(&self, orders: mpsc::Receiver<Order>) {
         let permit = timeout(JOIN_TIMEOUT, Arc::clone(&self.estate.connection).acquire_owned()).await;
@@ -148,14 +164,16 @@ impl Line {
             Err(_) => return self.failed(ConnectFailure::TimedOut, ""),
         };
         let (host, target) = (Arc::clone(&self.estate.host), self.target.clone());
-        let checked = crate::host::run(&*self.estate.host, move || survey::check_owner(&*host, &target)).await;
-        match checked {
-            Some(Ok(())) => {}
-            Some(Err(failure)) => return self.failed(failure, ""),
-            None => return self.failed(ConnectFailure::Unproven, "the owner of the port could not be looked up"),
-        }
+        let looked_up = crate::host::run(&*self.estate.host, move || survey::check_owner(&*host, &target));
+        let identity = match timeout(OWNER_LOOKUP_MAX, looked_up).await {
+            Ok(Some(Ok(identity))) => identity,
+            Ok(Some(Err(failure))) => return self.failed(failure, ""),
+            Ok(None) | Err(_) => {
+                return self.failed(ConnectFailure::Unproven, "the owner of the port could not be looked up");
+            }
+        };
         self.estate.ledger(|ledger, _| ledger.open_epoch(self.epoch));
-        self.tell(News::Connected);
+        self.tell(News::Connected(identity));
         let drop = self.converse(stream, orders).await;
         self.tell(News::Ended(drop));
     }
@@ -259,9 +277,13 @@ impl Line {
         };
         let Ok((number, frame)) = self.encode(Some(id), &order) else { return self.refuse(id, Cause::TooLarge) };
         let recoverable = prepared.recovery != Recovery::None;
-        let tool_timeout = prepared.timeout.unwrap_or(Duration::ZERO);
-        let claim =
-            self.estate.ledger(|ledger, now| ledger.claim(id, self.epoch, prepared.recovery, tool_timeout, now));
+        let terms = Terms {
+            recovery: prepared.recovery,
+            tool_timeout: prepared.timeout.unwrap_or(Duration::ZERO),
+            repeatable: entry.tool.repeatable,
+        };
+        let running_max = terms.running_max();
+        let claim = self.estate.ledger(|ledger, now| ledger.claim(id, self.epoch, terms, now));
         match claim {
             Ok(settlements) => self.estate.settle(settlements),
             // Not a byte may leave: it was cancelled, has timed out, or the epoch is closed.
@@ -270,6 +292,7 @@ impl Line {
                 return Ok(());
             }
         }
+        self.tell(News::CallSent { running_max });
         events::call_sent(id, self.epoch, number);
         self.awaiting().insert(number, Awaited::Call { id, recoverable });
         let sent = write_frame(socket, &frame).await;

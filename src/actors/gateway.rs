@@ -136,7 +136,11 @@ fn link_recipes<S: Spawn>(estate: &Arc<Estate>, spawn: &S) -> Vec<Recipe> {
             |estate| {
                 let loss = if estate.is_draining() { Loss::Shutdown } else { Loss::Gateway };
                 estate.close_epochs(loss);
-                estate.link.send_modify(|link| link.epoch = None);
+                estate.link.send_modify(|link| {
+                    if link.epoch.take().is_some() {
+                        link.last_loss = Some((Instant::now(), loss, None));
+                    }
+                });
                 estate.addresses.registry.cast(super::registry::Message::LinkLost);
             },
         ),
