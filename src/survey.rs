@@ -222,3 +222,6 @@ fn same_project(a: &Path, b: &Path) -> bool {
     let plain = |path: &Path| config::canonical(path).unwrap_or_else(|| path.to_path_buf());
     plain(a) == plain(b)
 }
+
+#[cfg(test)]
+mod tests;
