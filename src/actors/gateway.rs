@@ -187,7 +187,7 @@ fn link_recipe<S: Spawn>(estate: &Arc<Estate>, spawn: &S) -> Recipe {
             let link =
                 Supervisor { name: "link", max: LEAF_RESTARTS_MAX, window: LEAF_WINDOW, report: reporter(&estate) };
             let recipes = link_recipes(&estate, &spawn);
-            let spawned = Supervisor::spawn_linked(None, link, recipes, supervisor).await;
+            let spawned = spawn.spawn("link", link, recipes, supervisor).await;
             let (actor, task) = spawned.map_err(|error| error.to_string())?;
             Ok(Started { cell: actor.get_cell(), task })
         }) as crate::net::BoxFuture<'static, Result<Started, String>>
