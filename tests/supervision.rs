@@ -184,6 +184,8 @@ async fn a_supervisor_that_fails_itself_leaves_nothing_behind() {
         let (text, error) = gateway.client.text(&held).await;
         assert!(!error, "{fault:?}: {text}");
         assert_eq!(unity.runs("held"), 1, "{fault:?}");
+        // A fake editor sees that a connection is gone when its call ends.
+        unity.release();
         until("one connection is left", || unity.stats().connections == 1).await;
         assert_eq!(gateway.sabotage.id("session"), session, "{fault:?}");
         until("the push listener", || gateway.estate.push_port() == port).await;
@@ -333,15 +335,16 @@ async fn when_the_root_gives_up_main_rebuilds_after_1_5_and_30_seconds_and_then_
             assert_eq!(answer.value.get("result").is_some(), delay < 2, "round {round}: {}", answer.value);
         }
         gateway.client.ping().await;
-        alive(&gateway, "session", gateway.sabotage.lives("session").len()).await;
         until("the tree", || gateway.sabotage.lives("link").len() > links).await;
         let took = down.elapsed();
         let delay = Duration::from_secs(delay);
-        assert!(took >= delay && took < delay + Duration::from_millis(2200), "round {round}: rebuilt after {took:?}");
+        assert!(took + Duration::from_millis(5) >= delay && took < delay + Duration::from_millis(2200), "round {round}: rebuilt after {took:?}");
         let (text, error) = gateway.client.text(&held).await;
         assert!(!error, "round {round}: what was held is sent by the next tree: {text}");
         gateway.ready().await;
         assert!(gateway.estate.link.borrow().epoch > Some(before));
+        unity.release();
+        until("the editor is free", || unity.stats().running == 0).await;
         assert!(gateway.client.ok("echo", json!({"text": "whole"})).await.contains("whole"));
     }
     let running = gateway.client.call("hold", json!({})).await;
@@ -366,7 +369,6 @@ async fn rebuilds_long_ago_do_not_count() {
         let links = gateway.sabotage.lives("link").len();
         exhaust_root(&gateway).await;
         until("the tree", || gateway.sabotage.lives("link").len() > links).await;
-        alive(&gateway, "session", gateway.sabotage.lives("session").len()).await;
         gateway.ready().await;
         assert!(gateway.client.ok("echo", json!({"text": "whole"})).await.contains("whole"));
         sleep(Duration::from_secs(301)).await;
@@ -438,8 +440,9 @@ async fn a_list_that_is_lost_with_the_registry_blocks_no_call_and_lies_about_no_
 async fn a_registry_that_ends_while_its_list_is_on_the_wire_does_not_free_the_editors_place() {
     let (mut gateway, unity) = connected().await;
     unity.modal(true);
+    let requests = unity.stats().requests;
     assert!(nudge(&gateway.estate, "registry"));
-    until("the list is on the wire", || unity.stats().list_requests == 2).await;
+    until("the list is on the wire", || unity.stats().requests > requests).await;
     gateway.sabotage.cell("registry").kill();
     alive(&gateway, "registry", 2).await;
     let requests = unity.stats().requests;

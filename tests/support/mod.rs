@@ -31,7 +31,7 @@ use sabotage::Sabotage;
 pub const PORT: u16 = 8700;
 
 /// The bound of every wait for a fact, on the test's clock: longer than any promise of the gateway.
-pub const PATIENCE: Duration = Duration::from_secs(1900);
+pub const PATIENCE: Duration = Duration::from_secs(900);
 
 /// Waits for a fact, within [`PATIENCE`].
 pub async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
