@@ -10,7 +10,7 @@ use std::time::Duration;
 use holdfast::actors::main_loop::Why;
 use holdfast::actors::{bridge, discovery, push, registry, session};
 use holdfast::estate::Estate;
-use holdfast::fake_unity::FakeUnity;
+use holdfast::fake_unity::{Event, FakeUnity, FakeUnityConfig};
 use holdfast::fsm::registry::Source;
 use holdfast::protocol::dialect::PushEvent;
 use ractor::{ActorId, ActorStatus};
@@ -415,20 +415,19 @@ async fn what_is_sent_to_an_actor_that_is_just_starting_is_not_lost() {
 async fn a_list_that_is_lost_with_the_registry_blocks_no_call_and_lies_about_no_tool() {
     for (hook, fault) in [(Hook::Handle, Fault::Panic), (Hook::Handle, Fault::Err), (Hook::Handled, Fault::Panic)] {
         let setup = Setup::default();
-        let sabotage = setup.sabotage.clone();
+        // Slow enough to see the list between its question and its answer.
+        let config = FakeUnityConfig { tick: Duration::from_millis(100), ..editor() };
+        let unity = unity(&setup.net, config).await;
+        let mut events = unity.events();
         let mut gateway = gateway(setup);
         gateway.client.open_async().await;
-        until("the registry", || sabotage.lives("registry").len() == 1).await;
-        // The first message that reaches it is `LinkReady`, the second the list.
-        let unity = unity(&gateway.net, editor()).await;
-        unity.modal(true);
-        until("the link is up or greeting", || unity.stats().connections == 1).await;
         let call = gateway.client.call("count", json!({"key": "once"})).await;
-        unity.modal(false);
-        until("the list is asked for", || unity.stats().list_requests >= 1).await;
-        sabotage.plant("registry", hook, fault);
+        let asked = |event: &Event| matches!(event, Event::Request { method, .. } if method == "get-tool-details");
+        within("the list is asked for", async { while !asked(&events.recv().await.unwrap()) {} }).await;
+        gateway.sabotage.plant("registry", hook, fault);
         let (text, error) = gateway.client.text(&call).await;
         assert!(!error, "{hook:?} {fault:?}: {text}");
+        assert!(gateway.sabotage.struck());
         assert_eq!(unity.runs("once"), 1);
         assert_eq!(gateway.estate.published.borrow().source, Source::Live);
         assert_eq!(gateway.close().await, Why::InputEnded, "{hook:?} {fault:?}");
@@ -443,12 +442,12 @@ async fn a_registry_that_ends_while_its_list_is_on_the_wire_does_not_free_the_ed
     let requests = unity.stats().requests;
     assert!(nudge(&gateway.estate, "registry"));
     until("the list is on the wire", || unity.stats().requests > requests).await;
+    let sent = gateway.net.sent();
     gateway.sabotage.cell("registry").kill();
     alive(&gateway, "registry", 2).await;
-    let requests = unity.stats().requests;
     let call = gateway.client.call("count", json!({"key": "once"})).await;
     sleep(Duration::from_secs(1)).await;
-    assert_eq!(unity.stats().requests, requests, "something was sent behind an unanswered list");
+    assert_eq!(gateway.net.sent(), sent, "something was sent behind an unanswered list");
     assert!(gateway.client.answered(&call).is_none());
     unity.modal(false);
     let (text, error) = gateway.client.text(&call).await;

@@ -30,12 +30,13 @@ pub struct MemoryNet {
     ports: Arc<Mutex<Ports>>,
     held: watch::Sender<bool>,
     connects: AtomicU64,
+    sent: Arc<AtomicU64>,
 }
 
 impl MemoryNet {
     pub fn new() -> Arc<Self> {
         let ports = Ports { next: 40_000, ..Ports::default() };
-        Arc::new(Self { ports: Arc::new(Mutex::new(ports)), held: watch::Sender::new(false), connects: AtomicU64::new(0) })
+        Arc::new(Self { ports: Arc::new(Mutex::new(ports)), held: watch::Sender::new(false), connects: AtomicU64::new(0), sent: Arc::default() })
     }
 
     /// Breaks every open connection, as a reset does.
@@ -48,6 +49,11 @@ impl MemoryNet {
     /// While held, a connect neither succeeds nor fails.
     pub fn hold_connects(&self, on: bool) {
         self.held.send_replace(on);
+    }
+
+    /// Bytes that connecting sides have written so far, read or not.
+    pub fn sent(&self) -> u64 {
+        self.sent.load(Ordering::Relaxed)
     }
 
     /// Connects tried so far.
@@ -65,11 +71,11 @@ impl Net for MemoryNet {
             let cut = Arc::new(Cut::default());
             let mut ports = self.ports.lock().unwrap();
             let listening = ports.listening.get(&port).ok_or(io::ErrorKind::ConnectionRefused)?;
-            let far = Pipe { inner: far, cut: cut.clone(), side: 0 };
+            let far = Pipe { inner: far, cut: cut.clone(), side: 0, sent: Arc::default() };
             listening.try_send(Box::new(far)).map_err(|_| io::ErrorKind::ConnectionRefused)?;
             ports.open.retain(|open| Arc::strong_count(open) > 1);
             ports.open.push(cut.clone());
-            Ok(Box::new(Pipe { inner: near, cut, side: 1 }) as BoxStream)
+            Ok(Box::new(Pipe { inner: near, cut, side: 1, sent: self.sent.clone() }) as BoxStream)
         })
     }
 
@@ -137,6 +143,7 @@ struct Pipe {
     inner: DuplexStream,
     cut: Arc<Cut>,
     side: usize,
+    sent: Arc<AtomicU64>,
 }
 
 impl Pipe {
@@ -156,7 +163,11 @@ impl AsyncRead for Pipe {
 impl AsyncWrite for Pipe {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         self.check()?;
-        Pin::new(&mut self.inner).poll_write(cx, bytes)
+        let written = Pin::new(&mut self.inner).poll_write(cx, bytes);
+        if let Poll::Ready(Ok(count)) = &written {
+            self.sent.fetch_add(*count as u64, Ordering::Relaxed);
+        }
+        written
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
