@@ -28,14 +28,16 @@ pub struct Client {
     /// Ids of requests, as JSON text.
     asked: BTreeSet<String>,
     cancelled: BTreeSet<String>,
+    /// Ids that were sent once more while open: each is owed a refusal besides its answer.
+    doubled: BTreeSet<String>,
     next: u64,
 }
 
 impl Client {
-    /// A client that reads from the start.
+    /// A client that does not [`read`](Self::read) yet.
     pub fn new(input: DuplexStream, output: DuplexStream) -> Self {
         let (counted, count) = watch::channel(0);
-        let mut client = Self {
+        Self {
             input: Some(input),
             output: Some(BufReader::new(output)),
             lines: Arc::default(),
@@ -43,14 +45,13 @@ impl Client {
             counted: Some(counted),
             asked: BTreeSet::new(),
             cancelled: BTreeSet::new(),
+            doubled: BTreeSet::new(),
             next: 1,
-        };
-        client.read();
-        client
+        }
     }
 
-    /// Stops taking anything from stdout until [`read`](Self::read); gives back what was not begun.
-    fn read(&mut self) {
+    /// Begins to take what stdout has.
+    pub fn read(&mut self) {
         let (Some(mut output), Some(counted)) = (self.output.take(), self.counted.take()) else { return };
         let lines = self.lines.clone();
         tokio::spawn(async move {
@@ -96,6 +97,19 @@ impl Client {
         let id = json!(self.next);
         self.next += 1;
         self.request_as(id, method, params).await
+    }
+
+    /// Sends a request with an id that is still open.
+    pub async fn request_again(&mut self, id: &Value, method: &str, params: Value) {
+        self.doubled.insert(id.to_string());
+        self.line(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()).await;
+    }
+
+    /// Writes a line without waiting longer than this for room; false if there is none.
+    pub async fn try_line(&mut self, text: &str, at_most: std::time::Duration) -> bool {
+        let input = self.input.as_mut().expect("stdin is open");
+        let line = format!("{text}\n");
+        tokio::time::timeout(at_most, input.write_all(line.as_bytes())).await.is_ok()
     }
 
     /// Sends a notification.
@@ -174,6 +188,12 @@ impl Client {
         within(what, found).await
     }
 
+    /// Waits until stdout has ended.
+    pub async fn ended(&self) {
+        let mut count = self.count.clone();
+        within("the end of stdout", async { while count.changed().await.is_ok() {} }).await;
+    }
+
     fn tail(&self) -> Vec<String> {
         self.lines().iter().rev().take(5).map(|line| line.value.to_string().chars().take(300).collect()).collect()
     }
@@ -238,7 +258,7 @@ impl Client {
         }
         for id in &self.asked {
             let count = answers.get(id).copied().unwrap_or(0);
-            let owed = usize::from(!self.cancelled.contains(id));
+            let owed = usize::from(!self.cancelled.contains(id)) + usize::from(self.doubled.contains(id));
             assert_eq!(count, owed, "answers to {id}; the last lines: {:#?}", self.tail());
         }
     }

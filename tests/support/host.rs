@@ -20,6 +20,7 @@ struct Inner {
     owners: BTreeMap<u16, Owner>,
     watches: Vec<(Vec<PathBuf>, mpsc::Sender<()>)>,
     dice: fastrand::Rng,
+    slow: Duration,
 }
 
 /// See the module's documentation.
@@ -37,6 +38,7 @@ impl MemoryHost {
                 owners: BTreeMap::new(),
                 watches: Vec::new(),
                 dice: fastrand::Rng::with_seed(11),
+                slow: Duration::ZERO,
             }),
             began: Instant::now(),
         })
@@ -63,6 +65,11 @@ impl MemoryHost {
     /// Says whether a process lives.
     pub fn set_process(&self, pid: u32, liveness: Liveness) {
         self.inner.lock().unwrap().processes.insert(pid, liveness);
+    }
+
+    /// From now on every piece of blocking work takes so long.
+    pub fn slow(&self, time: Duration) {
+        self.inner.lock().unwrap().slow = time;
     }
 
     /// Says who listens on a port.
@@ -127,7 +134,12 @@ impl Host for MemoryHost {
     }
 
     fn blocking(&self, work: Box<dyn FnOnce() + Send>) -> BoxFuture<'static, ()> {
-        work();
-        Box::pin(std::future::ready(()))
+        let slow = self.inner.lock().unwrap().slow;
+        Box::pin(async move {
+            if !slow.is_zero() {
+                tokio::time::sleep(slow).await;
+            }
+            work();
+        })
     }
 }

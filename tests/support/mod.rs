@@ -58,6 +58,8 @@ pub struct Setup {
     pub host: Arc<MemoryHost>,
     /// Bytes that fit into each of the client's pipes.
     pub pipe: usize,
+    /// Whether the client reads its stdout from the start.
+    pub read: bool,
     pub sabotage: Sabotage,
 }
 
@@ -69,6 +71,7 @@ impl Default for Setup {
             net: MemoryNet::new(),
             host: MemoryHost::new(),
             pipe: 1 << 20,
+            read: true,
             sabotage: Sabotage::default(),
         }
     }
@@ -88,7 +91,7 @@ pub struct Gateway {
 /// Starts a gateway.
 pub fn gateway(setup: Setup) -> Gateway {
     quiet_sabotage();
-    let Setup { config, net, host, pipe, sabotage } = setup;
+    let Setup { config, net, host, pipe, read, sabotage } = setup;
     let estate = Estate::new(config, net.clone(), host.clone(), Arc::new(Uloop));
     let (input, to_input) = tokio::io::duplex(pipe);
     let (output, from_output) = tokio::io::duplex(pipe);
@@ -98,7 +101,11 @@ pub fn gateway(setup: Setup) -> Gateway {
         let (estate, sabotage) = (estate.clone(), sabotage.clone());
         async move { main_loop::run(&estate, sabotage, pumps, quitting).await }
     });
-    Gateway { estate, net, host, sabotage, client: Client::new(to_input, from_output), quit, end }
+    let mut client = Client::new(to_input, from_output);
+    if read {
+        client.read();
+    }
+    Gateway { estate, net, host, sabotage, client, quit, end }
 }
 
 /// A gateway without anything special.
@@ -120,8 +127,18 @@ impl Gateway {
     pub async fn close(mut self) -> Why {
         self.client.close_input().await;
         let why = within("the end", self.end).await.expect("main does not panic");
+        self.client.ended().await;
         self.client.check();
         why
+    }
+
+    /// As [`close`](Self::close), and gives the client for a look at what it heard.
+    pub async fn close_and_keep(mut self) -> Client {
+        self.client.close_input().await;
+        within("the end", self.end).await.expect("main does not panic");
+        self.client.ended().await;
+        self.client.check();
+        self.client
     }
 }
 
