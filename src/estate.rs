@@ -500,3 +500,6 @@ fn forget_old_results(host: &dyn Host, folder: &Path) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
