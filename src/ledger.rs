@@ -40,8 +40,24 @@ pub struct NewCall {
     pub patience: Duration,
     /// The protocol version its answer is written in.
     pub version: ProtocolVersion,
-    /// Declared read-only or idempotent.
+}
+
+/// What is known of a call when it is sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Terms {
+    /// How its outcome may be learned after a loss.
+    pub recovery: Recovery,
+    /// The tool's own time limit; zero if it has none.
+    pub tool_timeout: Duration,
+    /// The live list declares it read-only or idempotent. A list from disk proves nothing: it may be of another version.
     pub repeatable: bool,
+}
+
+impl Terms {
+    /// How long it may run before the client is told that it still does.
+    pub fn running_max(&self) -> Duration {
+        RUNNING_MAX.max(self.tool_timeout + PATIENCE_MARGIN)
+    }
 }
 
 /// A held call that the bridge is about to send.
@@ -138,7 +154,7 @@ struct Entry {
     sent: Option<Instant>,
     lost: Option<Instant>,
     patience: Duration,
-    tool_timeout: Duration,
+    running_max: Duration,
     version: ProtocolVersion,
     progress: Option<Progress>,
     /// The client has had its answer, or wants none.
@@ -163,7 +179,7 @@ impl Entry {
     fn answer_by(&self) -> Instant {
         let patience = self.accepted + self.patience.saturating_sub(PATIENCE_MARGIN);
         match self.sent {
-            Some(sent) => patience.min(sent + RUNNING_MAX.max(self.tool_timeout + PATIENCE_MARGIN)),
+            Some(sent) => patience.min(sent + self.running_max),
             None => patience,
         }
     }
@@ -192,6 +208,8 @@ pub struct Record {
 #[derive(Debug, Clone)]
 enum Late {
     None,
+    /// It came, and is being brought into its shape.
+    Rendering,
     Kept(Arc<str>, Instant),
     Expired,
 }
@@ -234,7 +252,7 @@ impl Ledger {
 
     /// Takes a call in; it is held from now on. The front bounds how many there can be.
     pub fn accept(&mut self, call: NewCall, now: Instant) -> Vec<Settlement> {
-        let (mut machine, _) = Driver::start(Call::new(call.repeatable));
+        let (mut machine, _) = Driver::start(Call::default());
         machine.feed(&Event::Queued);
         let progress = call.progress_token.map(|token| Progress { token: token.into(), count: 0, next: now });
         self.entries.push_back(Entry {
@@ -250,7 +268,7 @@ impl Ledger {
             sent: None,
             lost: None,
             patience: call.patience,
-            tool_timeout: Duration::ZERO,
+            running_max: RUNNING_MAX,
             version: call.version,
             progress,
             settled: false,
@@ -276,7 +294,17 @@ impl Ledger {
     /// From now on nothing is held: whatever was not sent is refused.
     pub fn drain(&mut self, now: Instant) -> Vec<Settlement> {
         self.draining = true;
-        self.feed_all(now, |entry| (entry.state() == State::Held).then_some(Event::Refused(Cause::ShuttingDown)))
+        let mut out = Vec::new();
+        self.refuse_held_at_the_end(now, &mut out);
+        out
+    }
+
+    /// Nothing is sent any more once the gateway ends: what would be held (again) is refused.
+    fn refuse_held_at_the_end(&mut self, now: Instant, out: &mut Vec<Settlement>) {
+        if self.draining {
+            let held = |entry: &Entry| (entry.state() == State::Held).then_some(Event::Refused(Cause::ShuttingDown));
+            out.extend(self.feed_all(now, held));
+        }
     }
 
     // ---- the bridge's side ----
@@ -298,12 +326,13 @@ impl Ledger {
                 entry.lost.get_or_insert(now);
             }
         }
-        let out = self.feed_all(now, |entry| (entry.epoch == Some(epoch)).then_some(Event::EpochClosed(loss)));
+        let mut out = self.feed_all(now, |entry| (entry.epoch == Some(epoch)).then_some(Event::EpochClosed(loss)));
         for entry in &mut self.entries {
             if entry.epoch == Some(epoch) && entry.state() != State::Sent {
                 entry.epoch = None;
             }
         }
+        self.refuse_held_at_the_end(now, &mut out);
         self.sweep();
         out
     }
@@ -313,6 +342,7 @@ impl Ledger {
         let open: Vec<Epoch> = self.open_epochs.iter().copied().collect();
         let mut out: Vec<Settlement> = open.into_iter().flat_map(|epoch| self.close_epoch(epoch, loss, now)).collect();
         if loss == Loss::Shutdown {
+            out.extend(self.drain(now));
             out.extend(self.feed_all(now, |entry| (!entry.settled).then_some(Event::EpochClosed(loss))));
         }
         out
@@ -341,8 +371,7 @@ impl Ledger {
         &mut self,
         call: CallId,
         epoch: Epoch,
-        recovery: Recovery,
-        tool_timeout: Duration,
+        terms: Terms,
         now: Instant,
     ) -> Result<Vec<Settlement>, ClaimRefused> {
         if !self.open_epochs.contains(&epoch) {
@@ -355,14 +384,16 @@ impl Ledger {
         if now >= entry.hold_limit() {
             return Err(ClaimRefused::LimitPassed);
         }
-        let recoverable = recovery != Recovery::None;
-        entry.recovery = recovery;
+        let (recoverable, repeatable) = (terms.recovery != Recovery::None, terms.repeatable);
+        entry.running_max = terms.running_max();
+        entry.recovery = terms.recovery;
         entry.epoch = Some(epoch);
         entry.reserved = None;
         entry.sent = Some(now);
-        entry.tool_timeout = tool_timeout;
+        // An earlier connection's end says nothing about this one: it must not end the wait for the answer on it.
+        entry.lost = None;
         let mut out = Vec::new();
-        self.feed(index, &Event::Claimed { recoverable }, None, now, &mut out);
+        self.feed(index, &Event::Claimed { recoverable, repeatable }, None, now, &mut out);
         self.report_progress(index, now, &mut out);
         Ok(out)
     }
@@ -376,6 +407,7 @@ impl Ledger {
                 entry.epoch = None;
                 entry.sent = None;
             }
+            self.refuse_held_at_the_end(now, &mut out);
             self.sweep();
         }
         out
@@ -537,7 +569,9 @@ impl Ledger {
     pub fn look_up(&mut self, call: CallId, now: Instant) -> Lookup {
         self.expire(now);
         let flying = |entry: &&Entry| {
-            entry.id == call && !matches!(entry.state(), State::Answered | State::Uncertain | State::Cancelled)
+            // A cancelled call that has its place still is Unity's to answer.
+            let ended = matches!(entry.state(), State::Answered | State::Uncertain | State::Cancelled);
+            entry.id == call && !(ended && entry.epoch.is_none())
         };
         if let Some(entry) = self.entries.iter().find(flying) {
             return Lookup::Open(Record::of(entry));
@@ -546,6 +580,7 @@ impl Ledger {
             return match &record.late {
                 Late::Kept(result, _) => Lookup::Late(record.clone(), Arc::clone(result)),
                 Late::Expired => Lookup::Expired(record.clone()),
+                Late::Rendering => Lookup::Open(record.clone()),
                 Late::None => Lookup::Ended(record.clone()),
             };
         }
@@ -621,6 +656,7 @@ impl Ledger {
         let behind = self.running().map(|(id, _, since)| (id, now.saturating_duration_since(since)));
         let Some(entry) = self.entries.get_mut(index) else { return };
         let was_held = entry.state() == State::Held;
+        let mut late = false;
         for effect in entry.machine.feed(event).effects {
             match effect {
                 Effect::Answer(verdict) => {
@@ -647,6 +683,7 @@ impl Ledger {
                 }
                 Effect::KeepLate => {
                     if let Some(answer) = body.take() {
+                        late = true;
                         out.push(Settlement::KeepLate { call: entry.id, answer });
                     }
                 }
@@ -656,6 +693,9 @@ impl Ledger {
                     let mut record = Record::of(entry);
                     record.verdict = Some(verdict);
                     record.ended = Some(now);
+                    if late {
+                        record.late = Late::Rendering;
+                    }
                     remember(&mut self.finished, record);
                 }
                 // Probes are started by the bridge, which asks `recovering` whenever a connection ended or it began.
@@ -670,7 +710,11 @@ impl Ledger {
         let message = match (entry.state(), cause) {
             (State::Sent, _) => "running in Unity".to_owned(),
             (State::Recovering, _) => "Unity reloaded; its outcome is being looked for".to_owned(),
-            (_, Some(cause)) => format!("held, not sent yet: {}", <&str>::from(cause).replace('_', " ")),
+            (_, Some(cause)) => {
+                let again = entry.machine.machine().sendings > 0;
+                let held = if again { "held, to be sent again" } else { "held, not sent yet" };
+                format!("{held}: {}", <&str>::from(cause).replace('_', " "))
+            }
             (_, None) => return,
         };
         let changed = entry.state() == State::Sent && entry.sent == Some(now);
@@ -712,7 +756,9 @@ fn remember(finished: &mut VecDeque<Record>, mut record: Record) {
     if let Some(known) = finished.iter_mut().find(|known| known.id == record.id) {
         // The client was answered earlier: when it was stays, what became of the call is new.
         record.ended = known.ended;
-        record.late = known.late.clone();
+        if matches!(record.late, Late::None) {
+            record.late = known.late.clone();
+        }
         *known = record;
         return;
     }
@@ -736,3 +782,6 @@ impl Record {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -95,6 +95,10 @@ pub const LIVENESS_EVERY: Duration = Duration::from_secs(5);
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Between two pieces of news of watched files.
 pub const WATCH_SPACING: Duration = Duration::from_millis(20);
+/// Calls outstanding on one connection at the most, whatever its dialect could bear.
+pub const WINDOW_MAX: u8 = 32;
+/// How long it may take to find out whose port was connected to; the look-up walks all processes.
+pub const OWNER_LOOKUP_MAX: Duration = Duration::from_secs(10);
 /// Orders that a connection may owe at once: a window of calls, a list, a greeting, and room.
 pub const ORDERS_MAX: usize = 64;
 /// How often the bridge hears that parts of a message arrive.
@@ -284,6 +288,7 @@ mod tests {
             );
             assert!(TOOL_SCHEMA_MAX_BYTES < TOOLS_LIST_MAX_BYTES && TOOLS_LIST_MAX_BYTES < RESULT_INLINE_MAX_BYTES);
             assert!(CLIENT_LINE_MAX_BYTES <= MAILBOX_BYTES_MAX);
+            assert!((WINDOW_MAX as usize) < ORDERS_MAX);
             assert!(ROOT_RESTARTS_MAX != LEAF_RESTARTS_MAX);
         }
         assert!(RETRY_FIRST <= RETRY_LIKELY_MAX && RETRY_LIKELY_MAX < RETRY_UNLIKELY_MAX);

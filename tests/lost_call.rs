@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use holdfast::fsm::call::Verdict;
 use holdfast::fsm::cause::{Cause, Loss, Outlook};
-use holdfast::ledger::{Answer, Ledger, NewCall, Settlement};
+use holdfast::ledger::{Answer, Ledger, NewCall, Settlement, Terms};
 use holdfast::protocol::dialect::Recovery;
 use holdfast::protocol::ids::{CallId, Epoch};
 use holdfast::protocol::jsonrpc::RequestId;
@@ -27,11 +27,11 @@ fn claimed(recovery: Recovery, now: Instant) -> (Ledger, Epoch) {
         progress_token: None,
         patience: Duration::from_secs(60),
         version: ProtocolVersion::negotiate("2025-11-25"),
-        repeatable: false,
     };
     ledger.accept(call, now);
     assert!(ledger.reserve(epoch).is_some());
-    ledger.claim(id, epoch, recovery, Duration::ZERO, now).expect("it is held, and the connection open");
+    let terms = Terms { recovery, tool_timeout: Duration::ZERO, repeatable: false };
+    ledger.claim(id, epoch, terms, now).expect("it is held, and the connection open");
     (ledger, epoch)
 }
 

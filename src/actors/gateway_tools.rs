@@ -191,17 +191,13 @@ fn result(estate: &Estate, id: &RequestId, call: CallId) {
             "No call {call} is on record. Call ids stand in \"still running\" and \"outcome unknown\" answers and in \
              holdfast_calls; records are kept for this session only. Nothing was sent to Unity by asking."
         )),
-        Lookup::Open(record) => ToolResult::text(format!(
-            "Call {call} ({}) is not finished: {} for {}. Ask again later; do not make the call again.",
-            record.tool,
-            record.state.replace('_', " "),
-            wording::seconds(now.saturating_duration_since(record.accepted)),
+        Lookup::Open(record) => ToolResult::text(wording::not_finished(
+            call,
+            &record.tool,
+            record.state,
+            now.saturating_duration_since(record.accepted),
         )),
-        Lookup::Ended(record) => ToolResult::text(format!(
-            "Call {call} ({}) ended as \"{}\" and its answer was given then; answers are not kept twice.",
-            record.tool,
-            record.verdict.map_or("unknown", |verdict| verdict.label()).replace('_', " "),
-        )),
+        Lookup::Ended(record) => ToolResult::text(wording::ended(call, &record.tool, record.verdict)),
         Lookup::Expired(record) => ToolResult::error(format!(
             "Call {call} ({}) ran and Unity answered, but its late result was dropped for its age or size. Do not repeat the \
              call for that; check its effect in the project.",

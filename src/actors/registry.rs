@@ -68,6 +68,17 @@ impl Actor for RegistryActor {
     type Arguments = ();
 
     async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
+        self.estate.addresses.registry.fill(me.clone());
+        // The link may have been lost while no registry lived: then nothing says that a predecessor's list is live.
+        if self.estate.link.borrow().epoch.is_none() {
+            self.estate.published.send_if_modified(|published| {
+                let live = published.source == Source::Live;
+                if live {
+                    published.source = Source::Stale;
+                }
+                live
+            });
+        }
         let published = self.estate.published.borrow().source;
         let (driver, _) = Driver::start(Registry { published, ..Registry::default() });
         let timers = Timers::new(me.clone(), Message::Timer);
@@ -104,7 +115,7 @@ impl Actor for RegistryActor {
                 events::catalogue_trouble("list_failed", &why);
                 if self.is_current(epoch) {
                     self.feed(state, &Event::ListFailed);
-                    self.list_is_over(epoch);
+                    self.list_is_over(epoch, News::ListFailed);
                 }
             }
             Message::ProjectKnown(project) => self.read_disk(state, project),
@@ -125,8 +136,8 @@ impl RegistryActor {
     }
 
     /// Only now may the bridge send calls: they are looked up in the list that was just published.
-    fn list_is_over(&self, epoch: Epoch) {
-        self.estate.addresses.bridge.cast(bridge::Message::News(epoch, News::ListAnswered, None));
+    fn list_is_over(&self, epoch: Epoch, how: News) {
+        self.estate.addresses.bridge.cast(bridge::Message::News(epoch, how, None));
     }
 
     fn received(&self, state: &mut State, epoch: Epoch, listing: ToolListing) {
@@ -137,7 +148,7 @@ impl RegistryActor {
         let changed = *self.estate.published.borrow().tools != listing.tools;
         state.staged = Some(listing);
         self.feed(state, &Event::ListReceived { changed });
-        self.list_is_over(epoch);
+        self.list_is_over(epoch, News::ListAnswered);
     }
 
     fn disk_read(&self, state: &mut State, project: &std::path::Path, read: Result<CatalogueFile, Unusable>) {
@@ -215,12 +226,13 @@ impl RegistryActor {
 
     fn save_disk(&self) {
         let Some(folder) = self.estate.config.state_dir.clone() else { return };
-        let survey = self.estate.survey.borrow().clone();
-        let Some((project, version)) =
-            survey.and_then(|survey| Some((survey.project.clone()?, survey.facts.package_version.clone())))
-        else {
-            return;
-        };
+        // The list is that of the editor that is connected, whatever project has been found since.
+        let connected = self.estate.link.borrow().target.as_ref().and_then(|target| target.project.clone());
+        let Some(project) = connected else { return };
+        let version = self.estate.survey.borrow().as_ref().and_then(|survey| {
+            let same = survey.project.as_ref() == Some(&project);
+            survey.facts.package_version.clone().filter(|_| same)
+        });
         let tools = self.estate.published.borrow().tools.as_ref().clone();
         let file = CatalogueFile::new(&project, self.estate.dialect.name(), version, tools);
         let host = Arc::clone(&self.estate.host);

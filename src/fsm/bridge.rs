@@ -9,7 +9,8 @@ use std::time::Duration;
 use super::cause::{Cause, Loss, Outlook};
 use super::{Charted, Machine, Outbox, Outcome, statig_machine};
 use crate::limits::{
-    DRAIN_MAX, GREETING_TIMEOUT, LEAVE_MAX, LIKELY_AFTER_LOSS, LIVENESS_EVERY, SEEK_TIMEOUT, SILENCE_MAX, STALL_AFTER,
+    DRAIN_MAX, GREETING_TIMEOUT, GREETING_TIMEOUT_ASSUMED, LEAVE_MAX, LIKELY_AFTER_LOSS, LIVENESS_EVERY, SEEK_TIMEOUT,
+    SILENCE_MAX, STALL_AFTER, WINDOW_MAX,
 };
 use crate::protocol::dialect::{Activity, LeaveReason, PushEvent};
 
@@ -64,7 +65,7 @@ pub enum Timer {
     Stall,
     /// Outstanding work without a byte: give the connection up.
     Silence,
-    /// Nothing outstanding: look whether the editor's process lives.
+    /// Look whether the editor's process lives, also while work is outstanding: its socket may have been inherited.
     Liveness,
     /// Named: the loss is so long ago that it no longer makes a return likely.
     Hope,
@@ -106,6 +107,8 @@ pub enum ConnectFailure {
     WrongProject,
     /// Nothing proves that the port belongs to this project's editor.
     Unproven,
+    /// What listens there was greeted a moment ago and is no bridge.
+    WrongPeer,
     /// The former connection has not fallen yet.
     PermitHeld,
 }
@@ -142,7 +145,10 @@ pub enum Event {
         evidence: Evidence,
     },
     /// The connect succeeded, and the peer may be called.
-    Connected,
+    Connected {
+        /// Its port was checked to be this project's editor's; else the user named it, and that is all there is.
+        checked: bool,
+    },
     /// The connect failed.
     ConnectFailed(ConnectFailure),
     /// The greeting was answered as this dialect's bridge does.
@@ -151,10 +157,17 @@ pub enum Event {
     GreetingRefused,
     /// A fresh tool list is wanted.
     ListWanted,
-    /// The list exchange is over, well or badly.
+    /// The list came and is published: its place is free, and calls may go.
     ListAnswered,
+    /// No list was learned: the editor refused it, or it was lost on its way to the catalogue. Its place is free.
+    ListLost,
     /// A call waits in the ledger.
     CallsWaiting,
+    /// A call was claimed: its bytes leave now.
+    CallSent {
+        /// How long it may run before its client is told that it still does.
+        running_max: Duration,
+    },
     /// A sent call was answered, or the next one turned out not to be sendable: its place is free.
     WorkFinished {
         /// More calls wait.
@@ -236,6 +249,16 @@ pub struct Bridge {
     hope: bool,
     targets: u8,
     target: u8,
+    /// Why a target of this round of dialling is not the right one.
+    refusal: Option<Cause>,
+    /// A target of this round did not answer at all: it may be the right one, away for a moment.
+    unreached: bool,
+    /// The peer's port was checked.
+    checked: bool,
+    /// The connection has lasted for a while.
+    steady: bool,
+    /// The longest that a call in flight may run before its client is told that it still does.
+    running_max: Duration,
     in_flight: u8,
     listing: bool,
     list_wanted: bool,
@@ -247,7 +270,7 @@ impl Bridge {
     /// A connection whose bridge takes `window` calls at once (1: strictly in order).
     pub fn new(window: u8) -> Self {
         Self {
-            window: window.max(1),
+            window: window.clamp(1, WINDOW_MAX),
             cause: Cause::Connecting,
             foretold: None,
             met: false,
@@ -256,12 +279,22 @@ impl Bridge {
             hope: false,
             targets: 0,
             target: 0,
+            refusal: None,
+            unreached: false,
+            checked: false,
+            steady: false,
+            running_max: Duration::ZERO,
             in_flight: 0,
             listing: false,
             list_wanted: false,
             listed: false,
             calls_waiting: false,
         }
+    }
+
+    /// As [`new`](Self::new), for the successor of one that had an editor a moment ago. Its shell arms [`Timer::Hope`].
+    pub fn after_loss(window: u8) -> Self {
+        Self { cause: Cause::Lost, met: true, hope: true, ..Self::new(window) }
     }
 
     /// What callers may expect now.
@@ -314,10 +347,10 @@ impl Bridge {
         };
         if self.cause == Cause::Closed {
             match evidence.editor {
-                // The one that said goodbye is gone; whoever lives next is another.
-                Sign::Dead => self.met = false,
+                // The one that said goodbye is gone, and its record with it, most likely; whoever lives next is another.
+                Sign::Dead | Sign::Unknown => self.met = false,
                 Sign::Alive if !self.met => self.cause = Cause::Connecting,
-                Sign::Alive | Sign::Unknown => {}
+                Sign::Alive => {}
             }
             return;
         }
@@ -326,44 +359,63 @@ impl Bridge {
             (Sign::Dead, _) => None,
             (Sign::Alive | Sign::Unknown, Some(Activity::Compiling)) => Some(Cause::Compiling),
             (Sign::Alive | Sign::Unknown, Some(Activity::Reloading | Activity::Starting)) => Some(Cause::Reloading),
-            (Sign::Alive, None) if self.met && self.hope => Some(Cause::Reloading),
-            (Sign::Alive, None) if self.cause != Cause::Connecting => Some(Cause::BridgeDown),
-            (Sign::Alive | Sign::Unknown, None) => None,
+            (Sign::Alive | Sign::Unknown, None) if self.is_open_question() => None,
+            (Sign::Alive, None) if self.met && self.hope && self.cause != Cause::Crashed => Some(Cause::Reloading),
+            (Sign::Alive, None) => Some(Cause::BridgeDown),
+            (Sign::Unknown, None) => None,
         };
         if let Some(cause) = seen {
             self.cause = cause;
         }
     }
 
-    /// One round of dialling every target has failed.
-    fn round_failed(&mut self, failure: ConnectFailure) -> Outcome<State> {
-        self.attempt = (self.attempt + 1).min(ATTEMPT_CAP);
-        match failure {
-            ConnectFailure::WrongProject => self.cause = Cause::WrongProject,
-            ConnectFailure::Unproven => self.cause = Cause::Unproven,
-            ConnectFailure::Refused | ConnectFailure::TimedOut => {
-                let first = matches!(
-                    self.cause,
-                    Cause::Connecting | Cause::WrongProject | Cause::WrongPeer | Cause::Unproven | Cause::Ambiguous
-                );
-                if first {
-                    self.cause = if self.evidence { Cause::BridgeDown } else { Cause::NotRunning };
-                }
-            }
-            ConnectFailure::PermitHeld => {}
-        }
-        Outcome::Transition(State::BackingOff)
+    /// The cause says nothing of the editor itself: it is only about what was found at its ports, and the next dial decides.
+    fn is_open_question(&self) -> bool {
+        matches!(
+            self.cause,
+            Cause::Connecting | Cause::WrongProject | Cause::WrongPeer | Cause::Unproven | Cause::Ambiguous
+        )
     }
 
+    /// A target gave no usable connection: the next one, or the end of this round.
     fn next_target(&mut self, failure: ConnectFailure) -> Outcome<State> {
+        match failure {
+            ConnectFailure::WrongProject => self.refused(Cause::WrongProject),
+            ConnectFailure::Unproven => self.refused(Cause::Unproven),
+            ConnectFailure::WrongPeer => self.refused(Cause::WrongPeer),
+            ConnectFailure::Refused | ConnectFailure::TimedOut => self.unreached = true,
+            ConnectFailure::PermitHeld => {}
+        }
+        self.checked = false;
         self.target = self.target.saturating_add(1);
-        if self.target < self.targets { Outcome::Transition(State::Dialing) } else { self.round_failed(failure) }
+        if self.target < self.targets { Outcome::Transition(State::Dialing) } else { self.round_failed() }
+    }
+
+    fn refused(&mut self, cause: Cause) {
+        self.refusal.get_or_insert(cause);
+    }
+
+    /// One round of dialling every target has failed.
+    fn round_failed(&mut self) -> Outcome<State> {
+        self.attempt = (self.attempt + 1).min(ATTEMPT_CAP);
+        // Somebody else on a port that is only fallen back to says nothing about an editor that is away for a moment.
+        let unreached = std::mem::take(&mut self.unreached);
+        let away_for_a_moment = unreached && self.likely();
+        match self.refusal.take() {
+            Some(cause) if !away_for_a_moment => self.cause = cause,
+            Some(_) | None if unreached && self.is_open_question() => {
+                self.cause = if self.evidence { Cause::BridgeDown } else { Cause::NotRunning };
+            }
+            Some(_) | None => {}
+        }
+        Outcome::Transition(State::BackingOff)
     }
 
     /// The connection is gone: say why, forget what belonged to it.
     fn unplug(&mut self, cause: Cause, out: &mut Outbox<Self>) {
         self.cause = cause;
         self.foretold = None;
+        self.running_max = Duration::ZERO;
         self.in_flight = 0;
         self.listing = false;
         self.list_wanted = false;
@@ -381,12 +433,16 @@ impl Bridge {
     /// A greeted connection is lost.
     fn lost(&mut self, loss: Loss, cause: Cause, out: &mut Outbox<Self>) -> Outcome<State> {
         out.order(Effect::HangUp(loss));
-        let proven = self.listed;
+        let (proven, steady) = (self.listed, std::mem::take(&mut self.steady));
         self.unplug(cause, out);
-        if proven {
+        if proven && steady {
             // Look at once: the files say what happened, and a quick reload may be over.
             self.attempt = 0;
             Outcome::Transition(State::Seeking)
+        } else if proven {
+            // It worked and did not last: two gateways whose editor takes only one must not chase each other at full speed.
+            self.attempt = 1;
+            Outcome::Transition(State::BackingOff)
         } else {
             // It never did anything for us: a crash loop gets no faster than the backoff.
             self.attempt = (self.attempt + 1).min(ATTEMPT_CAP);
@@ -405,6 +461,14 @@ impl Bridge {
         self.lost(loss, cause, out)
     }
 
+    /// The process is gone, whatever its socket says.
+    fn vanish(&mut self, out: &mut Outbox<Self>) -> Outcome<State> {
+        match self.foretold {
+            Some(LeaveReason::Quit) => self.lost(Loss::Quit, Cause::Closed, out),
+            Some(LeaveReason::Reload | LeaveReason::Unknown) | None => self.lost(Loss::Disconnect, Cause::Crashed, out),
+        }
+    }
+
     /// Sends what the window allows, list first: a call's tool is looked up in the live list.
     fn pump(&mut self, out: &mut Outbox<Self>) {
         let before = self.outstanding();
@@ -420,31 +484,37 @@ impl Bridge {
             out.order(Effect::SendNextCall);
         }
         if before == 0 && self.outstanding() > 0 {
-            out.order(Effect::Disarm(Timer::Liveness));
             self.watch(out);
         }
     }
 
-    fn rest(&self, out: &mut Outbox<Self>) {
+    fn rest(&mut self, out: &mut Outbox<Self>) {
+        self.running_max = Duration::ZERO;
         out.order(Effect::Disarm(Timer::Stall));
         out.order(Effect::Disarm(Timer::Silence));
-        out.order(Effect::Arm(Timer::Liveness, LIVENESS_EVERY));
     }
 
+    /// The silence that ends a connection begins when what runs is due: a tool may be given an hour.
     fn watch(&self, out: &mut Outbox<Self>) {
         out.order(Effect::Arm(Timer::Stall, STALL_AFTER));
-        out.order(Effect::Arm(Timer::Silence, SILENCE_MAX));
+        out.order(Effect::Arm(Timer::Silence, self.running_max + SILENCE_MAX));
     }
 
     fn finish_list(&mut self, out: &mut Outbox<Self>) {
         self.listing = false;
         self.listed = true;
+        self.attempt = 0;
+        self.after_answer(out);
+    }
+
+    /// No call is let out by it: whoever lost the list asks for it again.
+    fn lose_list(&mut self, out: &mut Outbox<Self>) {
+        self.listing = false;
         self.after_answer(out);
     }
 
     /// Sends what may be sent now; the clocks of silence run anew from this answer.
     fn after_answer(&mut self, out: &mut Outbox<Self>) {
-        self.attempt = 0;
         self.pump(out);
         if self.outstanding() == 0 {
             self.rest(out);
@@ -498,7 +568,8 @@ impl Machine for Bridge {
             }
             State::Dialing => out.order(Effect::Dial { target: self.target }),
             State::Greeting => {
-                out.order(Effect::Arm(Timer::Greeting, GREETING_TIMEOUT));
+                let patience = if self.checked { GREETING_TIMEOUT } else { GREETING_TIMEOUT_ASSUMED };
+                out.order(Effect::Arm(Timer::Greeting, patience));
                 out.order(Effect::Greet);
             }
             State::BackingOff => {
@@ -506,8 +577,14 @@ impl Machine for Bridge {
                 out.order(Effect::Retry { attempt: self.attempt, likely });
             }
             State::Leaving => out.order(Effect::Arm(Timer::Leave, LEAVE_MAX)),
-            State::Draining => out.order(Effect::Arm(Timer::Drain, DRAIN_MAX)),
-            State::Idle | State::Ready | State::Stalled | State::Stopped => {}
+            State::Draining => {
+                // Only what is owed matters from here on.
+                let (in_flight, listing) = (self.in_flight, self.listing);
+                *self = Self { in_flight, listing, ..Self::new(self.window) };
+                out.order(Effect::Arm(Timer::Drain, DRAIN_MAX));
+            }
+            State::Stopped => *self = Self::new(self.window),
+            State::Idle | State::Ready | State::Stalled => {}
         }
     }
 
@@ -527,6 +604,9 @@ impl Machine for Bridge {
             self.met = true;
             self.hope = false;
             self.foretold = None;
+            self.checked = false;
+            self.refusal = None;
+            self.unreached = false;
             out.order(Effect::Disarm(Timer::Hope));
             out.order(Effect::Arm(Timer::Liveness, LIVENESS_EVERY));
             out.order(Effect::TellUp);
@@ -561,8 +641,12 @@ impl Machine for Bridge {
                 self.learn(evidence);
                 self.targets = count;
                 self.target = 0;
+                if self.cause == Cause::Ambiguous {
+                    self.cause = Cause::Connecting;
+                }
                 if count == 0 {
-                    self.round_failed(ConnectFailure::Refused)
+                    self.unreached = true;
+                    self.round_failed()
                 } else {
                     Outcome::Transition(State::Dialing)
                 }
@@ -585,7 +669,10 @@ impl Machine for Bridge {
             }
 
             // ---- dialing ----
-            (State::Dialing, Event::Connected) => Outcome::Transition(State::Greeting),
+            (State::Dialing, Event::Connected { checked }) => {
+                self.checked = checked;
+                Outcome::Transition(State::Greeting)
+            }
             (State::Dialing, Event::ConnectFailed(failure)) => self.next_target(failure),
             (State::Dialing, Event::TargetsOffered { .. } | Event::NothingOffered { .. }) => {
                 out.ignore("the dial under way decides first")
@@ -596,8 +683,7 @@ impl Machine for Bridge {
             (State::Greeting, Event::Greeted) => Outcome::Transition(State::Ready),
             (State::Greeting, Event::GreetingRefused | Event::Disconnected(Drop::Protocol)) => {
                 out.order(Effect::HangUp(Loss::Protocol));
-                self.cause = Cause::WrongPeer;
-                self.next_target(ConnectFailure::PermitHeld)
+                self.next_target(ConnectFailure::WrongPeer)
             }
             (State::Greeting, Event::Disconnected(Drop::Eof | Drop::Reset)) => {
                 out.order(Effect::HangUp(Loss::Disconnect));
@@ -606,7 +692,7 @@ impl Machine for Bridge {
             (State::Greeting, Event::Elapsed(Timer::Greeting)) => {
                 out.order(Effect::HangUp(Loss::Silence));
                 self.cause = Cause::Stalled;
-                self.next_target(ConnectFailure::PermitHeld)
+                self.next_target(ConnectFailure::TimedOut)
             }
             (State::Greeting, Event::EditorVanished) => {
                 out.order(Effect::HangUp(Loss::Disconnect));
@@ -667,6 +753,10 @@ impl Machine for Bridge {
                 self.finish_list(out);
                 Outcome::Transition(State::Ready)
             }
+            (State::Stalled, Event::ListLost) if self.listing => {
+                self.lose_list(out);
+                Outcome::Transition(State::Ready)
+            }
             (State::Stalled, Event::LeavingAnnounced(reason)) => {
                 self.foretold = Some(reason);
                 Outcome::Transition(State::Leaving)
@@ -690,6 +780,10 @@ impl Machine for Bridge {
                 self.listed = true;
                 Outcome::Handled
             }
+            (State::Leaving, Event::ListLost) => {
+                self.listing = false;
+                Outcome::Handled
+            }
             (State::Leaving, Event::WorkFinished { more }) => {
                 self.in_flight = self.in_flight.saturating_sub(1);
                 self.calls_waiting |= more;
@@ -707,10 +801,16 @@ impl Machine for Bridge {
                     Outcome::Handled
                 }
             }
-            (State::Draining, Event::ListAnswered) => {
+            (State::Draining, Event::ListAnswered | Event::ListLost) => {
                 self.listing = false;
-                Outcome::Handled
+                if self.outstanding() == 0 {
+                    out.order(Effect::HangUp(Loss::Shutdown));
+                    Outcome::Transition(State::Stopped)
+                } else {
+                    Outcome::Handled
+                }
             }
+            (State::Draining | State::Stopped, Event::CallSent { .. }) => out.ignore("the end has its own clock"),
             (State::Draining, Event::Elapsed(Timer::Drain) | Event::Disconnected(_) | Event::EditorVanished) => {
                 out.order(Effect::HangUp(Loss::Shutdown));
                 Outcome::Transition(State::Stopped)
@@ -733,11 +833,12 @@ impl Machine for Bridge {
             // ---- stopped ----
             (
                 State::Stopped,
-                Event::Connected
+                Event::Connected { .. }
                 | Event::ConnectFailed(_)
                 | Event::Greeted
                 | Event::GreetingRefused
                 | Event::ListAnswered
+                | Event::ListLost
                 | Event::WorkFinished { .. }
                 | Event::BytesArrived
                 | Event::Disconnected(_)
@@ -753,11 +854,13 @@ impl Machine for Bridge {
                 | Event::HintReceived(_)
                 | Event::StopRequested
                 | Event::Elapsed(_)
-                | Event::Connected
+                | Event::Connected { .. }
                 | Event::ConnectFailed(_)
                 | Event::Greeted
                 | Event::GreetingRefused
                 | Event::ListAnswered
+                | Event::ListLost
+                | Event::CallSent { .. }
                 | Event::WorkFinished { .. }
                 | Event::BytesArrived
                 | Event::LeavingAnnounced(_)
@@ -769,13 +872,15 @@ impl Machine for Bridge {
                 Event::Wanted
                 | Event::TargetsOffered { .. }
                 | Event::NothingOffered { .. }
-                | Event::Connected
+                | Event::Connected { .. }
                 | Event::ConnectFailed(_)
                 | Event::Greeted
                 | Event::GreetingRefused
                 | Event::ListWanted
                 | Event::ListAnswered
+                | Event::ListLost
                 | Event::CallsWaiting
+                | Event::CallSent { .. }
                 | Event::WorkFinished { .. }
                 | Event::HintReceived(_)
                 | Event::NewsArrived
@@ -784,9 +889,10 @@ impl Machine for Bridge {
                 | Event::Elapsed(_)
                 | Event::StopRequested,
             )
-            | (State::Draining, Event::Connected | Event::ConnectFailed(_) | Event::Greeted | Event::GreetingRefused) => {
-                Outcome::Super
-            }
+            | (
+                State::Draining,
+                Event::Connected { .. } | Event::ConnectFailed(_) | Event::Greeted | Event::GreetingRefused,
+            ) => Outcome::Super,
         }
     }
 
@@ -797,7 +903,10 @@ impl Machine for Bridge {
             (Group::Away, Event::ListWanted) => out.ignore("every connection begins with a list"),
             (Group::Away, Event::HintReceived(hint)) => {
                 match hint {
-                    PushEvent::DomainReload if self.cause != Cause::Closed => self.cause = Cause::Reloading,
+                    // It names the cause of an absence; whether the editor comes back it does not decide.
+                    PushEvent::DomainReload if self.cause != Cause::Closed && self.likely() => {
+                        self.cause = Cause::Reloading;
+                    }
                     PushEvent::ConnectionEstablished | PushEvent::DomainReloadRecovered | PushEvent::ToolsChanged => {
                         out.order(Effect::ShortenRetry);
                     }
@@ -831,7 +940,9 @@ impl Machine for Bridge {
                 self.calls_waiting |= more;
                 out.ignore("its connection is gone, and its place with it")
             }
-            (Group::Away, Event::ListAnswered) => out.ignore("its connection is gone"),
+            (Group::Away, Event::ListAnswered | Event::ListLost | Event::CallSent { .. }) => {
+                out.ignore("its connection is gone")
+            }
 
             // ---- up ----
             (Group::Up, Event::Wanted) => out.ignore("it is up"),
@@ -844,9 +955,19 @@ impl Machine for Bridge {
                 self.finish_list(out);
                 Outcome::Handled
             }
+            (Group::Up, Event::ListLost) if self.listing => {
+                self.lose_list(out);
+                Outcome::Handled
+            }
+            (Group::Up, Event::ListLost) => out.ignore("no list is owed"),
             (Group::Up, Event::CallsWaiting) => {
                 self.calls_waiting = true;
                 self.pump(out);
+                Outcome::Handled
+            }
+            (Group::Up, Event::CallSent { running_max }) => {
+                self.running_max = self.running_max.max(running_max);
+                self.watch(out);
                 Outcome::Handled
             }
             (Group::Up, Event::WorkFinished { more }) => {
@@ -859,13 +980,14 @@ impl Machine for Bridge {
             }
             (Group::Up, Event::Elapsed(Timer::Silence)) => self.lost(Loss::Silence, Cause::Stalled, out),
             (Group::Up, Event::Elapsed(Timer::Liveness)) => {
+                self.steady = true;
                 out.order(Effect::CheckEditor);
                 out.order(Effect::Arm(Timer::Liveness, LIVENESS_EVERY));
                 Outcome::Handled
             }
             (Group::Up, Event::Elapsed(_)) => out.ignore("a timer of a state that was left"),
             (Group::Up, Event::Disconnected(drop)) => self.disconnect(drop, out),
-            (Group::Up, Event::EditorVanished) => self.lost(Loss::Disconnect, Cause::Crashed, out),
+            (Group::Up, Event::EditorVanished) => self.vanish(out),
             (Group::Up, Event::StopRequested) => {
                 if self.outstanding() == 0 {
                     out.order(Effect::HangUp(Loss::Shutdown));
@@ -879,7 +1001,7 @@ impl Machine for Bridge {
             }
             (
                 Group::Away | Group::Up,
-                Event::Connected | Event::ConnectFailed(_) | Event::Greeted | Event::GreetingRefused,
+                Event::Connected { .. } | Event::ConnectFailed(_) | Event::Greeted | Event::GreetingRefused,
             )
             | (
                 Group::Away,
@@ -904,14 +1026,17 @@ impl Charted for Bridge {
             Event::TargetsOffered { count: 1, evidence: evidence(Sign::Alive, Some(Activity::Compiling)) },
             Event::NothingOffered { cause: Cause::NotRunning, evidence: evidence(Sign::Dead, None) },
             Event::NothingOffered { cause: Cause::Unproven, evidence: nothing },
-            Event::Connected,
+            Event::Connected { checked: true },
+            Event::Connected { checked: false },
             Event::ConnectFailed(ConnectFailure::Refused),
             Event::ConnectFailed(ConnectFailure::WrongProject),
             Event::Greeted,
             Event::GreetingRefused,
             Event::ListWanted,
             Event::ListAnswered,
+            Event::ListLost,
             Event::CallsWaiting,
+            Event::CallSent { running_max: Duration::from_secs(120) },
             Event::WorkFinished { more: false },
             Event::WorkFinished { more: true },
             Event::BytesArrived,
@@ -939,6 +1064,9 @@ impl Charted for Bridge {
     }
 
     fn starts() -> Vec<Self> {
-        vec![Self::new(1)]
+        vec![Self::new(1), Self::after_loss(1)]
     }
 }
+
+#[cfg(test)]
+mod tests;
