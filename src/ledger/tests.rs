@@ -1,4 +1,6 @@
 use super::*;
+use crate::fsm::call::Verdict;
+use crate::limits::FINISHED_CALLS_MAX;
 use crate::protocol::dialect::AnswerBody;
 
 /// A ledger at a time that only the test moves.

@@ -1,5 +1,6 @@
 use super::*;
 use crate::fsm::Driver;
+use crate::limits::{GREETING_TIMEOUT, GREETING_TIMEOUT_ASSUMED, LIVENESS_EVERY};
 
 const NOTHING: Evidence = Evidence { editor: Sign::Unknown, activity: None };
 const ALIVE: Evidence = Evidence { editor: Sign::Alive, activity: None };
