@@ -221,7 +221,7 @@ pub enum Effect {
     Retry {
         /// Failed rounds so far.
         attempt: u8,
-        /// Whether an editor is likely: caps the delay low.
+        /// Whether an editor is likely: caps the delay low, as calls that are held do (which the shell sees in the ledger).
         likely: bool,
     },
     /// Bring a running [`Timer::Retry`] forward, as soon as the spacing of dials allows.
@@ -244,6 +244,8 @@ pub struct Bridge {
     /// What the editor foretold about its leaving.
     foretold: Option<LeaveReason>,
     met: bool,
+    /// The last peer that took a connection hung up on the greeting: taking one more is no evidence of an editor.
+    jilted: bool,
     attempt: u8,
     evidence: bool,
     hope: bool,
@@ -274,6 +276,7 @@ impl Bridge {
             cause: Cause::Connecting,
             foretold: None,
             met: false,
+            jilted: false,
             attempt: 0,
             evidence: false,
             hope: false,
@@ -313,7 +316,7 @@ impl Bridge {
                 | Cause::Unproven
                 | Cause::Ambiguous) => Outlook::Absent(cause),
                 Cause::Connecting => Outlook::Coming(Cause::Connecting),
-                cause if self.likely() || state == State::Greeting => Outlook::Coming(cause),
+                cause if self.likely() || (state == State::Greeting && !self.jilted) => Outlook::Coming(cause),
                 cause => Outlook::Absent(cause),
             },
         }
@@ -416,6 +419,8 @@ impl Bridge {
         self.cause = cause;
         self.foretold = None;
         self.running_max = Duration::ZERO;
+        // What was on its way may be held again (never written, or safe to repeat): the next connection asks the ledger.
+        self.calls_waiting |= self.in_flight > 0;
         self.in_flight = 0;
         self.listing = false;
         self.list_wanted = false;
@@ -572,10 +577,7 @@ impl Machine for Bridge {
                 out.order(Effect::Arm(Timer::Greeting, patience));
                 out.order(Effect::Greet);
             }
-            State::BackingOff => {
-                let likely = self.likely() || self.calls_waiting;
-                out.order(Effect::Retry { attempt: self.attempt, likely });
-            }
+            State::BackingOff => out.order(Effect::Retry { attempt: self.attempt, likely: self.likely() }),
             State::Leaving => out.order(Effect::Arm(Timer::Leave, LEAVE_MAX)),
             State::Draining => {
                 // Only what is owed matters from here on.
@@ -602,6 +604,7 @@ impl Machine for Bridge {
     fn entered_group(&mut self, group: Group, out: &mut Outbox<Self>) {
         if group == Group::Up {
             self.met = true;
+            self.jilted = false;
             self.hope = false;
             self.foretold = None;
             self.checked = false;
@@ -687,6 +690,7 @@ impl Machine for Bridge {
             }
             (State::Greeting, Event::Disconnected(Drop::Eof | Drop::Reset)) => {
                 out.order(Effect::HangUp(Loss::Disconnect));
+                self.jilted = true;
                 self.next_target(ConnectFailure::Refused)
             }
             (State::Greeting, Event::Elapsed(Timer::Greeting)) => {
