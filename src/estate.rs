@@ -252,7 +252,7 @@ impl Estate {
                 Settlement::Answer(answer) => self.answer(answer),
                 Settlement::Progress { request, token, progress, message, version } => {
                     let line = mcp::progress(&token, progress, Some(&message), version);
-                    self.front.notify_for(&request, "progress", line);
+                    self.front.progress(&request, progress, line);
                 }
                 Settlement::KeepLate { call, answer } => self.keep_late(call, answer),
                 Settlement::Noted { call, tool, verdict } => events::call_noted(call, &tool, verdict.label()),

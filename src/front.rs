@@ -36,6 +36,8 @@ enum Holder {
 struct Inner {
     /// Open requests.
     open: HashMap<RequestId, Holder>,
+    /// The last progress told of an open request.
+    progress: HashMap<RequestId, u64>,
     /// Answers whose request is taken and whose line is not queued yet.
     rendering: usize,
     queue: VecDeque<Line>,
@@ -168,6 +170,7 @@ impl Front {
             inner.surplus_answers += 1;
             return false;
         }
+        inner.progress.remove(id);
         inner.rendering += 1;
         drop(inner);
         // Rendered outside the lock: results reach megabytes. The id is taken, so nobody else can answer meanwhile.
@@ -183,7 +186,9 @@ impl Front {
 
     /// Forgets an open request that the client cancelled: it gets no answer. False if it was not open.
     pub fn cancel(&self, id: &RequestId) -> bool {
-        self.lock().open.remove(id).is_some()
+        let mut inner = self.lock();
+        inner.progress.remove(id);
+        inner.open.remove(id).is_some()
     }
 
     /// Answers something that never became an open request (broken, duplicate, beyond the bound).
@@ -212,12 +217,15 @@ impl Front {
         self.push(Line { text, notification: Some(kind) });
     }
 
-    /// Sends a notification that belongs to an open request; nothing is sent once that was answered or cancelled.
-    pub fn notify_for(&self, id: &RequestId, kind: &'static str, text: String) {
+    /// Sends the progress of an open request; nothing is sent once that was answered or cancelled, nor what is not more than
+    /// was told before: whoever decides on progress does so under a lock that it has left when it comes here.
+    pub fn progress(&self, id: &RequestId, progress: u64, text: String) {
         let mut inner = self.lock();
-        if !inner.open.contains_key(id) || inner.broken {
+        let told = inner.progress.get(id).is_some_and(|told| *told >= progress);
+        if !inner.open.contains_key(id) || inner.broken || told {
             return;
         }
+        inner.progress.insert(id.clone(), progress);
         if inner.notifications >= STDOUT_NOTIFICATIONS_MAX {
             inner.dropped_notifications += 1;
             return;
@@ -225,7 +233,7 @@ impl Front {
         // Queued under the same lock as the look: an answer that is being given now comes behind it.
         inner.notifications += 1;
         inner.queued_bytes += text.len();
-        inner.queue.push_back(Line { text, notification: Some(kind) });
+        inner.queue.push_back(Line { text, notification: Some("progress") });
         drop(inner);
         self.filled.notify_one();
     }
@@ -416,6 +424,23 @@ mod tests {
         }
         assert_eq!(front.counts().queued, STDOUT_NOTIFICATIONS_MAX);
         assert_eq!(front.counts().dropped_notifications as usize, STDOUT_NOTIFICATIONS_MAX + 1);
+    }
+
+    #[test]
+    fn progress_that_was_overtaken_is_not_told() {
+        let front = Front::default();
+        front.open(&id(1)).unwrap();
+        for progress in [2, 1, 2, 3] {
+            front.progress(&id(1), progress, progress.to_string());
+        }
+        assert_eq!(front.counts().queued, 2);
+        front.answer(&id(1), "{}");
+        front.progress(&id(1), 4, "late".to_owned());
+        assert_eq!(front.counts().queued, 3);
+        // The next request with this id begins anew.
+        front.open(&id(1)).unwrap();
+        front.progress(&id(1), 1, "1".to_owned());
+        assert_eq!(front.counts().queued, 4);
     }
 
     #[tokio::test]

@@ -265,6 +265,7 @@ impl BridgeActor {
             }
             Effect::CheckEditor => self.check_editor(state),
             Effect::Retry { attempt, likely } => {
+                let likely = likely || self.estate.ledger(|ledger, _| ledger.has_held());
                 let delay = retry::delay(u32::from(attempt), likely, self.estate.die());
                 state.timers.arm(Timer::Retry, delay);
             }

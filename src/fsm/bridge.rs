@@ -27,6 +27,8 @@ pub struct Bridge {
     /// What the editor foretold about its leaving.
     foretold: Option<LeaveReason>,
     met: bool,
+    /// The last peer that took a connection hung up on the greeting: taking one more is no evidence of an editor.
+    jilted: bool,
     attempt: u8,
     evidence: bool,
     hope: bool,
@@ -57,6 +59,7 @@ impl Bridge {
             cause: Cause::Connecting,
             foretold: None,
             met: false,
+            jilted: false,
             attempt: 0,
             evidence: false,
             hope: false,
@@ -96,7 +99,7 @@ impl Bridge {
                 | Cause::Unproven
                 | Cause::Ambiguous) => Outlook::Absent(cause),
                 Cause::Connecting => Outlook::Coming(Cause::Connecting),
-                cause if self.likely() || state == State::Greeting => Outlook::Coming(cause),
+                cause if self.likely() || (state == State::Greeting && !self.jilted) => Outlook::Coming(cause),
                 cause => Outlook::Absent(cause),
             },
         }
@@ -199,6 +202,8 @@ impl Bridge {
         self.cause = cause;
         self.foretold = None;
         self.running_max = Duration::ZERO;
+        // What was on its way may be held again (never written, or safe to repeat): the next connection asks the ledger.
+        self.calls_waiting |= self.in_flight > 0;
         self.in_flight = 0;
         self.listing = false;
         self.list_wanted = false;

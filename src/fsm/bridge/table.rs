@@ -38,10 +38,7 @@ impl Machine for Bridge {
                 out.order(Effect::Arm(Timer::Greeting, patience));
                 out.order(Effect::Greet);
             }
-            State::BackingOff => {
-                let likely = self.likely() || self.calls_waiting;
-                out.order(Effect::Retry { attempt: self.attempt, likely });
-            }
+            State::BackingOff => out.order(Effect::Retry { attempt: self.attempt, likely: self.likely() }),
             State::Leaving => out.order(Effect::Arm(Timer::Leave, LEAVE_MAX)),
             State::Draining => {
                 // Only what is owed matters from here on.
@@ -68,6 +65,7 @@ impl Machine for Bridge {
     fn entered_group(&mut self, group: Group, out: &mut Outbox<Self>) {
         if group == Group::Up {
             self.met = true;
+            self.jilted = false;
             self.hope = false;
             self.foretold = None;
             self.checked = false;
@@ -153,6 +151,7 @@ impl Machine for Bridge {
             }
             (State::Greeting, Event::Disconnected(Drop::Eof | Drop::Reset)) => {
                 out.order(Effect::HangUp(Loss::Disconnect));
+                self.jilted = true;
                 self.next_target(ConnectFailure::Refused)
             }
             (State::Greeting, Event::Elapsed(Timer::Greeting)) => {

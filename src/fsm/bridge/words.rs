@@ -212,7 +212,7 @@ pub enum Effect {
     Retry {
         /// Failed rounds so far.
         attempt: u8,
-        /// Whether an editor is likely: caps the delay low.
+        /// Whether an editor is likely: caps the delay low, as calls that are held do (which the shell sees in the ledger).
         likely: bool,
     },
     /// Bring a running [`Timer::Retry`] forward, as soon as the spacing of dials allows.
