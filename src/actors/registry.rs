@@ -4,6 +4,7 @@
 //! lists. *Sends* wishes for a list to the bridge, and what was published to the session. *Dies* only of our own bugs; a healthy
 //! connection does not notice.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use crate::catalogue_file::{self, CatalogueFile, Unusable};
 use crate::estate::Estate;
 use crate::fsm::Driver;
 use crate::fsm::registry::{Effect, Event, Registry, Source, Timer};
-use crate::protocol::dialect::ToolListing;
+use crate::protocol::dialect::{EditorTool, ToolListing};
 use crate::protocol::ids::Epoch;
 use crate::protocol::mcp::Catalogue;
 use crate::telemetry::events;
@@ -145,7 +146,7 @@ impl RegistryActor {
             return;
         }
         events::tools_listed(listing.tools.len(), &listing.dropped);
-        let changed = *self.estate.published.borrow().tools != listing.tools;
+        let changed = !same_tools(&self.estate.published.borrow().tools, &listing.tools);
         state.staged = Some(listing);
         self.feed(state, &Event::ListReceived { changed });
         self.list_is_over(epoch, News::ListAnswered);
@@ -242,5 +243,46 @@ impl RegistryActor {
                 events::catalogue_trouble("catalogue_write", &error.to_string());
             }
         })));
+    }
+}
+
+/// Whether two lists hold the same tools. Their order is the editor's mood (a hash map's, after a reload) and no change.
+fn same_tools(known: &[EditorTool], listed: &[EditorTool]) -> bool {
+    let by_name = |tools| -> HashMap<&str, &EditorTool> {
+        <[EditorTool]>::iter(tools).map(|tool| (tool.name.as_str(), tool)).collect()
+    };
+    known.len() == listed.len() && by_name(known) == by_name(listed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::dialect::Annotations;
+
+    fn tool(name: &str, description: &str) -> EditorTool {
+        EditorTool {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            input_schema: serde_json::Map::new(),
+            annotations: Annotations {
+                title: name.to_owned(),
+                read_only_hint: false,
+                destructive_hint: true,
+                idempotent_hint: false,
+                open_world_hint: true,
+            },
+            development_only: false,
+            repeatable: false,
+        }
+    }
+
+    #[test]
+    fn another_order_is_no_change_and_another_content_is() {
+        let (a, b, other) = (tool("a", "x"), tool("b", "y"), tool("b", "z"));
+        let known = [a.clone(), b.clone()];
+        assert!(same_tools(&known, &[b.clone(), a.clone()]));
+        for changed in [vec![a.clone()], vec![a.clone(), other], vec![a.clone(), a.clone()], vec![a, b.clone(), b]] {
+            assert!(!same_tools(&known, &changed), "{changed:?}");
+        }
     }
 }

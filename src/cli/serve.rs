@@ -94,9 +94,19 @@ fn stdio_pumps(estate: &Arc<Estate>) -> Pumps {
 /// Blocking I/O as it is, for a pump on a thread of its own.
 struct Blocking<T>(T);
 
+/// A signal that interrupts a read or a write is neither the client's end nor ours.
+fn uninterrupted<T>(mut operation: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match operation() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
+}
+
 impl<T: Read + Unpin> AsyncRead for Blocking<T> {
     fn poll_read(mut self: Pin<&mut Self>, _: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let count = self.0.read(buffer.initialize_unfilled())?;
+        let count = uninterrupted(|| self.0.read(buffer.initialize_unfilled()))?;
         buffer.advance(count);
         Poll::Ready(Ok(()))
     }
@@ -104,7 +114,7 @@ impl<T: Read + Unpin> AsyncRead for Blocking<T> {
 
 impl<T: Write + Unpin> AsyncWrite for Blocking<T> {
     fn poll_write(mut self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Poll::Ready(self.0.write(bytes))
+        Poll::Ready(uninterrupted(|| self.0.write(bytes)))
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
