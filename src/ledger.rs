@@ -276,6 +276,14 @@ impl Ledger {
     /// From now on nothing is held: whatever was not sent is refused.
     pub fn drain(&mut self, now: Instant) -> Vec<Settlement> {
         self.draining = true;
+        self.refuse_held(now)
+    }
+
+    /// What comes back to be held while the gateway ends is refused like the rest.
+    fn refuse_held(&mut self, now: Instant) -> Vec<Settlement> {
+        if !self.draining {
+            return Vec::new();
+        }
         self.feed_all(now, |entry| (entry.state() == State::Held).then_some(Event::Refused(Cause::ShuttingDown)))
     }
 
@@ -298,12 +306,13 @@ impl Ledger {
                 entry.lost.get_or_insert(now);
             }
         }
-        let out = self.feed_all(now, |entry| (entry.epoch == Some(epoch)).then_some(Event::EpochClosed(loss)));
+        let mut out = self.feed_all(now, |entry| (entry.epoch == Some(epoch)).then_some(Event::EpochClosed(loss)));
         for entry in &mut self.entries {
             if entry.epoch == Some(epoch) && entry.state() != State::Sent {
                 entry.epoch = None;
             }
         }
+        out.extend(self.refuse_held(now));
         self.sweep();
         out
     }
@@ -314,6 +323,7 @@ impl Ledger {
         let mut out: Vec<Settlement> = open.into_iter().flat_map(|epoch| self.close_epoch(epoch, loss, now)).collect();
         if loss == Loss::Shutdown {
             out.extend(self.feed_all(now, |entry| (!entry.settled).then_some(Event::EpochClosed(loss))));
+            out.extend(self.drain(now));
         }
         out
     }
@@ -360,6 +370,8 @@ impl Ledger {
         entry.epoch = Some(epoch);
         entry.reserved = None;
         entry.sent = Some(now);
+        // A loss before this sending says nothing about this one.
+        entry.lost = None;
         entry.tool_timeout = tool_timeout;
         let mut out = Vec::new();
         self.feed(index, &Event::Claimed { recoverable }, None, now, &mut out);
@@ -376,6 +388,7 @@ impl Ledger {
                 entry.epoch = None;
                 entry.sent = None;
             }
+            out.extend(self.refuse_held(now));
             self.sweep();
         }
         out
