@@ -21,10 +21,21 @@ pub enum NotOpened {
     Full,
 }
 
+/// In whose hands an open request is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Holder {
+    /// The intake's: no session has it.
+    Intake,
+    /// A session's.
+    Session,
+    /// The ledger's: it became a call, whose verdict is its answer.
+    Ledger,
+}
+
 #[derive(Default)]
 struct Inner {
-    /// Open requests, and whether a session has them.
-    open: HashMap<RequestId, bool>,
+    /// Open requests.
+    open: HashMap<RequestId, Holder>,
     queue: VecDeque<Line>,
     queued_bytes: usize,
     notifications: usize,
@@ -45,6 +56,7 @@ struct Line {
 pub struct Front {
     inner: Mutex<Inner>,
     filled: Notify,
+    /// Lines left, or a request was answered.
     emptied: Notify,
 }
 
@@ -86,28 +98,49 @@ impl Front {
         if inner.open.len() >= OPEN_REQUESTS_MAX {
             return Err(NotOpened::Full);
         }
-        inner.open.insert(id.clone(), false);
+        inner.open.insert(id.clone(), Holder::Intake);
         Ok(())
     }
 
     /// Marks a request as handed to a session.
     pub fn delivered(&self, id: &RequestId) {
-        if let Some(delivered) = self.lock().open.get_mut(id) {
-            *delivered = true;
+        self.held_by(id, Holder::Session);
+    }
+
+    /// Marks a request as not taken by the session it was handed to.
+    pub fn returned(&self, id: &RequestId) {
+        self.held_by(id, Holder::Intake);
+    }
+
+    /// Marks a request as a call in the ledger: from here on a session's end does not answer it.
+    pub fn became_call(&self, id: &RequestId) {
+        self.held_by(id, Holder::Ledger);
+    }
+
+    fn held_by(&self, id: &RequestId, holder: Holder) {
+        if let Some(held) = self.lock().open.get_mut(id) {
+            *held = holder;
         }
     }
 
-    /// The open requests that a session had.
+    /// The open requests that a session had and that did not become calls.
     pub fn delivered_requests(&self) -> Vec<RequestId> {
-        let mut ids: Vec<RequestId> =
-            self.lock().open.iter().filter(|(_, delivered)| **delivered).map(|(id, _)| id.clone()).collect();
-        ids.sort();
-        ids
+        self.requests(|holder| holder == Holder::Session)
     }
 
-    /// All open requests.
-    pub fn open_requests(&self) -> Vec<RequestId> {
-        let mut ids: Vec<RequestId> = self.lock().open.keys().cloned().collect();
+    /// The open requests that did not become calls.
+    pub fn requests_without_call(&self) -> Vec<RequestId> {
+        self.requests(|holder| holder != Holder::Ledger)
+    }
+
+    /// The open requests that became calls.
+    pub fn requests_with_call(&self) -> Vec<RequestId> {
+        self.requests(|holder| holder == Holder::Ledger)
+    }
+
+    fn requests(&self, wanted: impl Fn(Holder) -> bool) -> Vec<RequestId> {
+        let mut ids: Vec<RequestId> =
+            self.lock().open.iter().filter(|(_, holder)| wanted(**holder)).map(|(id, _)| id.clone()).collect();
         ids.sort();
         ids
     }
@@ -141,6 +174,7 @@ impl Front {
             text = jsonrpc::error(Some(id), &error);
         }
         self.push(Line { text, notification: None });
+        self.emptied.notify_waiters();
         true
     }
 
@@ -236,6 +270,17 @@ impl Front {
         loop {
             let emptied = self.emptied.notified();
             if self.is_flushed() {
+                return;
+            }
+            emptied.await;
+        }
+    }
+
+    /// Waits until no request that became a call is open.
+    pub async fn calls_answered(&self) {
+        loop {
+            let emptied = self.emptied.notified();
+            if self.requests_with_call().is_empty() {
                 return;
             }
             emptied.await;

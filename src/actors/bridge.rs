@@ -44,6 +44,8 @@ pub enum Message {
     CallsWaiting,
     /// The registry wants a fresh list.
     ListWanted,
+    /// A list that came, or was on its way to the registry, may be lost with it.
+    ListLost,
     /// The push channel said something.
     Hint(PushEvent),
     /// Outcomes are to be looked for.
@@ -84,6 +86,7 @@ impl Actor for BridgeActor {
     type Arguments = ();
 
     async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
+        self.estate.addresses.bridge.fill(me.clone());
         let window = u8::try_from(self.estate.dialect.properties().window).unwrap_or(u8::MAX);
         let (driver, _) = Driver::start(Bridge::new(window));
         let timers = Timers::new(me.clone(), Message::Timer);
@@ -135,6 +138,12 @@ impl Actor for BridgeActor {
             Message::News(epoch, news, _permit) => self.hear(state, epoch, news),
             Message::CallsWaiting => self.feed(state, Event::CallsWaiting),
             Message::ListWanted => self.feed(state, Event::ListWanted),
+            Message::ListLost => {
+                // One that is still on the wire will find the next registry.
+                if state.connection.as_ref().is_some_and(|connection| !connection.awaits_list()) {
+                    self.feed(state, Event::ListLost);
+                }
+            }
             Message::Hint(hint) => self.feed(state, Event::HintReceived(hint)),
             Message::OutcomesWanted => self.look_for_outcomes(state),
             Message::ProbeEnded(call) => {

@@ -5,6 +5,7 @@
 //! socket ends, the bridge hangs up, or the bridge's tasks are ended.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -76,13 +77,22 @@ pub struct Connection {
     /// Its epoch.
     pub epoch: Epoch,
     orders: mpsc::Sender<Order>,
+    list_owed: Arc<AtomicBool>,
     _hang_up: oneshot::Sender<()>,
 }
 
 impl Connection {
     /// Gives an order. False if the connection has ended, or owes more than it may: the order is gone.
     pub fn order(&self, order: Order) -> bool {
+        if matches!(order, Order::List { .. }) {
+            self.list_owed.store(true, Ordering::Release);
+        }
         self.orders.try_send(order).is_ok()
+    }
+
+    /// Whether a list was ordered and the editor's answer to it has not come.
+    pub fn awaits_list(&self) -> bool {
+        self.list_owed.load(Ordering::Acquire)
     }
 }
 
@@ -91,12 +101,14 @@ pub fn open(estate: &Arc<Estate>, tasks: &Tasks, target: Target, bridge: ActorRe
     let epoch = estate.next_epoch();
     let (orders, incoming) = mpsc::channel(ORDERS_MAX);
     let (hang_up, hung_up) = oneshot::channel();
+    let list_owed = Arc::new(AtomicBool::new(false));
     let line = Line {
         estate: Arc::clone(estate),
         epoch,
         target,
         bridge,
         orders: orders.downgrade(),
+        list_owed: Arc::clone(&list_owed),
         awaiting: Mutex::default(),
     };
     tasks.spawn(async move {
@@ -106,7 +118,7 @@ pub fn open(estate: &Arc<Estate>, tasks: &Tasks, target: Target, bridge: ActorRe
             () = line.run(incoming) => {}
         }
     });
-    Connection { epoch, orders, _hang_up: hang_up }
+    Connection { epoch, orders, list_owed, _hang_up: hang_up }
 }
 
 /// What a reply answers.
@@ -122,6 +134,7 @@ struct Line {
     target: Target,
     bridge: ActorRef<bridge::Message>,
     orders: mpsc::WeakSender<Order>,
+    list_owed: Arc<AtomicBool>,
     awaiting: Mutex<HashMap<u64, Awaited>>,
 }
 
@@ -218,6 +231,7 @@ impl Line {
                 write_frame(socket, &frame).await
             }
             Err(_) => {
+                self.list_owed.store(false, Ordering::Release);
                 self.tell(News::ListAnswered);
                 Ok(())
             }
@@ -355,24 +369,23 @@ impl Line {
     }
 
     fn listed(&self, reply: &Reply, step: usize) {
-        let registry = &self.estate.addresses.registry;
-        match self.estate.dialect.read_tools(reply, step) {
-            ListStep::Tools(listing) => {
-                registry.cast(registry::Message::ListReceived(self.epoch, listing));
-            }
+        let told = match self.estate.dialect.read_tools(reply, step) {
+            ListStep::Tools(listing) => registry::Message::ListReceived(self.epoch, listing),
             ListStep::TryNext => {
                 let orders = self.orders.upgrade();
                 if orders.is_some_and(|orders| orders.try_send(Order::List { step: step + 1 }).is_ok()) {
                     return;
                 }
-                registry
-                    .cast(registry::Message::ListFailed(self.epoch, "the next method could not be tried".to_owned()));
+                registry::Message::ListFailed(self.epoch, "the next method could not be tried".to_owned())
             }
-            ListStep::Failed(why) => {
-                registry.cast(registry::Message::ListFailed(self.epoch, why));
-            }
-        }
+            ListStep::Failed(why) => registry::Message::ListFailed(self.epoch, why),
+        };
+        // Before the registry hears of it: if it ends over that message, the bridge must know that nothing is owed any more.
+        self.list_owed.store(false, Ordering::Release);
         // The registry publishes the list and then lets the bridge send calls: see `registry::publish`.
+        if !self.estate.addresses.registry.cast(told) {
+            let _ = self.bridge.cast(bridge::Message::ListLost);
+        }
     }
 
     async fn answered(&self, id: CallId, recoverable: bool, reply: Reply) -> Result<(), Drop> {

@@ -57,6 +57,7 @@ impl Actor for DiscoveryActor {
     type Arguments = ();
 
     async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
+        self.estate.addresses.discovery.fill(me.clone());
         let (driver, _) = Driver::start(Discovery::default());
         Ok(State { driver, me, survey: None, watching: false, watch: None })
     }

@@ -68,6 +68,17 @@ impl Actor for RegistryActor {
     type Arguments = ();
 
     async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
+        self.estate.addresses.registry.fill(me.clone());
+        // The link may have been lost while no registry lived: then nothing says that a predecessor's list is live.
+        if self.estate.link.borrow().epoch.is_none() {
+            self.estate.published.send_if_modified(|published| {
+                let live = published.source == Source::Live;
+                if live {
+                    published.source = Source::Stale;
+                }
+                live
+            });
+        }
         let published = self.estate.published.borrow().source;
         let (driver, _) = Driver::start(Registry { published, ..Registry::default() });
         let timers = Timers::new(me.clone(), Message::Timer);

@@ -75,6 +75,7 @@ impl Actor for SessionActor {
     type Arguments = ();
 
     async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
+        self.estate.addresses.session.fill(me.clone());
         let client = self.estate.client();
         let link = self.estate.link.borrow().clone();
         let (driver, _) = Driver::start(Session {
@@ -308,6 +309,7 @@ impl SessionActor {
         };
         events::call_accepted(new.id, &new.tool, id.as_json());
         self.estate.decide(|ledger, now| ledger.accept(new, now));
+        self.estate.front.became_call(&id);
         // A cancel that came between the look above and the ledger found nothing to cancel there.
         if !self.estate.front.is_open(&id) {
             self.estate.decide(|ledger, now| ledger.cancel(&id, now).1);

@@ -153,6 +153,8 @@ pub enum Event {
     ListWanted,
     /// The list exchange is over, well or badly.
     ListAnswered,
+    /// The list came, and was lost on its way to the catalogue (our fault): its place is free, and nothing was learned of it.
+    ListLost,
     /// A call waits in the ledger.
     CallsWaiting,
     /// A sent call was answered, or the next one turned out not to be sendable: its place is free.
@@ -442,6 +444,12 @@ impl Bridge {
         self.after_answer(out);
     }
 
+    /// No call is let out by it: whoever lost the list asks for it again.
+    fn lose_list(&mut self, out: &mut Outbox<Self>) {
+        self.listing = false;
+        self.after_answer(out);
+    }
+
     /// Sends what may be sent now; the clocks of silence run anew from this answer.
     fn after_answer(&mut self, out: &mut Outbox<Self>) {
         self.attempt = 0;
@@ -667,6 +675,10 @@ impl Machine for Bridge {
                 self.finish_list(out);
                 Outcome::Transition(State::Ready)
             }
+            (State::Stalled, Event::ListLost) if self.listing => {
+                self.lose_list(out);
+                Outcome::Transition(State::Ready)
+            }
             (State::Stalled, Event::LeavingAnnounced(reason)) => {
                 self.foretold = Some(reason);
                 Outcome::Transition(State::Leaving)
@@ -690,6 +702,10 @@ impl Machine for Bridge {
                 self.listed = true;
                 Outcome::Handled
             }
+            (State::Leaving, Event::ListLost) => {
+                self.listing = false;
+                Outcome::Handled
+            }
             (State::Leaving, Event::WorkFinished { more }) => {
                 self.in_flight = self.in_flight.saturating_sub(1);
                 self.calls_waiting |= more;
@@ -707,7 +723,7 @@ impl Machine for Bridge {
                     Outcome::Handled
                 }
             }
-            (State::Draining, Event::ListAnswered) => {
+            (State::Draining, Event::ListAnswered | Event::ListLost) => {
                 self.listing = false;
                 Outcome::Handled
             }
@@ -738,6 +754,7 @@ impl Machine for Bridge {
                 | Event::Greeted
                 | Event::GreetingRefused
                 | Event::ListAnswered
+                | Event::ListLost
                 | Event::WorkFinished { .. }
                 | Event::BytesArrived
                 | Event::Disconnected(_)
@@ -758,6 +775,7 @@ impl Machine for Bridge {
                 | Event::Greeted
                 | Event::GreetingRefused
                 | Event::ListAnswered
+                | Event::ListLost
                 | Event::WorkFinished { .. }
                 | Event::BytesArrived
                 | Event::LeavingAnnounced(_)
@@ -775,6 +793,7 @@ impl Machine for Bridge {
                 | Event::GreetingRefused
                 | Event::ListWanted
                 | Event::ListAnswered
+                | Event::ListLost
                 | Event::CallsWaiting
                 | Event::WorkFinished { .. }
                 | Event::HintReceived(_)
@@ -831,7 +850,7 @@ impl Machine for Bridge {
                 self.calls_waiting |= more;
                 out.ignore("its connection is gone, and its place with it")
             }
-            (Group::Away, Event::ListAnswered) => out.ignore("its connection is gone"),
+            (Group::Away, Event::ListAnswered | Event::ListLost) => out.ignore("its connection is gone"),
 
             // ---- up ----
             (Group::Up, Event::Wanted) => out.ignore("it is up"),
@@ -844,6 +863,11 @@ impl Machine for Bridge {
                 self.finish_list(out);
                 Outcome::Handled
             }
+            (Group::Up, Event::ListLost) if self.listing => {
+                self.lose_list(out);
+                Outcome::Handled
+            }
+            (Group::Up, Event::ListLost) => out.ignore("no list is owed"),
             (Group::Up, Event::CallsWaiting) => {
                 self.calls_waiting = true;
                 self.pump(out);
@@ -911,6 +935,7 @@ impl Charted for Bridge {
             Event::GreetingRefused,
             Event::ListWanted,
             Event::ListAnswered,
+            Event::ListLost,
             Event::CallsWaiting,
             Event::WorkFinished { more: false },
             Event::WorkFinished { more: true },
