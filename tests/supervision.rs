@@ -3,6 +3,8 @@
 //!
 //! Failures are planted through the `Spawn` seam: the product's own actors, failing in a hook of their life on a plan.
 
+#![allow(clippy::unwrap_used, reason = "a test that fails says where")]
+
 mod support;
 
 use std::time::Duration;
@@ -143,7 +145,7 @@ async fn cell(name: &'static str, hook: Hook, fault: Fault) {
     assert!(!error && text.contains("held"), "{what}: {text}");
     assert_eq!(unity.runs("held"), 1, "{what}: the held call ran once");
     assert_eq!(gateway.estate.push_port(), port, "{what}: the push port");
-    assert_eq!(gateway.client.ok("echo", json!({"text": "whole"})).await.contains("whole"), true, "{what}");
+    assert!(gateway.client.ok("echo", json!({"text": "whole"})).await.contains("whole"), "{what}");
     assert!(gateway.client.tools().await.contains(&"echo".to_owned()), "{what}");
     assert_eq!(gateway.close().await, Why::InputEnded, "{what}");
 }
@@ -253,7 +255,7 @@ async fn a_hundred_kills_of_each_actor_leave_a_whole_session_and_nothing_else() 
                 first.get_or_insert_with(tasks);
             }
             assert_eq!(restarts(&gateway, name), 100, "{name}");
-            let mut ids: Vec<ActorId> = gateway.sabotage.lives(name).iter().map(|cell| cell.get_id()).collect();
+            let mut ids: Vec<ActorId> = gateway.sabotage.lives(name).iter().map(ractor::ActorCell::get_id).collect();
             ids.sort();
             ids.dedup();
             assert_eq!(ids.len(), 101, "{name}: every incarnation is a new one");

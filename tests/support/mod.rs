@@ -165,3 +165,26 @@ fn quiet_sabotage() {
         }));
     });
 }
+
+/// Slack of a bound that a promise states.
+pub const SLACK: Duration = Duration::from_millis(50);
+
+/// A client that is in no table: it hears of no changes and waits 60 s.
+pub const UNKNOWN: &str = "nobody knows me";
+/// A client that hears of changes and waits half an hour.
+pub const PATIENT: &str = "claude-code";
+
+/// A gateway whose client has opened the session, connected to an editor whose list is live.
+pub async fn connected(client: &str) -> (Gateway, FakeUnity) {
+    let setup = Setup::default();
+    let unity = unity(&setup.net, editor()).await;
+    let mut gateway = gateway(setup);
+    gateway.client.open_as(client, "2025-06-18", serde_json::json!({})).await;
+    gateway.ready().await;
+    (gateway, unity)
+}
+
+/// How long the answer took.
+pub async fn took(gateway: &Gateway, id: &serde_json::Value, since: tokio::time::Instant) -> Duration {
+    gateway.client.answer(id).await.at - since
+}
