@@ -9,7 +9,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::Notify;
 
-use crate::limits::{CLIENT_MESSAGE_MAX_BYTES, OPEN_REQUESTS_MAX, STDOUT_NOTIFICATIONS_MAX, STDOUT_QUEUE_HIGH_BYTES};
+use crate::limits::{
+    CLIENT_MESSAGE_MAX_BYTES, OPEN_REQUESTS_MAX, SHARED_WRITE_BYTES, STDOUT_NOTIFICATIONS_MAX, STDOUT_QUEUE_HIGH_BYTES,
+};
 use crate::protocol::jsonrpc::{self, RequestId, RpcError};
 
 /// Why a request is not opened.
@@ -353,16 +355,19 @@ impl Front {
     fn take_batch(&self) -> Option<Vec<u8>> {
         let mut inner = self.lock();
         let first = inner.queue.pop_front()?;
-        let mut batch = Vec::with_capacity(first.text.len() + 1);
-        let mut next = Some(first);
-        while let Some(line) = next {
+        inner.queued_bytes -= first.text.len();
+        inner.notifications -= usize::from(first.notification.is_some());
+        let mut batch = first.text.into_bytes();
+        batch.push(b'\n');
+        // Small lines share a write; a large one is never copied.
+        while batch.len() < SHARED_WRITE_BYTES
+            && inner.queue.front().is_some_and(|line| line.text.len() < SHARED_WRITE_BYTES)
+            && let Some(line) = inner.queue.pop_front()
+        {
             inner.queued_bytes -= line.text.len();
             inner.notifications -= usize::from(line.notification.is_some());
             batch.extend_from_slice(line.text.as_bytes());
             batch.push(b'\n');
-            // Small lines share a write; a large one gets its own, so that the copy stays small.
-            let small = batch.len() < 64 * 1024;
-            next = if small { inner.queue.pop_front() } else { None };
         }
         inner.writing = true;
         Some(batch)

@@ -1,5 +1,8 @@
 //! The seam to the machine: files, file watching, processes, port owners, randomness. Real, or simulated in tests.
 
+#[cfg(target_os = "linux")]
+mod sockets;
+
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -77,6 +80,10 @@ pub trait Host: Send + Sync + 'static {
     fn liveness(&self, pid: u32) -> Liveness;
     /// Who listens on a loopback port; `None` when nobody does or the system does not say.
     fn port_owner(&self, port: u16) -> Option<Owner>;
+    /// As [`port_owner`](Host::port_owner); quicker where it is the process that is expected.
+    fn port_owner_near(&self, port: u16, _expected: u32) -> Option<Owner> {
+        self.port_owner(port)
+    }
     /// Watches files (which need not exist yet) below existing folders; `None` where that cannot be done.
     fn watch(&self, files: &[PathBuf]) -> Option<Watch>;
     /// Random bytes.
@@ -174,6 +181,15 @@ impl Host for RealHost {
         let (_, listener) = reached.min_by_key(|(rank, _)| *rank)?;
         let pid = listener.process.pid;
         Some(Owner { pid, name: listener.process.name, command_line: command_line(pid) })
+    }
+
+    #[cfg(target_os = "linux")]
+    fn port_owner_near(&self, port: u16, expected: u32) -> Option<Owner> {
+        if !sockets::listens(expected, port) {
+            return self.port_owner(port);
+        }
+        let name = std::fs::read_to_string(format!("/proc/{expected}/comm")).unwrap_or_default();
+        Some(Owner { pid: expected, name: name.trim_end().to_owned(), command_line: command_line(expected) })
     }
 
     fn watch(&self, files: &[PathBuf]) -> Option<Watch> {

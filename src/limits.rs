@@ -26,6 +26,8 @@ pub const OPEN_REQUESTS_MAX: usize = 256;
 pub const STDOUT_NOTIFICATIONS_MAX: usize = 256;
 /// Bytes waiting for a slow stdout above which the gateway stops reading results from the editor.
 pub const STDOUT_QUEUE_HIGH_BYTES: usize = 16 * MIB;
+/// Lines below this size share one write to stdout (a pipe takes 64 KiB at once); a longer one has its own and is not copied.
+pub const SHARED_WRITE_BYTES: usize = 64 * 1024;
 /// Messages on their way to an actor at one edge at once.
 pub const MAILBOX_MESSAGES_MAX: usize = 64;
 /// Bytes of such messages at one edge at once: one longest line, and as much again for small ones.
@@ -216,6 +218,8 @@ pub const RESULT_FILES_MAX: usize = 50;
 pub const RESULT_FILE_MAX_AGE: Duration = Duration::from_secs(24 * 3600);
 /// Log lines that may wait for a slow stderr before new ones are dropped and counted.
 pub const LOG_QUEUE_MAX_LINES: usize = 4096;
+/// Pause between two writes of log lines: what comes meanwhile shares the next write, and wakes nobody.
+pub const LOG_BATCH_EVERY: Duration = Duration::from_millis(5);
 /// Longest field of a log line taken from a peer; the rest is cut.
 pub const LOG_FIELD_MAX_BYTES: usize = 256;
 

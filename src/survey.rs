@@ -194,7 +194,10 @@ pub fn check_owner(host: &dyn Host, target: &Target) -> Result<Identity, Connect
         // Nothing to compare with: only a port that the user named becomes a target without a project.
         return Ok(Identity::Assumed);
     }
-    let owner = host.port_owner(target.port);
+    let owner = match target.editor_pid {
+        Some(pid) => host.port_owner_near(target.port, pid),
+        None => host.port_owner(target.port),
+    };
     let of_project = owner.as_ref().and_then(opened_project);
     let same = |project: &Path| of_project.as_deref().map(|opened| same_project(opened, project));
     let named = matches!(target.source, PortSource::Flag | PortSource::Environment);

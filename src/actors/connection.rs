@@ -331,7 +331,7 @@ impl Line {
                 match framer.next_frame() {
                     Ok(Some(frame)) => {
                         whole = true;
-                        if let Err(drop) = self.take(&frame).await {
+                        if let Err(drop) = self.take(frame).await {
                             return drop;
                         }
                     }
@@ -356,8 +356,10 @@ impl Line {
         Drop::Protocol
     }
 
-    async fn take(&self, frame: &[u8]) -> Result<(), Drop> {
-        let inbound = self.estate.dialect.decode(frame).map_err(|bad| self.bad_bytes(&bad.to_string()))?;
+    async fn take(&self, frame: Bytes) -> Result<(), Drop> {
+        let inbound = self.estate.dialect.decode(&frame).map_err(|bad| self.bad_bytes(&bad.to_string()))?;
+        // It may have megabytes, and rendering the answer takes as much again.
+        drop(frame);
         match inbound {
             Inbound::Reply { number, reply } => {
                 let awaited = self.awaiting().remove(&number);

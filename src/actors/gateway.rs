@@ -15,6 +15,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use ractor::{Actor, ActorCell, ActorRef, SpawnErr};
+use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
@@ -63,6 +64,23 @@ impl Spawn for Plain {
     ) -> Result<(ActorRef<A::Msg>, JoinHandle<()>), SpawnErr> {
         // No name: ractor's names are global to the process, and two gateways in one test would meet.
         A::spawn_linked(None, actor, arguments, supervisor).await
+    }
+}
+
+/// On a runtime of their own: a handler that is stuck stops neither supervision nor main's deadlines, which run elsewhere.
+#[derive(Debug, Clone)]
+pub struct OnWorkers(pub Handle);
+
+impl Spawn for OnWorkers {
+    async fn spawn<A: Actor>(
+        &self,
+        _name: &'static str,
+        actor: A,
+        arguments: A::Arguments,
+        supervisor: ActorCell,
+    ) -> Result<(ActorRef<A::Msg>, JoinHandle<()>), SpawnErr> {
+        let spawned = self.0.spawn(A::spawn_linked(None, actor, arguments, supervisor)).await;
+        spawned.unwrap_or_else(|error| Err(SpawnErr::StartupFailed(error.into())))
     }
 }
 

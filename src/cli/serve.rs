@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{mpsc, oneshot};
 
 use super::gateway_args::GatewayArgs;
-use super::{Exit, output, runtime};
-use crate::actors::gateway::Plain;
+use super::{Exit, output};
+use crate::actors::gateway::OnWorkers;
 use crate::actors::intake;
 use crate::actors::main_loop::{self, Pumps, Why};
 use crate::estate::Estate;
@@ -39,8 +40,8 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
         // The session goes on: the AI hears of it in holdfast_status, and a person here.
         crate::telemetry::events::project_problem(&complaint);
     }
-    let runtime = match runtime() {
-        Ok(runtime) => runtime,
+    let (runtime, workers) = match runtimes() {
+        Ok(both) => both,
         Err(error) => {
             output::complain(&format!("holdfast: no threads could be started ({error}); free some and start it again"));
             return Exit::Internal.into();
@@ -53,12 +54,13 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
         tokio::spawn(watch_signals(quit.clone()));
         tokio::spawn(watch_client(Arc::clone(&estate), quit));
         let pumps = stdio_pumps(&estate);
-        let why = main_loop::run(&estate, Plain, pumps, quitting).await;
+        let why = main_loop::run(&estate, OnWorkers(workers.handle().clone()), pumps, quitting).await;
         record.remove().await;
         why
     });
     // The thread that reads stdin may be blocked for ever: it must not hold the exit.
     runtime.shutdown_background();
+    workers.shutdown_background();
     drop(logs);
     match why {
         Why::Exhausted => {
@@ -67,6 +69,17 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
         }
         Why::InputEnded | Why::Signal | Why::ClientGone => Exit::Ok.into(),
     }
+}
+
+/// The main thread's runtime (main loop, deadlines, supervision) and the actors' (one worker).
+///
+/// Two, so that a stuck actor stops neither its supervisor nor the answers that fall due. One worker, because a call goes
+/// through three actors one after the other: a second worker only takes them from each other, which costs a third of the
+/// calls per second (docs/benchmarks.md).
+fn runtimes() -> io::Result<(Runtime, Runtime)> {
+    let main = Builder::new_current_thread().enable_all().build()?;
+    let workers = Builder::new_multi_thread().worker_threads(1).thread_name("actors").enable_all().build()?;
+    Ok((main, workers))
 }
 
 /// Real stdin and stdout on threads of their own: blocking reads and writes that disturb no worker.

@@ -9,6 +9,7 @@
 mod fault;
 mod id;
 mod parse;
+mod quote;
 mod scan;
 mod text;
 mod write;
@@ -16,6 +17,7 @@ mod write;
 pub use fault::{Fault, Invalid, RpcError};
 pub use id::RequestId;
 pub use parse::{Message, parse};
+pub use quote::{quote_into, quoted_len};
 pub use scan::IdScanner;
 pub use text::{compact, depth_ok};
 pub use write::{error, notification, request, response};

@@ -5,12 +5,11 @@
 use std::io::IsTerminal as _;
 
 use tracing::Level;
-use tracing_appender::non_blocking::{ErrorCounter, NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use crate::limits::LOG_QUEUE_MAX_LINES;
+use super::log_queue::LogQueue;
 
 /// How much is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -43,23 +42,20 @@ pub enum Format {
 }
 
 /// Keeps the writing thread alive; dropping it flushes what is queued (bounded in time).
-pub struct Logs {
-    _guard: WorkerGuard,
-    dropped: ErrorCounter,
-}
+pub struct Logs(LogQueue);
 
 impl Logs {
     /// Lines dropped because stderr was slow.
     pub fn dropped(&self) -> usize {
-        self.dropped.dropped_lines()
+        self.0.dropped()
     }
 }
 
 /// Starts logging; `None` if a logger is installed already (a test's).
 pub fn start(verbosity: Verbosity, format: Format) -> Option<Logs> {
-    let (writer, guard) =
-        NonBlockingBuilder::default().lossy(true).buffered_lines_limit(LOG_QUEUE_MAX_LINES).finish(std::io::stderr());
-    let dropped = writer.error_counter();
+    let queue = LogQueue::start(std::io::stderr());
+    let lines = queue.writer();
+    let writer = move || lines.clone();
     let terminal = std::io::stderr().is_terminal();
     let pretty = match format {
         Format::Auto => terminal,
@@ -78,7 +74,7 @@ pub fn start(verbosity: Verbosity, format: Format) -> Option<Logs> {
         let layer = tracing_subscriber::fmt::layer().json().flatten_event(true).with_target(false).with_writer(writer);
         registry.with(layer).try_init()
     };
-    started.ok().map(|()| Logs { _guard: guard, dropped })
+    started.ok().map(|()| Logs(queue))
 }
 
 impl Verbosity {

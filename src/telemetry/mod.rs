@@ -1,6 +1,7 @@
 //! What is said about what goes on: every event in one place ([`events`]), logs on stderr ([`logs`]).
 
 pub mod events;
+mod log_queue;
 pub mod logs;
 
 use std::fmt::Write as _;

@@ -23,7 +23,8 @@ fn one_line(json: &str) -> Cow<'_, str> {
 fn object(members: &[(&str, &str)]) -> String {
     const HEAD: &str = r#"{"jsonrpc":"2.0""#;
     let bytes: usize = members.iter().map(|(name, value)| name.len() + value.len() + 4).sum();
-    let mut line = String::with_capacity(HEAD.len() + bytes + 1);
+    // One for the brace, one for the line end that is put behind it: a large line must not be copied for that byte.
+    let mut line = String::with_capacity(HEAD.len() + bytes + 2);
     line.push_str(HEAD);
     for (name, value) in members {
         line.push_str(",\"");

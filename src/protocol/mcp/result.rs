@@ -14,7 +14,6 @@ use crate::protocol::dialect::{AnswerBody, EditorAnswer};
 use crate::protocol::jsonrpc;
 
 use super::handshake::ProtocolVersion;
-use super::quote;
 
 /// Longest result that fits into a message, whatever the request's id is.
 const RESULT_MAX_BYTES: usize = CLIENT_MESSAGE_MAX_BYTES - REQUEST_ID_MAX_BYTES - RESPONSE_ENVELOPE_MAX_BYTES;
@@ -59,7 +58,7 @@ impl ToolResult {
         let EditorAnswer { is_error, body } = answer;
         let base = match body {
             AnswerBody::Text(text) => Self::text(text),
-            AnswerBody::Json(raw) => Self::from_json(&raw),
+            AnswerBody::Json(raw) => Self::from_json(raw),
             AnswerBody::Blocks(blocks) => {
                 Self { content: blocks.into_iter().map(block).collect(), structured: None, is_error: false }
             }
@@ -96,14 +95,18 @@ impl ToolResult {
         }
     }
 
-    fn from_json(raw: &RawValue) -> Self {
+    fn from_json(raw: Box<RawValue>) -> Self {
         if raw.get().starts_with('"')
             && let Ok(text) = serde_json::from_str::<String>(raw.get())
         {
             return Self::text(text);
         }
-        let json = jsonrpc::compact(raw.get()).into_owned();
-        let fits = json.starts_with('{') && quoted_size(&json) + json.len() < RESULT_INLINE_MAX_BYTES;
+        let json = match jsonrpc::compact(raw.get()) {
+            Cow::Owned(json) => json,
+            // Compact already, as editors write it: the text changes hands without a copy.
+            Cow::Borrowed(_) => String::from(Box::<str>::from(raw)),
+        };
+        let fits = json.starts_with('{') && jsonrpc::quoted_len(&json) + json.len() < RESULT_INLINE_MAX_BYTES;
         let structured = if fits { RawValue::from_string(json.clone()).ok() } else { None };
         Self { structured, ..Self::text(json) }
     }
@@ -148,7 +151,7 @@ fn write(result: &ToolResult, version: ProtocolVersion, size: usize) -> String {
         match shown(content, version) {
             Shown::Text(text) => {
                 out.push_str(TEXT_OPEN);
-                out.push_str(&quote(&text));
+                jsonrpc::quote_into(&mut out, &text);
                 out.push('}');
             }
             Shown::Raw(json) => out.push_str(&json),
@@ -180,7 +183,7 @@ enum Shown<'a> {
 impl Shown<'_> {
     fn size(&self) -> usize {
         match self {
-            Self::Text(text) => TEXT_OPEN.len() + quoted_size(text) + "}".len(),
+            Self::Text(text) => TEXT_OPEN.len() + jsonrpc::quoted_len(text) + "}".len(),
             Self::Raw(json) => json.len(),
         }
     }
@@ -268,17 +271,4 @@ fn kind_of(raw: &RawValue) -> Option<Kind> {
         }
         _ => None,
     }
-}
-
-/// The length of a text as a JSON string: serde_json escapes `"`, `\` and the control characters, the usual ones in two bytes.
-fn quoted_size(text: &str) -> usize {
-    let escapes: usize = text
-        .bytes()
-        .map(|byte| match byte {
-            b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 1,
-            0..=0x1f => 5,
-            _ => 0,
-        })
-        .sum();
-    text.len() + escapes + 2
 }

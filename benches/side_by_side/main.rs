@@ -1,0 +1,87 @@
+//! Side by side: the gateway and a bare stdio-to-TCP relay, in one run, call by call.
+//!
+//! `cargo bench --bench side_by_side` (or `make bench`) prints a Markdown table on stdout and its progress on stderr;
+//! `cargo bench --bench side_by_side -- --quick` takes 20 s. The relay and the editor's end are this same program, started
+//! with a hidden argument. Figures of one run may be compared with each other, never with those of another machine.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "a bench reads the real clock, and its two peers are blocking programs of their own"
+)]
+
+mod measures;
+mod peer;
+mod session;
+mod stats;
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use measures::{Bench, Sizes};
+
+/// The whole run is cut after this: a child that hangs must not hold a build.
+const RUN_MAX: Duration = Duration::from_secs(285);
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
+    let ended = if has("--peer") {
+        peer::serve()
+    } else if let Some(port) = value_of(&arguments, "--relay") {
+        port.parse().map_err(io::Error::other).and_then(peer::relay)
+    } else if has("--bench") {
+        watch();
+        run(has("--quick"), value_of(&arguments, "--only"))
+    } else {
+        // `cargo test --all-targets` starts benches too; there is nothing to prove here.
+        writeln!(io::stderr(), "run it with: cargo bench --bench side_by_side [-- --quick]")
+    };
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "side_by_side: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn value_of<'a>(arguments: &'a [String], flag: &str) -> Option<&'a str> {
+    let at = arguments.iter().position(|argument| argument == flag)?;
+    arguments.get(at + 1).map(String::as_str)
+}
+
+/// Every child ends with its stdin, which this process holds: leaving is enough to end them all.
+#[expect(clippy::exit, reason = "a child that hangs leaves nothing to unwind to")]
+fn watch() {
+    std::thread::spawn(|| {
+        std::thread::sleep(RUN_MAX);
+        let _ = writeln!(io::stderr(), "side_by_side: cut after {} s; something hangs", RUN_MAX.as_secs());
+        std::process::exit(1);
+    });
+}
+
+type Part = fn(&mut Bench) -> io::Result<()>;
+
+fn run(quick: bool, only: Option<&str>) -> io::Result<()> {
+    let began = Instant::now();
+    let mut bench = Bench::start(if quick { Sizes::QUICK } else { Sizes::FULL })?;
+    let parts: [(&str, Part); 6] = [
+        ("start", Bench::starts),
+        ("latency", Bench::latency),
+        ("throughput", Bench::throughput),
+        ("sizes", Bench::results),
+        ("exit", Bench::exits),
+        ("recovery", Bench::recovery),
+    ];
+    for (name, part) in parts {
+        if only.is_none_or(|only| only == name) {
+            writeln!(io::stderr(), "side_by_side: {:>5.1} s  {name}", began.elapsed().as_secs_f64())?;
+            part(&mut bench)?;
+        }
+    }
+    let missed = bench.table.missed();
+    writeln!(io::stdout(), "{}", bench.table)?;
+    writeln!(io::stderr(), "side_by_side: {:.0} s, {missed} missed", began.elapsed().as_secs_f64())
+}

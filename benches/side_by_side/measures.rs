@@ -1,0 +1,388 @@
+//! What is measured. The gateway and the relay take turns, so that a machine that is busy is so for both.
+
+use std::io::{self, BufRead as _, Write as _};
+use std::path::Path;
+use std::process::Command;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use crate::session::{Session, Steering};
+use crate::stats::{Row, Table, median, middle, ms, quantile};
+
+const MIB: usize = 1024 * 1024;
+const HOLDFAST: &str = env!("CARGO_BIN_EXE_holdfast");
+
+/// How much is measured.
+pub struct Sizes {
+    starts: usize,
+    /// Blocks of sequential calls, and calls in each.
+    blocks: (usize, usize),
+    /// Rounds of concurrent calls, and calls in each.
+    storms: (usize, u32),
+    results: usize,
+    exits: usize,
+    /// Pairs of gateway and editor that recover at the same time, and the outages of each with their rounds.
+    pairs: usize,
+    outages: &'static [(u64, usize)],
+}
+
+impl Sizes {
+    /// For the table in the documents.
+    pub const FULL: Self = Self {
+        starts: 40,
+        blocks: (24, 250),
+        storms: (9, 2000),
+        results: 15,
+        exits: 100,
+        pairs: 4,
+        outages: &[(200, 25), (1000, 12), (3000, 5), (10_000, 3)],
+    };
+    /// For a look while working.
+    pub const QUICK: Self = Self {
+        starts: 15,
+        blocks: (8, 250),
+        storms: (3, 1000),
+        results: 5,
+        exits: 20,
+        pairs: 2,
+        outages: &[(200, 6), (1000, 2)],
+    };
+}
+
+/// The peer, and what was measured so far.
+pub struct Bench {
+    sizes: Sizes,
+    state: TempDir,
+    port: u16,
+    _peer: Session,
+    pub table: Table,
+}
+
+impl Bench {
+    /// Starts the peer.
+    pub fn start(sizes: Sizes) -> io::Result<Self> {
+        let mut peer = Session::start(Command::new(std::env::current_exe()?).arg("--peer"))?;
+        let port = peer.read()?.trim().parse().map_err(io::Error::other)?;
+        Ok(Self { sizes, state: tempfile::tempdir()?, port, _peer: peer, table: Table::default() })
+    }
+
+    fn gateway(&self, port: u16) -> io::Result<Session> {
+        Session::start(Command::new(HOLDFAST).args(["--port", &port.to_string()]).envs(self.environment()))
+    }
+
+    /// A client's: no project in sight, a state folder of its own.
+    fn environment(&self) -> [(&str, &Path); 2] {
+        [("HOLDFAST_STATE_DIR", self.state.path()), ("HOME", self.state.path())]
+    }
+
+    fn relay(&self) -> io::Result<Session> {
+        Session::start(Command::new(std::env::current_exe()?).args(["--relay", &self.port.to_string()]))
+    }
+
+    /// Both, opened and warm.
+    fn both(&self) -> io::Result<(Session, Session)> {
+        let (mut gateway, mut relay) = (self.gateway(self.port)?, self.relay()?);
+        gateway.open()?;
+        for _ in 0..200 {
+            gateway.echo()?;
+            relay.echo()?;
+        }
+        Ok((gateway, relay))
+    }
+
+    /// Start to the `initialize` answer; resident memory of a gateway that is idle.
+    pub fn starts(&mut self) -> io::Result<()> {
+        let nobody = unused_port()?;
+        let (mut without, mut with, mut floor, mut idle) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..self.sizes.starts {
+            let first = |began: Instant, session: io::Result<Session>| {
+                let mut session = session?;
+                session.initialize()?;
+                Ok::<_, io::Error>((began.elapsed(), session))
+            };
+            without.push(first(Instant::now(), self.gateway(nobody))?.0);
+            let (took, gateway) = first(Instant::now(), self.gateway(self.port))?;
+            with.push(took);
+            floor.push(first(Instant::now(), self.relay())?.0);
+            drop(gateway);
+        }
+        for _ in 0..3 {
+            let mut gateway = self.gateway(self.port)?;
+            gateway.open()?;
+            std::thread::sleep(Duration::from_millis(300));
+            idle.push(gateway.resident()?);
+        }
+        let floor_ms = ms(median(&floor));
+        for (name, samples) in [("no Unity", without), ("with Unity", with)] {
+            let p50 = median(&samples);
+            self.table.push(Row {
+                what: format!("start to `initialize` answer, {name}, p50 of {}", samples.len()),
+                holdfast: ms(p50),
+                floor: floor_ms.clone(),
+                compared: difference(p50, median(&floor)),
+                budget: Some(("≤ 10 ms".into(), p50 <= Duration::from_millis(10))),
+            });
+        }
+        let idle = idle.into_iter().max().unwrap_or_default();
+        let mut relay = self.relay()?;
+        relay.echo()?;
+        let relay = relay.resident()?;
+        self.memory("resident memory, idle (session open, editor connected)", idle, relay, 10);
+        Ok(())
+    }
+
+    fn memory(&mut self, what: &str, gateway: u64, relay: u64, budget_mib: u64) {
+        let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / MIB as f64);
+        self.table.push(Row {
+            what: what.into(),
+            holdfast: mib(gateway),
+            floor: mib(relay),
+            compared: format!("+{:.1} MiB", (gateway as f64 - relay as f64) / MIB as f64),
+            budget: Some((format!("≤ {budget_mib} MiB"), gateway <= budget_mib * MIB as u64)),
+        });
+    }
+
+    /// What the gateway adds to one call.
+    pub fn latency(&mut self) -> io::Result<()> {
+        let (mut gateway, mut relay) = self.both()?;
+        let (blocks, calls) = self.sizes.blocks;
+        let (mut ours, mut floor) = (Vec::new(), Vec::new());
+        for _ in 0..blocks {
+            for _ in 0..calls {
+                ours.push(gateway.echo()?);
+            }
+            for _ in 0..calls {
+                floor.push(relay.echo()?);
+            }
+        }
+        for (name, share, budget) in [("p50", 0.5, 50_u32), ("p99", 0.99, 300)] {
+            let (ours, floor) = (quantile(&ours, share), quantile(&floor, share));
+            let added = ours.saturating_sub(floor);
+            self.table.push(Row {
+                what: format!("one call, {name} of {}", blocks * calls),
+                holdfast: ms(ours),
+                floor: ms(floor),
+                compared: difference(ours, floor),
+                budget: Some((
+                    format!("≤ +{} ms", f64::from(budget) / 1000.0),
+                    added <= Duration::from_micros(budget.into()),
+                )),
+            });
+        }
+        Ok(())
+    }
+
+    /// Calls per second with several open at once.
+    pub fn throughput(&mut self) -> io::Result<()> {
+        let (mut gateway, mut relay) = self.both()?;
+        let (rounds, calls) = self.sizes.storms;
+        for at_once in [1, 16, 64] {
+            let (mut ours, mut floor, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+            for _ in 0..rounds {
+                let per_second = |time: Duration| f64::from(calls) / time.as_secs_f64();
+                let (a, b) = (per_second(gateway.storm(calls, at_once)?), per_second(relay.storm(calls, at_once)?));
+                ours.push(a);
+                floor.push(b);
+                ratios.push(a / b);
+            }
+            let ratio = middle(&ratios);
+            self.table.push(Row {
+                what: format!("calls per second, {at_once} at once, median of {rounds} x {calls}"),
+                holdfast: format!("{:.0}", middle(&ours)),
+                floor: format!("{:.0}", middle(&floor)),
+                compared: format!("x {ratio:.2}"),
+                budget: (at_once == 16).then(|| ("≥ x 0.8".into(), ratio >= 0.8)),
+            });
+        }
+        Ok(())
+    }
+
+    /// Large results; resident memory after them.
+    pub fn results(&mut self) -> io::Result<()> {
+        let (mut gateway, mut relay) = self.both()?;
+        gateway.storm(2000, 16)?;
+        let cases = [
+            ("64 KiB result", 64 * 1024, None),
+            ("1 MiB result", MIB, None),
+            ("4 MiB result inline", 4 * MIB, Some(20)),
+            ("8 MiB result, here by file", 8 * MIB, Some(40)),
+        ];
+        for (name, bytes, budget) in cases {
+            let arguments = format!(r#"{{"n":{bytes}}}"#);
+            let (mut ours, mut floor) = (Vec::new(), Vec::new());
+            for _ in 0..=self.sizes.results {
+                let (took, answer) = gateway.call("big", &arguments)?;
+                let by_file = answer.len() < bytes;
+                if by_file != (bytes > 6 * MIB) || answer.contains(r#""isError":true"#) {
+                    return Err(io::Error::other(format!("{name}: an answer of {} bytes", answer.len())));
+                }
+                ours.push(took);
+                floor.push(relay.call("big", &arguments)?.0);
+            }
+            // The first of each makes the peer's text and the process's memory.
+            let (ours, floor) = (median(ours.get(1..).unwrap_or_default()), median(floor.get(1..).unwrap_or_default()));
+            self.table.push(Row {
+                what: format!("{name}, p50 of {}", self.sizes.results),
+                holdfast: ms(ours),
+                floor: ms(floor),
+                compared: difference(ours, floor),
+                budget: budget.map(|most| (format!("≤ {most} ms"), ours <= Duration::from_millis(most))),
+            });
+        }
+        std::thread::sleep(Duration::from_millis(300));
+        let (ours, floor) = (gateway.resident()?, relay.resident()?);
+        self.memory("resident memory after all of these", ours, floor, 20);
+        Ok(())
+    }
+
+    /// The end of stdin to the end of the process.
+    pub fn exits(&mut self) -> io::Result<()> {
+        let (mut ours, mut floor) = (Vec::new(), Vec::new());
+        for _ in 0..self.sizes.exits {
+            let mut gateway = self.gateway(self.port)?;
+            gateway.open()?;
+            ours.push(gateway.end());
+            let mut relay = self.relay()?;
+            relay.echo()?;
+            floor.push(relay.end());
+        }
+        for (name, share) in [("p50", 0.5), ("p99", 0.99)] {
+            let (ours, floor) = (quantile(&ours, share), quantile(&floor, share));
+            self.table.push(Row {
+                what: format!("end of stdin to exit, nothing sent, {name} of {}", self.sizes.exits),
+                holdfast: ms(ours),
+                floor: ms(floor),
+                compared: difference(ours, floor),
+                budget: (share > 0.9).then(|| ("≤ 200 ms".into(), ours <= Duration::from_millis(200))),
+            });
+        }
+        Ok(())
+    }
+
+    /// The editor listens again -> the first good answer. A relay has no such figure: it ends with the connection.
+    pub fn recovery(&mut self) -> io::Result<()> {
+        let (state, outages) = (self.state.path(), self.sizes.outages);
+        let pairs = self.sizes.pairs;
+        let all: io::Result<Vec<Vec<Outage>>> = std::thread::scope(|scope| {
+            let pairs: Vec<_> = (0..pairs).map(|nth| scope.spawn(move || recover(state, nth, outages))).collect();
+            let joined =
+                pairs.into_iter().map(|pair| pair.join().map_err(|_| io::Error::other("a recovery panicked"))?);
+            joined.collect()
+        });
+        let all: Vec<Outage> = all?.into_iter().flatten().collect();
+        let every: Vec<Duration> = all.iter().map(|outage| outage.back).collect();
+        for (length, _) in outages {
+            let of_length = all.iter().filter(|outage| outage.length == *length);
+            let times: Vec<Duration> = of_length.map(|outage| outage.back).collect();
+            self.table.push(recovery_row(&format!("after {} s", *length as f64 / 1000.0), &times, false));
+        }
+        self.table.push(recovery_row("after all of these", &every, true));
+        let held = all.iter().filter(|outage| outage.held).count();
+        self.table.push(Row {
+            what: "calls made during an outage, held and then answered by the editor".into(),
+            holdfast: format!("{held} of {}", all.len()),
+            floor: "0".into(),
+            compared: String::new(),
+            budget: Some(("all".into(), held == all.len())),
+        });
+        Ok(())
+    }
+}
+
+fn recovery_row(after: &str, times: &[Duration], bound: bool) -> Row {
+    let (p50, p99) = (median(times), quantile(times, 0.99));
+    let worst = times.iter().max().copied().unwrap_or_default();
+    let met = p50 <= Duration::from_millis(50) && p99 <= Duration::from_millis(250);
+    Row {
+        what: format!("editor listens again to first good answer, {after}, p50 / p99 / max of {}", times.len()),
+        holdfast: format!("{} / {} / {}", ms(p50), ms(p99), ms(worst)),
+        floor: "never".into(),
+        compared: String::new(),
+        budget: bound.then(|| ("≤ 50 / 250 ms".into(), met)),
+    }
+}
+
+struct Outage {
+    length: u64,
+    back: Duration,
+    held: bool,
+}
+
+/// One gateway and one editor (`holdfast fake-unity`, with a project, so that every connect is checked for its owner).
+fn recover(state: &Path, nth: usize, outages: &[(u64, usize)]) -> io::Result<Vec<Outage>> {
+    let project = state.join(format!("project-{nth}"));
+    let editor = ["fake-unity", "--tick-ms", "0", "--quiet", "--project"];
+    let editor = Session::start(Command::new(HOLDFAST).args(editor).arg(&project))?;
+    let (mut editor, lines) = editor.split();
+    let (heard, events) = mpsc::channel();
+    std::thread::spawn(move || {
+        for line in lines.lines().map_while(Result::ok) {
+            let _ = heard.send((Instant::now(), line));
+        }
+    });
+    listening(&events)?;
+    let command = &mut Command::new(HOLDFAST);
+    command.arg("--project").arg(&project).env("HOLDFAST_STATE_DIR", state).env("HOME", state);
+    let mut gateway = Session::start(command)?;
+    gateway.open()?;
+    let mut samples = Vec::new();
+    // Pairs out of step, so that no two come back at the same moment.
+    std::thread::sleep(Duration::from_millis(37 * nth as u64));
+    for (length, rounds) in outages {
+        for round in 0..*rounds {
+            gateway.echo()?;
+            samples.push(outage(&mut gateway, &mut editor, &events, *length + 13 * round as u64, *length)?);
+        }
+    }
+    Ok(samples)
+}
+
+fn outage(
+    gateway: &mut Session,
+    editor: &mut Steering,
+    events: &mpsc::Receiver<(Instant, String)>,
+    ms: u64,
+    length: u64,
+) -> io::Result<Outage> {
+    let arguments = r#"{"text":"hello, editor"}"#;
+    editor.write("rst\n")?;
+    std::thread::sleep(Duration::from_millis(ms / 2));
+    // In the middle of the outage somebody calls.
+    gateway.send("echo", arguments)?;
+    std::thread::sleep(Duration::from_millis(ms / 2));
+    editor.write("up\n")?;
+    let up = listening(events)?;
+    let mut held = true;
+    loop {
+        let answer = gateway.read()?;
+        if answer.contains("hello, editor") {
+            break;
+        }
+        writeln!(io::stderr(), "side_by_side: not held in an outage of {ms} ms: {}", answer.trim_end())?;
+        held = false;
+        gateway.send("echo", arguments)?;
+    }
+    Ok(Outage { length, back: up.elapsed(), held })
+}
+
+/// When the editor said that it listens.
+fn listening(events: &mpsc::Receiver<(Instant, String)>) -> io::Result<Instant> {
+    loop {
+        let (at, line) = events.recv_timeout(Duration::from_secs(10)).map_err(io::Error::other)?;
+        if line.contains(r#""event":"listening""#) {
+            return Ok(at);
+        }
+    }
+}
+
+fn difference(ours: Duration, floor: Duration) -> String {
+    let (more, sign) = if ours >= floor { (ours - floor, "+") } else { (floor - ours, "-") };
+    format!("{sign}{}", ms(more))
+}
+
+fn unused_port() -> io::Result<u16> {
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0))?;
+    Ok(listener.local_addr()?.port())
+}

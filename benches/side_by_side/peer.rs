@@ -1,0 +1,137 @@
+//! What stands on either side of what is measured: the editor's end, and the relay that is the floor.
+//!
+//! Both are as small as they can honestly be. The peer frames and answers as a uLoop bridge does, without a main thread, ticks
+//! or checks. The relay reads a line, puts its arguments into a frame, writes it, reads the reply and writes a line: one call on
+//! the wire at a time, as the gateway does for a serial bridge, and nothing else: no ids, no records, no reconnecting, no MCP.
+
+use std::collections::HashMap;
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// Serves until stdin ends. Prints its port as the first line.
+pub fn serve() -> io::Result<()> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    writeln!(io::stdout(), "{}", listener.local_addr()?.port())?;
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            std::thread::spawn(move || converse(stream));
+        }
+    });
+    io::copy(&mut io::stdin(), &mut io::sink()).map(drop)
+}
+
+#[derive(Deserialize)]
+struct Asked<'a> {
+    #[serde(borrow)]
+    id: &'a RawValue,
+    method: &'a str,
+    #[serde(borrow)]
+    params: Option<&'a RawValue>,
+}
+
+const TOOLS: &str = r#"{"Tools":[{"name":"echo","description":"Returns what it is given.","parameterSchema":{"Properties":{},"Required":[]}},{"name":"big","description":"Returns a text of n bytes.","parameterSchema":{"Properties":{},"Required":[]}}],"Success":true}"#;
+
+fn converse(stream: TcpStream) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let mut out = stream.try_clone()?;
+    let mut input = BufReader::with_capacity(64 * 1024, stream);
+    let (mut body, mut reply, mut sized) = (Vec::new(), Vec::new(), HashMap::new());
+    while read_frame(&mut input, &mut body)? {
+        let asked: Asked<'_> = serde_json::from_slice(&body)?;
+        let params = asked.params.map_or("{}", RawValue::get);
+        let made;
+        let result = match asked.method {
+            "set-client-name" => r#"{"Message":"ok","ClientName":"bench"}"#,
+            "get-tool-details" => TOOLS,
+            "big" => {
+                let bytes = serde_json::from_str::<HashMap<String, usize>>(params)?.remove("n").unwrap_or(0);
+                // Made once: the time to make it is not what is measured.
+                sized.entry(bytes).or_insert_with(|| format!(r#"{{"Text":"{}"}}"#, "x".repeat(bytes))).as_str()
+            }
+            _ => {
+                made = format!(r#"{{"Echo":{params},"Success":true}}"#);
+                made.as_str()
+            }
+        };
+        let length = r#"{"jsonrpc":"2.0","id":,"result":}"#.len() + asked.id.get().len() + result.len();
+        reply.clear();
+        write!(reply, "Content-Length: {length}\r\n\r\n")?;
+        write!(reply, r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, asked.id)?;
+        out.write_all(&reply)?;
+    }
+    Ok(())
+}
+
+/// The next frame's body; false at the end of the stream.
+fn read_frame(input: &mut impl io::BufRead, body: &mut Vec<u8>) -> io::Result<bool> {
+    let mut header = String::new();
+    if input.read_line(&mut header)? == 0 {
+        return Ok(false);
+    }
+    let length = header.trim_end().strip_prefix("Content-Length: ").and_then(|digits| digits.parse().ok());
+    let Some(length) = length else { return Err(io::ErrorKind::InvalidData.into()) };
+    input.read_line(&mut header)?;
+    body.clear();
+    input.take(length).read_to_end(body)?;
+    Ok(true)
+}
+
+#[derive(Deserialize)]
+struct Request<'a> {
+    #[serde(borrow)]
+    id: &'a RawValue,
+    #[serde(borrow)]
+    params: Params<'a>,
+}
+
+#[derive(Deserialize)]
+struct Params<'a> {
+    #[serde(default)]
+    name: &'a str,
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Reply<'a> {
+    #[serde(borrow)]
+    result: &'a RawValue,
+}
+
+/// Relays stdin's lines to a port until stdin ends.
+pub fn relay(port: u16) -> io::Result<()> {
+    let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
+    stream.set_nodelay(true)?;
+    let mut out = stream.try_clone()?;
+    let mut input = BufReader::with_capacity(64 * 1024, stream);
+    let mut client = io::stdin().lock();
+    // Straight to the descriptor: the standard handle would look for line ends in what is already a whole line.
+    let mut answers = io::stdout().lock();
+    let (mut line, mut body, mut frame, mut answer) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    loop {
+        line.clear();
+        if client.read_until(b'\n', &mut line)? == 0 {
+            return Ok(());
+        }
+        let request: Request<'_> = serde_json::from_slice(&line)?;
+        let arguments = request.params.arguments.map_or("{}", RawValue::get);
+        let (id, name) = (request.id, request.params.name);
+        body.clear();
+        write!(body, r#"{{"jsonrpc":"2.0","id":{id},"method":"{name}","params":{arguments}}}"#)?;
+        frame.clear();
+        write!(frame, "Content-Length: {}\r\n\r\n", body.len())?;
+        frame.extend_from_slice(&body);
+        out.write_all(&frame)?;
+        if !read_frame(&mut input, &mut body)? {
+            return Ok(());
+        }
+        let reply: Reply<'_> = serde_json::from_slice(&body)?;
+        answer.clear();
+        writeln!(answer, r#"{{"jsonrpc":"2.0","id":{id},"result":{}}}"#, reply.result)?;
+        answers.write_all(&answer)?;
+        answers.flush()?;
+    }
+}

@@ -1,0 +1,164 @@
+//! A client's end of one child process: the gateway, the relay, the peer or a fake editor.
+
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A child on two pipes. Dropping it ends its stdin and waits for its end.
+pub struct Session {
+    stdout: BufReader<ChildStdout>,
+    steering: Steering,
+    line: Vec<u8>,
+    next_id: u64,
+}
+
+/// A child whose stdout may be read elsewhere. Dropping it ends its stdin and waits for its end.
+pub struct Steering {
+    child: Child,
+    stdin: Option<ChildStdin>,
+}
+
+impl Steering {
+    /// Writes a line.
+    pub fn write(&mut self, line: &str) -> io::Result<()> {
+        self.stdin.as_mut().ok_or(io::ErrorKind::BrokenPipe)?.write_all(line.as_bytes())
+    }
+}
+
+impl Drop for Steering {
+    fn drop(&mut self) {
+        self.stdin = None;
+        let _ = self.child.wait();
+    }
+}
+
+const INITIALIZE: &str =
+    r#"{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}"#;
+
+impl Session {
+    /// Starts a child.
+    pub fn start(command: &mut Command) -> io::Result<Self> {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+        let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+        let steering = Steering { child, stdin };
+        let stdout = BufReader::with_capacity(64 * 1024, stdout.ok_or(io::ErrorKind::BrokenPipe)?);
+        Ok(Self { stdout, steering, line: Vec::new(), next_id: 0 })
+    }
+
+    /// The next line; notifications are passed over.
+    pub fn read(&mut self) -> io::Result<&str> {
+        loop {
+            self.line.clear();
+            if self.stdout.read_until(b'\n', &mut self.line)? == 0 {
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the child ended"));
+            }
+            let head = self.line.get(..64).unwrap_or(&self.line);
+            if !contains(head, br#""method":"#) {
+                break;
+            }
+        }
+        std::str::from_utf8(&self.line).map_err(|_| io::ErrorKind::InvalidData.into())
+    }
+
+    fn ask(&mut self, method: &str, params: &str) -> io::Result<()> {
+        self.next_id += 1;
+        let line =
+            format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"{method}\",\"params\":{params}}}\n", self.next_id);
+        self.steering.write(&line)
+    }
+
+    /// Opens the session and waits for the answer.
+    pub fn initialize(&mut self) -> io::Result<()> {
+        self.ask("initialize", INITIALIZE)?;
+        self.read().map(drop)
+    }
+
+    /// Opens the session and waits for the tool list, which a client that is not known gets complete.
+    pub fn open(&mut self) -> io::Result<()> {
+        self.initialize()?;
+        self.steering.write("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n")?;
+        self.ask("tools/list", "{}")?;
+        let list = self.read()?;
+        if list.contains(r#""echo""#) { Ok(()) } else { Err(io::Error::other("the list does not have the tools")) }
+    }
+
+    /// Sends a call.
+    pub fn send(&mut self, tool: &str, arguments: &str) -> io::Result<()> {
+        self.ask("tools/call", &format!(r#"{{"name":"{tool}","arguments":{arguments}}}"#))
+    }
+
+    /// Sends a call, waits for its answer and gives the time between.
+    pub fn call(&mut self, tool: &str, arguments: &str) -> io::Result<(Duration, &str)> {
+        let sent = Instant::now();
+        self.send(tool, arguments)?;
+        let answer = self.read()?;
+        Ok((sent.elapsed(), answer))
+    }
+
+    /// A small call.
+    pub fn echo(&mut self) -> io::Result<Duration> {
+        let (took, answer) = self.call("echo", r#"{"text":"hello, editor"}"#)?;
+        check(answer, "hello, editor")?;
+        Ok(took)
+    }
+
+    /// Runs `calls` small calls with so many open at once; gives the time for all.
+    pub fn storm(&mut self, calls: u32, at_once: u32) -> io::Result<Duration> {
+        let arguments = r#"{"text":"hello, editor"}"#;
+        let began = Instant::now();
+        for _ in 0..at_once {
+            self.send("echo", arguments)?;
+        }
+        for answered in 1..=calls {
+            check(self.read()?, "hello, editor")?;
+            if answered + at_once <= calls {
+                self.send("echo", arguments)?;
+            }
+        }
+        Ok(began.elapsed())
+    }
+
+    /// Ends stdin and gives the time until the process is gone.
+    pub fn end(self) -> Duration {
+        let began = Instant::now();
+        drop(self.steering);
+        began.elapsed()
+    }
+
+    /// Its resident memory in bytes.
+    pub fn resident(&self) -> io::Result<u64> {
+        resident(self.steering.child.id())
+    }
+
+    /// Its two halves, for two threads.
+    pub fn split(self) -> (Steering, BufReader<ChildStdout>) {
+        (self.steering, self.stdout)
+    }
+}
+
+fn check(answer: &str, wanted: &str) -> io::Result<()> {
+    if answer.contains(wanted) && !answer.contains(r#""isError":true"#) {
+        return Ok(());
+    }
+    let shown: String = answer.chars().take(300).collect();
+    Err(io::Error::other(format!("not the answer: {shown}")))
+}
+
+fn contains(hay: &[u8], needle: &[u8]) -> bool {
+    memchr::memmem::find(hay, needle).is_some()
+}
+
+/// On Linux VmRSS; elsewhere what `ps` says.
+fn resident(pid: u32) -> io::Result<u64> {
+    let status = Path::new("/proc").join(pid.to_string()).join("status");
+    let text = match std::fs::read_to_string(status) {
+        Ok(status) => status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default().to_owned(),
+        Err(_) => {
+            let ps = Command::new("ps").args(["-o", "rss=", "-p", &pid.to_string()]).output()?;
+            String::from_utf8_lossy(&ps.stdout).into_owned()
+        }
+    };
+    let kib: Option<u64> = text.split_whitespace().next().and_then(|word| word.parse().ok());
+    kib.map(|kib| kib * 1024).ok_or_else(|| io::Error::other("neither /proc nor ps tells the resident memory"))
+}

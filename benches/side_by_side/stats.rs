@@ -1,0 +1,74 @@
+//! Quantiles, and the table.
+
+use std::fmt;
+use std::time::Duration;
+
+/// The value below which this share of the samples lies (nearest rank).
+pub fn quantile(samples: &[Duration], share: f64) -> Duration {
+    let mut sorted = samples.to_vec();
+    sorted.sort_unstable();
+    let rank = (share * sorted.len() as f64).ceil() as usize;
+    sorted.get(rank.saturating_sub(1)).or(sorted.last()).copied().unwrap_or_default()
+}
+
+/// The middle one.
+pub fn median(samples: &[Duration]) -> Duration {
+    quantile(samples, 0.5)
+}
+
+/// The middle of plain numbers.
+pub fn middle(samples: &[f64]) -> f64 {
+    let mut sorted = samples.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or_default()
+}
+
+/// A time in milliseconds, with as many digits as mean something.
+pub fn ms(time: Duration) -> String {
+    let ms = time.as_secs_f64() * 1000.0;
+    match ms {
+        ..1.0 => format!("{ms:.3} ms"),
+        1.0..100.0 => format!("{ms:.1} ms"),
+        _ => format!("{ms:.0} ms"),
+    }
+}
+
+/// One measure.
+pub struct Row {
+    pub what: String,
+    pub holdfast: String,
+    pub floor: String,
+    pub compared: String,
+    /// The budget in words, and whether it is met; nothing where none is set.
+    pub budget: Option<(String, bool)>,
+}
+
+/// The measures, as Markdown.
+#[derive(Default)]
+pub struct Table(Vec<Row>);
+
+impl Table {
+    pub fn push(&mut self, row: Row) {
+        self.0.push(row);
+    }
+
+    pub fn missed(&self) -> usize {
+        self.0.iter().filter(|row| matches!(row.budget, Some((_, false)))).count()
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "| what | holdfast | floor (relay) | compared | budget | |")?;
+        writeln!(f, "| --- | ---: | ---: | ---: | ---: | --- |")?;
+        for row in &self.0 {
+            let Row { what, holdfast, floor, compared, budget } = row;
+            let (budget, met) = match budget {
+                Some((budget, met)) => (budget.as_str(), if *met { "ok" } else { "**missed**" }),
+                None => ("", ""),
+            };
+            writeln!(f, "| {what} | {holdfast} | {floor} | {compared} | {budget} | {met} |")?;
+        }
+        Ok(())
+    }
+}
