@@ -23,10 +23,25 @@ pub enum NotOpened {
     Full,
 }
 
+/// In whose hands an open request is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Holder {
+    /// The intake's: no session has it.
+    Intake,
+    /// A session's.
+    Session,
+    /// The ledger's: it became a call, whose verdict is its answer.
+    Ledger,
+}
+
 #[derive(Default)]
 struct Inner {
-    /// Open requests, and whether a session has them.
-    open: HashMap<RequestId, bool>,
+    /// Open requests.
+    open: HashMap<RequestId, Holder>,
+    /// The last progress told of an open request.
+    progress: HashMap<RequestId, u64>,
+    /// Answers whose request is taken and whose line is not queued yet.
+    rendering: usize,
     queue: VecDeque<Line>,
     queued_bytes: usize,
     notifications: usize,
@@ -47,6 +62,7 @@ struct Line {
 pub struct Front {
     inner: Mutex<Inner>,
     filled: Notify,
+    /// Lines left, or a request was answered.
     emptied: Notify,
 }
 
@@ -88,28 +104,49 @@ impl Front {
         if inner.open.len() >= OPEN_REQUESTS_MAX {
             return Err(NotOpened::Full);
         }
-        inner.open.insert(id.clone(), false);
+        inner.open.insert(id.clone(), Holder::Intake);
         Ok(())
     }
 
     /// Marks a request as handed to a session.
     pub fn delivered(&self, id: &RequestId) {
-        if let Some(delivered) = self.lock().open.get_mut(id) {
-            *delivered = true;
+        self.held_by(id, Holder::Session);
+    }
+
+    /// Marks a request as not taken by the session it was handed to.
+    pub fn returned(&self, id: &RequestId) {
+        self.held_by(id, Holder::Intake);
+    }
+
+    /// Marks a request as a call in the ledger: from here on a session's end does not answer it.
+    pub fn became_call(&self, id: &RequestId) {
+        self.held_by(id, Holder::Ledger);
+    }
+
+    fn held_by(&self, id: &RequestId, holder: Holder) {
+        if let Some(held) = self.lock().open.get_mut(id) {
+            *held = holder;
         }
     }
 
-    /// The open requests that a session had.
+    /// The open requests that a session had and that did not become calls.
     pub fn delivered_requests(&self) -> Vec<RequestId> {
-        let mut ids: Vec<RequestId> =
-            self.lock().open.iter().filter(|(_, delivered)| **delivered).map(|(id, _)| id.clone()).collect();
-        ids.sort();
-        ids
+        self.requests(|holder| holder == Holder::Session)
     }
 
-    /// All open requests.
-    pub fn open_requests(&self) -> Vec<RequestId> {
-        let mut ids: Vec<RequestId> = self.lock().open.keys().cloned().collect();
+    /// The open requests that did not become calls.
+    pub fn requests_without_call(&self) -> Vec<RequestId> {
+        self.requests(|holder| holder != Holder::Ledger)
+    }
+
+    /// The open requests that became calls.
+    pub fn requests_with_call(&self) -> Vec<RequestId> {
+        self.requests(|holder| holder == Holder::Ledger)
+    }
+
+    fn requests(&self, wanted: impl Fn(Holder) -> bool) -> Vec<RequestId> {
+        let mut ids: Vec<RequestId> =
+            self.lock().open.iter().filter(|(_, holder)| wanted(**holder)).map(|(id, _)| id.clone()).collect();
         ids.sort();
         ids
     }
@@ -135,6 +172,8 @@ impl Front {
             inner.surplus_answers += 1;
             return false;
         }
+        inner.progress.remove(id);
+        inner.rendering += 1;
         drop(inner);
         // Rendered outside the lock: results reach megabytes. The id is taken, so nobody else can answer meanwhile.
         let mut text = line();
@@ -142,13 +181,16 @@ impl Front {
             let error = RpcError::internal("the answer is larger than a client can take, and was not put into a file");
             text = jsonrpc::error(Some(id), &error);
         }
-        self.push(Line { text, notification: None });
+        self.push_and(Line { text, notification: None }, |inner| inner.rendering -= 1);
+        self.emptied.notify_waiters();
         true
     }
 
     /// Forgets an open request that the client cancelled: it gets no answer. False if it was not open.
     pub fn cancel(&self, id: &RequestId) -> bool {
-        self.lock().open.remove(id).is_some()
+        let mut inner = self.lock();
+        inner.progress.remove(id);
+        inner.open.remove(id).is_some()
     }
 
     /// Answers something that never became an open request (broken, duplicate, beyond the bound).
@@ -177,12 +219,15 @@ impl Front {
         self.push(Line { text, notification: Some(kind) });
     }
 
-    /// Sends a notification that belongs to an open request; nothing is sent once that was answered or cancelled.
-    pub fn notify_for(&self, id: &RequestId, kind: &'static str, text: String) {
+    /// Sends the progress of an open request; nothing is sent once that was answered or cancelled, nor what is not more than
+    /// was told before: whoever decides on progress does so under a lock that it has left when it comes here.
+    pub fn progress(&self, id: &RequestId, progress: u64, text: String) {
         let mut inner = self.lock();
-        if !inner.open.contains_key(id) || inner.broken {
+        let told = inner.progress.get(id).is_some_and(|told| *told >= progress);
+        if !inner.open.contains_key(id) || inner.broken || told {
             return;
         }
+        inner.progress.insert(id.clone(), progress);
         if inner.notifications >= STDOUT_NOTIFICATIONS_MAX {
             inner.dropped_notifications += 1;
             return;
@@ -190,14 +235,21 @@ impl Front {
         // Queued under the same lock as the look: an answer that is being given now comes behind it.
         inner.notifications += 1;
         inner.queued_bytes += text.len();
-        inner.queue.push_back(Line { text, notification: Some(kind) });
+        inner.queue.push_back(Line { text, notification: Some("progress") });
         drop(inner);
         self.filled.notify_one();
     }
 
     fn push(&self, line: Line) {
+        self.push_and(line, |_| {});
+    }
+
+    fn push_and(&self, line: Line, also: impl FnOnce(&mut Inner)) {
         let mut inner = self.lock();
+        also(&mut inner);
         if inner.broken {
+            drop(inner);
+            self.emptied.notify_waiters();
             return;
         }
         inner.queued_bytes += line.text.len();
@@ -230,7 +282,7 @@ impl Front {
     /// True when everything that was queued has been written.
     pub fn is_flushed(&self) -> bool {
         let inner = self.lock();
-        inner.broken || (inner.queue.is_empty() && !inner.writing)
+        inner.broken || (inner.queue.is_empty() && !inner.writing && inner.rendering == 0)
     }
 
     /// Waits until everything that was queued has been written.
@@ -238,6 +290,17 @@ impl Front {
         loop {
             let emptied = self.emptied.notified();
             if self.is_flushed() {
+                return;
+            }
+            emptied.await;
+        }
+    }
+
+    /// Waits until no request that became a call is open.
+    pub async fn calls_answered(&self) {
+        loop {
+            let emptied = self.emptied.notified();
+            if self.requests_with_call().is_empty() {
                 return;
             }
             emptied.await;
@@ -366,6 +429,23 @@ mod tests {
         }
         assert_eq!(front.counts().queued, STDOUT_NOTIFICATIONS_MAX);
         assert_eq!(front.counts().dropped_notifications as usize, STDOUT_NOTIFICATIONS_MAX + 1);
+    }
+
+    #[test]
+    fn progress_that_was_overtaken_is_not_told() {
+        let front = Front::default();
+        front.open(&id(1)).unwrap();
+        for progress in [2, 1, 2, 3] {
+            front.progress(&id(1), progress, progress.to_string());
+        }
+        assert_eq!(front.counts().queued, 2);
+        front.answer(&id(1), "{}");
+        front.progress(&id(1), 4, "late".to_owned());
+        assert_eq!(front.counts().queued, 3);
+        // The next request with this id begins anew.
+        front.open(&id(1)).unwrap();
+        front.progress(&id(1), 1, "1".to_owned());
+        assert_eq!(front.counts().queued, 4);
     }
 
     #[tokio::test]

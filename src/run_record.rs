@@ -7,42 +7,50 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 use crate::actors::gateway_tools;
 use crate::estate::Estate;
-use crate::limits::{PROJECT_FILE_MAX_BYTES, RUN_RECORD_EVERY, RUN_RECORD_SPACING};
+use crate::limits::{FLUSH_MAX, PROJECT_FILE_MAX_BYTES, RUN_RECORD_EVERY, RUN_RECORD_SPACING};
 use crate::telemetry::events;
 
 /// Our own record.
 #[derive(Debug)]
 pub struct RunRecord {
-    task: Option<JoinHandle<()>>,
-    path: Option<PathBuf>,
+    keeper: Option<Keeper>,
+}
+
+#[derive(Debug)]
+struct Keeper {
+    task: JoinHandle<()>,
+    path: PathBuf,
+    /// Falls when the record is to be kept no longer.
+    stop: oneshot::Sender<()>,
 }
 
 impl RunRecord {
     /// Keeps a record of this gateway, if there is a state folder.
     pub fn keep(estate: &Arc<Estate>) -> Self {
         let Some(folder) = estate.config.state_dir.as_ref().map(|state| state.join("run")) else {
-            return Self { task: None, path: None };
+            return Self { keeper: None };
         };
         let path = folder.join(format!("{}.json", std::process::id()));
-        let task = tokio::spawn(renew(Arc::clone(estate), path.clone()));
-        Self { task: Some(task), path: Some(path) }
+        let (stop, stopped) = oneshot::channel();
+        let task = tokio::spawn(renew(Arc::clone(estate), path.clone(), stopped));
+        Self { keeper: Some(Keeper { task, path, stop }) }
     }
 
-    /// Removes the record.
+    /// Removes the record. A write that is under way ends first: it cannot be called back, and would leave the record behind.
     pub async fn remove(self) {
-        if let Some(task) = self.task {
+        let Some(Keeper { mut task, path, stop }) = self.keeper else { return };
+        drop(stop);
+        if timeout(FLUSH_MAX, &mut task).await.is_err() {
             task.abort();
-            let _ = task.await;
         }
-        if let Some(path) = self.path {
-            let _ = std::fs::remove_file(&path);
-            let _ = std::fs::remove_file(lock_of(&path));
-        }
+        let _ = std::fs::remove_file(&path);
+        let _ = std::fs::remove_file(lock_of(&path));
     }
 }
 
@@ -50,12 +58,14 @@ fn lock_of(path: &Path) -> PathBuf {
     path.with_extension("lock")
 }
 
-async fn renew(estate: Arc<Estate>, path: PathBuf) {
+async fn renew(estate: Arc<Estate>, path: PathBuf, mut stopped: oneshot::Receiver<()>) {
     let mut link = estate.link.subscribe();
     // The first session is what the link is first wanted for.
     while !estate.client().opened {
-        if link.changed().await.is_err() {
-            return;
+        tokio::select! {
+            biased;
+            _ = &mut stopped => return,
+            changed = link.changed() => if changed.is_err() { return },
         }
     }
     let Some(_lock) = lock(&estate, &path).await else { return };
@@ -67,8 +77,15 @@ async fn renew(estate: Arc<Estate>, path: PathBuf) {
         if let Some(Err(error)) = written {
             events::catalogue_trouble("run_record", &error.to_string());
         }
-        sleep(RUN_RECORD_SPACING).await;
-        let _ = timeout(RUN_RECORD_EVERY, link.changed()).await;
+        let pause = async {
+            sleep(RUN_RECORD_SPACING).await;
+            let _ = timeout(RUN_RECORD_EVERY, link.changed()).await;
+        };
+        tokio::select! {
+            biased;
+            _ = &mut stopped => return,
+            () = pause => {}
+        }
     }
 }
 

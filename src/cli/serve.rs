@@ -33,7 +33,7 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
     if bare && io::stdin().is_terminal() {
         output::complain(ON_A_TERMINAL);
     }
-    let logs = logs::start(arguments.verbosity(false), arguments.log_format);
+    let logs = logs::start(arguments.editor.verbosity(false), arguments.editor.log_format);
     log_panics();
     let (config, complaints) = arguments.config();
     for complaint in complaints {
@@ -107,9 +107,19 @@ fn stdio_pumps(estate: &Arc<Estate>) -> Pumps {
 /// Blocking I/O as it is, for a pump on a thread of its own.
 struct Blocking<T>(T);
 
+/// A signal that interrupts a read or a write is neither the client's end nor ours.
+fn uninterrupted<T>(mut operation: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match operation() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
+}
+
 impl<T: Read + Unpin> AsyncRead for Blocking<T> {
     fn poll_read(mut self: Pin<&mut Self>, _: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let count = self.0.read(buffer.initialize_unfilled())?;
+        let count = uninterrupted(|| self.0.read(buffer.initialize_unfilled()))?;
         buffer.advance(count);
         Poll::Ready(Ok(()))
     }
@@ -117,7 +127,7 @@ impl<T: Read + Unpin> AsyncRead for Blocking<T> {
 
 impl<T: Write + Unpin> AsyncWrite for Blocking<T> {
     fn poll_write(mut self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Poll::Ready(self.0.write(bytes))
+        Poll::Ready(uninterrupted(|| self.0.write(bytes)))
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -130,7 +140,7 @@ impl<T: Write + Unpin> AsyncWrite for Blocking<T> {
 }
 
 #[cfg(unix)]
-async fn watch_signals(quit: mpsc::Sender<Why>) {
+pub(super) async fn watch_signals(quit: mpsc::Sender<Why>) {
     use tokio::signal::unix::{SignalKind, signal};
     let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
     let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = kinds.map(signal) else { return };
@@ -143,7 +153,7 @@ async fn watch_signals(quit: mpsc::Sender<Why>) {
 }
 
 #[cfg(windows)]
-async fn watch_signals(quit: mpsc::Sender<Why>) {
+pub(super) async fn watch_signals(quit: mpsc::Sender<Why>) {
     use tokio::signal::windows;
     let (Ok(mut c), Ok(mut brk), Ok(mut close)) = (windows::ctrl_c(), windows::ctrl_break(), windows::ctrl_close())
     else {
@@ -190,7 +200,7 @@ async fn watch_client(_estate: Arc<Estate>, _quit: mpsc::Sender<Why>) {
 }
 
 /// A panic is one structured line on stderr, never a word on stdout, and never the panic's arguments in full.
-fn log_panics() {
+pub(super) fn log_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(|place| format!("{}:{}", place.file(), place.line())).unwrap_or_default();
         let payload = panic.payload();

@@ -1,0 +1,292 @@
+//! How the gateway ends: quickly, with every answer that is owed, leaving nothing behind.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::Signal;
+use serde_json::json;
+
+use super::client::{self, Client, Verdict};
+use super::unity::Unity;
+use super::{HOLDFAST, Room, until};
+
+/// The promise is 200 ms; a busy machine gets room.
+const AT_ONCE: Duration = Duration::from_secs(1);
+/// A running call has one second to answer.
+const DRAINED: Duration = Duration::from_millis(2500);
+
+fn session(room: &Room) -> (Unity, Client) {
+    let unity = Unity::start(room, &[]);
+    let mut client = Client::open(room, &["--port", &unity.port.to_string()]);
+    client.echoes();
+    (unity, client)
+}
+
+#[test]
+fn the_end_of_stdin_with_nothing_sent_is_the_end_at_once() {
+    let room = Room::new();
+    // Before the first byte, and in the middle of a line.
+    for share in [0, 30] {
+        let mut client = Client::spawn(&room, client::command(&room));
+        let (_, line) = client.request_line("initialize", &json!({}));
+        client.write(&line.as_bytes()[..share]).expect("it reads");
+        client.close_stdin();
+        let (status, took) = client.ended_within(AT_ONCE);
+        assert_eq!(status.code(), Some(0), "{status} after {took:?}");
+        client.check(&room);
+    }
+    let (mut unity, client) = session(&room);
+    let took = client.close(&room);
+    assert!(took < AT_ONCE, "{took:?}");
+    until("the editor sees it go", || unity.stats()["connections"] == 0);
+    assert!(room.run_records().is_empty(), "{:?}", room.run_records());
+}
+
+#[test]
+fn a_batch_of_requests_and_the_end_of_stdin_are_all_answered() {
+    let room = Room::new();
+    let unity = Unity::start(&room, &["--quiet"]);
+    for _ in 0..5 {
+        let mut command = client::command(&room);
+        command.args(["--port", &unity.port.to_string()]);
+        let mut client = Client::spawn(&room, command);
+        let mut text = String::new();
+        let opening = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "batch", "version": "1"}});
+        for (method, params) in [
+            ("initialize", opening),
+            ("tools/list", json!({})),
+            ("tools/call", json!({"name": "holdfast_status", "arguments": {}})),
+            ("tools/call", json!({"name": "echo", "arguments": {"text": "x"}})),
+            ("ping", json!({})),
+        ] {
+            text.push_str(&client.request_line(method, &params).1);
+        }
+        client.write(text.as_bytes()).expect("it reads");
+        client.close(&room);
+    }
+}
+
+#[test]
+fn the_end_of_stdin_lets_a_running_call_answer_for_a_moment() {
+    let room = Room::new();
+    let (unity, mut client) = session(&room);
+    let mark = unity.mark();
+    let id = client.call("sleep", &json!({"ms": 300}));
+    unity.begun(mark, "sleep");
+    let held = client.call("count", &json!({"key": "held"}));
+    // Both are with the gateway: it answers in order.
+    let ping = client.ask("ping", &json!({}));
+    client.answer(ping);
+    client.close_stdin();
+    let (status, took) = client.ended_within(DRAINED);
+    assert_eq!(status.code(), Some(0), "after {took:?}");
+    assert_eq!(client.answer(id).verdict(), Verdict::Ok);
+    assert_eq!(client.answer(held).verdict(), Verdict::NotExecuted);
+    assert_eq!(room.runs("held"), 0);
+    client.check(&room);
+}
+
+#[test]
+fn the_end_of_stdin_does_not_wait_for_a_call_that_never_ends() {
+    let room = Room::new();
+    let (unity, mut client) = session(&room);
+    let mark = unity.mark();
+    let id = client.call("hold", &json!({}));
+    unity.begun(mark, "hold");
+    client.close_stdin();
+    let (status, took) = client.ended_within(DRAINED);
+    assert_eq!(status.code(), Some(0), "after {took:?}");
+    let answer = client.answer(id);
+    assert_eq!(answer.verdict(), Verdict::Unknown, "{}", answer.0);
+    client.check(&room);
+}
+
+#[test]
+fn a_large_result_that_is_being_put_into_a_file_at_the_end_is_not_called_unsent() {
+    let room = Room::new();
+    let (unity, mut client) = session(&room);
+    for _ in 0..2 {
+        let mark = unity.mark();
+        let id = client.call("big", &json!({"n": 9 * 1024 * 1024}));
+        unity.hear(mark, |event| event["event"] == "call_ended" && event["tool"] == "big");
+        client.close_stdin();
+        let (status, took) = client.ended_within(DRAINED);
+        assert_eq!(status.code(), Some(0), "after {took:?}");
+        let answer = client.answer(id);
+        assert!(matches!(answer.verdict(), Verdict::Ok | Verdict::ToolError | Verdict::Unknown), "{}", answer.0);
+        assert!(!answer.0.to_string().contains("othing was sent"), "it was sent: {}", answer.0);
+        client.check(&room);
+        client = Client::open(&room, &["--port", &unity.port.to_string()]);
+        client.echoes();
+    }
+}
+
+#[test]
+fn a_signal_ends_it_with_every_answer_given() {
+    let room = Room::new();
+    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
+        let (unity, mut idle) = session(&room);
+        idle.signal(signal);
+        let (status, _) = idle.ended_within(AT_ONCE);
+        assert_eq!(status.code(), Some(0), "{signal} while idle");
+        idle.check(&room);
+
+        let mut busy = Client::open(&room, &["--port", &unity.port.to_string()]);
+        busy.echoes();
+        let mark = unity.mark();
+        let running = busy.call("hold", &json!({}));
+        unity.begun(mark, "hold");
+        let held: Vec<u64> = (0..100).map(|n| busy.call("count", &json!({"key": format!("{signal}-{n}")}))).collect();
+        let ping = busy.ask("ping", &json!({}));
+        busy.answer(ping);
+        busy.signal(signal);
+        let (status, took) = busy.ended_within(DRAINED);
+        assert_eq!(status.code(), Some(0), "{signal} while busy, after {took:?}");
+        assert_eq!(busy.answer(running).verdict(), Verdict::Unknown, "{signal}");
+        for (n, id) in held.into_iter().enumerate() {
+            assert_eq!(busy.answer(id).verdict(), Verdict::NotExecuted, "{signal}, held call {n}");
+            assert_eq!(room.runs(&format!("{signal}-{n}")), 0);
+        }
+        busy.check(&room);
+    }
+    assert!(room.run_records().is_empty(), "{:?}", room.run_records());
+}
+
+#[test]
+fn a_parent_that_dies_is_noticed_though_the_pipe_stays_open() {
+    let room = Room::new();
+    let unity = Unity::start(&room, &["--quiet"]);
+    let mut command = Command::new("/bin/sh");
+    client::environment(&mut command, &room);
+    // The shell is the parent; this test keeps both pipes open, as a grandchild would.
+    let script = r#"exec 3<&0; "$0" --port "$1" <&3 3<&- & echo $! >"$2"; wait"#;
+    let pid_file = room.path().join("pid");
+    command.args(["-c", script, HOLDFAST, &unity.port.to_string()]).arg(&pid_file);
+    let mut client = Client::spawn(&room, command);
+    client.initialize();
+    client.echoes();
+    let pid: u32 = std::fs::read_to_string(&pid_file).expect("the shell wrote it").trim().parse().expect("a pid");
+    assert_ne!(pid, client.pid());
+    let began = Instant::now();
+    client.signal(Signal::SIGKILL);
+    // stdout ends with the last process that has it.
+    client.ended_within(Duration::from_secs(5));
+    let took = began.elapsed();
+    until("the process is gone", || !runs(pid));
+    assert!(took < Duration::from_secs(5), "{took:?}");
+    assert!(room.run_records().is_empty(), "{:?}", room.run_records());
+}
+
+/// Whether a process runs; one that has ended and was not yet collected does not.
+fn runs(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().next()).is_some_and(|state| state != "Z")
+}
+
+#[test]
+fn a_client_that_closes_stdout_ends_it() {
+    let room = Room::new();
+    let mut client = Client::deaf(&room, client::command(&room));
+    drop(client.take_stdout());
+    let (_, line) = client.request_line("ping", &json!({}));
+    client.write(line.as_bytes()).expect("it reads");
+    let (status, took) = client.ended_within(DRAINED);
+    assert_eq!(status.code(), Some(0), "after {took:?}");
+    client.check(&room);
+}
+
+#[test]
+fn a_client_that_reads_nothing_and_goes_does_not_hold_it() {
+    let room = Room::new();
+    let mut client = Client::deaf(&room, client::command(&room));
+    let opening =
+        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "deaf", "version": "1"}});
+    let (_, first) = client.request_line("initialize", &opening);
+    let mut text = first;
+    for _ in 0..20_000 {
+        text.push_str(&client.request_line("tools/list", &json!({})).1);
+    }
+    let mut stdin = client.take_stdin();
+    let (full, filled) = std::sync::mpsc::channel();
+    let writer = std::thread::spawn(move || {
+        use std::io::Write as _;
+        for line in text.lines() {
+            if stdin.write_all(format!("{line}\n").as_bytes()).is_err() {
+                return;
+            }
+            let _ = full.send(());
+        }
+    });
+    // It takes lines until its answers fill the pipe, and then no more: the writer stands still.
+    let mut lines = 0;
+    while filled.recv_timeout(Duration::from_secs(1)).is_ok() {
+        lines += 1;
+    }
+    assert!(lines < 20_000, "a blocked stdout did not stop it from reading");
+    assert!(memory_kib(client.pid()) < 96 * 1024, "{} KiB", memory_kib(client.pid()));
+    // The client dies: both pipes break, and the writer's line with them.
+    drop(client.take_stdout());
+    let (status, took) = client.ended_within(Duration::from_secs(4));
+    assert_eq!(status.code(), Some(0), "after {took:?}");
+    writer.join().expect("the writer ends with the pipe");
+    client.check(&room);
+}
+
+#[test]
+fn stdin_that_ends_behind_a_blocked_stdout_is_seen() {
+    let room = Room::new();
+    let mut client = Client::deaf(&room, client::command(&room));
+    let opening =
+        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "deaf", "version": "1"}});
+    let (_, mut text) = client.request_line("initialize", &opening);
+    // More answers than the pipe and the queue take; the requests themselves fit.
+    for _ in 0..1500 {
+        text.push_str(&client.request_line("tools/list", &json!({})).1);
+    }
+    let mut stdin = client.take_stdin();
+    let writer = std::thread::spawn(move || {
+        use std::io::Write as _;
+        // Dropped at the end: stdin ends while much of it has not been read.
+        let _ = stdin.write_all(text.as_bytes());
+    });
+    let (status, took) = client.ended_within(Duration::from_secs(5));
+    assert_eq!(status.code(), Some(0), "after {took:?}");
+    writer.join().expect("the writer ends");
+    client.check(&room);
+}
+
+#[test]
+fn copies_started_at_once_with_an_empty_environment_in_the_root_folder_all_work() {
+    let room = Room::new();
+    let start = |with_home: bool| {
+        let mut command = Command::new(HOLDFAST);
+        command.env_clear().current_dir("/").stdin(Stdio::piped());
+        if with_home {
+            command.env("HOME", room.home());
+        }
+        Client::spawn(&room, command)
+    };
+    let mut clients: Vec<Client> = [true, true, true, false].map(start).into();
+    for client in &mut clients {
+        client.initialize();
+    }
+    for client in &mut clients {
+        let tools = client.tools();
+        assert!(tools.iter().any(|tool| tool == "holdfast_status"), "{tools:?}");
+        let status = client.done("holdfast_status", &json!({}));
+        assert_eq!(status.verdict(), Verdict::Ok, "{}", status.0);
+    }
+    for client in clients {
+        client.close(&room);
+    }
+    let run = room.home().join(".local/state/holdfast/run");
+    let left: Vec<_> = std::fs::read_dir(run).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// Resident memory as the system counts it; 0 where it does not tell.
+pub fn memory_kib(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|line| line.split_whitespace().next()).and_then(|number| number.parse().ok()).unwrap_or(0)
+}

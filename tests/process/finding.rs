@@ -1,0 +1,147 @@
+//! Finding the editor by its project: before it runs, while it reloads, after its port moved; and what compiling does to a call.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::client::{Client, Verdict};
+use super::unity::Unity;
+use super::{Room, until};
+
+/// A project that no editor has opened yet.
+fn bare_project(project: &Path) {
+    for folder in ["Assets", "ProjectSettings"] {
+        std::fs::create_dir_all(project.join(folder)).expect("a folder");
+    }
+}
+
+fn open(room: &Room) -> Client {
+    Client::open(room, &["--project", &room.project().display().to_string()])
+}
+
+#[test]
+fn an_editor_that_starts_after_the_gateway_is_found() {
+    let room = Room::new();
+    bare_project(&room.project());
+    let mut client = open(&room);
+    assert!(client.tools().iter().any(|tool| tool == "holdfast_status"));
+    let began = Instant::now();
+    let early = client.done("echo", &json!({"text": "early"}));
+    assert_eq!(early.verdict(), Verdict::NotExecuted, "{}", early.0);
+    assert!(began.elapsed() < Duration::from_secs(3), "nobody is there, and that took {:?} to say", began.elapsed());
+    let unity = Unity::of_project(&room, &["--quiet"]);
+    let began = Instant::now();
+    until("the editor's tools are listed", || client.tools().iter().any(|tool| tool == "echo"));
+    assert!(began.elapsed() < Duration::from_secs(7), "found only after {:?}", began.elapsed());
+    client.echoes();
+    drop(unity);
+    client.close(&room);
+}
+
+#[test]
+fn a_gateway_that_starts_while_the_editor_reloads_waits_for_it() {
+    let room = Room::new();
+    let mut unity = Unity::of_project(&room, &["--quiet"]);
+    unity.say("reload 1500");
+    let mut client = open(&room);
+    let id = client.call("count", &json!({"key": "through the reload"}));
+    let answer = client.answer(id);
+    assert_eq!(answer.verdict(), Verdict::Ok, "{}", answer.0);
+    assert_eq!(room.runs("through the reload"), 1);
+    client.close(&room);
+}
+
+#[test]
+fn a_port_that_moved_is_followed_and_the_held_call_goes_there() {
+    let room = Room::new();
+    let mut unity = Unity::of_project(&room, &["--quiet"]);
+    let mut client = open(&room);
+    client.echoes();
+    for round in 0..3 {
+        let mark = unity.mark();
+        unity.say("move 300");
+        let key = format!("moved {round}");
+        let id = client.call("count", &json!({"key": key}));
+        let back = unity.hear(mark, |event| event["event"] == "reload_ended");
+        let since = Instant::now();
+        let answer = client.answer(id);
+        let took = since.elapsed();
+        assert_eq!(answer.verdict(), Verdict::Ok, "{}", answer.0);
+        assert_eq!(room.runs(&key), 1);
+        assert_ne!(back["port"], unity.port, "it did move");
+        assert!(took < Duration::from_secs(2), "followed only after {took:?}");
+    }
+    client.close(&room);
+}
+
+#[test]
+fn a_compile_that_ends_in_a_reload_gives_its_true_result() {
+    let room = Room::new();
+    let mut unity = Unity::of_project(&room, &["--quiet"]);
+    let mut client = open(&room);
+    client.echoes();
+    let behind = {
+        let id = client.call("compile", &json!({}));
+        let behind = client.call("count", &json!({"key": "behind the compile"}));
+        let answer = client.answer(id);
+        assert_eq!(answer.verdict(), Verdict::Ok, "{}", answer.0);
+        assert_eq!(answer.body()["Success"], true, "{}", answer.0);
+        behind
+    };
+    assert_eq!(client.answer(behind).verdict(), Verdict::Ok);
+    assert_eq!((room.runs("behind the compile"), &unity.stats()["compiles"]), (1, &json!(1)));
+
+    unity.say("compile-error on");
+    let answer = client.done("compile", &json!({}));
+    assert_eq!(answer.verdict(), Verdict::ToolError, "{}", answer.0);
+    assert!(answer.text().contains("CS0246"), "{}", answer.text());
+    assert_eq!(unity.stats()["compiles"], 2);
+    client.close(&room);
+}
+
+#[test]
+fn a_compile_whose_editor_is_killed_is_unknown_and_not_repeated() {
+    let room = Room::new();
+    let mut unity = Unity::of_project(&room, &["--compile-ms", "60000"]);
+    let mut client = open(&room);
+    client.echoes();
+    let mark = unity.mark();
+    let id = client.call("compile", &json!({"WaitForDomainReload": false}));
+    unity.begun(mark, "compile");
+    unity.kill();
+    let mut next = Unity::of_project(&room, &["--quiet"]);
+    let answer = client.answer(id);
+    assert_eq!(answer.verdict(), Verdict::Unknown, "{}", answer.0);
+    client.echoes();
+    assert_eq!(next.stats()["compiles"], 0);
+    client.close(&room);
+}
+
+#[test]
+fn a_client_started_before_unity_sees_every_tool_from_the_disk() {
+    let room = Room::new();
+    let unity = Unity::of_project(&room, &["--quiet"]);
+    let mut first = open(&room);
+    let live = first.tools();
+    assert!(live.iter().any(|tool| tool == "echo") && live.iter().any(|tool| tool == "compile"), "{live:?}");
+    until("the catalogue is on disk", || catalogues(&room) == 1);
+    first.close(&room);
+    drop(unity);
+
+    let mut second = open(&room);
+    assert_eq!(second.tools(), live);
+    let answer = second.done("echo", &json!({"text": "nobody there"}));
+    assert_eq!(answer.verdict(), Verdict::NotExecuted, "{}", answer.0);
+    let unity = Unity::of_project(&room, &["--quiet"]);
+    until("the editor is found", || second.done("echo", &json!({"text": "x"})).verdict() == Verdict::Ok);
+    drop(unity);
+    second.close(&room);
+}
+
+fn catalogues(room: &Room) -> usize {
+    let folders = std::fs::read_dir(room.state()).into_iter().flatten().flatten();
+    let named = |path: &Path| path.extension().is_some_and(|extension| extension == "json");
+    let below = folders.filter(|entry| entry.file_name() != "run").flat_map(|entry| std::fs::read_dir(entry.path()));
+    below.flatten().flatten().filter(|entry| named(&entry.path())).count()
+}

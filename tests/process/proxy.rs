@@ -1,0 +1,260 @@
+//! A proxy between gateway and editor that does one thing to one message: cuts it after some bytes, withholds it, forges it.
+//!
+//! It knows frames only to know where one begins. Its port stays when the editor's goes, so that no other process can take it.
+
+use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+
+/// How much of the message goes through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// The first bytes.
+    Front(usize),
+    /// All but the last bytes.
+    AllBut(usize),
+}
+
+/// What happens to the message.
+#[derive(Debug, Clone)]
+pub enum Act {
+    /// A part of the request goes through, then both connections end.
+    CutRequest(Keep),
+    /// A part of the reply goes through, then both connections end.
+    CutReply(Keep),
+    /// The reply is swallowed; what follows it is not.
+    SwallowReply,
+    /// Other bytes come instead of the reply; then the connections go on.
+    ForgeReply(Vec<u8>),
+    /// Other bytes come instead of the reply; then both connections end.
+    ForgeReplyAndEnd(Vec<u8>),
+    /// The reply comes twice.
+    DoubleReply,
+}
+
+struct Plan {
+    /// The request holds this text.
+    mark: String,
+    act: Act,
+    reset: bool,
+    /// The id of the request, once it went by: its reply is meant.
+    id: Option<String>,
+}
+
+#[derive(Default)]
+struct Shared {
+    editor: AtomicU16,
+    hangs_up: AtomicBool,
+    dials: AtomicU64,
+    open: AtomicUsize,
+    length: AtomicUsize,
+    plan: Mutex<Option<Plan>>,
+    seen: Mutex<Vec<Vec<u8>>>,
+}
+
+impl Shared {
+    fn plan(&self) -> MutexGuard<'_, Option<Plan>> {
+        self.plan.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// A running proxy; it ends when dropped.
+pub struct Proxy {
+    pub port: u16,
+    shared: Arc<Shared>,
+    _stop: oneshot::Sender<()>,
+}
+
+impl Proxy {
+    pub fn start(editor: u16) -> Self {
+        let shared = Arc::new(Shared::default());
+        shared.editor.store(editor, Ordering::SeqCst);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))).expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let serving = Arc::clone(&shared);
+        std::thread::spawn(move || {
+            runtime.block_on(async {
+                tokio::select! {
+                    _ = stopped => {}
+                    () = serve(listener, serving) => {}
+                }
+            });
+        });
+        Self { port, shared, _stop: stop }
+    }
+
+    /// Where the editor listens from now on.
+    pub fn lead_to(&self, editor: u16) {
+        self.shared.editor.store(editor, Ordering::SeqCst);
+    }
+
+    /// Whether it hangs up on whoever comes.
+    pub fn hang_up(&self, on: bool) {
+        self.shared.hangs_up.store(on, Ordering::SeqCst);
+    }
+
+    /// Connections that were made to it.
+    pub fn dials(&self) -> u64 {
+        self.shared.dials.load(Ordering::SeqCst)
+    }
+
+    /// Connections that are open.
+    pub fn open(&self) -> usize {
+        self.shared.open.load(Ordering::SeqCst)
+    }
+
+    /// Length of the message that was last acted on.
+    pub fn length(&self) -> usize {
+        self.shared.length.load(Ordering::SeqCst)
+    }
+
+    /// Acts on the next request that holds the mark, or on its reply. `reset`: connections end with a reset.
+    pub fn plan(&self, mark: &str, act: Act, reset: bool) {
+        *self.shared.plan() = Some(Plan { mark: mark.to_owned(), act, reset, id: None });
+    }
+
+    /// Whether the plan was carried out.
+    pub fn is_done(&self) -> bool {
+        self.shared.plan().is_none()
+    }
+
+    /// How many requests to the editor held this text.
+    pub fn requests_with(&self, text: &str) -> usize {
+        let seen = self.shared.seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        seen.iter().filter(|frame| holds(frame, text)).count()
+    }
+}
+
+async fn serve(listener: TcpListener, shared: Arc<Shared>) {
+    loop {
+        let Ok((near, _)) = listener.accept().await else { continue };
+        shared.dials.fetch_add(1, Ordering::SeqCst);
+        if shared.hangs_up.load(Ordering::SeqCst) {
+            continue;
+        }
+        let shared = Arc::clone(&shared);
+        tokio::spawn(async move {
+            let editor = shared.editor.load(Ordering::SeqCst);
+            if let Ok(far) = TcpStream::connect((Ipv4Addr::LOCALHOST, editor)).await {
+                let _ = (near.set_nodelay(true), far.set_nodelay(true));
+                shared.open.fetch_add(1, Ordering::SeqCst);
+                relay(near, far, &shared).await;
+                shared.open.fetch_sub(1, Ordering::SeqCst);
+            }
+        });
+    }
+}
+
+/// What to do with a message: the bytes that go through, and whether the connections end then (and by a reset).
+struct Fate {
+    bytes: Vec<u8>,
+    end: Option<bool>,
+}
+
+async fn relay(mut near: TcpStream, mut far: TcpStream, shared: &Shared) {
+    let (mut requests, mut replies) = (Frames::default(), Frames::default());
+    let (mut there, mut back) = (vec![0; 64 * 1024], vec![0; 64 * 1024]);
+    loop {
+        tokio::select! {
+            read = near.read(&mut there) => {
+                let Ok(count @ 1..) = read else { return };
+                requests.0.extend_from_slice(&there[..count]);
+                while let Some(frame) = requests.next() {
+                    shared.seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(frame.clone());
+                    let fate = of_request(shared, frame);
+                    if !deliver(fate, &mut far, &near).await {
+                        return;
+                    }
+                }
+            }
+            read = far.read(&mut back) => {
+                let Ok(count @ 1..) = read else { return };
+                replies.0.extend_from_slice(&back[..count]);
+                while let Some(frame) = replies.next() {
+                    let fate = of_reply(shared, frame);
+                    if !deliver(fate, &mut near, &far).await {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// False when the connections end.
+async fn deliver(fate: Fate, to: &mut TcpStream, other: &TcpStream) -> bool {
+    let written = to.write_all(&fate.bytes).await.is_ok();
+    if fate.end == Some(true) {
+        let _ = (to.set_zero_linger(), other.set_zero_linger());
+    }
+    written && fate.end.is_none()
+}
+
+fn of_request(shared: &Shared, frame: Vec<u8>) -> Fate {
+    let mut plan = shared.plan();
+    let Some(planned) = plan.as_mut().filter(|plan| plan.id.is_none() && holds(&frame, &plan.mark)) else {
+        return Fate { bytes: frame, end: None };
+    };
+    if let Act::CutRequest(keep) = planned.act {
+        let reset = planned.reset;
+        *plan = None;
+        return cut(shared, frame, keep, reset);
+    }
+    planned.id = Some(id_of(&frame));
+    Fate { bytes: frame, end: None }
+}
+
+fn of_reply(shared: &Shared, frame: Vec<u8>) -> Fate {
+    let mut plan = shared.plan();
+    let meant = plan.as_ref().and_then(|plan| plan.id.as_ref()).is_some_and(|id| id_of(&frame) == *id);
+    let Some(Plan { act, reset, .. }) = (if meant { plan.take() } else { None }) else {
+        return Fate { bytes: frame, end: None };
+    };
+    match act {
+        Act::CutReply(keep) => cut(shared, frame, keep, reset),
+        Act::SwallowReply => Fate { bytes: Vec::new(), end: None },
+        Act::ForgeReply(bytes) => Fate { bytes, end: None },
+        Act::ForgeReplyAndEnd(bytes) => Fate { bytes, end: Some(reset) },
+        Act::DoubleReply => Fate { bytes: [frame.clone(), frame].concat(), end: None },
+        Act::CutRequest(_) => Fate { bytes: frame, end: None },
+    }
+}
+
+fn cut(shared: &Shared, mut frame: Vec<u8>, keep: Keep, reset: bool) -> Fate {
+    shared.length.store(frame.len(), Ordering::SeqCst);
+    let kept = match keep {
+        Keep::Front(bytes) => bytes.min(frame.len()),
+        Keep::AllBut(bytes) => frame.len().saturating_sub(bytes),
+    };
+    frame.truncate(kept);
+    Fate { bytes: frame, end: Some(reset) }
+}
+
+fn holds(frame: &[u8], text: &str) -> bool {
+    frame.windows(text.len().max(1)).any(|window| window == text.as_bytes())
+}
+
+fn id_of(frame: &[u8]) -> String {
+    let body = frame.splitn(2, |byte| *byte == b'{').nth(1).map(|rest| [b"{", rest].concat()).unwrap_or_default();
+    let message: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();
+    message["id"].to_string()
+}
+
+/// Cuts a stream into its frames.
+#[derive(Default)]
+struct Frames(Vec<u8>);
+
+impl Frames {
+    fn next(&mut self) -> Option<Vec<u8>> {
+        let header = self.0.windows(4).position(|window| window == b"\r\n\r\n")? + 4;
+        let text = String::from_utf8_lossy(&self.0[..header]).to_lowercase();
+        let length: usize = text.split("content-length:").nth(1)?.trim().parse().ok()?;
+        (self.0.len() >= header + length).then(|| self.0.drain(..header + length).collect())
+    }
+}

@@ -1,0 +1,119 @@
+//! A fake editor as a real process: steered by lines, heard by events, stopped and killed by signals.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Instant;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+use super::{HOLDFAST, Room, SOON, client};
+
+#[derive(Default)]
+struct Ear {
+    events: Mutex<Vec<Value>>,
+    changed: Condvar,
+}
+
+/// A running fake editor. Dropping it kills the process.
+pub struct Unity {
+    child: Child,
+    stdin: ChildStdin,
+    ear: Arc<Ear>,
+    /// Where it listened first.
+    pub port: u16,
+}
+
+impl Drop for Unity {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+impl Unity {
+    /// Starts an editor that counts into the room's file; it listens on return.
+    pub fn start(room: &Room, arguments: &[&str]) -> Self {
+        let mut command = Command::new(HOLDFAST);
+        client::environment(&mut command, room);
+        command.arg("fake-unity").arg("--count-file").arg(room.count_file()).args(arguments);
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
+        let stdin = child.stdin.take().expect("a piped stdin");
+        let stdout = BufReader::new(child.stdout.take().expect("a piped stdout"));
+        let ear = Arc::new(Ear::default());
+        let hearing = Arc::clone(&ear);
+        std::thread::spawn(move || {
+            for line in stdout.lines().map_while(Result::ok) {
+                let event = serde_json::from_str(&line).unwrap_or(Value::Null);
+                hearing.events.lock().expect("no holder panics").push(event);
+                hearing.changed.notify_all();
+            }
+        });
+        let mut unity = Self { child, stdin, ear, port: 0 };
+        let listening = unity.hear(0, |event| event["event"] == "listening");
+        unity.port = listening["port"].as_u64().and_then(|port| u16::try_from(port).ok()).expect("a port");
+        unity
+    }
+
+    /// An editor that keeps the room's project up.
+    pub fn of_project(room: &Room, arguments: &[&str]) -> Self {
+        let project = room.project().display().to_string();
+        Self::start(room, &[&["--project", project.as_str()], arguments].concat())
+    }
+
+    /// How many events were heard so far: the place to listen from.
+    pub fn mark(&self) -> usize {
+        self.ear.events.lock().expect("no holder panics").len()
+    }
+
+    /// The first event from this place on that fits.
+    pub fn hear(&self, from: usize, fits: impl Fn(&Value) -> bool) -> Value {
+        let until = Instant::now() + SOON;
+        let mut events = self.ear.events.lock().expect("no holder panics");
+        loop {
+            if let Some(event) = events.iter().skip(from).find(|event| fits(event)) {
+                return event.clone();
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            assert!(!left.is_zero(), "the editor did not do it within {SOON:?}: {events:#?}");
+            events = self.ear.changed.wait_timeout(events, left).expect("no holder panics").0;
+        }
+    }
+
+    /// A tool has begun.
+    pub fn begun(&self, from: usize, tool: &str) {
+        self.hear(from, |event| event["event"] == "call_begun" && event["tool"] == tool);
+    }
+
+    /// Gives an order and waits until it is carried out.
+    pub fn say(&mut self, line: &str) {
+        let mark = self.mark();
+        self.order(line);
+        let told = self.hear(mark, |event| event["line"] == line);
+        assert_eq!(told["event"], "done", "{told}");
+    }
+
+    /// Gives an order.
+    pub fn order(&mut self, line: &str) {
+        writeln!(self.stdin, "{line}").and_then(|()| self.stdin.flush()).expect("the editor reads its orders");
+    }
+
+    /// Its counters.
+    pub fn stats(&mut self) -> Value {
+        let mark = self.mark();
+        self.order("stats");
+        self.hear(mark, |event| event["event"] == "stats")["stats"].clone()
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill(Pid::from_raw(i32::try_from(self.child.id()).expect("a pid")), signal).expect("the editor lives");
+    }
+
+    /// SIGKILL, and the end of the process.
+    pub fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
