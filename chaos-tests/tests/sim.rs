@@ -66,7 +66,7 @@ fn every_seed_keeps_every_promise() {
     }
 }
 
-/// `SEED=n`: one seed, with everything that happened.
+/// `SEED=n`: one seed, with everything that happened. `SHORT=1`: the shortest plan that still fails.
 #[test]
 fn one_seed() {
     let Some(seed) = number("SEED") else { return };
@@ -78,7 +78,11 @@ fn one_seed() {
     for verdict in &verdicts {
         say(&format!("{:>8} checks  {}  {:?}\n", verdict.checks, verdict.name, verdict.violations));
     }
-    assert!(verdicts.iter().all(|verdict| verdict.violations.is_empty()));
+    let broken = verdicts.iter().any(|verdict| !verdict.violations.is_empty());
+    if broken && number("SHORT").is_some() {
+        say(&report::failure(&plan, &verdicts));
+    }
+    assert!(!broken);
 }
 
 #[test]

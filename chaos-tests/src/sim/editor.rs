@@ -403,7 +403,14 @@ impl Running {
             self.write_settings();
         }
         self.of.recorder.record(Event::Healed);
-        self.of.phase.send_replace(Phase::Healed);
+        // A run that ended early has gone on already.
+        self.of.phase.send_if_modified(|phase| {
+            let running = *phase == Phase::Running;
+            if running {
+                *phase = Phase::Healed;
+            }
+            running
+        });
     }
 }
 
