@@ -38,6 +38,8 @@ pub struct Config {
     pub patience: Option<Duration>,
     /// In place of the client table's word on `list_changed`.
     pub list_changed: Option<bool>,
+    /// What in the environment is not used and why, with the mend: `holdfast_status` names it.
+    pub complaints: Vec<String>,
     /// Seed of the dice (jitter, call ids); `None` takes it from the system.
     pub seed: Option<u64>,
 }
@@ -54,6 +56,7 @@ impl Default for Config {
             state_dir: None,
             patience: None,
             list_changed: None,
+            complaints: Vec::new(),
             seed: None,
         }
     }

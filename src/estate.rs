@@ -4,7 +4,7 @@
 //! ledger never call each other and no code holds both locks: [`Estate::settle`] carries out what the ledger decided.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -37,10 +37,14 @@ use crate::wording;
 pub struct Published {
     /// Where it comes from.
     pub source: Source,
+    /// The catalogue on disk was looked for: nothing more comes from there.
+    pub disk_read: bool,
     /// What clients see.
     pub catalogue: Arc<Catalogue>,
     /// The editor's tools as they were read, development-only ones included.
     pub tools: Arc<Vec<EditorTool>>,
+    /// What stood in the editor's list and is no usable tool: name (or position) and reason.
+    pub unusable: Arc<Vec<(String, String)>>,
 }
 
 /// The state of the link, for status, the session and whoever waits for it.
@@ -168,8 +172,10 @@ impl Estate {
         let development = config.development;
         let nothing = Published {
             source: Source::None,
+            disk_read: false,
             catalogue: Arc::new(Catalogue::new(Vec::new(), development)),
             tools: Arc::default(),
+            unusable: Arc::default(),
         };
         let link = LinkView {
             state: "idle",
@@ -305,33 +311,24 @@ impl Estate {
 
     /// Puts a result that is too large for a message into a private file and gives the result that names it.
     async fn spill(&self, call: CallId, result: ToolResult) -> ToolResult {
-        let Some(folder) = self.results_folder() else { return result };
+        let project = self.survey.borrow().as_ref().and_then(|survey| survey.project.clone());
+        let state = self.config.state_dir.clone();
         let host = Arc::clone(&self.host);
-        let path = folder.join(format!("{call}.json"));
-        let written = crate::host::run(&*self.host, {
-            let path = path.clone();
-            move || {
-                forget_old_results(&*host, &folder);
-                let done = host.write(&path, result.file_text().as_bytes());
-                (result, done)
-            }
+        let written = crate::host::run(&*self.host, move || {
+            let Some(folder) = results_folder(project.as_deref(), state.as_deref()) else { return (result, None) };
+            forget_old_results(&*host, &folder);
+            let path = folder.join(format!("{call}.json"));
+            let done = host.write(&path, result.file_text().as_bytes());
+            (result, Some(done.map(|()| path)))
         });
         match written.await {
-            Some((result, Ok(()))) => result.spilled(&path.display().to_string()),
-            Some((result, Err(error))) => {
+            Some((result, Some(Ok(path)))) => result.spilled(&path.display().to_string()),
+            Some((result, Some(Err(error)))) => {
                 events::catalogue_trouble("result_file", &error.to_string());
                 result
             }
-            None => ToolResult::error(wording::INTERNAL),
-        }
-    }
-
-    /// `Logs/holdfast/results` of the project, else a folder below the state folder.
-    fn results_folder(&self) -> Option<PathBuf> {
-        let project = self.survey.borrow().as_ref().and_then(|survey| survey.project.clone());
-        match project {
-            Some(project) => Some(project.join("Logs").join("holdfast").join("results")),
-            None => self.config.state_dir.as_ref().map(|state| state.join("results")),
+            Some((result, None)) => result,
+            None => ToolResult::error(wording::NOT_SPILLED),
         }
     }
 
@@ -390,6 +387,12 @@ impl Estate {
             (true, Some(configured)) => configured.clone(),
             (true, None) => "MCP client".to_owned(),
         }
+    }
+
+    /// The catalogue on disk was looked for: a first list need not wait for it any longer.
+    pub fn disk_was_read(&self) {
+        self.published.send_modify(|published| published.disk_read = true);
+        self.addresses.session.cast(session::Message::DiskRead);
     }
 
     // ---- the link ----
@@ -479,9 +482,27 @@ fn first_eight(bytes: [u8; 16]) -> [u8; 8] {
     [a, b, c, d, e, f, g, h]
 }
 
-/// Keeps the results folder within its bounds of count and age. Trouble here is not worth a word: the write that follows tells.
-fn forget_old_results(host: &dyn Host, folder: &std::path::Path) {
+/// `Logs/holdfast/results` of the project, else a folder below the state folder. A project comes from anywhere: if one of these
+/// folders is a link in it, what lies behind is somebody else's, and nothing is written or removed there.
+fn results_folder(project: Option<&Path>, state: Option<&Path>) -> Option<PathBuf> {
+    let below = |project: &Path| {
+        let logs = project.join("Logs");
+        let ours = logs.join("holdfast");
+        let results = ours.join("results");
+        let linked = |folder: &Path| folder.symlink_metadata().is_ok_and(|meta| meta.file_type().is_symlink());
+        (!linked(&logs) && !linked(&ours) && !linked(&results)).then_some(results)
+    };
+    project.and_then(below).or_else(|| state.map(|state| state.join("results")))
+}
+
+/// Keeps the results folder within its bounds of count and age. Only what we write is counted and removed. Trouble here is not
+/// worth a word: the write that follows tells.
+fn forget_old_results(host: &dyn Host, folder: &Path) {
     let Ok(mut files) = host.list(folder) else { return };
+    files.retain(|(path, _)| {
+        let named_by_call = path.file_stem().and_then(|stem| stem.to_str()).and_then(CallId::parse).is_some();
+        named_by_call && path.extension().is_some_and(|extension| extension == "json")
+    });
     files.sort_by_key(|(_, changed)| std::cmp::Reverse(*changed));
     let now = host.now();
     for (index, (path, changed)) in files.iter().enumerate() {
@@ -491,3 +512,6 @@ fn forget_old_results(host: &dyn Host, folder: &std::path::Path) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

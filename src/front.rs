@@ -21,10 +21,23 @@ pub enum NotOpened {
     Full,
 }
 
+/// In whose hands an open request is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Holder {
+    /// The intake's: no session has it.
+    Intake,
+    /// A session's.
+    Session,
+    /// The ledger's: it became a call, whose verdict is its answer.
+    Ledger,
+}
+
 #[derive(Default)]
 struct Inner {
-    /// Open requests, and whether a session has them.
-    open: HashMap<RequestId, bool>,
+    /// Open requests.
+    open: HashMap<RequestId, Holder>,
+    /// Answers whose request is taken and whose line is not queued yet.
+    rendering: usize,
     queue: VecDeque<Line>,
     queued_bytes: usize,
     notifications: usize,
@@ -45,6 +58,7 @@ struct Line {
 pub struct Front {
     inner: Mutex<Inner>,
     filled: Notify,
+    /// Lines left, or a request was answered.
     emptied: Notify,
 }
 
@@ -86,28 +100,49 @@ impl Front {
         if inner.open.len() >= OPEN_REQUESTS_MAX {
             return Err(NotOpened::Full);
         }
-        inner.open.insert(id.clone(), false);
+        inner.open.insert(id.clone(), Holder::Intake);
         Ok(())
     }
 
     /// Marks a request as handed to a session.
     pub fn delivered(&self, id: &RequestId) {
-        if let Some(delivered) = self.lock().open.get_mut(id) {
-            *delivered = true;
+        self.held_by(id, Holder::Session);
+    }
+
+    /// Marks a request as not taken by the session it was handed to.
+    pub fn returned(&self, id: &RequestId) {
+        self.held_by(id, Holder::Intake);
+    }
+
+    /// Marks a request as a call in the ledger: from here on a session's end does not answer it.
+    pub fn became_call(&self, id: &RequestId) {
+        self.held_by(id, Holder::Ledger);
+    }
+
+    fn held_by(&self, id: &RequestId, holder: Holder) {
+        if let Some(held) = self.lock().open.get_mut(id) {
+            *held = holder;
         }
     }
 
-    /// The open requests that a session had.
+    /// The open requests that a session had and that did not become calls.
     pub fn delivered_requests(&self) -> Vec<RequestId> {
-        let mut ids: Vec<RequestId> =
-            self.lock().open.iter().filter(|(_, delivered)| **delivered).map(|(id, _)| id.clone()).collect();
-        ids.sort();
-        ids
+        self.requests(|holder| holder == Holder::Session)
     }
 
-    /// All open requests.
-    pub fn open_requests(&self) -> Vec<RequestId> {
-        let mut ids: Vec<RequestId> = self.lock().open.keys().cloned().collect();
+    /// The open requests that did not become calls.
+    pub fn requests_without_call(&self) -> Vec<RequestId> {
+        self.requests(|holder| holder != Holder::Ledger)
+    }
+
+    /// The open requests that became calls.
+    pub fn requests_with_call(&self) -> Vec<RequestId> {
+        self.requests(|holder| holder == Holder::Ledger)
+    }
+
+    fn requests(&self, wanted: impl Fn(Holder) -> bool) -> Vec<RequestId> {
+        let mut ids: Vec<RequestId> =
+            self.lock().open.iter().filter(|(_, holder)| wanted(**holder)).map(|(id, _)| id.clone()).collect();
         ids.sort();
         ids
     }
@@ -133,6 +168,7 @@ impl Front {
             inner.surplus_answers += 1;
             return false;
         }
+        inner.rendering += 1;
         drop(inner);
         // Rendered outside the lock: results reach megabytes. The id is taken, so nobody else can answer meanwhile.
         let mut text = line();
@@ -140,7 +176,8 @@ impl Front {
             let error = RpcError::internal("the answer is larger than a client can take, and was not put into a file");
             text = jsonrpc::error(Some(id), &error);
         }
-        self.push(Line { text, notification: None });
+        self.push_and(Line { text, notification: None }, |inner| inner.rendering -= 1);
+        self.emptied.notify_waiters();
         true
     }
 
@@ -194,8 +231,15 @@ impl Front {
     }
 
     fn push(&self, line: Line) {
+        self.push_and(line, |_| {});
+    }
+
+    fn push_and(&self, line: Line, also: impl FnOnce(&mut Inner)) {
         let mut inner = self.lock();
+        also(&mut inner);
         if inner.broken {
+            drop(inner);
+            self.emptied.notify_waiters();
             return;
         }
         inner.queued_bytes += line.text.len();
@@ -228,7 +272,7 @@ impl Front {
     /// True when everything that was queued has been written.
     pub fn is_flushed(&self) -> bool {
         let inner = self.lock();
-        inner.broken || (inner.queue.is_empty() && !inner.writing)
+        inner.broken || (inner.queue.is_empty() && !inner.writing && inner.rendering == 0)
     }
 
     /// Waits until everything that was queued has been written.
@@ -236,6 +280,17 @@ impl Front {
         loop {
             let emptied = self.emptied.notified();
             if self.is_flushed() {
+                return;
+            }
+            emptied.await;
+        }
+    }
+
+    /// Waits until no request that became a call is open.
+    pub async fn calls_answered(&self) {
+        loop {
+            let emptied = self.emptied.notified();
+            if self.requests_with_call().is_empty() {
                 return;
             }
             emptied.await;

@@ -161,11 +161,17 @@ impl Host for RealHost {
 
     fn port_owner(&self, port: u16) -> Option<Owner> {
         let all = listeners::get_all().ok()?;
-        let listener = all.into_iter().find(|l| {
-            l.protocol == listeners::Protocol::TCP
-                && l.socket.port() == port
-                && (l.socket.ip().is_loopback() || l.socket.ip().is_unspecified())
-        })?;
+        // Several may listen on one number; a connect to 127.0.0.1 reaches the most exact of them, and `::1` never.
+        let exactness = |ip: std::net::IpAddr| match ip {
+            std::net::IpAddr::V4(ip) if ip == std::net::Ipv4Addr::LOCALHOST => Some(0),
+            std::net::IpAddr::V4(ip) if ip.is_unspecified() => Some(1),
+            std::net::IpAddr::V6(ip) if ip.to_ipv4_mapped() == Some(std::net::Ipv4Addr::LOCALHOST) => Some(0),
+            std::net::IpAddr::V6(ip) if ip.is_unspecified() => Some(2),
+            std::net::IpAddr::V4(_) | std::net::IpAddr::V6(_) => None,
+        };
+        let here = all.into_iter().filter(|l| l.protocol == listeners::Protocol::TCP && l.socket.port() == port);
+        let reached = here.filter_map(|l| exactness(l.socket.ip()).map(|rank| (rank, l)));
+        let (_, listener) = reached.min_by_key(|(rank, _)| *rank)?;
         let pid = listener.process.pid;
         Some(Owner { pid, name: listener.process.name, command_line: command_line(pid) })
     }

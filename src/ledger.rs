@@ -4,6 +4,8 @@
 //! operation takes the time, feeds [`fsm::call`](crate::fsm::call) and returns what is to be done ([`Settlement`]); the caller
 //! carries it out after letting the lock go. It never calls the front.
 
+mod words;
+
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,119 +13,19 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
+pub use self::words::{Answer, ClaimRefused, HeldCall, Lookup, NewCall, Record, Settlement, Terms};
+use self::words::{Late, remember};
 use crate::fsm::Driver;
-use crate::fsm::call::{Call, Effect, Event, State, Verdict};
+use crate::fsm::call::{Call, Effect, Event, State};
 use crate::fsm::cause::{Cause, Loss, Outlook};
 use crate::limits::{
-    FINISHED_CALLS_MAX, HOLD_MAX, HOLD_WITHOUT_EVIDENCE, LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES, PATIENCE_MARGIN,
-    PROGRESS_EVERY, RECOVERY_MAX, RUNNING_MAX,
+    HOLD_MAX, HOLD_WITHOUT_EVIDENCE, LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES, PATIENCE_MARGIN, PROGRESS_EVERY,
+    RECOVERY_MAX, RUNNING_MAX,
 };
 use crate::protocol::dialect::{EditorAnswer, Recovery};
 use crate::protocol::ids::{CallId, Epoch};
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::ProtocolVersion;
-
-/// A call as the session hands it over.
-#[derive(Debug)]
-pub struct NewCall {
-    /// Its identity from here on.
-    pub id: CallId,
-    /// The client's request it answers.
-    pub request: RequestId,
-    /// The tool's name as the client knows it.
-    pub tool: String,
-    /// The arguments: a JSON object.
-    pub arguments: Box<RawValue>,
-    /// The client's progress token.
-    pub progress_token: Option<Box<RawValue>>,
-    /// How long the client waits for an answer.
-    pub patience: Duration,
-    /// The protocol version its answer is written in.
-    pub version: ProtocolVersion,
-    /// Declared read-only or idempotent.
-    pub repeatable: bool,
-}
-
-/// A held call that the bridge is about to send.
-#[derive(Debug, Clone)]
-pub struct HeldCall {
-    /// Its identity.
-    pub id: CallId,
-    /// The tool's name as the client knows it.
-    pub tool: Arc<str>,
-    /// The arguments.
-    pub arguments: Arc<RawValue>,
-}
-
-/// Something the caller must carry out after the lock is free.
-#[derive(Debug)]
-pub enum Settlement {
-    /// Answer the client's request.
-    Answer(Answer),
-    /// Tell the client that its call is alive.
-    Progress {
-        /// The request it belongs to: nothing is said of it once that is answered.
-        request: RequestId,
-        /// The client's token.
-        token: Arc<RawValue>,
-        /// Strictly rising within a call.
-        progress: u64,
-        /// What it waits for.
-        message: String,
-        /// The version to write it in.
-        version: ProtocolVersion,
-    },
-    /// A late answer came; render it and give it back with [`Ledger::keep_late`].
-    KeepLate {
-        /// Whose.
-        call: CallId,
-        /// What the editor answered.
-        answer: EditorAnswer,
-    },
-    /// A call ended without an answer being owed, or its record changed: for the log.
-    Noted {
-        /// Whose.
-        call: CallId,
-        /// Which tool.
-        tool: Arc<str>,
-        /// How.
-        verdict: Verdict,
-    },
-}
-
-/// An answer to be written.
-#[derive(Debug)]
-pub struct Answer {
-    /// The client's request.
-    pub request: RequestId,
-    /// The call.
-    pub call: CallId,
-    /// Its tool.
-    pub tool: Arc<str>,
-    /// How it ended.
-    pub verdict: Verdict,
-    /// The editor's answer, for `ok` and `tool_error`.
-    pub body: Option<EditorAnswer>,
-    /// From the client's request until now.
-    pub took: Duration,
-    /// The call that has the editor's only place, and since when, if that is why this one waited.
-    pub behind: Option<(CallId, Duration)>,
-    /// The editor came back this long after the connection was lost.
-    pub came_back: Option<Duration>,
-    /// The version to write it in.
-    pub version: ProtocolVersion,
-}
-
-/// Why a claim was refused. Nothing may be written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ClaimRefused {
-    /// The connection's epoch is closed.
-    EpochClosed,
-    /// The call is not held any more (cancelled, answered, claimed by another).
-    NotHeld,
-    /// It was held as long as it may be.
-    LimitPassed,
-}
 
 struct Entry {
     id: CallId,
@@ -138,7 +40,7 @@ struct Entry {
     sent: Option<Instant>,
     lost: Option<Instant>,
     patience: Duration,
-    tool_timeout: Duration,
+    running_max: Duration,
     version: ProtocolVersion,
     progress: Option<Progress>,
     /// The client has had its answer, or wants none.
@@ -163,52 +65,10 @@ impl Entry {
     fn answer_by(&self) -> Instant {
         let patience = self.accepted + self.patience.saturating_sub(PATIENCE_MARGIN);
         match self.sent {
-            Some(sent) => patience.min(sent + RUNNING_MAX.max(self.tool_timeout + PATIENCE_MARGIN)),
+            Some(sent) => patience.min(sent + self.running_max),
             None => patience,
         }
     }
-}
-
-/// A call as `holdfast_calls` and `holdfast_result` show it.
-#[derive(Debug, Clone)]
-pub struct Record {
-    /// The call.
-    pub id: CallId,
-    /// Its tool.
-    pub tool: Arc<str>,
-    /// Its state's label.
-    pub state: &'static str,
-    /// How it ended, if it has.
-    pub verdict: Option<Verdict>,
-    /// When it was accepted.
-    pub accepted: Instant,
-    /// When it was sent, if it was.
-    pub sent: Option<Instant>,
-    /// When the client was answered.
-    pub ended: Option<Instant>,
-    late: Late,
-}
-
-#[derive(Debug, Clone)]
-enum Late {
-    None,
-    Kept(Arc<str>, Instant),
-    Expired,
-}
-
-/// What is known of a call's result.
-#[derive(Debug, Clone)]
-pub enum Lookup {
-    /// No such call is on record.
-    Unknown,
-    /// It is not finished.
-    Open(Record),
-    /// It ended, and its answer went to the client then.
-    Ended(Record),
-    /// Its late result: the MCP result JSON.
-    Late(Record, Arc<str>),
-    /// It had a late result, which was dropped for age or space.
-    Expired(Record),
 }
 
 /// See the module's documentation.
@@ -234,7 +94,7 @@ impl Ledger {
 
     /// Takes a call in; it is held from now on. The front bounds how many there can be.
     pub fn accept(&mut self, call: NewCall, now: Instant) -> Vec<Settlement> {
-        let (mut machine, _) = Driver::start(Call::new(call.repeatable));
+        let (mut machine, _) = Driver::start(Call::default());
         machine.feed(&Event::Queued);
         let progress = call.progress_token.map(|token| Progress { token: token.into(), count: 0, next: now });
         self.entries.push_back(Entry {
@@ -250,7 +110,7 @@ impl Ledger {
             sent: None,
             lost: None,
             patience: call.patience,
-            tool_timeout: Duration::ZERO,
+            running_max: RUNNING_MAX,
             version: call.version,
             progress,
             settled: false,
@@ -276,7 +136,17 @@ impl Ledger {
     /// From now on nothing is held: whatever was not sent is refused.
     pub fn drain(&mut self, now: Instant) -> Vec<Settlement> {
         self.draining = true;
-        self.feed_all(now, |entry| (entry.state() == State::Held).then_some(Event::Refused(Cause::ShuttingDown)))
+        let mut out = Vec::new();
+        self.refuse_held_at_the_end(now, &mut out);
+        out
+    }
+
+    /// Nothing is sent any more once the gateway ends: what would be held (again) is refused.
+    fn refuse_held_at_the_end(&mut self, now: Instant, out: &mut Vec<Settlement>) {
+        if self.draining {
+            let held = |entry: &Entry| (entry.state() == State::Held).then_some(Event::Refused(Cause::ShuttingDown));
+            out.extend(self.feed_all(now, held));
+        }
     }
 
     // ---- the bridge's side ----
@@ -298,12 +168,13 @@ impl Ledger {
                 entry.lost.get_or_insert(now);
             }
         }
-        let out = self.feed_all(now, |entry| (entry.epoch == Some(epoch)).then_some(Event::EpochClosed(loss)));
+        let mut out = self.feed_all(now, |entry| (entry.epoch == Some(epoch)).then_some(Event::EpochClosed(loss)));
         for entry in &mut self.entries {
             if entry.epoch == Some(epoch) && entry.state() != State::Sent {
                 entry.epoch = None;
             }
         }
+        self.refuse_held_at_the_end(now, &mut out);
         self.sweep();
         out
     }
@@ -313,6 +184,7 @@ impl Ledger {
         let open: Vec<Epoch> = self.open_epochs.iter().copied().collect();
         let mut out: Vec<Settlement> = open.into_iter().flat_map(|epoch| self.close_epoch(epoch, loss, now)).collect();
         if loss == Loss::Shutdown {
+            out.extend(self.drain(now));
             out.extend(self.feed_all(now, |entry| (!entry.settled).then_some(Event::EpochClosed(loss))));
         }
         out
@@ -341,8 +213,7 @@ impl Ledger {
         &mut self,
         call: CallId,
         epoch: Epoch,
-        recovery: Recovery,
-        tool_timeout: Duration,
+        terms: Terms,
         now: Instant,
     ) -> Result<Vec<Settlement>, ClaimRefused> {
         if !self.open_epochs.contains(&epoch) {
@@ -355,14 +226,16 @@ impl Ledger {
         if now >= entry.hold_limit() {
             return Err(ClaimRefused::LimitPassed);
         }
-        let recoverable = recovery != Recovery::None;
-        entry.recovery = recovery;
+        let (recoverable, repeatable) = (terms.recovery != Recovery::None, terms.repeatable);
+        entry.running_max = terms.running_max();
+        entry.recovery = terms.recovery;
         entry.epoch = Some(epoch);
         entry.reserved = None;
         entry.sent = Some(now);
-        entry.tool_timeout = tool_timeout;
+        // An earlier connection's end says nothing about this one: it must not end the wait for the answer on it.
+        entry.lost = None;
         let mut out = Vec::new();
-        self.feed(index, &Event::Claimed { recoverable }, None, now, &mut out);
+        self.feed(index, &Event::Claimed { recoverable, repeatable }, None, now, &mut out);
         self.report_progress(index, now, &mut out);
         Ok(out)
     }
@@ -376,6 +249,7 @@ impl Ledger {
                 entry.epoch = None;
                 entry.sent = None;
             }
+            self.refuse_held_at_the_end(now, &mut out);
             self.sweep();
         }
         out
@@ -537,7 +411,9 @@ impl Ledger {
     pub fn look_up(&mut self, call: CallId, now: Instant) -> Lookup {
         self.expire(now);
         let flying = |entry: &&Entry| {
-            entry.id == call && !matches!(entry.state(), State::Answered | State::Uncertain | State::Cancelled)
+            // A cancelled call that has its place still is Unity's to answer.
+            let ended = matches!(entry.state(), State::Answered | State::Uncertain | State::Cancelled);
+            entry.id == call && !(ended && entry.epoch.is_none())
         };
         if let Some(entry) = self.entries.iter().find(flying) {
             return Lookup::Open(Record::of(entry));
@@ -546,6 +422,7 @@ impl Ledger {
             return match &record.late {
                 Late::Kept(result, _) => Lookup::Late(record.clone(), Arc::clone(result)),
                 Late::Expired => Lookup::Expired(record.clone()),
+                Late::Rendering => Lookup::Open(record.clone()),
                 Late::None => Lookup::Ended(record.clone()),
             };
         }
@@ -621,6 +498,7 @@ impl Ledger {
         let behind = self.running().map(|(id, _, since)| (id, now.saturating_duration_since(since)));
         let Some(entry) = self.entries.get_mut(index) else { return };
         let was_held = entry.state() == State::Held;
+        let mut late = false;
         for effect in entry.machine.feed(event).effects {
             match effect {
                 Effect::Answer(verdict) => {
@@ -635,7 +513,8 @@ impl Ledger {
                         behind: behind.filter(|(id, _)| was_held && *id != entry.id),
                         came_back: entry
                             .lost
-                            .filter(|_| self.outlook == Some(Outlook::Open))
+                            // While a connection ends, the outlook is still that of before.
+                            .filter(|_| self.outlook == Some(Outlook::Open) && !self.open_epochs.is_empty())
                             .map(|lost| now.saturating_duration_since(lost)),
                         version: entry.version,
                     }));
@@ -646,6 +525,7 @@ impl Ledger {
                 }
                 Effect::KeepLate => {
                     if let Some(answer) = body.take() {
+                        late = true;
                         out.push(Settlement::KeepLate { call: entry.id, answer });
                     }
                 }
@@ -655,6 +535,9 @@ impl Ledger {
                     let mut record = Record::of(entry);
                     record.verdict = Some(verdict);
                     record.ended = Some(now);
+                    if late {
+                        record.late = Late::Rendering;
+                    }
                     remember(&mut self.finished, record);
                 }
                 // Probes are started by the bridge, which asks `recovering` whenever a connection ended or it began.
@@ -669,7 +552,11 @@ impl Ledger {
         let message = match (entry.state(), cause) {
             (State::Sent, _) => "running in Unity".to_owned(),
             (State::Recovering, _) => "Unity reloaded; its outcome is being looked for".to_owned(),
-            (_, Some(cause)) => format!("held, not sent yet: {}", <&str>::from(cause).replace('_', " ")),
+            (_, Some(cause)) => {
+                let again = entry.machine.machine().sendings > 0;
+                let held = if again { "held, to be sent again" } else { "held, not sent yet" };
+                format!("{held}: {}", <&str>::from(cause).replace('_', " "))
+            }
             (_, None) => return,
         };
         let changed = entry.state() == State::Sent && entry.sent == Some(now);
@@ -706,32 +593,5 @@ fn recovery_end(entry: &Entry) -> Instant {
     entry.lost.unwrap_or(entry.accepted) + RECOVERY_MAX
 }
 
-/// Adds or updates a finished call's record, newest last.
-fn remember(finished: &mut VecDeque<Record>, mut record: Record) {
-    if let Some(known) = finished.iter_mut().find(|known| known.id == record.id) {
-        // The client was answered earlier: when it was stays, what became of the call is new.
-        record.ended = known.ended;
-        record.late = known.late.clone();
-        *known = record;
-        return;
-    }
-    if finished.len() >= FINISHED_CALLS_MAX {
-        finished.pop_front();
-    }
-    finished.push_back(record);
-}
-
-impl Record {
-    fn of(entry: &Entry) -> Self {
-        Self {
-            id: entry.id,
-            tool: Arc::clone(&entry.tool),
-            state: entry.state().into(),
-            verdict: None,
-            accepted: entry.accepted,
-            sent: entry.sent,
-            ended: None,
-            late: Late::None,
-        }
-    }
-}
+#[cfg(test)]
+mod tests;

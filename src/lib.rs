@@ -8,6 +8,7 @@
 //! * [`actors`]: shells that receive, feed a machine and carry out its effects.
 //! * [`net`], [`host`]: the seams to sockets, files and processes; real here, simulated in tests.
 //! * [`fake_unity`]: a model of a Unity Editor for the demo and the tests.
+//! * [`timeline`]: a session as a picture, for the demo and for reports.
 //! * [`cli`], [`config`]: flags to meaning, subcommands to exit codes.
 //!
 //! Layer rule, held by `tests/layers.rs`: `protocol` <- `fsm` <- everything else; `protocol` and `fsm` know no runtime,
@@ -33,4 +34,5 @@ pub mod protocol;
 pub mod run_record;
 pub mod survey;
 pub mod telemetry;
+pub mod timeline;
 pub mod wording;

@@ -95,6 +95,10 @@ pub const LIVENESS_EVERY: Duration = Duration::from_secs(5);
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Between two pieces of news of watched files.
 pub const WATCH_SPACING: Duration = Duration::from_millis(20);
+/// Calls outstanding on one connection at the most, whatever its dialect could bear.
+pub const WINDOW_MAX: u8 = 32;
+/// How long it may take to find out whose port was connected to; the look-up walks all processes.
+pub const OWNER_LOOKUP_MAX: Duration = Duration::from_secs(10);
 /// Orders that a connection may owe at once: a window of calls, a list, a greeting, and room.
 pub const ORDERS_MAX: usize = 64;
 /// How often the bridge hears that parts of a message arrive.
@@ -185,6 +189,19 @@ pub const DRAIN_MAX: Duration = Duration::from_secs(1);
 /// means that a storage counts without bound.
 pub const WALK_CONFIGURATIONS_MAX: usize = 200_000;
 
+// ---- The command line ----------------------------------------------------------------------------------------------
+
+/// Bytes between a one-shot command and its gateway that neither has taken: one read of the intake.
+pub const ONE_SHOT_PIPE_BYTES: usize = 64 * 1024;
+/// How long `holdfast call` waits for its answer when nothing is said: as long as a call that was sent is waited for.
+pub const CALL_TIMEOUT: Duration = RUNNING_MAX;
+/// Longest `holdfast call --timeout`: with the margin that every client gets, the longest patience there is.
+pub const CALL_TIMEOUT_MAX: Duration = Duration::from_secs(PATIENCE_MAX.as_secs() - PATIENCE_MARGIN.as_secs());
+/// How long `holdfast doctor` waits for an editor's greeting: a live one takes milliseconds, a person waits for the rest.
+pub const DOCTOR_WAIT: Duration = Duration::from_secs(3);
+/// Age from which a lock file of a living editor is called old: imports of large projects take minutes.
+pub const LOCK_FILE_OLD: Duration = Duration::from_secs(10 * 60);
+
 // ---- Files ---------------------------------------------------------------------------------------------------------
 
 /// Largest settings or instance file read from a project.
@@ -236,6 +253,25 @@ pub const FAKE_PUSH_ATTEMPTS_MAX: usize = 5;
 /// Longest steering line of the fake editor's process.
 pub const FAKE_STEERING_LINE_MAX_BYTES: usize = 4096;
 
+// ---- The demo ------------------------------------------------------------------------------------------------------
+
+/// How long the demo waits for one thing that must happen; what it waits for takes 2 s at the most on an idle machine, and a
+/// loaded build machine is an order of magnitude slower.
+pub const DEMO_STEP_MAX: Duration = Duration::from_secs(20);
+/// How long the whole demo may take before it counts as failed; it takes under 20 s.
+pub const DEMO_MAX: Duration = Duration::from_secs(90);
+/// From the editor listening again to the first good answer, at most: far above the budget, which is for an idle machine,
+/// and far below what a person would call a hang.
+pub const DEMO_RECOVERY_MAX: Duration = Duration::from_secs(2);
+/// From the end of the gateway's stdin to its exit, at most; the budget on an idle machine is a fifth of it.
+pub const DEMO_EXIT_MAX: Duration = Duration::from_secs(1);
+/// Lines of the demo's children that wait to be looked at; they send tens.
+pub const DEMO_NEWS_MAX: usize = 1024;
+/// Longest line read from the demo's children: the gateway's longest message, and some.
+pub const DEMO_LINE_MAX_BYTES: usize = 2 * CLIENT_MESSAGE_MAX_BYTES;
+/// Narrowest and widest output of the demo, in columns: below it lines break anyway, above it the eye loses the line.
+pub const TIMELINE_COLUMNS: std::ops::RangeInclusive<usize> = 60..=120;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -252,6 +288,7 @@ mod tests {
             );
             assert!(TOOL_SCHEMA_MAX_BYTES < TOOLS_LIST_MAX_BYTES && TOOLS_LIST_MAX_BYTES < RESULT_INLINE_MAX_BYTES);
             assert!(CLIENT_LINE_MAX_BYTES <= MAILBOX_BYTES_MAX);
+            assert!((WINDOW_MAX as usize) < ORDERS_MAX);
             assert!(ROOT_RESTARTS_MAX != LEAF_RESTARTS_MAX);
         }
         assert!(RETRY_FIRST <= RETRY_LIKELY_MAX && RETRY_LIKELY_MAX < RETRY_UNLIKELY_MAX);

@@ -57,7 +57,29 @@ pub struct Survey {
     pub evidence: Evidence,
 }
 
+/// How well it is known whose a port is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Identity {
+    /// Its owner is the project's editor, or the editor checks by itself whom each call is for.
+    Checked,
+    /// The user named it, and nothing speaks against it.
+    Assumed,
+}
+
 impl Survey {
+    /// Looking around failed, by a bug of ours.
+    pub fn failed() -> Self {
+        let problem = "holdfast failed while it looked for the editor (our fault, please report it with the log); it looks again.";
+        Self {
+            project: None,
+            ambiguous: Vec::new(),
+            facts: ProjectFacts { problems: vec![problem.to_owned()], ..ProjectFacts::default() },
+            targets: Vec::new(),
+            listed: Vec::new(),
+            evidence: Evidence { editor: Sign::Unknown, activity: None },
+        }
+    }
+
     /// Why nothing may be dialled.
     pub fn cause(&self) -> Cause {
         if !self.ambiguous.is_empty() {
@@ -167,10 +189,10 @@ fn candidates(config: &Config, facts: &ProjectFacts, dialect: &dyn Dialect) -> V
 ///
 /// # Errors
 /// Why not: another project's editor, or nothing proves that it is this one's.
-pub fn check_owner(host: &dyn Host, target: &Target) -> Result<(), ConnectFailure> {
+pub fn check_owner(host: &dyn Host, target: &Target) -> Result<Identity, ConnectFailure> {
     if target.project.is_none() {
         // Nothing to compare with: only a port that the user named becomes a target without a project.
-        return Ok(());
+        return Ok(Identity::Assumed);
     }
     let owner = host.port_owner(target.port);
     let of_project = owner.as_ref().and_then(opened_project);
@@ -179,24 +201,27 @@ pub fn check_owner(host: &dyn Host, target: &Target) -> Result<(), ConnectFailur
     match (&owner, &target.project) {
         // It says itself that it has another project open: not even a port that the user named is called then.
         (Some(_), Some(project)) if same(project) == Some(false) => Err(ConnectFailure::WrongProject),
-        _ if named => Ok(()),
-        (Some(_), Some(project)) if same(project) == Some(true) => Ok(()),
-        (Some(owner), Some(_)) if target.editor_pid == Some(owner.pid) => Ok(()),
-        (Some(_), Some(_)) if target.editor_pid.is_some() => Err(ConnectFailure::WrongProject),
+        (Some(_), Some(project)) if same(project) == Some(true) => Ok(Identity::Checked),
+        (Some(owner), Some(_)) if target.editor_pid == Some(owner.pid) => Ok(Identity::Checked),
+        _ if named => Ok(Identity::Assumed),
         // The system does not tell who listens, but the editor checks by itself whom each call is for.
-        (None, Some(_)) if target.expected.is_some() => Ok(()),
+        (None, Some(_)) if target.expected.is_some() => Ok(Identity::Checked),
         _ => Err(ConnectFailure::Unproven),
     }
 }
 
-/// The project an editor was started with, from its command line (`-projectPath`, spelled in any case).
-fn opened_project(owner: &Owner) -> Option<PathBuf> {
+/// The project an editor was started with, from its command line (`-projectPath`, spelled in any case). A relative path is
+/// relative to a folder that is not known here, and tells nothing.
+pub fn opened_project(owner: &Owner) -> Option<PathBuf> {
     let mut words = owner.command_line.iter();
     words.find(|word| word.eq_ignore_ascii_case("-projectPath"))?;
-    words.next().map(PathBuf::from)
+    words.next().map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
 fn same_project(a: &Path, b: &Path) -> bool {
     let plain = |path: &Path| config::canonical(path).unwrap_or_else(|| path.to_path_buf());
     plain(a) == plain(b)
 }
+
+#[cfg(test)]
+mod tests;

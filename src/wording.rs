@@ -7,6 +7,7 @@ use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Loss};
 use crate::ledger::Answer;
 use crate::limits::OPEN_REQUESTS_MAX;
+use crate::protocol::ids::CallId;
 
 /// The text of a verdict that is not the editor's own answer.
 pub fn verdict(answer: &Answer) -> String {
@@ -124,7 +125,9 @@ fn outcome_unknown(answer: &Answer, loss: Loss) -> String {
         Loss::Quit => "Unity was closed before it answered",
         Loss::Disconnect => "the connection to Unity ended before it answered",
         Loss::Protocol => "Unity's bridge sent bytes that are not its protocol, and the connection was closed",
-        Loss::Silence => "nothing came from Unity for ten minutes, and the connection was closed",
+        Loss::Silence => {
+            "nothing came from Unity for ten minutes after the call was due, and the connection was closed"
+        }
         Loss::Gateway => "a part of holdfast failed after the call was sent",
         Loss::Shutdown => "holdfast was shut down before Unity answered",
     };
@@ -156,6 +159,39 @@ pub fn overload() -> String {
 pub const INTERNAL: &str = "A part of holdfast failed while it handled this request (our fault, please report it). It was not \
                             sent to Unity, so nothing changed. Make the same request again.";
 
+/// The text for an answer that was to go to a file and was lost on the way there.
+pub const NOT_SPILLED: &str = "Unity answered, so the tool ran; but its answer is larger than a client takes, and holdfast failed \
+                               to put it into a file (our fault, please report it). Do not repeat the call for that: ask for \
+                               less at once.";
+
+/// What `holdfast_result` says of a call that is not finished. `state` is its machine's label.
+pub fn not_finished(call: CallId, tool: &str, state: &str, since: Duration) -> String {
+    let what = match state {
+        "accepted" | "held" => "it waits and was not sent to Unity yet",
+        "recovering" => "Unity reloaded, and its outcome is being looked for",
+        "cancelled" => "it was cancelled after it was sent, and Unity has not answered it yet",
+        "answered" => "Unity has just answered, and the answer is being made ready",
+        _ => "Unity has it and has not answered yet",
+    };
+    format!(
+        "Call {call} ({tool}) is not finished after {}: {what}. Ask again later; do not make the call again.",
+        seconds(since)
+    )
+}
+
+/// What `holdfast_result` says of a call that ended without a late result.
+pub fn ended(call: CallId, tool: &str, verdict: Option<Verdict>) -> String {
+    let label = verdict.map_or("unknown", Verdict::label).replace('_', " ");
+    let what = match verdict {
+        Some(Verdict::Cancelled) => "the client cancelled it, so it has no answer",
+        Some(Verdict::OutcomeUnknown(_)) => {
+            "whether it ran cannot be learned any more; check its effect in the project"
+        }
+        _ => "its answer was given then; answers are not kept twice",
+    };
+    format!("Call {call} ({tool}) ended as \"{label}\": {what}.")
+}
+
 /// A span of time for people.
 pub fn seconds(span: Duration) -> String {
     match span.as_millis() {
@@ -170,7 +206,6 @@ mod tests {
     use strum::VariantArray as _;
 
     use super::*;
-    use crate::protocol::ids::CallId;
     use crate::protocol::jsonrpc::RequestId;
     use crate::protocol::mcp::ProtocolVersion;
 

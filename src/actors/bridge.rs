@@ -17,14 +17,14 @@ use super::timers::Timers;
 use super::{discovery, probe, registry, session};
 use crate::estate::Estate;
 use crate::fsm::Driver;
-use crate::fsm::bridge::{Bridge, Effect, Event, Timer};
+use crate::fsm::bridge::{Bridge, ConnectFailure, Effect, Event, Timer};
 use crate::fsm::cause::{Loss, Outlook};
 use crate::fsm::{retry, session as session_machine};
 use crate::host::Liveness;
-use crate::limits::HINT_DIAL_SPACING;
+use crate::limits::{HINT_DIAL_SPACING, LIKELY_AFTER_LOSS, RETRY_UNLIKELY_MAX};
 use crate::protocol::dialect::PushEvent;
 use crate::protocol::ids::{CallId, Epoch};
-use crate::survey::{Survey, Target};
+use crate::survey::{Identity, Survey, Target};
 use crate::telemetry::events;
 
 /// What the bridge receives.
@@ -44,12 +44,16 @@ pub enum Message {
     CallsWaiting,
     /// The registry wants a fresh list.
     ListWanted,
+    /// A list that came, or was on its way to the registry, may be lost with it.
+    ListLost,
     /// The push channel said something.
     Hint(PushEvent),
     /// Outcomes are to be looked for.
     OutcomesWanted,
     /// A probe ended.
     ProbeEnded(CallId),
+    /// The task of this epoch's connection panicked.
+    ConnectionFailed(Epoch),
     /// The editor's process of this epoch is gone.
     EditorVanished(Epoch),
     /// A timer may be due.
@@ -72,6 +76,8 @@ pub struct State {
     timers: Timers<Timer, Message>,
     me: ActorRef<Message>,
     targets: Vec<Target>,
+    /// Targets that were dialled and are somebody else's, and when that was seen.
+    refused: Vec<(Target, ConnectFailure, Instant)>,
     connection: Option<Connection>,
     last_dial: Option<Instant>,
     probing: BTreeSet<CallId>,
@@ -84,14 +90,27 @@ impl Actor for BridgeActor {
     type Arguments = ();
 
     async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
+        self.estate.addresses.bridge.fill(me.clone());
         let window = u8::try_from(self.estate.dialect.properties().window).unwrap_or(u8::MAX);
-        let (driver, _) = Driver::start(Bridge::new(window));
-        let timers = Timers::new(me.clone(), Message::Timer);
+        let mut timers = Timers::new(me.clone(), Message::Timer);
+        // A predecessor's editor is as likely to be there as it was for it.
+        let hope = self.estate.link.borrow().last_loss.and_then(|(at, loss, _)| {
+            LIKELY_AFTER_LOSS.checked_sub(at.elapsed()).filter(|left| loss != Loss::Quit && !left.is_zero())
+        });
+        let machine = match hope {
+            Some(left) => {
+                timers.arm(Timer::Hope, left);
+                Bridge::after_loss(window)
+            }
+            None => Bridge::new(window),
+        };
+        let (driver, _) = Driver::start(machine);
         Ok(State {
             driver,
             timers,
             me,
             targets: Vec::new(),
+            refused: Vec::new(),
             connection: None,
             last_dial: None,
             probing: BTreeSet::new(),
@@ -124,6 +143,8 @@ impl Actor for BridgeActor {
                 // A dial under way keeps the targets it was given: the machine ignores the offer then.
                 if state.connection.is_none() {
                     state.targets.clone_from(&survey.targets);
+                    let targets = &state.targets;
+                    state.refused.retain(|(target, ..)| targets.contains(target));
                 }
                 self.feed(state, Event::TargetsOffered { count, evidence });
             }
@@ -131,14 +152,29 @@ impl Actor for BridgeActor {
                 let (cause, evidence) = (survey.cause(), survey.evidence);
                 self.feed(state, Event::NothingOffered { cause, evidence });
             }
-            Message::GoodNews => self.feed(state, Event::NewsArrived),
+            Message::GoodNews => {
+                state.refused.clear();
+                self.feed(state, Event::NewsArrived);
+            }
             Message::News(epoch, news, _permit) => self.hear(state, epoch, news),
             Message::CallsWaiting => self.feed(state, Event::CallsWaiting),
             Message::ListWanted => self.feed(state, Event::ListWanted),
+            Message::ListLost => {
+                // One that is still on the wire will find the next registry.
+                if state.connection.as_ref().is_some_and(|connection| !connection.awaits_list()) {
+                    self.feed(state, Event::ListLost);
+                }
+            }
             Message::Hint(hint) => self.feed(state, Event::HintReceived(hint)),
             Message::OutcomesWanted => self.look_for_outcomes(state),
             Message::ProbeEnded(call) => {
                 state.probing.remove(&call);
+            }
+            Message::ConnectionFailed(epoch) => {
+                if state.connection.as_ref().is_some_and(|connection| connection.epoch == epoch) {
+                    // Our bug: the supervisor closes the epoch and starts anew.
+                    return Err(format!("the task of connection {epoch} panicked").into());
+                }
             }
             Message::EditorVanished(epoch) => {
                 if state.connection.as_ref().is_some_and(|connection| connection.epoch == epoch) {
@@ -163,20 +199,39 @@ impl BridgeActor {
             return;
         }
         let event = match news {
-            News::Connected => Event::Connected,
+            News::Connected(identity) => Event::Connected { checked: identity == Identity::Checked },
             News::ConnectFailed(failure) => {
                 state.connection = None;
+                self.remember_refusal(state, failure);
                 Event::ConnectFailed(failure)
             }
             News::Greeted => Event::Greeted,
-            News::GreetingRefused => Event::GreetingRefused,
+            News::GreetingRefused => {
+                self.remember_refusal(state, ConnectFailure::WrongPeer);
+                Event::GreetingRefused
+            }
             News::ListAnswered => Event::ListAnswered,
+            News::ListFailed => Event::ListLost,
+            News::CallSent { running_max } => Event::CallSent { running_max },
             News::WorkFinished { more } => Event::WorkFinished { more },
             News::BytesArrived => Event::BytesArrived,
             News::Leaving(reason) => Event::LeavingAnnounced(reason),
             News::Ended(drop) => Event::Disconnected(drop),
         };
         self.feed(state, event);
+    }
+
+    /// Somebody else's editor is not connected to, and its owner not looked up, ten times a second while ours is away.
+    fn remember_refusal(&self, state: &mut State, failure: ConnectFailure) {
+        let somebody_elses = match failure {
+            ConnectFailure::WrongProject | ConnectFailure::Unproven | ConnectFailure::WrongPeer => true,
+            ConnectFailure::Refused | ConnectFailure::TimedOut | ConnectFailure::PermitHeld => false,
+        };
+        let target = state.targets.get(usize::from(state.driver.machine().target()));
+        if let Some(target) = target.filter(|_| somebody_elses) {
+            state.refused.retain(|(known, ..)| known != target);
+            state.refused.push((target.clone(), failure, Instant::now()));
+        }
     }
 
     fn feed(&self, state: &mut State, event: Event) {
@@ -196,14 +251,7 @@ impl BridgeActor {
             Effect::AskTargets => {
                 self.estate.addresses.discovery.cast(discovery::Message::Wanted);
             }
-            Effect::Dial { target } => match state.targets.get(usize::from(target)) {
-                Some(target) => {
-                    state.last_dial = Some(Instant::now());
-                    let connection = connection::open(&self.estate, &self.tasks, target.clone(), state.me.clone());
-                    state.connection = Some(connection);
-                }
-                None => events.push_back(Event::ConnectFailed(crate::fsm::bridge::ConnectFailure::Refused)),
-            },
+            Effect::Dial { target } => self.dial(state, usize::from(target), events),
             Effect::Greet => self.order(state, Order::Greeting),
             Effect::SendList => self.order(state, Order::List { step: 0 }),
             Effect::SendNextCall => self.send_next_call(state, events),
@@ -229,6 +277,20 @@ impl BridgeActor {
         }
     }
 
+    fn dial(&self, state: &mut State, index: usize, events: &mut VecDeque<Event>) {
+        let Some(target) = state.targets.get(index).cloned() else {
+            events.push_back(Event::ConnectFailed(ConnectFailure::Refused));
+            return;
+        };
+        let refused = state.refused.iter().find(|(known, ..)| *known == target);
+        if let Some((_, failure, _)) = refused.filter(|(.., seen)| seen.elapsed() < RETRY_UNLIKELY_MAX) {
+            events.push_back(Event::ConnectFailed(*failure));
+            return;
+        }
+        state.last_dial = Some(Instant::now());
+        state.connection = Some(connection::open(&self.estate, &self.tasks, target, state.me.clone()));
+    }
+
     fn order(&self, state: &State, order: Order) {
         // A connection that has ended says so by its own news; the order needs no answer then.
         if let Some(connection) = &state.connection {
@@ -239,7 +301,12 @@ impl BridgeActor {
     fn send_next_call(&self, state: &State, events: &mut VecDeque<Event>) {
         let Some(connection) = &state.connection else { return };
         match self.estate.ledger(|ledger, _| ledger.reserve(connection.epoch)) {
-            Some(held) => self.order(state, Order::Call(held)),
+            Some(held) => {
+                self.order(state, Order::Call(held));
+                if self.estate.ledger(|ledger, _| ledger.has_held()) {
+                    events.push_back(Event::CallsWaiting);
+                }
+            }
             None => events.push_back(Event::WorkFinished { more: false }),
         }
     }
@@ -252,8 +319,10 @@ impl BridgeActor {
         drop(connection);
         events::link_down(epoch, loss.into());
         self.estate.link.send_modify(|link| {
-            link.epoch = None;
-            link.last_loss = Some((Instant::now(), loss, None));
+            // One that was never greeted is no loss of the editor.
+            if link.epoch.take() == Some(epoch) {
+                link.last_loss = Some((Instant::now(), loss, None));
+            }
         });
         // What the connection had reserved and not claimed, or may be repeated, waits again: nobody else says so.
         if self.estate.ledger(|ledger, _| ledger.has_held()) {

@@ -5,6 +5,7 @@
 //! socket ends, the bridge hangs up, or the bridge's tasks are ended.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -20,14 +21,14 @@ use super::supervisor::Tasks;
 use crate::estate::Estate;
 use crate::fsm::bridge::{ConnectFailure, Drop};
 use crate::fsm::cause::Cause;
-use crate::ledger::HeldCall;
-use crate::limits::{BYTES_NEWS_EVERY, CONNECT_TIMEOUT, JOIN_TIMEOUT, ORDERS_MAX};
+use crate::ledger::{HeldCall, Terms};
+use crate::limits::{BYTES_NEWS_EVERY, CONNECT_TIMEOUT, JOIN_TIMEOUT, ORDERS_MAX, OWNER_LOOKUP_MAX};
 use crate::net::BoxStream;
 use crate::protocol::dialect::{
     EditorEvent, EncodeError, Hello, Inbound, LeaveReason, ListStep, Order as WireOrder, Recovery, Reply, WireId,
 };
 use crate::protocol::ids::{CallId, Epoch};
-use crate::survey::{self, Target};
+use crate::survey::{self, Identity, Target};
 use crate::telemetry::events;
 
 /// What the bridge wants sent.
@@ -48,15 +49,22 @@ pub enum Order {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum News {
     /// It is up, and the peer may be called.
-    Connected,
+    Connected(Identity),
     /// It never was.
     ConnectFailed(ConnectFailure),
     /// The greeting was answered rightly.
     Greeted,
     /// The greeting was answered wrongly.
     GreetingRefused,
-    /// The list exchange is over.
+    /// The list is published.
     ListAnswered,
+    /// There is none to be had now.
+    ListFailed,
+    /// A call was claimed: its bytes leave now.
+    CallSent {
+        /// How long it may run before its client is told that it still does.
+        running_max: Duration,
+    },
     /// A call's place is free.
     WorkFinished {
         /// More calls wait.
@@ -76,13 +84,22 @@ pub struct Connection {
     /// Its epoch.
     pub epoch: Epoch,
     orders: mpsc::Sender<Order>,
+    list_owed: Arc<AtomicBool>,
     _hang_up: oneshot::Sender<()>,
 }
 
 impl Connection {
     /// Gives an order. False if the connection has ended, or owes more than it may: the order is gone.
     pub fn order(&self, order: Order) -> bool {
+        if matches!(order, Order::List { .. }) {
+            self.list_owed.store(true, Ordering::Release);
+        }
         self.orders.try_send(order).is_ok()
+    }
+
+    /// Whether a list was ordered and the editor's answer to it has not come.
+    pub fn awaits_list(&self) -> bool {
+        self.list_owed.load(Ordering::Acquire)
     }
 }
 
@@ -91,12 +108,14 @@ pub fn open(estate: &Arc<Estate>, tasks: &Tasks, target: Target, bridge: ActorRe
     let epoch = estate.next_epoch();
     let (orders, incoming) = mpsc::channel(ORDERS_MAX);
     let (hang_up, hung_up) = oneshot::channel();
+    let list_owed = Arc::new(AtomicBool::new(false));
     let line = Line {
         estate: Arc::clone(estate),
         epoch,
         target,
         bridge,
         orders: orders.downgrade(),
+        list_owed: Arc::clone(&list_owed),
         awaiting: Mutex::default(),
     };
     tasks.spawn(async move {
@@ -106,7 +125,7 @@ pub fn open(estate: &Arc<Estate>, tasks: &Tasks, target: Target, bridge: ActorRe
             () = line.run(incoming) => {}
         }
     });
-    Connection { epoch, orders, _hang_up: hang_up }
+    Connection { epoch, orders, list_owed, _hang_up: hang_up }
 }
 
 /// What a reply answers.
@@ -122,7 +141,17 @@ struct Line {
     target: Target,
     bridge: ActorRef<bridge::Message>,
     orders: mpsc::WeakSender<Order>,
+    list_owed: Arc<AtomicBool>,
     awaiting: Mutex<HashMap<u64, Awaited>>,
+}
+
+/// A panic in the connection's task is our bug like one in the bridge itself, and must not look like an idle connection.
+impl std::ops::Drop for Line {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let _ = self.bridge.cast(bridge::Message::ConnectionFailed(self.epoch));
+        }
+    }
 }
 
 impl Line {
@@ -135,14 +164,16 @@ impl Line {
             Err(_) => return self.failed(ConnectFailure::TimedOut, ""),
         };
         let (host, target) = (Arc::clone(&self.estate.host), self.target.clone());
-        let checked = crate::host::run(&*self.estate.host, move || survey::check_owner(&*host, &target)).await;
-        match checked {
-            Some(Ok(())) => {}
-            Some(Err(failure)) => return self.failed(failure, ""),
-            None => return self.failed(ConnectFailure::Unproven, "the owner of the port could not be looked up"),
-        }
+        let looked_up = crate::host::run(&*self.estate.host, move || survey::check_owner(&*host, &target));
+        let identity = match timeout(OWNER_LOOKUP_MAX, looked_up).await {
+            Ok(Some(Ok(identity))) => identity,
+            Ok(Some(Err(failure))) => return self.failed(failure, ""),
+            Ok(None) | Err(_) => {
+                return self.failed(ConnectFailure::Unproven, "the owner of the port could not be looked up");
+            }
+        };
         self.estate.ledger(|ledger, _| ledger.open_epoch(self.epoch));
-        self.tell(News::Connected);
+        self.tell(News::Connected(identity));
         let drop = self.converse(stream, orders).await;
         self.tell(News::Ended(drop));
     }
@@ -218,6 +249,7 @@ impl Line {
                 write_frame(socket, &frame).await
             }
             Err(_) => {
+                self.list_owed.store(false, Ordering::Release);
                 self.tell(News::ListAnswered);
                 Ok(())
             }
@@ -245,9 +277,13 @@ impl Line {
         };
         let Ok((number, frame)) = self.encode(Some(id), &order) else { return self.refuse(id, Cause::TooLarge) };
         let recoverable = prepared.recovery != Recovery::None;
-        let tool_timeout = prepared.timeout.unwrap_or(Duration::ZERO);
-        let claim =
-            self.estate.ledger(|ledger, now| ledger.claim(id, self.epoch, prepared.recovery, tool_timeout, now));
+        let terms = Terms {
+            recovery: prepared.recovery,
+            tool_timeout: prepared.timeout.unwrap_or(Duration::ZERO),
+            repeatable: entry.tool.repeatable,
+        };
+        let running_max = terms.running_max();
+        let claim = self.estate.ledger(|ledger, now| ledger.claim(id, self.epoch, terms, now));
         match claim {
             Ok(settlements) => self.estate.settle(settlements),
             // Not a byte may leave: it was cancelled, has timed out, or the epoch is closed.
@@ -256,6 +292,7 @@ impl Line {
                 return Ok(());
             }
         }
+        self.tell(News::CallSent { running_max });
         events::call_sent(id, self.epoch, number);
         self.awaiting().insert(number, Awaited::Call { id, recoverable });
         let sent = write_frame(socket, &frame).await;
@@ -355,24 +392,23 @@ impl Line {
     }
 
     fn listed(&self, reply: &Reply, step: usize) {
-        let registry = &self.estate.addresses.registry;
-        match self.estate.dialect.read_tools(reply, step) {
-            ListStep::Tools(listing) => {
-                registry.cast(registry::Message::ListReceived(self.epoch, listing));
-            }
+        let told = match self.estate.dialect.read_tools(reply, step) {
+            ListStep::Tools(listing) => registry::Message::ListReceived(self.epoch, listing),
             ListStep::TryNext => {
                 let orders = self.orders.upgrade();
                 if orders.is_some_and(|orders| orders.try_send(Order::List { step: step + 1 }).is_ok()) {
                     return;
                 }
-                registry
-                    .cast(registry::Message::ListFailed(self.epoch, "the next method could not be tried".to_owned()));
+                registry::Message::ListFailed(self.epoch, "the next method could not be tried".to_owned())
             }
-            ListStep::Failed(why) => {
-                registry.cast(registry::Message::ListFailed(self.epoch, why));
-            }
-        }
+            ListStep::Failed(why) => registry::Message::ListFailed(self.epoch, why),
+        };
+        // Before the registry hears of it: if it ends over that message, the bridge must know that nothing is owed any more.
+        self.list_owed.store(false, Ordering::Release);
         // The registry publishes the list and then lets the bridge send calls: see `registry::publish`.
+        if !self.estate.addresses.registry.cast(told) {
+            let _ = self.bridge.cast(bridge::Message::ListLost);
+        }
     }
 
     async fn answered(&self, id: CallId, recoverable: bool, reply: Reply) -> Result<(), Drop> {

@@ -57,6 +57,7 @@ impl Actor for DiscoveryActor {
     type Arguments = ();
 
     async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
+        self.estate.addresses.discovery.fill(me.clone());
         let (driver, _) = Driver::start(Discovery::default());
         Ok(State { driver, me, survey: None, watching: false, watch: None })
     }
@@ -87,8 +88,11 @@ impl DiscoveryActor {
             }
         }
         self.estate.survey.send_replace(Some(Arc::clone(&survey)));
-        if let Some(project) = &survey.project {
-            self.estate.addresses.registry.cast(registry::Message::ProjectKnown(project.clone()));
+        match &survey.project {
+            Some(project) => {
+                self.estate.addresses.registry.cast(registry::Message::ProjectKnown(project.clone()));
+            }
+            None => self.estate.disk_was_read(),
         }
         if state.watching {
             self.aim_watch(state);
@@ -149,10 +153,10 @@ impl DiscoveryActor {
                 let estate = Arc::clone(&estate);
                 move || survey::survey(&*estate.host, &estate.config, &roots, &*estate.dialect)
             };
-            // A survey that panicked is not answered: the bridge asks again, and the panic is in the log.
-            if let Some(survey) = crate::host::run(&*estate.host, looked).await {
-                let _ = me.cast(Message::Surveyed(Arc::new(survey)));
-            }
+            // One that panicked found nothing: the session goes on, and status says so. Unanswered, discovery would wait for it
+            // for ever.
+            let survey = crate::host::run(&*estate.host, looked).await.unwrap_or_else(Survey::failed);
+            let _ = me.cast(Message::Surveyed(Arc::new(survey)));
         });
     }
 

@@ -20,15 +20,14 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
 use super::bridge::{self, BridgeActor};
-use super::connection::News;
 use super::discovery::{self, DiscoveryActor};
 use super::push::PushActor;
 use super::registry::RegistryActor;
 use super::session::SessionActor;
 use super::slot::Slot;
-use super::supervisor::{Message, Recipe, Report, Started, Supervisor, Tasks};
+use super::supervisor::{Brood, Message, Recipe, Report, Started, Supervisor, Tasks};
 use crate::estate::Estate;
-use crate::fsm::cause::Loss;
+use crate::fsm::cause::{Cause, Loss, Outlook};
 use crate::limits::{
     JOIN_TIMEOUT, LEAF_RESTARTS_MAX, LEAF_WINDOW, REBUILD_DELAYS, REBUILD_WINDOW, ROOT_RESTARTS_MAX, ROOT_WINDOW,
 };
@@ -85,12 +84,11 @@ where
         let (spawn, estate, tasks) = (spawn.clone(), Arc::clone(estate), tasks.clone());
         let make = Arc::new(make);
         Box::new(move |supervisor: ActorCell| {
-            let (spawn, estate) = (spawn.clone(), Arc::clone(&estate));
+            let spawn = spawn.clone();
             let actor = make(Arc::clone(&estate), tasks.clone());
             Box::pin(async move {
                 let (actor, task) =
                     spawn.spawn(name, actor, (), supervisor).await.map_err(|error| error.to_string())?;
-                slot(&estate).fill(actor.clone());
                 Ok(Started { cell: actor.get_cell(), task })
             }) as crate::net::BoxFuture<'static, Result<Started, String>>
         })
@@ -102,7 +100,7 @@ where
             settle(&estate);
         })
     };
-    Recipe { name, start, tasks, settle }
+    Recipe { name, start, tasks, settle, brood: None }
 }
 
 fn reporter(estate: &Arc<Estate>) -> Arc<dyn Fn(Report) + Send + Sync> {
@@ -138,7 +136,11 @@ fn link_recipes<S: Spawn>(estate: &Arc<Estate>, spawn: &S) -> Vec<Recipe> {
             |estate| {
                 let loss = if estate.is_draining() { Loss::Shutdown } else { Loss::Gateway };
                 estate.close_epochs(loss);
-                estate.link.send_modify(|link| link.epoch = None);
+                estate.link.send_modify(|link| {
+                    if link.epoch.take().is_some() {
+                        link.last_loss = Some((Instant::now(), loss, None));
+                    }
+                });
                 estate.addresses.registry.cast(super::registry::Message::LinkLost);
             },
         ),
@@ -162,10 +164,7 @@ fn root_recipes<S: Spawn>(estate: &Arc<Estate>, spawn: &S) -> Vec<Recipe> {
         |estate| &estate.addresses.registry,
         // A list that was on its way to it is lost; the bridge must not wait for it for ever.
         |estate| {
-            let epoch = estate.link.borrow().epoch;
-            if let Some(epoch) = epoch {
-                estate.addresses.bridge.cast(bridge::Message::News(epoch, News::ListAnswered, None));
-            }
+            estate.addresses.bridge.cast(bridge::Message::ListLost);
         },
     );
     let session = recipe(
@@ -181,18 +180,19 @@ fn root_recipes<S: Spawn>(estate: &Arc<Estate>, spawn: &S) -> Vec<Recipe> {
 
 fn link_recipe<S: Spawn>(estate: &Arc<Estate>, spawn: &S) -> Recipe {
     let (estate, spawn) = (Arc::clone(estate), spawn.clone());
+    let brood = Brood::new(link_recipes(&estate, &spawn));
+    let children = Arc::clone(&brood);
     let start = Box::new(move |supervisor: ActorCell| {
-        let (estate, spawn) = (Arc::clone(&estate), spawn.clone());
+        let (estate, spawn, children) = (Arc::clone(&estate), spawn.clone(), Arc::clone(&children));
         Box::pin(async move {
             let link =
                 Supervisor { name: "link", max: LEAF_RESTARTS_MAX, window: LEAF_WINDOW, report: reporter(&estate) };
-            let recipes = link_recipes(&estate, &spawn);
-            let spawned = Supervisor::spawn_linked(None, link, recipes, supervisor).await;
+            let spawned = spawn.spawn("link", link, children, supervisor).await;
             let (actor, task) = spawned.map_err(|error| error.to_string())?;
             Ok(Started { cell: actor.get_cell(), task })
         }) as crate::net::BoxFuture<'static, Result<Started, String>>
     });
-    Recipe { name: "link", start, tasks: Tasks::default(), settle: Box::new(|| {}) }
+    Recipe { name: "link", start, tasks: Tasks::default(), settle: Box::new(|| {}), brood: Some(brood) }
 }
 
 /// What a dead session had been handed and did not get into the ledger is answered: nothing of it ran.
@@ -235,11 +235,17 @@ pub async fn run<S: Spawn>(estate: Arc<Estate>, spawn: S, mut stop: watch::Recei
 /// One life of the tree. True if it was told to stop, false if the root gave up.
 async fn life<S: Spawn>(estate: &Arc<Estate>, spawn: &S, stop: &mut watch::Receiver<bool>) -> bool {
     let root = Supervisor { name: "gateway", max: ROOT_RESTARTS_MAX, window: ROOT_WINDOW, report: reporter(estate) };
-    let Ok((root, mut task)) = Supervisor::spawn(None, root, root_recipes(estate, spawn)).await else { return false };
-    tokio::select! {
+    let brood = Brood::new(root_recipes(estate, spawn));
+    let Ok((root, mut task)) = Supervisor::spawn(None, root, Arc::clone(&brood)).await else { return false };
+    let told = tokio::select! {
         biased;
-        _ = stop.wait_for(|stop| *stop) => {}
-        _ = &mut task => return false,
+        _ = stop.wait_for(|stop| *stop) => true,
+        _ = &mut task => false,
+    };
+    if !told {
+        // A root that gave up has stopped its children itself; one that failed could not.
+        brood.stop().await;
+        return false;
     }
     // The machines stop first (a greeting answered now must not send a call), then the actors, children before parents.
     estate.addresses.session.cast(super::session::Message::Stop);
@@ -255,8 +261,11 @@ async fn life<S: Spawn>(estate: &Arc<Estate>, spawn: &S, stop: &mut watch::Recei
     true
 }
 
-/// The tree is gone: whatever is open is settled as it truly stands.
+/// The tree is gone: whatever is open is settled as it truly stands. What is held stays held, for the next tree.
 fn settle_everything(estate: &Arc<Estate>) {
     estate.close_epochs(Loss::Gateway);
     settle_session(estate);
+    let outlook = Outlook::Coming(Cause::Connecting);
+    estate.link.send_modify(|link| (link.epoch, link.outlook, link.undecided) = (None, outlook, true));
+    estate.decide(|ledger, now| ledger.set_outlook(outlook, now));
 }

@@ -87,7 +87,7 @@ pub fn status(estate: &Estate) -> Value {
             "dialect": estate.dialect.name(),
             "version": survey.as_ref().and_then(|survey| survey.facts.package_version.clone()),
         },
-        "problems": survey.as_ref().map(|survey| survey.facts.problems.clone()).unwrap_or_default(),
+        "problems": problems(estate, survey.as_deref()),
         "candidates": survey.as_deref().map(candidates).unwrap_or_default(),
         "tools": {"count": published.catalogue.entries().len(), "from": source_label(published.source)},
         "queue": {"held": held, "running": running, "busy_with": busy_with},
@@ -108,6 +108,11 @@ fn source_label(source: Source) -> &'static str {
         Source::Live => "the editor",
         Source::Stale => "the editor, before it went away",
     }
+}
+
+fn problems(estate: &Estate, survey: Option<&Survey>) -> Vec<String> {
+    let of_project = survey.map(|survey| survey.facts.problems.as_slice()).unwrap_or_default();
+    estate.config.complaints.iter().chain(of_project).cloned().collect()
 }
 
 fn candidates(survey: &Survey) -> Vec<Value> {
@@ -186,17 +191,13 @@ fn result(estate: &Estate, id: &RequestId, call: CallId) {
             "No call {call} is on record. Call ids stand in \"still running\" and \"outcome unknown\" answers and in \
              holdfast_calls; records are kept for this session only. Nothing was sent to Unity by asking."
         )),
-        Lookup::Open(record) => ToolResult::text(format!(
-            "Call {call} ({}) is not finished: {} for {}. Ask again later; do not make the call again.",
-            record.tool,
-            record.state.replace('_', " "),
-            wording::seconds(now.saturating_duration_since(record.accepted)),
+        Lookup::Open(record) => ToolResult::text(wording::not_finished(
+            call,
+            &record.tool,
+            record.state,
+            now.saturating_duration_since(record.accepted),
         )),
-        Lookup::Ended(record) => ToolResult::text(format!(
-            "Call {call} ({}) ended as \"{}\" and its answer was given then; answers are not kept twice.",
-            record.tool,
-            record.verdict.map_or("unknown", |verdict| verdict.label()).replace('_', " "),
-        )),
+        Lookup::Ended(record) => ToolResult::text(wording::ended(call, &record.tool, record.verdict)),
         Lookup::Expired(record) => ToolResult::error(format!(
             "Call {call} ({}) ran and Unity answered, but its late result was dropped for its age or size. Do not repeat the \
              call for that; check its effect in the project.",

@@ -5,14 +5,18 @@
 //! Only a blocked stdout stops it from reading.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use ractor::{ActorRef, MessagingErr};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
+use super::mailbox::Permit;
 use super::session;
 use crate::estate::Estate;
 use crate::front::NotOpened;
-use crate::limits::{CLIENT_LINE_MAX_BYTES, OPEN_REQUESTS_MAX, SESSION_ABSENCE_MAX};
+use crate::limits::{CLIENT_LINE_MAX_BYTES, MAILBOX_BYTES_MAX, OPEN_REQUESTS_MAX, SESSION_ABSENCE_MAX};
 use crate::protocol::framing::lines::{Line, LineDecoder};
 use crate::protocol::jsonrpc::{self, Fault, Invalid, Message, RequestId, RpcError};
 use crate::protocol::mcp::{self, Notification, ToolResult};
@@ -22,8 +26,9 @@ use crate::wording;
 /// Reads the client's lines until its stdin ends.
 pub async fn run(estate: Arc<Estate>, mut input: impl AsyncRead + Unpin) {
     let (queue, waiting) = mpsc::channel(OPEN_REQUESTS_MAX);
-    let deliverer = tokio::spawn(deliver(Arc::clone(&estate), waiting));
-    let intake = Intake { estate, queue };
+    let backlog = Arc::new(Backlog::default());
+    let deliverer = tokio::spawn(deliver(Arc::clone(&estate), waiting, Arc::clone(&backlog)));
+    let intake = Intake { estate, queue, backlog };
     let mut decoder = LineDecoder::new(CLIENT_LINE_MAX_BYTES);
     let mut buffer = vec![0; 64 * 1024];
     while let Ok(count @ 1..) = input.read(&mut buffer).await {
@@ -43,11 +48,43 @@ pub async fn run(estate: Arc<Estate>, mut input: impl AsyncRead + Unpin) {
 struct Delivery {
     message: Message,
     bytes: usize,
+    /// When it was read.
+    since: Instant,
+}
+
+/// What waits for a session, the message that is being handed over included.
+#[derive(Default)]
+struct Backlog {
+    messages: AtomicUsize,
+    bytes: AtomicUsize,
+}
+
+impl Backlog {
+    fn is_empty(&self) -> bool {
+        self.messages.load(Ordering::Acquire) == 0
+    }
+
+    /// Counts a message in. False if more bytes wait than may.
+    fn take_in(&self, bytes: usize) -> bool {
+        let before = self.bytes.fetch_add(bytes, Ordering::AcqRel);
+        self.messages.fetch_add(1, Ordering::AcqRel);
+        let fits = before + bytes <= MAILBOX_BYTES_MAX;
+        if !fits {
+            self.let_go(bytes);
+        }
+        fits
+    }
+
+    fn let_go(&self, bytes: usize) {
+        self.bytes.fetch_sub(bytes, Ordering::AcqRel);
+        self.messages.fetch_sub(1, Ordering::AcqRel);
+    }
 }
 
 struct Intake {
     estate: Arc<Estate>,
     queue: mpsc::Sender<Delivery>,
+    backlog: Arc<Backlog>,
 }
 
 impl Intake {
@@ -94,7 +131,7 @@ impl Intake {
             }
             Message::Response { .. } => {}
         }
-        self.hand_over(Delivery { message, bytes }).await;
+        self.hand_over(Delivery { message, bytes, since: Instant::now() }).await;
     }
 
     fn open(&self, id: &RequestId, method: &str) -> bool {
@@ -131,40 +168,76 @@ impl Intake {
     }
 
     /// To the session at once if it lives and nothing waits before; else into the queue.
-    async fn hand_over(&self, delivery: Delivery) {
+    async fn hand_over(&self, mut delivery: Delivery) {
         let permit = self.estate.edges.session.permit(delivery.bytes).await;
-        let nothing_waits = self.queue.capacity() == self.queue.max_capacity();
-        match self.estate.addresses.session.get() {
-            Some(session) if nothing_waits => {
-                if let Message::Request { id, .. } = &delivery.message {
-                    self.estate.front.delivered(id);
-                }
-                // A session that is just ending drops it; what it was handed is answered when its end is seen.
-                let _ = session.cast(session::Message::Delivered(delivery.message, permit));
+        if self.backlog.is_empty()
+            && let Some(session) = self.estate.addresses.session.get()
+        {
+            match hand(&self.estate, &session, delivery, permit) {
+                Ok(()) => return,
+                Err(back) => delivery = back,
             }
-            _ => {
-                drop(permit);
-                if let Err(full) = self.queue.try_send(delivery) {
-                    refuse(&self.estate, full.into_inner());
-                }
+        }
+        let bytes = delivery.bytes;
+        if !self.backlog.take_in(bytes) {
+            refuse(&self.estate, delivery);
+        } else if let Err(full) = self.queue.try_send(delivery) {
+            self.backlog.let_go(bytes);
+            refuse(&self.estate, full.into_inner());
+        }
+    }
+}
+
+/// Gives a message to a session; back if that one has ended.
+fn hand(
+    estate: &Estate,
+    session: &ActorRef<session::Message>,
+    delivery: Delivery,
+    permit: Option<Permit>,
+) -> Result<(), Delivery> {
+    let Delivery { message, bytes, since } = delivery;
+    let id = if let Message::Request { id, .. } = &message { Some(id.clone()) } else { None };
+    // Marked first: from here on the session's end answers it.
+    if let Some(id) = &id {
+        estate.front.delivered(id);
+    }
+    match session.cast(session::Message::Delivered(message, permit)) {
+        Ok(()) => Ok(()),
+        Err(MessagingErr::SendErr(session::Message::Delivered(message, _))) => {
+            if let Some(id) = &id {
+                estate.front.returned(id);
             }
+            Err(Delivery { message, bytes, since })
+        }
+        // ractor gives a message back that it did not take; anything else would be ours to answer all the same.
+        Err(_) => {
+            if let Some(id) = &id {
+                estate.front.answer_error(id, &RpcError::internal(wording::INTERNAL));
+            }
+            Ok(())
         }
     }
 }
 
 /// Hands what waits to the session, in order, as soon as one lives.
-async fn deliver(estate: Arc<Estate>, mut waiting: mpsc::Receiver<Delivery>) {
-    while let Some(delivery) = waiting.recv().await {
-        match estate.addresses.session.up(SESSION_ABSENCE_MAX).await {
-            Some(session) => {
-                let permit = estate.edges.session.permit(delivery.bytes).await;
-                if let Message::Request { id, .. } = &delivery.message {
-                    estate.front.delivered(id);
-                }
-                let _ = session.cast(session::Message::Delivered(delivery.message, permit));
+async fn deliver(estate: Arc<Estate>, mut waiting: mpsc::Receiver<Delivery>, backlog: Arc<Backlog>) {
+    while let Some(mut delivery) = waiting.recv().await {
+        let (bytes, deadline) = (delivery.bytes, delivery.since + SESSION_ABSENCE_MAX);
+        let mut ended = None;
+        loop {
+            let Some(session) = estate.addresses.session.up(deadline, ended).await else {
+                refuse(&estate, delivery);
+                break;
+            };
+            let permit = estate.edges.session.permit(bytes).await;
+            match hand(&estate, &session, delivery, permit) {
+                Ok(()) => break,
+                Err(back) => delivery = back,
             }
-            None => refuse(&estate, delivery),
+            ended = Some(session.get_id());
         }
+        // Only now: what comes meanwhile must queue up behind it.
+        backlog.let_go(bytes);
     }
 }
 

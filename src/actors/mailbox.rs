@@ -43,6 +43,12 @@ impl Mailbox {
         Some(Permit { _message: message, _grains: grains })
     }
 
+    /// Waits until every message that was sent has been handled.
+    pub async fn idle(&self) {
+        let all = u32::try_from(MAILBOX_MESSAGES_MAX).unwrap_or(u32::MAX);
+        let _ = self.messages.acquire_many(all).await;
+    }
+
     /// Messages being handled or waiting.
     pub fn used(&self) -> usize {
         MAILBOX_MESSAGES_MAX.saturating_sub(self.messages.available_permits())

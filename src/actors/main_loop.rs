@@ -51,6 +51,9 @@ pub async fn run<S: Spawn>(estate: &Arc<Estate>, spawn: S, pumps: Pumps, mut qui
     estate.begin_draining();
     estate.addresses.session.cast(session::Message::InputEnded);
     if why != Why::ClientGone {
+        // What the session was handed before the end is handled by it, in its order: a pipe that is written and closed at
+        // once is a session too. It takes no longer than its handlers, which wait for nothing.
+        let _ = timeout(FLUSH_MAX, estate.edges.session.idle()).await;
         let _ = timeout(DRAIN_MAX, estate.settled()).await;
     }
     estate.addresses.session.cast(session::Message::CallsSettled);
@@ -59,9 +62,18 @@ pub async fn run<S: Spawn>(estate: &Arc<Estate>, spawn: S, pumps: Pumps, mut qui
         let _ = tree.await;
     }
     estate.close_epochs(Loss::Shutdown);
-    for id in estate.front.open_requests() {
+    for id in estate.front.requests_without_call() {
         let error =
             RpcError::internal("holdfast was shut down before it handled this request. Nothing was sent to Unity.");
+        estate.front.answer_error(&id, &error);
+    }
+    // A call that is settled and not answered is having its large result put into a file.
+    let _ = timeout(DRAIN_MAX, estate.front.calls_answered()).await;
+    for id in estate.front.requests_with_call() {
+        let error = RpcError::internal(
+            "Unity answered this call, but holdfast was shut down before the large result was stored. The tool ran; check its \
+             effect before you repeat it.",
+        );
         estate.front.answer_error(&id, &error);
     }
     let _ = timeout(FLUSH_MAX, estate.front.flushed()).await;

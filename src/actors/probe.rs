@@ -17,7 +17,8 @@ use crate::protocol::ids::CallId;
 /// Starts a probe. It ends when the outcome is learned, or the ledger no longer looks for it (the ledger bounds the time).
 pub fn start(estate: &Arc<Estate>, tasks: &Tasks, call: CallId, recovery: Recovery, bridge: ActorRef<bridge::Message>) {
     let Recovery::ResultFile { path, busy_files, quiet } = recovery else { return };
-    let project = estate.survey.borrow().as_ref().and_then(|survey| survey.project.clone());
+    // The project of the editor that it was sent to, whatever has been found since.
+    let project = estate.link.borrow().target.as_ref().and_then(|target| target.project.clone());
     let Some(project) = project else { return };
     let estate = Arc::clone(estate);
     tasks.spawn(async move {

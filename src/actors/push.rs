@@ -78,6 +78,7 @@ impl Actor for PushActor {
     type Arguments = ();
 
     async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
+        self.estate.addresses.push.fill(me.clone());
         let (driver, _) = Driver::start(Push::default());
         let timers = Timers::new(me.clone(), Message::Timer);
         Ok(State { driver, timers, me, open: None, second: (Instant::now(), 0) })

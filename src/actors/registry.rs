@@ -15,10 +15,10 @@ use super::supervisor::Tasks;
 use super::timers::Timers;
 use super::{bridge, session};
 use crate::catalogue_file::{self, CatalogueFile, Unusable};
-use crate::estate::{Estate, Published};
+use crate::estate::Estate;
 use crate::fsm::Driver;
 use crate::fsm::registry::{Effect, Event, Registry, Source, Timer};
-use crate::protocol::dialect::{EditorTool, ToolListing};
+use crate::protocol::dialect::ToolListing;
 use crate::protocol::ids::Epoch;
 use crate::protocol::mcp::Catalogue;
 use crate::telemetry::events;
@@ -57,8 +57,8 @@ pub struct State {
     driver: Driver<Registry>,
     timers: Timers<Timer, Message>,
     me: ActorRef<Message>,
-    /// The tools that the next `Publish` publishes.
-    staged: Option<Vec<EditorTool>>,
+    /// The list that the next `Publish` publishes.
+    staged: Option<ToolListing>,
     read: Option<PathBuf>,
 }
 
@@ -68,6 +68,17 @@ impl Actor for RegistryActor {
     type Arguments = ();
 
     async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
+        self.estate.addresses.registry.fill(me.clone());
+        // The link may have been lost while no registry lived: then nothing says that a predecessor's list is live.
+        if self.estate.link.borrow().epoch.is_none() {
+            self.estate.published.send_if_modified(|published| {
+                let live = published.source == Source::Live;
+                if live {
+                    published.source = Source::Stale;
+                }
+                live
+            });
+        }
         let published = self.estate.published.borrow().source;
         let (driver, _) = Driver::start(Registry { published, ..Registry::default() });
         let timers = Timers::new(me.clone(), Message::Timer);
@@ -104,7 +115,7 @@ impl Actor for RegistryActor {
                 events::catalogue_trouble("list_failed", &why);
                 if self.is_current(epoch) {
                     self.feed(state, &Event::ListFailed);
-                    self.list_is_over(epoch);
+                    self.list_is_over(epoch, News::ListFailed);
                 }
             }
             Message::ProjectKnown(project) => self.read_disk(state, project),
@@ -125,8 +136,8 @@ impl RegistryActor {
     }
 
     /// Only now may the bridge send calls: they are looked up in the list that was just published.
-    fn list_is_over(&self, epoch: Epoch) {
-        self.estate.addresses.bridge.cast(bridge::Message::News(epoch, News::ListAnswered, None));
+    fn list_is_over(&self, epoch: Epoch, how: News) {
+        self.estate.addresses.bridge.cast(bridge::Message::News(epoch, how, None));
     }
 
     fn received(&self, state: &mut State, epoch: Epoch, listing: ToolListing) {
@@ -135,19 +146,19 @@ impl RegistryActor {
         }
         events::tools_listed(listing.tools.len(), &listing.dropped);
         let changed = *self.estate.published.borrow().tools != listing.tools;
-        state.staged = Some(listing.tools);
+        state.staged = Some(listing);
         self.feed(state, &Event::ListReceived { changed });
-        self.list_is_over(epoch);
+        self.list_is_over(epoch, News::ListAnswered);
     }
 
     fn disk_read(&self, state: &mut State, project: &std::path::Path, read: Result<CatalogueFile, Unusable>) {
         let found = match read {
             Ok(file) if self.estate.published.borrow().source == Source::None => {
-                state.staged = Some(file.tools);
+                state.staged = Some(ToolListing { tools: file.tools, dropped: Vec::new() });
                 true
             }
             // What the editor itself said meanwhile is worth more than the file.
-            Ok(_) => return,
+            Ok(_) => return self.estate.disk_was_read(),
             Err(Unusable::Missing) => false,
             Err(trouble) => {
                 events::catalogue_trouble("catalogue_file", &format!("{trouble} ({})", project.display()));
@@ -155,6 +166,7 @@ impl RegistryActor {
             }
         };
         self.feed(state, &Event::DiskRead { found });
+        self.estate.disk_was_read();
     }
 
     fn feed(&self, state: &mut State, event: &Event) {
@@ -182,21 +194,19 @@ impl RegistryActor {
         let development = self.estate.config.development;
         let staged = state.staged.take();
         self.estate.published.send_modify(|published| {
-            let tools = match staged {
-                Some(tools) if tools != *published.tools => tools,
-                _ => {
-                    published.source = source;
-                    return;
-                }
-            };
-            let catalogue = Arc::new(Catalogue::new(tools.clone(), development));
-            *published = Published { source, catalogue, tools: Arc::new(tools) };
+            published.source = source;
+            let Some(ToolListing { tools, dropped }) = staged else { return };
+            published.unusable = Arc::new(dropped);
+            if tools != *published.tools {
+                published.catalogue = Arc::new(Catalogue::new(tools.clone(), development));
+                published.tools = Arc::new(tools);
+            }
         });
         self.estate.addresses.session.cast(session::Message::CataloguePublished(source));
     }
 
     fn read_disk(&self, state: &mut State, project: PathBuf) {
-        let Some(folder) = self.estate.config.state_dir.clone() else { return };
+        let Some(folder) = self.estate.config.state_dir.clone() else { return self.estate.disk_was_read() };
         if state.read.as_ref() == Some(&project) {
             return;
         }
@@ -216,21 +226,21 @@ impl RegistryActor {
 
     fn save_disk(&self) {
         let Some(folder) = self.estate.config.state_dir.clone() else { return };
-        let survey = self.estate.survey.borrow().clone();
-        let Some((project, version)) =
-            survey.and_then(|survey| Some((survey.project.clone()?, survey.facts.package_version.clone())))
-        else {
-            return;
-        };
+        // The list is that of the editor that is connected, whatever project has been found since.
+        let connected = self.estate.link.borrow().target.as_ref().and_then(|target| target.project.clone());
+        let Some(project) = connected else { return };
+        let version = self.estate.survey.borrow().as_ref().and_then(|survey| {
+            let same = survey.project.as_ref() == Some(&project);
+            survey.facts.package_version.clone().filter(|_| same)
+        });
         let tools = self.estate.published.borrow().tools.as_ref().clone();
         let file = CatalogueFile::new(&project, self.estate.dialect.name(), version, tools);
-        let estate = Arc::clone(&self.estate);
-        self.tasks.spawn(async move {
-            let host = Arc::clone(&estate.host);
-            let written = crate::host::run(&*estate.host, move || catalogue_file::write(&*host, &folder, &file)).await;
-            if let Some(Err(error)) = written {
+        let host = Arc::clone(&self.estate.host);
+        // Begun here and not in the task: a session may end right after its list, and the next one wants the file.
+        self.tasks.spawn(self.estate.host.blocking(Box::new(move || {
+            if let Err(error) = catalogue_file::write(&*host, &folder, &file) {
                 events::catalogue_trouble("catalogue_write", &error.to_string());
             }
-        });
+        })));
     }
 }

@@ -32,6 +32,8 @@ pub enum Message {
     CataloguePublished(Source),
     /// The catalogue changed by content.
     CatalogueChanged,
+    /// The catalogue on disk was read, or there is none to read.
+    DiskRead,
     /// How likely an editor is.
     OutlookChanged(Outlook),
     /// stdin ended.
@@ -75,11 +77,13 @@ impl Actor for SessionActor {
     type Arguments = ();
 
     async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
+        self.estate.addresses.session.fill(me.clone());
         let client = self.estate.client();
         let link = self.estate.link.borrow().clone();
         let (driver, _) = Driver::start(Session {
             kind: client.kind,
             source: self.estate.published.borrow().source,
+            disk_awaited: !self.estate.published.borrow().disk_read,
             outlook: bridge::likelihood(link.outlook, link.undecided),
             first_list_served: client.first_list_served,
         });
@@ -105,6 +109,7 @@ impl Actor for SessionActor {
             Message::Delivered(message, _permit) => self.delivered(state, message),
             Message::CataloguePublished(source) => self.feed(state, &Event::CataloguePublished(source)),
             Message::CatalogueChanged => self.feed(state, &Event::CatalogueChanged),
+            Message::DiskRead => self.feed(state, &Event::DiskRead),
             Message::OutlookChanged(outlook) => self.feed(state, &Event::OutlookChanged(outlook)),
             Message::InputEnded => self.feed(state, &Event::InputEnded),
             Message::Stop => self.feed(state, &Event::StopRequested),
@@ -285,11 +290,10 @@ impl SessionActor {
             gateway_tools::run(&self.estate, &self.tasks, id, tool, &call.arguments);
             return;
         }
-        let (unknown, repeatable) = {
+        let unknown = {
             let published = self.estate.published.borrow();
-            let entry = published.catalogue.find(&call.name);
             // "Unknown tool" is said only against a live list; else the call waits for one.
-            (entry.is_none() && published.source == Source::Live, entry.is_some_and(|entry| entry.tool.repeatable))
+            published.source == Source::Live && published.catalogue.find(&call.name).is_none()
         };
         if unknown {
             self.estate.front.answer_error(&id, &mcp::unknown_tool(&call.name));
@@ -304,10 +308,10 @@ impl SessionActor {
             progress_token: call.progress_token,
             patience: client.patience,
             version: client.version,
-            repeatable,
         };
         events::call_accepted(new.id, &new.tool, id.as_json());
         self.estate.decide(|ledger, now| ledger.accept(new, now));
+        self.estate.front.became_call(&id);
         // A cancel that came between the look above and the ledger found nothing to cancel there.
         if !self.estate.front.is_open(&id) {
             self.estate.decide(|ledger, now| ledger.cancel(&id, now).1);

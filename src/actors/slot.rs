@@ -1,9 +1,8 @@
 //! A stable address: where the current incarnation of an actor is, across its restarts.
 
-use std::time::Duration;
-
-use ractor::{ActorRef, Message};
+use ractor::{ActorId, ActorRef, Message};
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 /// The place of one actor. Filled when an incarnation starts, emptied when it ends. Clones share it.
 #[derive(Debug)]
@@ -40,10 +39,11 @@ impl<M: Message> Slot<M> {
         self.current.borrow().clone()
     }
 
-    /// Waits for an incarnation, at most so long.
-    pub async fn up(&self, at_most: Duration) -> Option<ActorRef<M>> {
+    /// Waits for an incarnation other than `not`, until `deadline`.
+    pub async fn up(&self, deadline: Instant, not: Option<ActorId>) -> Option<ActorRef<M>> {
         let mut watching = self.current.subscribe();
-        let found = tokio::time::timeout(at_most, watching.wait_for(Option::is_some)).await;
+        let wanted = |current: &Option<ActorRef<M>>| current.as_ref().is_some_and(|actor| Some(actor.get_id()) != not);
+        let found = tokio::time::timeout_at(deadline, watching.wait_for(wanted)).await;
         found.ok()?.ok()?.clone()
     }
 }

@@ -53,6 +53,10 @@ pub struct Started {
 pub type Start = Box<dyn Fn(ActorCell) -> BoxFuture<'static, Result<Started, String>> + Send + Sync>;
 
 /// How to start a child and what outlives it.
+///
+/// An actor puts itself into its slot in `pre_start`, before it reads what others left for it: whatever is said from then on
+/// waits in its mailbox, and whatever was said before stands where it reads. Filled after the start, the slot would lose what
+/// is said in between.
 pub struct Recipe {
     /// Its name in logs and labels.
     pub name: &'static str,
@@ -62,6 +66,77 @@ pub struct Recipe {
     pub tasks: Tasks,
     /// Settles what an incarnation held, after it was seen to end and before a successor starts.
     pub settle: Box<dyn Fn() + Send + Sync>,
+    /// The children of a child that is a supervisor itself.
+    pub brood: Option<Arc<Brood>>,
+}
+
+impl Recipe {
+    /// Ends what an incarnation that is gone left behind: its tasks, and its children if it was a supervisor that could not
+    /// stop them itself. False if something of it did not fall in time.
+    fn clear_away(&self) -> BoxFuture<'_, bool> {
+        Box::pin(async move {
+            if let Some(brood) = &self.brood {
+                brood.stop().await;
+            }
+            self.tasks.end().await
+        })
+    }
+}
+
+/// A supervisor's children. They lie with whoever waits for the supervisor, not in its state: one that fails cannot stop its
+/// children any more, and ractor only kills them, without waiting for them or settling what they held.
+pub struct Brood {
+    recipes: Vec<Recipe>,
+    running: Mutex<Vec<Option<Started>>>,
+}
+
+impl Brood {
+    /// The children that these recipes make, none of them started.
+    pub fn new(recipes: Vec<Recipe>) -> Arc<Self> {
+        let running = Mutex::new(recipes.iter().map(|_| None).collect());
+        Arc::new(Self { recipes, running })
+    }
+
+    fn recipe(&self, index: u8) -> Option<&Recipe> {
+        self.recipes.get(usize::from(index))
+    }
+
+    fn name(&self, index: u8) -> &'static str {
+        self.recipe(index).map_or("unknown", |recipe| recipe.name)
+    }
+
+    fn running(&self) -> std::sync::MutexGuard<'_, Vec<Option<Started>>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put(&self, index: u8, started: Started) {
+        if let Some(place) = self.running().get_mut(usize::from(index)) {
+            *place = Some(started);
+        }
+    }
+
+    fn take(&self, index: u8) -> Option<Started> {
+        self.running().get_mut(usize::from(index)).and_then(Option::take)
+    }
+
+    fn position(&self, who: ractor::ActorId) -> Option<u8> {
+        let found = |place: &Option<Started>| place.as_ref().is_some_and(|started| started.cell.get_id() == who);
+        self.running().iter().position(found).and_then(|index| u8::try_from(index).ok())
+    }
+
+    /// Stops what runs, in reverse order, each given its time, then its tasks.
+    pub async fn stop(&self) {
+        for index in (0..u8::try_from(self.recipes.len()).unwrap_or(u8::MAX)).rev() {
+            let (Some(started), Some(recipe)) = (self.take(index), self.recipe(index)) else { continue };
+            let orderly = started.cell.stop_and_wait(Some("stopped".to_owned()), Some(JOIN_TIMEOUT)).await;
+            if orderly.is_err() {
+                started.cell.kill();
+            }
+            join(started.task).await;
+            (recipe.settle)();
+            recipe.clear_away().await;
+        }
+    }
 }
 
 /// What a supervisor tells whoever watches restarts.
@@ -75,7 +150,7 @@ pub enum Report {
     Escalated(&'static str),
 }
 
-/// The actor. Its arguments are built by a closure, since a supervisor that is itself restarted needs fresh recipes.
+/// The actor. Its argument is its brood, which outlives it.
 pub struct Supervisor {
     /// Its name.
     pub name: &'static str,
@@ -96,29 +171,27 @@ pub enum Message {
 
 /// What a supervisor keeps.
 pub struct Children {
-    recipes: Vec<Recipe>,
-    running: Vec<Option<Started>>,
+    brood: Arc<Brood>,
     policy: Driver<Restart>,
     began: Instant,
 }
 
 impl Supervisor {
     async fn start_child(&self, me: &ActorCell, children: &mut Children, index: u8) -> Result<(), ActorProcessingErr> {
+        let brood = Arc::clone(&children.brood);
+        let Some(recipe) = brood.recipe(index) else { return Ok(()) };
         loop {
-            let Some(recipe) = children.recipes.get(usize::from(index)) else { return Ok(()) };
             match (recipe.start)(me.clone()).await {
                 Ok(started) => {
                     (self.report)(Report::Started(recipe.name));
-                    if let Some(place) = children.running.get_mut(usize::from(index)) {
-                        *place = Some(started);
-                    }
+                    brood.put(index, started);
                     return Ok(());
                 }
                 Err(why) => {
                     tracing::error!(event = "actor_start_failed", actor = recipe.name, reason = %why);
                     (recipe.settle)();
-                    recipe.tasks.end().await;
-                    if !self.ended(me, children, index, EndReason::StartFailed).await? {
+                    recipe.clear_away().await;
+                    if !self.ended(children, index, EndReason::StartFailed).await? {
                         return Ok(());
                     }
                 }
@@ -127,15 +200,9 @@ impl Supervisor {
     }
 
     /// Counts an end. True: start it again. An error: the intensity is exceeded.
-    async fn ended(
-        &self,
-        me: &ActorCell,
-        children: &mut Children,
-        child: u8,
-        reason: EndReason,
-    ) -> Result<bool, ActorProcessingErr> {
+    async fn ended(&self, children: &mut Children, child: u8, reason: EndReason) -> Result<bool, ActorProcessingErr> {
         let at = children.began.elapsed();
-        let name = children.recipes.get(usize::from(child)).map_or("unknown", |recipe| recipe.name);
+        let name = children.brood.name(child);
         for effect in children.policy.feed(&Event::ChildEnded { child, at, reason }).effects {
             match effect {
                 Effect::Restart { .. } => {
@@ -144,32 +211,17 @@ impl Supervisor {
                 }
                 Effect::Escalate { .. } => {
                     (self.report)(Report::Escalated(self.name));
-                    self.stop_children(me, children).await;
+                    children.brood.stop().await;
                     return Err(format!(
                         "{}: {name} ended more than {} times within {:?}",
                         self.name, self.max, self.window
                     )
                     .into());
                 }
-                Effect::StopChildren => self.stop_children(me, children).await,
+                Effect::StopChildren => children.brood.stop().await,
             }
         }
         Ok(false)
-    }
-
-    /// In reverse order, each given its time, then its tasks.
-    async fn stop_children(&self, _me: &ActorCell, children: &mut Children) {
-        for (recipe, place) in children.recipes.iter().zip(&mut children.running).rev() {
-            if let Some(started) = place.take() {
-                let orderly = started.cell.stop_and_wait(Some("stopped".to_owned()), Some(JOIN_TIMEOUT)).await;
-                if orderly.is_err() {
-                    started.cell.kill();
-                }
-                join(started.task).await;
-                (recipe.settle)();
-                recipe.tasks.end().await;
-            }
-        }
     }
 
     async fn child_ended(
@@ -179,37 +231,23 @@ impl Supervisor {
         who: ractor::ActorId,
         reason: EndReason,
     ) -> Result<(), ActorProcessingErr> {
-        let found = children
-            .running
-            .iter()
-            .position(|place| place.as_ref().is_some_and(|started| started.cell.get_id() == who))
-            .and_then(|index| u8::try_from(index).ok());
-        let Some(index) = found else { return Ok(()) };
-        let task = children.running.get_mut(usize::from(index)).and_then(Option::take).map(|started| started.task);
-        if let Some(recipe) = children.recipes.get(usize::from(index)) {
+        let brood = Arc::clone(&children.brood);
+        let Some(index) = brood.position(who) else { return Ok(()) };
+        if let (Some(started), Some(recipe)) = (brood.take(index), brood.recipe(index)) {
             // First what it held is settled: nothing of it may count any more, however long its remains take to fall.
             (recipe.settle)();
-            let joined = match task {
-                Some(task) => join(task).await,
-                None => true,
-            };
-            if !(recipe.tasks.end().await && joined) {
+            let joined = join(started.task).await;
+            if !(recipe.clear_away().await && joined) {
                 (self.report)(Report::Escalated(self.name));
-                self.stop_children(me, children).await;
-                return Err(
-                    format!("{}: the remains of {} did not fall", self.name, recipe_name(children, index)).into()
-                );
+                brood.stop().await;
+                return Err(format!("{}: the remains of {} did not fall", self.name, recipe.name).into());
             }
         }
-        if self.ended(me, children, index, reason).await? {
+        if self.ended(children, index, reason).await? {
             self.start_child(me, children, index).await?;
         }
         Ok(())
     }
-}
-
-fn recipe_name(children: &Children, index: u8) -> &'static str {
-    children.recipes.get(usize::from(index)).map_or("unknown", |recipe| recipe.name)
 }
 
 /// Waits for a dead actor's task; aborts it after [`JOIN_TIMEOUT`]. False if even that did not end it.
@@ -224,16 +262,15 @@ async fn join(mut task: JoinHandle<()>) -> bool {
 impl Actor for Supervisor {
     type Msg = Message;
     type State = Children;
-    type Arguments = Vec<Recipe>;
+    type Arguments = Arc<Brood>;
 
-    async fn pre_start(&self, _me: ActorRef<Message>, recipes: Vec<Recipe>) -> Result<Children, ActorProcessingErr> {
+    async fn pre_start(&self, _me: ActorRef<Message>, brood: Arc<Brood>) -> Result<Children, ActorProcessingErr> {
         let (policy, _) = Driver::start(Restart::new(self.max, self.window));
-        let running = recipes.iter().map(|_| None).collect();
-        Ok(Children { recipes, running, policy, began: Instant::now() })
+        Ok(Children { brood, policy, began: Instant::now() })
     }
 
     async fn post_start(&self, me: ActorRef<Message>, children: &mut Children) -> Result<(), ActorProcessingErr> {
-        for index in 0..u8::try_from(children.recipes.len()).unwrap_or(u8::MAX) {
+        for index in 0..u8::try_from(children.brood.recipes.len()).unwrap_or(u8::MAX) {
             self.start_child(&me.get_cell(), children, index).await?;
         }
         Ok(())
@@ -248,15 +285,15 @@ impl Actor for Supervisor {
         match message {
             Message::Stop => {
                 children.policy.feed(&Event::StopRequested);
-                self.stop_children(&me.get_cell(), children).await;
+                children.brood.stop().await;
                 me.stop(Some("stopped".to_owned()));
             }
         }
         Ok(())
     }
 
-    async fn post_stop(&self, me: ActorRef<Message>, children: &mut Children) -> Result<(), ActorProcessingErr> {
-        self.stop_children(&me.get_cell(), children).await;
+    async fn post_stop(&self, _me: ActorRef<Message>, children: &mut Children) -> Result<(), ActorProcessingErr> {
+        children.brood.stop().await;
         Ok(())
     }
 

@@ -101,3 +101,122 @@ impl<K, M> Drop for Timers<K, M> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ractor::{Actor, ActorProcessingErr};
+    use tokio::sync::mpsc;
+
+    use super::*;
+
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    enum Name {
+        Short,
+        Long,
+    }
+
+    #[derive(Debug)]
+    enum Message {
+        Arm(Name, Duration),
+        Disarm(Name),
+        BringForward(Name, Duration),
+        Woken(Name),
+    }
+
+    /// Tells what fires, and when.
+    struct Sleeper(mpsc::Sender<(Name, Duration)>, Instant);
+
+    impl Actor for Sleeper {
+        type Msg = Message;
+        type State = Timers<Name, Message>;
+        type Arguments = ();
+        async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<Self::State, ActorProcessingErr> {
+            Ok(Timers::new(me, Message::Woken))
+        }
+        async fn handle(
+            &self,
+            _: ActorRef<Message>,
+            message: Message,
+            timers: &mut Self::State,
+        ) -> Result<(), ActorProcessingErr> {
+            match message {
+                Message::Arm(name, delay) => timers.arm(name, delay),
+                Message::Disarm(name) => timers.disarm(name),
+                Message::BringForward(name, delay) => timers.bring_forward(name, delay),
+                Message::Woken(name) => {
+                    if timers.fired(name) {
+                        self.0.send((name, self.1.elapsed())).await?;
+                    }
+                }
+            }
+            Ok(())
+        }
+    }
+
+    const fn secs(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    /// What fires within a minute of these messages, by the second.
+    async fn fired(messages: Vec<Message>) -> Vec<(Name, u64)> {
+        let (sender, mut firings) = mpsc::channel(16);
+        let (actor, task) = Actor::spawn(None, Sleeper(sender, Instant::now()), ()).await.unwrap();
+        for message in messages {
+            actor.cast(message).unwrap();
+        }
+        tokio::time::sleep(secs(60)).await;
+        actor.stop(None);
+        task.await.unwrap();
+        let mut all = Vec::new();
+        while let Ok((name, at)) = firings.try_recv() {
+            all.push((name, at.as_secs()));
+        }
+        all
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_timer_fires_once_and_a_disarmed_one_never() {
+        let all = fired(vec![
+            Message::Arm(Name::Short, secs(1)),
+            Message::Arm(Name::Long, secs(2)),
+            Message::Disarm(Name::Long),
+        ]);
+        assert_eq!(all.await, [(Name::Short, 1)]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn arming_again_moves_it_either_way() {
+        for (first, second) in [(1, 9), (9, 1)] {
+            let all = fired(vec![Message::Arm(Name::Short, secs(first)), Message::Arm(Name::Short, secs(second))]);
+            assert_eq!(all.await, [(Name::Short, second)], "{first} then {second}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_disarmed_one_can_be_armed_again() {
+        let all = fired(vec![
+            Message::Arm(Name::Short, secs(3)),
+            Message::Disarm(Name::Short),
+            Message::Arm(Name::Short, secs(5)),
+        ]);
+        assert_eq!(all.await, [(Name::Short, 5)]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn bringing_forward_never_delays_and_never_arms() {
+        let all = fired(vec![
+            Message::BringForward(Name::Long, secs(1)),
+            Message::Arm(Name::Short, secs(9)),
+            Message::BringForward(Name::Short, secs(4)),
+            Message::BringForward(Name::Short, secs(8)),
+        ]);
+        assert_eq!(all.await, [(Name::Short, 4)]);
+    }
+
+    /// A firing that lies in the mailbox when the name is armed anew belongs to the former arming.
+    #[tokio::test(start_paused = true)]
+    async fn a_stale_firing_is_dropped() {
+        let all = fired(vec![Message::Arm(Name::Short, secs(5)), Message::Woken(Name::Short)]);
+        assert_eq!(all.await, [(Name::Short, 5)]);
+    }
+}

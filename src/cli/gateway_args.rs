@@ -5,19 +5,19 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::config::{Config, PortSource};
+use crate::config::{BadProject, Config, PortSource};
 use crate::limits::PATIENCE_MAX;
 use crate::telemetry::logs::{Format, Verbosity};
 
-/// Which editor, and how to treat client and editor.
+/// Which editor.
 #[derive(Debug, Clone, Args)]
-pub struct GatewayArgs {
+pub struct EditorArgs {
     /// The Unity project (the folder with Assets and ProjectSettings, or one below it). Without it: the client's roots, then
     /// the working directory and the folders above it.
     #[arg(long, value_name = "DIR", env = "HOLDFAST_PROJECT")]
     pub project: Option<PathBuf>,
     /// Port of the editor's bridge on 127.0.0.1. Without it: UNITY_TCP_PORT, the project's settings, 8700.
-    #[arg(long, value_name = "PORT", env = "HOLDFAST_PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "PORT", env = "HOLDFAST_PORT", value_parser = port)]
     pub port: Option<u16>,
     /// Name shown in the editor when the client does not give one (also MCP_CLIENT_NAME).
     #[arg(long, value_name = "NAME", env = "HOLDFAST_CLIENT_NAME")]
@@ -25,15 +25,6 @@ pub struct GatewayArgs {
     /// Show development-only tools (also NODE_ENV=development).
     #[arg(long, env = "HOLDFAST_DEVELOPMENT")]
     pub development: bool,
-    /// Do not offer the editor a push listener.
-    #[arg(long, env = "HOLDFAST_NO_PUSH")]
-    pub no_push: bool,
-    /// How long the client waits for an answer, in seconds, in place of what is known of it.
-    #[arg(long, value_name = "SECONDS", env = "HOLDFAST_PATIENCE", value_parser = clap::value_parser!(u64).range(6..=PATIENCE_MAX.as_secs()))]
-    pub patience: Option<u64>,
-    /// Whether the client honours tools/list_changed, in place of what is known of it.
-    #[arg(long, value_name = "BOOL", env = "HOLDFAST_LIST_CHANGED")]
-    pub list_changed: Option<bool>,
     /// Folder for catalogues, run records and large results.
     #[arg(long, value_name = "DIR", env = "HOLDFAST_STATE_DIR")]
     pub state_dir: Option<PathBuf>,
@@ -45,8 +36,41 @@ pub struct GatewayArgs {
     pub log_format: Format,
 }
 
+/// Which editor, and how to treat client and editor.
+#[derive(Debug, Clone, Args)]
+pub struct GatewayArgs {
+    /// Which editor.
+    #[command(flatten)]
+    pub editor: EditorArgs,
+    /// Do not offer the editor a push listener.
+    #[arg(long, env = "HOLDFAST_NO_PUSH")]
+    pub no_push: bool,
+    /// How long the client waits for an answer, in seconds, in place of what is known of it.
+    #[arg(long, value_name = "SECONDS", env = "HOLDFAST_PATIENCE", value_parser = clap::value_parser!(u64).range(6..=PATIENCE_MAX.as_secs()))]
+    pub patience: Option<u64>,
+    /// Whether the client honours tools/list_changed, in place of what is known of it.
+    #[arg(long, value_name = "BOOL", env = "HOLDFAST_LIST_CHANGED")]
+    pub list_changed: Option<bool>,
+}
+
 impl GatewayArgs {
     /// What the flags and the environment mean, and what in them is not used and why.
+    pub fn config(&self) -> (Config, Vec<String>) {
+        let (config, mut complaints) = self.editor.config();
+        complaints.extend(bad_project(&config).map(|bad| bad.to_string()));
+        let config = Config {
+            push: !self.no_push,
+            patience: self.patience.map(Duration::from_secs),
+            list_changed: self.list_changed,
+            ..config
+        };
+        (config, complaints)
+    }
+}
+
+impl EditorArgs {
+    /// What the flags and the environment mean, and what in the environment is not used and why. The project is for the
+    /// caller to check ([`bad_project`]): a gateway goes on without, a one-shot command does not.
     pub fn config(&self) -> (Config, Vec<String>) {
         let mut complaints = Vec::new();
         let mut ports: Vec<(u16, PortSource)> = self.port.map(|port| (port, PortSource::Flag)).into_iter().collect();
@@ -64,20 +88,15 @@ impl GatewayArgs {
             Some(here) => here.join(project),
             None => project.clone(),
         });
-        if let Some(Err(bad)) = project.as_deref().map(crate::config::named_project) {
-            complaints.push(bad.to_string());
-        }
         let config = Config {
             project,
             working_dir,
             ports,
             client_name: self.client_name.clone().or_else(|| variable("MCP_CLIENT_NAME")),
             development: self.development || variable("NODE_ENV").as_deref() == Some("development"),
-            push: !self.no_push,
             state_dir: self.state_dir.clone().or_else(state_dir),
-            patience: self.patience.map(Duration::from_secs),
-            list_changed: self.list_changed,
-            seed: None,
+            complaints: complaints.clone(),
+            ..Config::default()
         };
         (config, complaints)
     }
@@ -90,6 +109,22 @@ impl GatewayArgs {
             (false, true) => Verbosity::Error,
             (false, false) => Verbosity::Info,
         })
+    }
+}
+
+/// Why the project that the user named cannot be used, if one was named and cannot.
+pub fn bad_project(config: &Config) -> Option<BadProject> {
+    config.project.as_deref().and_then(|project| crate::config::named_project(project).err())
+}
+
+/// A port as a flag gives it.
+fn port(text: &str) -> Result<u16, String> {
+    match text.trim().parse::<u16>() {
+        Ok(port @ 1..) => Ok(port),
+        _ => {
+            Err("a port is a number from 1 to 65535; the package's window in Unity shows the one it listens on"
+                .to_owned())
+        }
     }
 }
 

@@ -1,29 +1,42 @@
 //! The command line: one file per subcommand. Flags have environment twins; exit codes are a contract ([`Exit`]).
 
+pub mod call;
+pub mod demo;
+pub mod doctor;
 pub mod fake_unity;
 pub mod gateway_args;
+pub mod look;
+pub mod one_shot;
 pub mod output;
 pub mod serve;
+pub mod status;
+pub mod tools;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::fake_unity::FakeUnityArgs;
+use call::CallArgs;
+use doctor::DoctorArgs;
 use gateway_args::GatewayArgs;
+use status::StatusArgs;
+use tools::ToolsArgs;
 
 /// How a process ends. The README has the same table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// It did what it was asked.
+    /// It did what it was asked. `call`: the tool succeeded. `tools`: a list of the editor's tools, live or from disk.
+    /// `status`: an editor is reachable. `doctor`: no problem. `serve`: the client ended the session.
     Ok = 0,
-    /// It was done and failed: the tool failed, a promise was broken, something is wrong.
+    /// It was done and failed. `call`: the tool failed. `doctor`: there are problems.
     Failed = 1,
-    /// The command line or the configuration is wrong. Nothing was done.
+    /// The command line or the configuration is wrong, `call` has bad JSON or an unknown tool. Nothing was done.
     Usage = 2,
-    /// Not executed: the editor could not be reached, or refused before it ran anything.
+    /// Not executed: the editor could not be reached, or refused before it ran anything. `tools`: no editor, and no list on
+    /// disk. `status`: no editor is reachable.
     NotExecuted = 3,
-    /// It may have run: the outcome is unknown, or it is still running.
+    /// `call`: it may have run: the outcome is unknown, or it is still running.
     Unknown = 4,
     /// A bug of holdfast.
     Internal = 70,
@@ -55,10 +68,73 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Serve MCP on stdin and stdout (the default).
+    ///
+    /// This is what an AI client starts. It answers at once, whether Unity runs or not, and ends with its stdin.
+    #[command(after_help = "\
+Examples:
+  holdfast serve                               the project around the working directory, or the client's roots
+  holdfast serve --project ~/games/Castle      that project, wherever the client starts it
+  holdfast serve --port 8701                   the editor on that port, taken on trust")]
     Serve(GatewayArgs),
+    /// List the tools that an AI sees.
+    ///
+    /// Asks the editor, waits at most 3 s if one is likely, and says whether the list is live, from the disk (an earlier
+    /// session's) or only holdfast's own. Exit codes: 0 a list of the editor's tools, 2 wrong usage, 3 no editor and none on
+    /// disk.
+    #[command(after_help = "\
+Examples:
+  holdfast tools
+  holdfast tools --dropped                     what is left out, renamed or repaired, and why
+  holdfast tools --json | jq -r '.tools[].name'")]
+    Tools(ToolsArgs),
+    /// Call one tool, for scripts and CI.
+    ///
+    /// The tool's text result goes to stdout as it is, everything else to stderr. The call is held while the editor reloads, sent
+    /// once, and never sent again after it may have run. Exit codes: 0 the tool succeeded, 1 the tool failed, 2 wrong usage, bad
+    /// JSON or unknown tool, 3 not executed, 4 outcome unknown or still running.
+    #[command(after_help = "\
+Examples:
+  holdfast call compile
+  holdfast call get-logs '{\"LogType\":\"Error\",\"MaxCount\":20}'
+  holdfast call run-tests @tests.json --timeout 600
+  echo '{\"Code\":\"return 1;\"}' | holdfast call execute-dynamic-code -
+  holdfast call holdfast_wait_ready '{\"timeout_seconds\":90}' && holdfast call compile")]
+    Call(CallArgs),
+    /// Show every running gateway and this project's editor.
+    ///
+    /// Talks to nobody: gateways leave a record in the state folder, the editor is seen by its files, its process and its port.
+    /// Exit codes: 0 an editor is reachable, 2 wrong usage, 3 none is.
+    #[command(after_help = "\
+Examples:
+  holdfast status
+  holdfast status --project ~/games/Castle
+  holdfast status --json | jq '.gateways[] | {client: .gateway.client, ready: .editor.ready}'")]
+    Status(StatusArgs),
+    /// Find out what is wrong, how sure that is, and the mend.
+    ///
+    /// Looks at the project, its package and settings, the editor's process, the ports and who listens there, lock files, the
+    /// state folder and the environment; then greets the editor as a gateway does, if it may be called. Changes nothing in the
+    /// project. Exit codes: 0 no problem, 1 problems.
+    #[command(after_help = "\
+Examples:
+  holdfast doctor
+  holdfast doctor --project ~/games/Castle
+  holdfast doctor --json | jq -r '.findings[] | select(.level == \"problem\") | .says, .mend'")]
+    Doctor(DoctorArgs),
+    /// Watch a session survive reloads, a freeze and a kill of a fake Unity; exit 0 only if every promise held.
+    Demo(demo::DemoArgs),
     /// Run a model of a Unity Editor with a bridge in it, steered by lines on stdin.
+    ///
+    /// Prints one JSON object a line; the first says where it listens. The line `help` lists what it can be told.
+    #[command(after_help = "\
+Examples:
+  holdfast fake-unity --port 8700
+  holdfast fake-unity --project /tmp/Castle    keeps up that folder as the editor's project")]
     FakeUnity(FakeUnityArgs),
     /// Print completions for a shell.
+    #[command(after_help = "\
+Example:
+  holdfast completions bash > ~/.local/share/bash-completion/completions/holdfast")]
     Completions {
         /// Which shell.
         shell: clap_complete::Shell,
@@ -71,6 +147,11 @@ pub fn main() -> ExitCode {
     match cli.command {
         None => serve::run(&cli.gateway, true),
         Some(Command::Serve(gateway)) => serve::run(&gateway, false),
+        Some(Command::Tools(arguments)) => tools::run(&arguments),
+        Some(Command::Call(arguments)) => call::run(&arguments),
+        Some(Command::Status(arguments)) => status::run(&arguments),
+        Some(Command::Doctor(arguments)) => doctor::run(&arguments),
+        Some(Command::Demo(arguments)) => demo::run(arguments),
         Some(Command::FakeUnity(arguments)) => fake_unity::run(arguments),
         Some(Command::Completions { shell }) => {
             let mut script = Vec::new();

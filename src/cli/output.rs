@@ -1,6 +1,6 @@
 //! The only place that prints for people on stdout. `serve` never calls it: there, stdout is for MCP alone.
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 
 /// Prints a line. A reader that went away (`| head`) is no error.
 pub fn line(text: &str) {
@@ -19,4 +19,26 @@ pub fn bytes(bytes: &[u8]) {
 /// Says something on stderr.
 pub fn complain(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// How a word is meant, for a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    /// As it should be.
+    Good,
+    /// Worth knowing.
+    Plain,
+    /// Something to mend.
+    Bad,
+}
+
+/// The text in the colour of its tone, if stdout is a terminal and NO_COLOR is not set.
+pub fn toned(text: &str, tone: Tone) -> String {
+    let colours = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let code = match tone {
+        Tone::Good => "32",
+        Tone::Plain => "36",
+        Tone::Bad => "31",
+    };
+    if colours { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
 }

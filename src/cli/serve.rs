@@ -32,7 +32,7 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
     if bare && io::stdin().is_terminal() {
         output::complain(ON_A_TERMINAL);
     }
-    let logs = logs::start(arguments.verbosity(false), arguments.log_format);
+    let logs = logs::start(arguments.editor.verbosity(false), arguments.editor.log_format);
     log_panics();
     let (config, complaints) = arguments.config();
     for complaint in complaints {
@@ -117,7 +117,7 @@ impl<T: Write + Unpin> AsyncWrite for Blocking<T> {
 }
 
 #[cfg(unix)]
-async fn watch_signals(quit: mpsc::Sender<Why>) {
+pub(super) async fn watch_signals(quit: mpsc::Sender<Why>) {
     use tokio::signal::unix::{SignalKind, signal};
     let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
     let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = kinds.map(signal) else { return };
@@ -130,7 +130,7 @@ async fn watch_signals(quit: mpsc::Sender<Why>) {
 }
 
 #[cfg(windows)]
-async fn watch_signals(quit: mpsc::Sender<Why>) {
+pub(super) async fn watch_signals(quit: mpsc::Sender<Why>) {
     use tokio::signal::windows;
     let (Ok(mut c), Ok(mut brk), Ok(mut close)) = (windows::ctrl_c(), windows::ctrl_break(), windows::ctrl_close())
     else {
@@ -177,7 +177,7 @@ async fn watch_client(_estate: Arc<Estate>, _quit: mpsc::Sender<Why>) {
 }
 
 /// A panic is one structured line on stderr, never a word on stdout, and never the panic's arguments in full.
-fn log_panics() {
+pub(super) fn log_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(|place| format!("{}:{}", place.file(), place.line())).unwrap_or_default();
         let payload = panic.payload();

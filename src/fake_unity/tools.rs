@@ -186,7 +186,17 @@ pub(crate) static TEST_TOOLS: [ToolSpec; 10] = [
     test_tool("big", "Returns a result of a given size.", &[number("n", "1024", "Bytes of the result's text")]),
     test_tool("fail", "Runs and reports that it failed.", &[]),
     test_tool("throw", "Throws an exception.", &[]),
-    test_tool("count", "Counts that it ran.", &[text("key", "\"\"", "What to count")]),
+    ToolSpec {
+        timeout_seconds: PATIENT_SECONDS,
+        ..test_tool(
+            "count",
+            "Counts that it ran.",
+            &[
+                text("key", "\"\"", "What to count"),
+                flag("hold", "false", "Answer only when the person who steers the fake editor releases it"),
+            ],
+        )
+    },
     test_tool("runs", "Tells how often count ran.", &[text("key", "\"\"", "What was counted")]),
     test_tool("swap", "Adds the tool swapped, or removes it.", &[]),
     ToolSpec {
@@ -210,14 +220,7 @@ pub(crate) fn begin(editor: &Arc<Editor>, spec: &ToolSpec, arguments: &Arguments
                 Done::ok(Object::new().number("SleptMs", ms))
             }))
         }
-        "hold" => {
-            let mut release = editor.release.subscribe();
-            Begun::Later(Box::pin(async move {
-                // An editor that is gone has dropped this future too.
-                let _ = release.changed().await;
-                Done::ok(Object::new().flag("Released", true))
-            }))
-        }
+        "hold" => held(editor, Object::new().flag("Released", true)),
         "big" => {
             let bytes = usize::try_from(arguments.number("n").unwrap_or(1024)).unwrap_or(usize::MAX);
             if bytes > FAKE_BIG_MAX_BYTES {
@@ -232,7 +235,11 @@ pub(crate) fn begin(editor: &Arc<Editor>, spec: &ToolSpec, arguments: &Arguments
         "count" => {
             let key = arguments.text("key").unwrap_or_default();
             match editor.count(&key) {
-                Ok(runs) => Begun::ok(Object::new().text("Key", &key).number("Runs", runs)),
+                Ok(runs) => {
+                    let result = Object::new().text("Key", &key).number("Runs", runs);
+                    // What counts has happened; what is held back is only the answer, as when a crash cuts it off.
+                    if arguments.flag("hold") { held(editor, result) } else { Begun::ok(result) }
+                }
                 Err(reason) => Begun::fault(Fault::Internal(reason)),
             }
         }
@@ -250,6 +257,16 @@ pub(crate) fn begin(editor: &Arc<Editor>, spec: &ToolSpec, arguments: &Arguments
         _ => return None,
     };
     Some(begun)
+}
+
+/// Answers with `result` once released.
+fn held(editor: &Editor, result: Object) -> Begun {
+    let mut release = editor.release.subscribe();
+    Begun::Later(Box::pin(async move {
+        // An editor that is gone has dropped this future too.
+        let _ = release.changed().await;
+        Done::ok(result)
+    }))
 }
 
 /// Holds the main thread, as an import does.

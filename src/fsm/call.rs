@@ -95,6 +95,8 @@ pub enum Event {
     Claimed {
         /// Its outcome may be learned after a loss.
         recoverable: bool,
+        /// The live list declares it read-only or idempotent.
+        repeatable: bool,
     },
     /// Proof that no byte of it was written: the claim is taken back.
     ClaimRevoked,
@@ -136,9 +138,9 @@ pub enum Effect {
 }
 
 /// The storage of a call.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Call {
-    /// Declared read-only or idempotent: may be sent again after a loss.
+    /// Declared read-only or idempotent when it was sent: may be sent again after a loss.
     pub repeatable: bool,
     /// Its outcome may be learned after a loss.
     pub recoverable: bool,
@@ -149,11 +151,6 @@ pub struct Call {
 }
 
 impl Call {
-    /// A new call.
-    pub fn new(repeatable: bool) -> Self {
-        Self { repeatable, recoverable: false, sendings: 0, loss: None }
-    }
-
     fn verdict(error: bool) -> Verdict {
         if error { Verdict::ToolError } else { Verdict::Ok }
     }
@@ -217,8 +214,9 @@ impl Machine for Call {
                 | Event::OutcomeLost,
             ) => Outcome::Super,
 
-            (State::Held, Event::Claimed { recoverable }) => {
+            (State::Held, Event::Claimed { recoverable, repeatable }) => {
                 self.recoverable = recoverable;
+                self.repeatable = repeatable;
                 self.sendings = self.sendings.saturating_add(1);
                 Outcome::Transition(State::Sent)
             }
@@ -411,8 +409,9 @@ impl Charted for Call {
         vec![
             Event::Queued,
             Event::Refused(Cause::TooLarge),
-            Event::Claimed { recoverable: false },
-            Event::Claimed { recoverable: true },
+            Event::Claimed { recoverable: false, repeatable: false },
+            Event::Claimed { recoverable: false, repeatable: true },
+            Event::Claimed { recoverable: true, repeatable: false },
             Event::ClaimRevoked,
             Event::ReplyArrived { error: false },
             Event::ReplyArrived { error: true },
@@ -428,6 +427,9 @@ impl Charted for Call {
     }
 
     fn starts() -> Vec<Self> {
-        vec![Self::new(false), Self::new(true)]
+        vec![Self::default()]
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,8 +5,8 @@
 //! waiting requests, and an order such as `AnswerLists` is for all of them.
 //!
 //! The one wait is the first tool list of a *sync* client: it never looks at `list_changed`, so what it is told first is all it
-//! will ever know. It waits at most [`TOOLS_WAIT`] for the live list, and only while an editor may be there. Everybody else is
-//! answered at once with what is known, and hears of changes. Leaving `waiting_for_tools`, by whatever event, answers the
+//! will ever know. It waits at most [`TOOLS_WAIT`] for the live list, and only while an editor may be there or the list of an
+//! earlier session is still being read. Everybody else is answered at once with what is known, and hears of changes. Leaving `waiting_for_tools`, by whatever event, answers the
 //! lists that wait: no way out forgets them.
 //!
 //! Requests of the era without a handshake open the session by themselves: before the first `tools/*` request of that kind the
@@ -60,6 +60,8 @@ pub struct Session {
     pub source: Source,
     /// How likely an editor is.
     pub outlook: Outlook,
+    /// The catalogue on disk is still being looked for.
+    pub disk_awaited: bool,
     /// The first list of this handshake is answered. A session that follows a crashed one starts with what main remembers.
     pub first_list_served: bool,
 }
@@ -113,6 +115,8 @@ pub enum Event {
     CataloguePublished(Source),
     /// The catalogue changed by content.
     CatalogueChanged,
+    /// The catalogue on disk was read (and published, if it is of use), or there is none to read.
+    DiskRead,
     /// How likely an editor is.
     OutlookChanged(Outlook),
     /// stdin ended.
@@ -156,7 +160,7 @@ impl Session {
         self.kind == Kind::Sync
             && !self.first_list_served
             && self.source != Source::Live
-            && self.outlook != Outlook::Unlikely
+            && (self.outlook != Outlook::Unlikely || self.disk_awaited)
     }
 
     /// Where a session with waiting lists goes after news: on, if nothing speaks for waiting any more.
@@ -188,6 +192,10 @@ impl Session {
                 self.outlook = *outlook;
                 Outcome::Handled
             }
+            Event::DiskRead => {
+                self.disk_awaited = false;
+                Outcome::Handled
+            }
             Event::CatalogueChanged => out.ignore("no client has opened, so none knows the old list"),
             Event::CallsSettled => out.ignore("it matters only at the end"),
             Event::InputEnded | Event::StopRequested => Outcome::Transition(State::Closed),
@@ -211,6 +219,10 @@ impl Session {
             }
             Event::OutlookChanged(outlook) => {
                 self.outlook = *outlook;
+                self.wait_or_serve()
+            }
+            Event::DiskRead => {
+                self.disk_awaited = false;
                 self.wait_or_serve()
             }
             Event::Elapsed(Timer::ToolsWait) => Outcome::Transition(State::Serving),
@@ -248,6 +260,10 @@ impl Session {
                 self.outlook = *outlook;
                 Outcome::Handled
             }
+            Event::DiskRead => {
+                self.disk_awaited = false;
+                Outcome::Handled
+            }
             Event::CallRequested
             | Event::CatalogueChanged
             | Event::InputEnded
@@ -263,7 +279,7 @@ impl Session {
                 out.order(Effect::RefuseDraining);
                 Outcome::Handled
             }
-            Event::CataloguePublished(_) | Event::CatalogueChanged | Event::OutlookChanged(_) => {
+            Event::CataloguePublished(_) | Event::CatalogueChanged | Event::DiskRead | Event::OutlookChanged(_) => {
                 out.ignore("no list is answered any more")
             }
             Event::InputEnded | Event::StopRequested => out.ignore("already ending"),
@@ -322,6 +338,7 @@ impl Machine for Session {
                 Event::Opened(_)
                 | Event::ListRequested
                 | Event::CataloguePublished(_)
+                | Event::DiskRead
                 | Event::OutlookChanged(_)
                 | Event::Elapsed(Timer::ToolsWait | Timer::Drain),
             )
@@ -364,6 +381,7 @@ impl Charted for Session {
             Event::CataloguePublished(Source::Live),
             Event::CataloguePublished(Source::Stale),
             Event::CatalogueChanged,
+            Event::DiskRead,
             Event::OutlookChanged(Outlook::Unknown),
             Event::OutlookChanged(Outlook::Likely),
             Event::OutlookChanged(Outlook::Unlikely),
@@ -376,7 +394,8 @@ impl Charted for Session {
     }
 
     fn starts() -> Vec<Self> {
-        vec![Self::default(), Self { first_list_served: true, ..Self::default() }]
+        let waiting = Self { disk_awaited: true, ..Self::default() };
+        vec![Self::default(), waiting, Self { first_list_served: true, ..Self::default() }]
     }
 }
 

@@ -78,6 +78,22 @@ async fn a_reload_loses_what_is_queued_and_cuts_what_has_begun() {
 }
 
 #[tokio::test]
+async fn a_count_that_is_held_has_counted_before_its_answer() {
+    let unity = start(config()).await;
+    let mut client = Client::to(&unity).await;
+    client.call("1", "count", r#"{"key":"k","hold":true}"#).await;
+    until(&unity, |stats| stats.running == 1).await;
+    assert_eq!(unity.runs("k"), 1, "it ran, and has not answered");
+    unity.release();
+    // A client that dials at once may hear of the tools first.
+    let mut reply = client.json().await;
+    while reply["method"].is_string() {
+        reply = client.json().await;
+    }
+    assert_eq!(reply["result"]["Runs"], 1);
+}
+
+#[tokio::test]
 async fn a_reload_can_change_the_port() {
     let folder = tempfile::tempdir().unwrap();
     let unity = start(FakeUnityConfig { project: Some(folder.path().into()), ..config() }).await;

@@ -137,3 +137,15 @@ fn no_configuration_waits_without_a_reason_or_lets_a_second_list_wait() {
         assert!(!waiting || place.driver.machine().list_waits(), "{:?}", place.driver);
     }
 }
+
+#[test]
+fn a_first_list_without_an_editor_waits_for_the_catalogue_on_disk() {
+    let (mut driver, _) = crate::fsm::Driver::start(Session { disk_awaited: true, ..Session::default() });
+    driver.feed(&Event::Opened(Kind::Sync));
+    driver.feed(&Event::OutlookChanged(Outlook::Unlikely));
+    let asked = driver.feed(&Event::ListRequested);
+    assert!(!asked.effects.contains(&Effect::AnswerLists), "{:?}", asked.effects);
+    driver.feed(&Event::CataloguePublished(Source::Disk));
+    let read = driver.feed(&Event::DiskRead);
+    assert!(read.effects.contains(&Effect::AnswerLists), "{:?}", read.effects);
+}

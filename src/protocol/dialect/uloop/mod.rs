@@ -14,10 +14,6 @@ mod wire;
 
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod tests_tools;
-#[cfg(test)]
-mod vectors;
 
 use bytes::Bytes;
 use serde_json::value::RawValue;

@@ -1,17 +1,20 @@
 //! Orders and ids, calls made ready, project files, and foreign input of any shape.
 
+mod tools;
+mod vectors;
+
 use std::time::Duration;
 
 use proptest::prelude::*;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use self::tools::one;
 use super::super::{
     Activity, AnswerBody, Dialect, EditorTool, EncodeError, Expected, FileState, Inbound, ListStep, Order,
     ProjectFiles, Recovery, Reply, WireId,
 };
 use super::Uloop;
-use super::tests_tools::one;
 use crate::limits::{JSON_DEPTH_MAX, TOOL_TIMEOUT_MAX, ULOOP_REQUEST_MAX_BYTES, ULOOP_RESULT_QUIET};
 use crate::protocol::ids::CallId;
 

@@ -159,6 +159,10 @@ fn notification(id: Option<&RawValue>, method: &RawValue, params: Option<&RawVal
     let Ok(method) = serde_json::from_str::<String>(method.get()) else {
         return Err(BadMessage::NotAMessage("the method is not a text"));
     };
+    if id.and_then(own_number).is_some() {
+        // An editor sends no requests, and this one bears our id: whoever listens there returns what it is sent.
+        return Err(BadMessage::NotAMessage("a request of ours, sent back"));
+    }
     Ok(match method.as_str() {
         _ if id.is_some() => Inbound::Unmatched { what: loggable(&format!("a request: {method}")) },
         "notifications/tools/list_changed" => Inbound::Event(EditorEvent::ToolsChanged),

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::{Dialect, EditorTool, ListStep, Reply, ToolListing};
-use super::tests::raw;
-use super::{Uloop, schema};
+use super::super::super::{Dialect, EditorTool, ListStep, Reply, ToolListing};
+use super::super::{Uloop, schema};
+use super::raw;
 use crate::limits::TOOLS_MAX;
 
 /// The package's tools at v0.30.1 (first) and v2.1.1, as their parameters go over the wire: name, type letter, default,
@@ -213,8 +213,8 @@ fn types_and_defaults_never_contradict_each_other() {
 #[test]
 fn a_schema_is_closed_unless_nothing_is_known_and_requires_only_what_it_has() {
     let text = |parameters: Value| Value::Object(schema::convert(Some(&parameters)).unwrap()).to_string();
-    assert_eq!(text(json!({})), r#"{"additionalProperties":false,"properties":{},"type":"object"}"#);
-    assert_eq!(text(Value::Null), r#"{"properties":{},"type":"object"}"#);
+    assert_eq!(text(json!({})), r#"{"type":"object","properties":{},"additionalProperties":false}"#);
+    assert_eq!(text(Value::Null), r#"{"type":"object","properties":{}}"#);
     let both = schema::convert(Some(&json!({"properties": {"A": {"type": "string"}}, "required": ["A", "A", "B", 3]})))
         .unwrap();
     assert_eq!(both["required"], json!(["A"]));

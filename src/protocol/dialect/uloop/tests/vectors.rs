@@ -3,11 +3,11 @@
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::super::{
+use super::super::super::{
     AnswerBody, BadMessage, Dialect, EditorEvent, Expected, Hello, Inbound, LeaveReason, ListStep, Order, PushEvent,
     Reply, WireId,
 };
-use super::Uloop;
+use super::super::Uloop;
 use crate::protocol::ids::CallId;
 
 struct Vector(Value);

@@ -1,0 +1,232 @@
+//! `holdfast call`: one tool call for scripts and CI.
+
+use std::io::{IsTerminal as _, Read as _};
+use std::process::ExitCode;
+
+use clap::Args;
+use serde::Deserialize;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::gateway_args::EditorArgs;
+use super::one_shot::{self, OneShot};
+use super::{Exit, output};
+use crate::config::Config;
+use crate::fsm::call::Verdict;
+use crate::fsm::cause::Cause;
+use crate::limits::{CALL_TIMEOUT, CALL_TIMEOUT_MAX, CLIENT_LINE_MAX_BYTES, PATIENCE_MARGIN};
+use crate::protocol::jsonrpc::RpcError;
+
+/// Flags of `holdfast call`.
+#[derive(Debug, Clone, Args)]
+pub struct CallArgs {
+    /// The tool's name, as `holdfast tools` shows it.
+    pub tool: String,
+    /// The arguments, a JSON object: the text itself, @FILE, or - for stdin. Without it: {}.
+    pub json: Option<String>,
+    /// Print the whole MCP result as JSON in place of its text.
+    #[arg(long = "json", id = "json_output")]
+    pub json_output: bool,
+    /// Longest wait for the answer, in seconds. A call that was sent is waited for two minutes at the most, or as long as its
+    /// own TimeoutSeconds says.
+    #[arg(long, value_name = "SECONDS", default_value_t = CALL_TIMEOUT.as_secs(), value_parser = clap::value_parser!(u64).range(1..=CALL_TIMEOUT_MAX.as_secs()))]
+    pub timeout: u64,
+    /// Which editor.
+    #[command(flatten)]
+    pub editor: EditorArgs,
+}
+
+/// Calls a tool once.
+pub fn run(arguments: &CallArgs) -> ExitCode {
+    let json = match read_arguments(arguments.json.as_deref()) {
+        Ok(json) => json,
+        Err(mend) => {
+            output::complain(&format!("holdfast call: {mend}. Nothing was sent to Unity."));
+            return Exit::Usage.into();
+        }
+    };
+    one_shot::run(&arguments.editor, |config| call(arguments, json, config))
+}
+
+/// The text of the arguments: a JSON object.
+fn read_arguments(given: Option<&str>) -> Result<String, String> {
+    let (text, from) = match given {
+        None => return Ok("{}".to_owned()),
+        Some("-") => (bounded(std::io::stdin().lock(), "stdin")?, "stdin".to_owned()),
+        Some(argument) => match argument.strip_prefix('@') {
+            Some(path) => {
+                let file = std::fs::File::open(path).map_err(|error| {
+                    format!("the file {path} cannot be read ({error}); name a file that holds the arguments as a JSON object")
+                })?;
+                (bounded(file, path)?, format!("the file {path}"))
+            }
+            None => (argument.to_owned(), "the argument".to_owned()),
+        },
+    };
+    let text = text.trim_start_matches('\u{feff}').trim();
+    let example = r#"give a JSON object such as '{"Name":"value"}', quoted for your shell, or @FILE, or - for stdin"#;
+    match serde_json::from_str::<&RawValue>(text) {
+        Err(error) => Err(format!("{from} is not JSON ({error}); {example}")),
+        Ok(raw) if !raw.get().starts_with('{') => Err(format!("{from} is JSON, but no object; {example}")),
+        Ok(raw) => Ok(raw.get().to_owned()),
+    }
+}
+
+fn bounded(from: impl std::io::Read, name: &str) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    from.take(CLIENT_LINE_MAX_BYTES as u64 + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| format!("{name} cannot be read ({error})"))?;
+    if bytes.len() > CLIENT_LINE_MAX_BYTES {
+        return Err(format!(
+            "{name} holds more than {CLIENT_LINE_MAX_BYTES} bytes, the most that is taken; send less at once"
+        ));
+    }
+    String::from_utf8(bytes).map_err(|_| format!("{name} is not UTF-8; save it as UTF-8"))
+}
+
+async fn call(arguments: &CallArgs, json: String, config: Config) -> Exit {
+    // Nobody gives up behind this client, so its answer may come when the time is up, not a margin before.
+    let patience = std::time::Duration::from_secs(arguments.timeout) + PATIENCE_MARGIN;
+    let mut one_shot = match OneShot::open(Config { patience: Some(patience), ..config }).await {
+        Ok(one_shot) => one_shot,
+        Err(gone) => return internal(&gone.to_string()),
+    };
+    let mut last = String::new();
+    let mut report = |message: &str| {
+        if message != last {
+            output::complain(&format!("holdfast: {message}"));
+            message.clone_into(&mut last);
+        }
+    };
+    let progress: Option<&mut dyn FnMut(&str)> = if std::io::stderr().is_terminal() { Some(&mut report) } else { None };
+    let answered = one_shot.call(&arguments.tool, &json, progress).await;
+    // The one call of this gateway, if it became one: an unknown tool and the gateway's own tools do not.
+    let verdict = one_shot.estate.ledger(|ledger, _| ledger.records().next()).and_then(|record| record.verdict);
+    let exit = match answered {
+        Ok(Ok(result)) => tell(arguments, &result, verdict),
+        Ok(Err(error)) => refused(arguments, &error),
+        Err(gone) => internal(&gone.to_string()),
+    };
+    one_shot.close().await;
+    exit
+}
+
+/// Prints a result and gives the exit code that its verdict means.
+fn tell(arguments: &CallArgs, result: &RawValue, verdict: Option<Verdict>) -> Exit {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Result<'a> {
+        #[serde(borrow)]
+        content: Vec<&'a RawValue>,
+        #[serde(default)]
+        is_error: bool,
+    }
+    #[derive(Deserialize)]
+    struct Block {
+        #[serde(rename = "type")]
+        kind: String,
+        text: Option<String>,
+    }
+    let Ok(Result { content, is_error }) = serde_json::from_str::<Result<'_>>(result.get()) else {
+        return internal("the gateway's answer is no result of MCP; please report this");
+    };
+    let mut texts = Vec::new();
+    for block in content {
+        match serde_json::from_str::<Block>(block.get()) {
+            Ok(Block { text: Some(text), .. }) => texts.push(text),
+            Ok(Block { kind, text: None }) if !arguments.json_output => {
+                let bytes = block.get().len();
+                output::complain(&format!(
+                    "holdfast call: a block of type \"{}\" with {bytes} bytes is left out; --json prints it",
+                    crate::telemetry::clean(&kind)
+                ));
+            }
+            _ => {}
+        }
+    }
+    let text = texts.join("\n");
+    if arguments.json_output {
+        output::line(result.get());
+    }
+    if is_error {
+        output::complain(&text);
+    } else if !arguments.json_output {
+        output::bytes(text.as_bytes());
+        if !text.ends_with('\n') {
+            output::bytes(b"\n");
+        }
+    }
+    if verdict == Some(Verdict::StillRunning) {
+        output::complain(
+            "holdfast call: this was a one-shot call, so nothing is left to fetch its result from: look for its effect in Unity, \
+             and give it longer next time (--timeout, or the tool's own TimeoutSeconds).",
+        );
+    }
+    match verdict {
+        Some(verdict) => exit_of(verdict),
+        // One of the gateway's own tools.
+        None if is_error => Exit::Failed,
+        None => Exit::Ok,
+    }
+}
+
+fn exit_of(verdict: Verdict) -> Exit {
+    match verdict {
+        Verdict::Ok => Exit::Ok,
+        Verdict::ToolError => Exit::Failed,
+        Verdict::NotExecuted(Cause::UnknownTool) => Exit::Usage,
+        Verdict::NotExecuted(_) | Verdict::Cancelled => Exit::NotExecuted,
+        Verdict::OutcomeUnknown(_) | Verdict::StillRunning => Exit::Unknown,
+    }
+}
+
+/// The request itself was refused: an unknown tool, or arguments that no tool can take.
+fn refused(arguments: &CallArgs, error: &RpcError) -> Exit {
+    if arguments.json_output {
+        output::line(&json!({"error": {"code": error.code, "message": error.message}}).to_string());
+    }
+    output::complain(&format!("holdfast call: {}. See `holdfast tools`.", error.message.trim_end_matches('.')));
+    match error.code {
+        // JSON-RPC's own codes for what the caller did wrong.
+        -32602..=-32600 => Exit::Usage,
+        _ => Exit::Internal,
+    }
+}
+
+fn internal(what: &str) -> Exit {
+    output::complain(&format!("holdfast call: {what}"));
+    Exit::Internal
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fsm::cause::Loss;
+
+    #[test]
+    fn every_verdict_has_the_exit_code_of_the_table() {
+        let codes = [
+            (Verdict::Ok, 0),
+            (Verdict::ToolError, 1),
+            (Verdict::NotExecuted(Cause::UnknownTool), 2),
+            (Verdict::NotExecuted(Cause::NotRunning), 3),
+            (Verdict::Cancelled, 3),
+            (Verdict::OutcomeUnknown(Loss::Reload), 4),
+            (Verdict::StillRunning, 4),
+        ];
+        for (verdict, code) in codes {
+            assert_eq!(exit_of(verdict) as u8, code, "{verdict:?}");
+        }
+    }
+
+    #[test]
+    fn arguments_are_an_object_kept_as_it_was_written_or_a_mend() {
+        assert_eq!(read_arguments(None).as_deref(), Ok("{}"));
+        assert_eq!(read_arguments(Some(" {\"n\": 1.50} ")).as_deref(), Ok("{\"n\": 1.50}"));
+        for bad in ["", "{", "[1]", "1", "{}x", "@/no/such/file"] {
+            let mend = read_arguments(Some(bad)).unwrap_err();
+            assert!(mend.contains("JSON object"), "{bad}: {mend}");
+        }
+    }
+}

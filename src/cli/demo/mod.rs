@@ -1,0 +1,120 @@
+//! `holdfast demo`: a session that survives what Unity does to it, with real processes, told as a timeline. It needs nothing
+//! but this program, checks the promises itself, and ends with 0 only if every one was kept.
+
+mod promises;
+mod scene;
+mod stage;
+mod story;
+mod telling;
+
+#[cfg(test)]
+mod tests;
+
+use std::process::ExitCode;
+
+use tokio::time::Instant;
+
+use super::{Exit, output, runtime};
+use crate::limits::DEMO_MAX;
+use scene::Scene;
+use stage::Stage;
+use story::Pace;
+use telling::Teller;
+
+/// Flags of `holdfast demo`.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub struct DemoArgs {
+    /// Print what happens as JSON lines
+    #[arg(long)]
+    pub json: bool,
+    /// Shorten the pauses that are there for the eye
+    #[arg(long)]
+    pub fast: bool,
+    /// Keep the folder with the project, the logs and the counter file, and name it
+    #[arg(long)]
+    pub keep: bool,
+}
+
+/// Plays the demo.
+pub fn run(arguments: DemoArgs) -> ExitCode {
+    let runtime = match runtime() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            output::complain(&format!(
+                "holdfast demo: no threads could be started ({error}); free some and start it again"
+            ));
+            return Exit::Internal.into();
+        }
+    };
+    let exit = runtime.block_on(play(arguments));
+    runtime.shutdown_background();
+    exit.into()
+}
+
+async fn play(arguments: DemoArgs) -> Exit {
+    let (stage, news) = match Stage::set() {
+        Ok(set) => set,
+        Err(error) => {
+            output::complain(&format!(
+                "holdfast demo: no folder could be made in {} ({error}); set TMPDIR to one that can be written",
+                std::env::temp_dir().display()
+            ));
+            return Exit::Failed;
+        }
+    };
+    let teller = Teller::new(arguments.json);
+    teller.opening(env!("CARGO_PKG_VERSION"));
+    let began = Instant::now();
+    let mut scene = Scene::new(stage, news, teller);
+    let ended = tokio::select! {
+        ended = tokio::time::timeout(DEMO_MAX, story::play(&mut scene, Pace { fast: arguments.fast })) => Some(ended),
+        () = interrupted() => None,
+    };
+    let stopped = match ended {
+        None => {
+            scene.stage.clear().await;
+            scene.stage.strike();
+            teller.interrupted();
+            return Exit::Failed;
+        }
+        Some(Ok(Ok(()))) => None,
+        Some(Ok(Err(stopped))) => Some(stopped.to_string()),
+        Some(Err(_)) => Some(format!("it did not end within {} s", DEMO_MAX.as_secs())),
+    };
+    // After a story that came to its end there is nothing left to clear, which is one of the promises.
+    let left = (scene.stage.started, scene.stage.ended);
+    scene.stage.clear().await;
+    scene.history.children = left;
+    scene.history.stopped = stopped;
+    scene.history.runs = story::runs(&scene.stage.count_file());
+    scene.close_recoveries();
+    let promises = promises::check(&scene.history);
+    teller.closing(&scene.timeline, &scene.history, &promises, began.elapsed());
+    let kept = promises.iter().all(|promise| promise.seen.is_ok());
+    if kept && !arguments.keep {
+        scene.stage.strike();
+    } else {
+        output::complain(&format!("The logs and the fake project are in {}", scene.stage.folder().display()));
+    }
+    if kept { Exit::Ok } else { Exit::Failed }
+}
+
+/// Returns when a person or the system wants this to end.
+async fn interrupted() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let Ok(mut terminate) = signal(SignalKind::terminate()) else {
+            let _ = tokio::signal::ctrl_c().await;
+            return;
+        };
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => {}
+            _ = terminate.recv() => {}
+        }
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = tokio::signal::ctrl_c().await;
+    }
+}

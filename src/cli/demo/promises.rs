@@ -1,0 +1,249 @@
+//! What the demo promises, checked against what was seen. Values only, so that tests can hand in histories that break them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::limits::{DEMO_EXIT_MAX, DEMO_RECOVERY_MAX};
+use crate::timeline::Verdict;
+use crate::timeline::text::span;
+
+/// Everything that was seen, as far as a promise speaks of it.
+#[derive(Debug, Clone, Default)]
+pub struct History {
+    /// Requests with an id, in the order in which they were written.
+    pub asked: Vec<Asked>,
+    /// Answers in the order in which they came: whose, and what they said.
+    pub answered: Vec<(u64, Verdict)>,
+    /// Progress in the order in which it came: of which request, its value, and whether that request had been answered.
+    pub progress: Vec<(u64, f64, bool)>,
+    /// Lines on the gateway's stdout.
+    pub lines: usize,
+    /// What was no JSON-RPC message among them, or an answer to nothing that was asked.
+    pub foreign: Vec<String>,
+    /// How often Unity ran each key, from the file that it writes as it runs.
+    pub runs: BTreeMap<String, u64>,
+    /// What the gateway's own record says of calls to Unity: the tool and the verdict's label.
+    pub record: Vec<(String, String)>,
+    /// From Unity listening again to the first good answer; `None`: no answer came.
+    pub recoveries: Vec<(String, Option<Duration>)>,
+    /// From the end of stdin to the gateway's exit, and its exit code.
+    pub exit: Option<(Duration, Option<i32>)>,
+    /// Child processes that were started, and those whose end was seen.
+    pub children: (usize, usize),
+    /// Where the story stopped, if it did not come to its end.
+    pub stopped: Option<String>,
+}
+
+/// A request that was made.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// Its id.
+    pub id: u64,
+    /// The tool, or the method for what is no call of a tool.
+    pub what: String,
+    /// A call to Unity, which the gateway keeps on record.
+    pub recorded: bool,
+    /// Under which it counts in Unity.
+    pub key: Option<String>,
+    /// How it must end.
+    pub must: Verdict,
+}
+
+/// A promise, and whether it was kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Promise {
+    /// The promise.
+    pub name: &'static str,
+    /// What was seen: the figures if it was kept, else what broke it.
+    pub seen: Result<String, String>,
+}
+
+/// Checks every promise.
+pub fn check(history: &History) -> Vec<Promise> {
+    let promise = |name, seen| Promise { name, seen };
+    let mut promises = vec![
+        promise("Exactly one answer per request", one_answer(history)),
+        promise("Nothing ran twice", nothing_twice(history)),
+        promise("Every verdict was true", verdicts_true(history)),
+        promise("Every moment ended as it should", as_expected(history)),
+        promise("Progress rose until the answer", progress(history)),
+        promise("stdout carried only MCP", pure_stdout(history)),
+        promise("The gateway's own record agrees", record(history)),
+        promise("It came back by itself each time", recoveries(history)),
+        promise("It left at once with its client", exit(history)),
+        promise("No process was left behind", children(history)),
+    ];
+    if let Some(why) = &history.stopped {
+        promises.push(promise("The demo came to its end", Err(why.clone())));
+    }
+    promises
+}
+
+/// The findings, or the figures when there are none.
+fn verdict_of(findings: &[String], figures: impl FnOnce() -> String) -> Result<String, String> {
+    if findings.is_empty() { Ok(figures()) } else { Err(findings.join("; ")) }
+}
+
+fn plural(count: usize, word: &str) -> String {
+    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
+}
+
+fn answers_to(history: &History, id: u64) -> Vec<Verdict> {
+    history.answered.iter().filter(|(of, _)| *of == id).map(|(_, verdict)| *verdict).collect()
+}
+
+fn one_answer(history: &History) -> Result<String, String> {
+    let mut findings = Vec::new();
+    let mut cancelled = 0;
+    for asked in &history.asked {
+        let wanted = usize::from(asked.must != Verdict::Cancelled);
+        cancelled += 1 - wanted;
+        let had = answers_to(history, asked.id).len();
+        if had != wanted {
+            findings.push(format!("#{} {} was answered {had} times, not {wanted}", asked.id, asked.what));
+        }
+    }
+    if history.asked.is_empty() {
+        findings.push("nothing was asked".to_owned());
+    }
+    verdict_of(&findings, || {
+        let asked = plural(history.asked.len(), "request");
+        let answers = plural(history.answered.len(), "answer");
+        format!("{asked}, {answers}, {cancelled} cancelled")
+    })
+}
+
+fn nothing_twice(history: &History) -> Result<String, String> {
+    let twice = history.runs.iter().filter(|(_, runs)| **runs > 1);
+    let findings: Vec<String> = twice.map(|(key, runs)| format!("\"{key}\" ran {runs} times")).collect();
+    verdict_of(&findings, || format!("{} in Unity's counter file, each once", plural(history.runs.len(), "run")))
+}
+
+fn verdicts_true(history: &History) -> Result<String, String> {
+    let mut findings = Vec::new();
+    let mut checked = 0;
+    for asked in &history.asked {
+        let Some(key) = &asked.key else { continue };
+        let runs = history.runs.get(key).copied().unwrap_or(0);
+        let said = answers_to(history, asked.id).first().copied();
+        let said = said.or((asked.must == Verdict::Cancelled).then_some(Verdict::Cancelled));
+        let fits = match said {
+            Some(Verdict::Ok | Verdict::ToolError) => runs == 1,
+            Some(Verdict::NotExecuted | Verdict::Cancelled | Verdict::Internal) => runs == 0,
+            Some(Verdict::OutcomeUnknown | Verdict::StillRunning) => runs <= 1,
+            // No answer at all is another promise's finding.
+            None => true,
+        };
+        checked += 1;
+        if !fits {
+            let said = said.map_or("nothing", Verdict::word);
+            findings.push(format!("#{} {} said \"{said}\" and ran {runs} times", asked.id, asked.what));
+        }
+    }
+    let strangers =
+        history.runs.keys().filter(|key| !history.asked.iter().any(|asked| asked.key.as_ref() == Some(key)));
+    findings.extend(strangers.map(|key| format!("\"{key}\" ran and was never asked for")));
+    verdict_of(&findings, || format!("{checked} compared with what Unity counted"))
+}
+
+fn as_expected(history: &History) -> Result<String, String> {
+    let mut findings = Vec::new();
+    for asked in &history.asked {
+        for said in answers_to(history, asked.id) {
+            if said != asked.must {
+                let (said, must) = (said.word(), asked.must.word());
+                findings.push(format!("#{} {} ended \"{said}\", not \"{must}\"", asked.id, asked.what));
+            }
+        }
+    }
+    let count = |verdict| history.answered.iter().filter(|(_, said)| *said == verdict).count();
+    verdict_of(&findings, || format!("{} ok, {} outcome unknown", count(Verdict::Ok), count(Verdict::OutcomeUnknown)))
+}
+
+fn progress(history: &History) -> Result<String, String> {
+    let mut findings = Vec::new();
+    let mut last: BTreeMap<u64, f64> = BTreeMap::new();
+    for (id, value, after_answer) in &history.progress {
+        if *after_answer {
+            findings.push(format!("#{id} had progress after its answer"));
+        }
+        if last.insert(*id, *value).is_some_and(|before| *value <= before) {
+            findings.push(format!("#{id} had progress that did not rise"));
+        }
+    }
+    verdict_of(&findings, || plural(history.progress.len(), "notification"))
+}
+
+fn pure_stdout(history: &History) -> Result<String, String> {
+    let findings: Vec<String> = history.foreign.iter().map(|line| format!("\"{line}\"")).collect();
+    verdict_of(&findings, || format!("{}, each a JSON-RPC message", plural(history.lines, "line")))
+}
+
+fn record(history: &History) -> Result<String, String> {
+    let mut said: Vec<(String, String)> = Vec::new();
+    for asked in history.asked.iter().filter(|asked| asked.recorded) {
+        let answers = answers_to(history, asked.id);
+        let cancelled = (asked.must == Verdict::Cancelled).then_some(Verdict::Cancelled);
+        for verdict in answers.into_iter().chain(cancelled) {
+            said.push((asked.what.clone(), verdict.word().replace(' ', "_")));
+        }
+    }
+    let mut kept = history.record.clone();
+    said.sort();
+    kept.sort();
+    if said == kept {
+        return Ok(format!("{} in holdfast_calls", plural(kept.len(), "call")));
+    }
+    let differ = |a: &[(String, String)], b: &[(String, String)]| {
+        let only: Vec<String> =
+            a.iter().filter(|entry| !b.contains(entry)).map(|(tool, verdict)| format!("{tool} {verdict}")).collect();
+        if only.is_empty() { "nothing else".to_owned() } else { only.join(", ") }
+    };
+    Err(format!(
+        "{} seen and {} on record; only seen: {}; only on record: {}",
+        said.len(),
+        kept.len(),
+        differ(&said, &kept),
+        differ(&kept, &said)
+    ))
+}
+
+fn recoveries(history: &History) -> Result<String, String> {
+    let mut findings = Vec::new();
+    for (name, took) in &history.recoveries {
+        match took {
+            None => findings.push(format!("no good answer after {name}")),
+            Some(took) if *took > DEMO_RECOVERY_MAX => {
+                findings.push(format!("{} after {name}, above {}", span(*took), span(DEMO_RECOVERY_MAX)));
+            }
+            Some(_) => {}
+        }
+    }
+    if history.recoveries.is_empty() {
+        findings.push("Unity never came back".to_owned());
+    }
+    let slowest = history.recoveries.iter().filter_map(|(_, took)| *took).max().unwrap_or_default();
+    verdict_of(&findings, || format!("{} times, {} at the most", history.recoveries.len(), span(slowest)))
+}
+
+fn exit(history: &History) -> Result<String, String> {
+    match history.exit {
+        None => Err("it did not exit".to_owned()),
+        Some((after, _)) if after > DEMO_EXIT_MAX => {
+            Err(format!("it took {}, above {}", span(after), span(DEMO_EXIT_MAX)))
+        }
+        Some((after, Some(0))) => Ok(format!("exit code 0 after {}", span(after))),
+        Some((_, code)) => Err(match code {
+            Some(code) => format!("its exit code was {code}, not 0"),
+            None => "a signal ended it".to_owned(),
+        }),
+    }
+}
+
+fn children(history: &History) -> Result<String, String> {
+    let (started, ended) = history.children;
+    match started == ended && started > 0 {
+        true => Ok(format!("{started} started, {ended} ended")),
+        false => Err(format!("{started} started, {ended} ended")),
+    }
+}

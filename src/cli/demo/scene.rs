@@ -1,0 +1,495 @@
+//! What is going on: the client's side of the session, what the children say, and the record of both.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::promises::{Asked, History};
+use super::stage::{News, PROJECT, Source, Stage};
+use super::telling::Teller;
+use crate::limits::DEMO_STEP_MAX;
+use crate::timeline::{Call, Moment, Phase, Timeline, Tone, Verdict};
+
+/// Lanes of the picture.
+pub const CLIENT: usize = 0;
+/// See [`CLIENT`].
+pub const GATEWAY: usize = 1;
+/// See [`CLIENT`].
+pub const UNITY: usize = 2;
+
+/// Why the story cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum Stopped {
+    /// Something that must happen did not.
+    #[error("waited {DEMO_STEP_MAX:?} in vain until {0}")]
+    InVain(String),
+    /// It ended before it was told to.
+    #[error("the gateway ended before {0}")]
+    GatewayEnded(String),
+    /// The system refused something.
+    #[error("{0}: {1}")]
+    System(&'static str, std::io::Error),
+}
+
+/// What is known by now, for whoever waits for a fact.
+#[derive(Debug, Default)]
+pub struct Facts {
+    /// Answers by request: how it ended, and the response.
+    pub answers: BTreeMap<u64, (Verdict, Value)>,
+    /// Requests that the gateway said it holds.
+    pub held: BTreeMap<u64, String>,
+    /// Requests that it said it sent.
+    pub sent: BTreeMap<u64, Duration>,
+    /// Tools that began in Unity.
+    pub begun: usize,
+    /// Port that Unity listens on; `None` while it does not.
+    pub port: Option<u64>,
+    /// Sockets and main thread stand still.
+    pub frozen: bool,
+    /// The gateway's stdout ended.
+    pub gateway_silent: bool,
+}
+
+/// A request on its way.
+#[derive(Debug)]
+struct Open {
+    asked: Duration,
+    /// Index of its bar.
+    bar: Option<usize>,
+    label: String,
+}
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub struct Scene {
+    /// The processes.
+    pub stage: Stage,
+    /// What is known by now.
+    pub facts: Facts,
+    /// What promises are checked against.
+    pub history: History,
+    /// The picture.
+    pub timeline: Timeline,
+    news: mpsc::Receiver<News>,
+    teller: Teller,
+    began: Instant,
+    acts: usize,
+    ids: u64,
+    requests: BTreeMap<u64, Open>,
+    /// What Unity came back from, and when, until the first good answer.
+    recovering: Option<(&'static str, Duration)>,
+    /// What Unity is away for, and since when.
+    away: Option<(&'static str, Duration)>,
+}
+
+impl Scene {
+    /// Nothing has happened.
+    pub fn new(stage: Stage, news: mpsc::Receiver<News>, teller: Teller) -> Self {
+        Self {
+            stage,
+            facts: Facts::default(),
+            history: History::default(),
+            timeline: Timeline::new(["client", "gateway", "Unity"]),
+            news,
+            teller,
+            began: Instant::now(),
+            acts: 0,
+            ids: 0,
+            requests: BTreeMap::new(),
+            recovering: None,
+            away: None,
+        }
+    }
+
+    /// Time since the beginning.
+    pub fn now(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    // ---- telling ----
+
+    /// A chapter begins.
+    pub fn act(&mut self, title: &str) {
+        self.acts += 1;
+        self.teller.act(self.acts, title, &self.timeline.lanes);
+    }
+
+    /// Something was seen.
+    pub fn tell(&mut self, lanes: (usize, usize), tone: Tone, text: impl Into<String>, measured: Option<Duration>) {
+        self.tell_at(self.now(), lanes, tone, text, measured);
+    }
+
+    fn tell_at(
+        &mut self,
+        at: Duration,
+        (from, to): (usize, usize),
+        tone: Tone,
+        text: impl Into<String>,
+        measured: Option<Duration>,
+    ) {
+        let moment = Moment { at, from, to, tone, text: text.into(), measured };
+        self.teller.moment(&self.timeline.lanes, &moment);
+        self.timeline.moments.push(moment);
+    }
+
+    // ---- the client's side ----
+
+    async fn write(&mut self, message: &Value) -> Result<(), Stopped> {
+        let line = message.to_string();
+        let gateway = self.stage.gateway.as_mut();
+        let gateway =
+            gateway.ok_or(Stopped::System("writing to the gateway", std::io::ErrorKind::NotConnected.into()))?;
+        gateway.say(&line).await.map_err(|error| Stopped::System("writing to the gateway", error))
+    }
+
+    /// Sends a request that must be answered `ok`. Gives its id.
+    ///
+    /// # Errors
+    /// The gateway does not read.
+    pub async fn request(&mut self, method: &str, params: Value) -> Result<u64, Stopped> {
+        self.send(method, method.to_owned(), None, params, Verdict::Ok, false).await
+    }
+
+    /// Calls one of the gateway's own tools.
+    ///
+    /// # Errors
+    /// The gateway does not read.
+    pub async fn ask(&mut self, tool: &str) -> Result<u64, Stopped> {
+        let params = json!({"name": tool, "arguments": {}});
+        self.send("tools/call", tool.to_owned(), None, params, Verdict::Ok, false).await
+    }
+
+    /// Calls a tool of Unity, which must end so.
+    ///
+    /// # Errors
+    /// The gateway does not read.
+    pub async fn call(&mut self, tool: &str, arguments: Value, must: Verdict) -> Result<u64, Stopped> {
+        let key = arguments.get("key").and_then(Value::as_str).filter(|_| tool == "count").map(str::to_owned);
+        let params = json!({
+            "name": tool, "arguments": arguments, "_meta": {"progressToken": format!("progress-{}", self.ids + 1)},
+        });
+        self.send("tools/call", tool.to_owned(), key, params, must, true).await
+    }
+
+    async fn send(
+        &mut self,
+        method: &str,
+        what: String,
+        key: Option<String>,
+        params: Value,
+        must: Verdict,
+        recorded: bool,
+    ) -> Result<u64, Stopped> {
+        self.ids += 1;
+        let id = self.ids;
+        let label = match &key {
+            Some(key) => format!("#{id} {what} {key}"),
+            None => format!("#{id} {what}"),
+        };
+        let asked = self.now();
+        let bar = recorded.then_some(self.timeline.calls.len());
+        if recorded {
+            self.timeline.calls.push(Call { name: label.clone(), asked, sent: None, end: None });
+        }
+        self.requests.insert(id, Open { asked, bar, label });
+        self.history.asked.push(Asked { id, what, recorded, key, must });
+        self.write(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await?;
+        Ok(id)
+    }
+
+    /// Sends a notification.
+    ///
+    /// # Errors
+    /// The gateway does not read.
+    pub async fn notify(&mut self, method: &str, params: Value) -> Result<(), Stopped> {
+        self.write(&json!({"jsonrpc": "2.0", "method": method, "params": params})).await
+    }
+
+    /// Cancels a call that must never be answered.
+    ///
+    /// # Errors
+    /// The gateway does not read.
+    pub async fn cancel(&mut self, id: u64) -> Result<(), Stopped> {
+        self.notify("notifications/cancelled", json!({"requestId": id, "reason": "the user changed her mind"})).await?;
+        let now = self.now();
+        if let Some(open) = self.requests.get(&id) {
+            if let Some(call) = open.bar.and_then(|bar| self.timeline.calls.get_mut(bar)) {
+                call.end = Some((now, Verdict::Cancelled));
+            }
+            let text = format!("{}: cancelled before it was sent", open.label);
+            self.tell((CLIENT, GATEWAY), Tone::Plain, text, None);
+        }
+        Ok(())
+    }
+
+    // ---- Unity's side ----
+
+    /// Steers the fake editor.
+    ///
+    /// # Errors
+    /// It does not read.
+    pub async fn steer(&mut self, line: &str) -> Result<(), Stopped> {
+        let unity = self.stage.unity.as_mut();
+        let unity = unity.ok_or(Stopped::System("steering Unity", std::io::ErrorKind::NotConnected.into()))?;
+        unity.say(line).await.map_err(|error| Stopped::System("steering Unity", error))
+    }
+
+    /// Unity is not there from now on, for this reason; its next return is a recovery from it.
+    pub fn away(&mut self, why: &'static str, phase: Phase) {
+        let now = self.now();
+        self.facts.port = None;
+        self.timeline.enters(UNITY, now, phase);
+        self.away = Some((why, now));
+    }
+
+    /// Unity reloads its domain, for this reason.
+    pub fn reloads(&mut self, why: &'static str) {
+        self.away(why, Phase::Reloading);
+        self.tell((UNITY, UNITY), Tone::Trouble, "domain reload: every connection is cut", None);
+    }
+
+    // ---- waiting ----
+
+    /// Looks at news until a fact holds.
+    ///
+    /// # Errors
+    /// It did not come to hold within [`DEMO_STEP_MAX`], or cannot any more.
+    pub async fn until(&mut self, what: &str, fact: impl Fn(&Facts) -> bool) -> Result<(), Stopped> {
+        let deadline = Instant::now() + DEMO_STEP_MAX;
+        while !fact(&self.facts) {
+            if self.facts.gateway_silent {
+                return Err(Stopped::GatewayEnded(what.to_owned()));
+            }
+            match tokio::time::timeout_at(deadline, self.news.recv()).await {
+                Ok(Some(news)) => self.take(&news),
+                Ok(None) | Err(_) => return Err(Stopped::InVain(what.to_owned())),
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until these are answered.
+    ///
+    /// # Errors
+    /// They are not.
+    pub async fn answers(&mut self, ids: &[u64]) -> Result<(), Stopped> {
+        let labels: Vec<String> =
+            ids.iter().map(|id| self.requests.get(id).map(|open| open.label.clone()).unwrap_or_default()).collect();
+        let what = format!("{} had an answer", labels.join(", "));
+        self.until(&what, |facts| ids.iter().all(|id| facts.answers.contains_key(id))).await
+    }
+
+    /// Lets time pass, so that a person can read; news are told meanwhile.
+    pub async fn pause(&mut self, time: Duration) {
+        let end = Instant::now() + time;
+        while let Ok(Some(news)) = tokio::time::timeout_at(end, self.news.recv()).await {
+            self.take(&news);
+        }
+    }
+
+    // ---- news ----
+
+    fn take(&mut self, news: &News) {
+        let at = news.at.saturating_duration_since(self.began);
+        match (news.source, &news.line) {
+            (Source::Gateway, Some(line)) => self.hear_gateway(at, line),
+            (Source::Gateway, None) => self.facts.gateway_silent = true,
+            (Source::Unity, Some(line)) => self.hear_unity(at, line),
+            (Source::Unity, None) => {}
+        }
+    }
+
+    fn hear_gateway(&mut self, at: Duration, line: &str) {
+        self.history.lines += 1;
+        let message = serde_json::from_str::<Value>(line).ok();
+        let message = message.filter(|message| message.get("jsonrpc").and_then(Value::as_str) == Some("2.0"));
+        let heard = match &message {
+            Some(message) if message.get("method").is_some() => self.hear_notification(at, message),
+            Some(message) => self.hear_answer(at, message),
+            None => false,
+        };
+        if !heard {
+            self.history.foreign.push(line.chars().take(80).collect());
+        }
+    }
+
+    /// False if it is none that a server sends.
+    fn hear_notification(&mut self, at: Duration, message: &Value) -> bool {
+        match message.get("method").and_then(Value::as_str) {
+            Some("notifications/progress") => {}
+            Some(method) => return method.starts_with("notifications/") && message.get("id").is_none(),
+            None => return false,
+        }
+        let params = message.get("params").unwrap_or(&Value::Null);
+        let token =
+            params.get("progressToken").and_then(Value::as_str).and_then(|token| token.strip_prefix("progress-"));
+        let Some(id) = token.and_then(|token| token.parse::<u64>().ok()) else { return false };
+        let Some(value) = params.get("progress").and_then(Value::as_f64) else { return false };
+        let Some(open) = self.requests.get(&id) else { return false };
+        let label = open.label.clone();
+        let bar = open.bar;
+        let cancelled = |asked: &Asked| asked.id == id && asked.must == Verdict::Cancelled;
+        let ended_bar = bar.and_then(|bar| self.timeline.calls.get(bar)).is_some_and(|call| call.end.is_some());
+        // What crosses a cancellation on its way is no fault of anybody.
+        let late = self.facts.answers.contains_key(&id) || (ended_bar && !self.history.asked.iter().any(cancelled));
+        self.history.progress.push((id, value, late));
+        let said = params.get("message").and_then(Value::as_str).unwrap_or_default();
+        if said.starts_with("running") {
+            self.facts.sent.entry(id).or_insert(at);
+            if let Some(call) = bar.and_then(|bar| self.timeline.calls.get_mut(bar)) {
+                call.sent.get_or_insert(at);
+            }
+            if !self.facts.held.contains_key(&id) {
+                self.tell_at(at, (CLIENT, UNITY), Tone::Plain, format!("{label}: sent to Unity"), None);
+            }
+        } else if let Some(cause) = said.strip_prefix("held, not sent yet: ") {
+            // The first call of a connection may have to wait for the list of tools for an instant: not worth a line.
+            if cause != "listing" && !self.facts.held.contains_key(&id) {
+                self.facts.held.insert(id, cause.to_owned());
+                let why = match cause {
+                    "reloading" => "Unity is reloading",
+                    "compiling" => "Unity is compiling",
+                    "busy" => "Unity is busy",
+                    "crashed" => "Unity is gone",
+                    "lost" => "Unity is lost from sight",
+                    other => other,
+                };
+                self.tell_at(at, (CLIENT, GATEWAY), Tone::Waiting, format!("{label}: held, {why}"), None);
+            }
+        }
+        true
+    }
+
+    /// False if it answers nothing that was asked.
+    fn hear_answer(&mut self, at: Duration, message: &Value) -> bool {
+        let Some(id) = message.get("id").and_then(Value::as_u64) else { return false };
+        let Some(open) = self.requests.get(&id) else { return false };
+        let (label, took, bar) = (open.label.clone(), at.saturating_sub(open.asked), open.bar);
+        let verdict = verdict_of(message);
+        self.history.answered.push((id, verdict));
+        self.facts.answers.insert(id, (verdict, message.clone()));
+        let Some(bar) = bar else {
+            let (tone, said) = (verdict.tone(), self.words_for(id, message));
+            self.tell_at(at, (GATEWAY, CLIENT), tone, format!("{label}: {said}"), Some(took));
+            return true;
+        };
+        if let Some(call) = self.timeline.calls.get_mut(bar) {
+            call.end = Some((at, verdict));
+        }
+        if verdict == Verdict::Ok
+            && let Some((why, since)) = self.recovering.take()
+        {
+            self.history.recoveries.push((why.to_owned(), Some(at.saturating_sub(since))));
+        }
+        let text = match (verdict, self.facts.held.contains_key(&id)) {
+            (Verdict::Ok, true) => format!("{label}: ok, after its wait"),
+            (Verdict::Ok, false) if label.ends_with("compile") => format!("{label}: {}", compile_words(message)),
+            (Verdict::Ok, false) => format!("{label}: ok"),
+            _ => format!("{label}: {}", sentences(text_of(message), 2)),
+        };
+        let from = if verdict == Verdict::Ok { UNITY } else { GATEWAY };
+        self.tell_at(at, (from, CLIENT), verdict.tone(), text, Some(took));
+        true
+    }
+
+    fn words_for(&self, id: u64, message: &Value) -> String {
+        let result = message.get("result").unwrap_or(&Value::Null);
+        let content = result.get("structuredContent").unwrap_or(&Value::Null);
+        let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let count = |value: &Value, name: &str| value.get(name).and_then(Value::as_array).map_or(0, Vec::len);
+        match self.history.asked.iter().find(|asked| asked.id == id).map(|asked| asked.what.as_str()) {
+            Some("initialize") => format!("MCP {}", text(result, "protocolVersion")),
+            Some("tools/list") => {
+                let tools = result.get("tools").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+                let own = tools.iter().filter(|tool| text(tool, "name").starts_with("holdfast_")).count();
+                format!("{} of Unity, {own} of ours", tools.len() - own)
+            }
+            Some("holdfast_status") => format!("\"{}\"", text(content, "summary")),
+            Some("holdfast_calls") => format!("{} on record", count(content, "calls")),
+            _ => verdict_of(message).word().to_owned(),
+        }
+    }
+
+    fn hear_unity(&mut self, at: Duration, line: &str) {
+        let Ok(event) = serde_json::from_str::<Value>(line) else { return };
+        let number = |name: &str| event.get(name).and_then(Value::as_u64);
+        match event.get("event").and_then(Value::as_str).unwrap_or_default() {
+            "listening" => {
+                let port = number("port").unwrap_or_default();
+                self.facts.port = Some(port);
+                self.timeline.enters(UNITY, at, Phase::Up);
+                match self.away.take() {
+                    Some((why, since)) => {
+                        self.recovering = Some((why, at));
+                        let text = format!("Unity listens on {port} again, after");
+                        self.tell_at(at, (UNITY, UNITY), Tone::Good, text, Some(at.saturating_sub(since)));
+                    }
+                    None => {
+                        let text = format!("Unity opens {PROJECT}, port {port}");
+                        self.tell_at(at, (UNITY, UNITY), Tone::Good, text, Some(at));
+                    }
+                }
+            }
+            "call_begun" => self.facts.begun += 1,
+            "reload_begun" if self.away.is_none() => self.reloads("compile"),
+            "frozen" => {
+                self.facts.frozen = true;
+                self.timeline.enters(UNITY, at, Phase::Frozen);
+                self.tell_at(at, (UNITY, UNITY), Tone::Trouble, "Unity freezes: nothing moves in it", None);
+            }
+            "thawed" => {
+                self.facts.frozen = false;
+                self.timeline.enters(UNITY, at, Phase::Up);
+                self.tell_at(at, (UNITY, UNITY), Tone::Good, "Unity goes on", None);
+            }
+            _ => {}
+        }
+    }
+
+    /// A recovery that never saw its good answer is on record, too.
+    pub fn close_recoveries(&mut self) {
+        let open = self.recovering.take().map(|(why, _)| why).or(self.away.take().map(|(why, _)| why));
+        if let Some(why) = open {
+            self.history.recoveries.push((why.to_owned(), None));
+        }
+    }
+}
+
+/// How a response says that the request ended: by the words that the AI reads.
+pub fn verdict_of(message: &Value) -> Verdict {
+    let Some(result) = message.get("result") else { return Verdict::Internal };
+    if result.get("isError").and_then(Value::as_bool) != Some(true) {
+        // Still running is no error to the client, and says so.
+        return if text_of(message).starts_with("Still running:") { Verdict::StillRunning } else { Verdict::Ok };
+    }
+    let text = text_of(message);
+    let said = [
+        ("Not executed:", Verdict::NotExecuted),
+        ("Outcome unknown:", Verdict::OutcomeUnknown),
+        ("Still running:", Verdict::StillRunning),
+        ("A part of holdfast failed", Verdict::Internal),
+    ];
+    said.into_iter().find(|(start, _)| text.starts_with(start)).map_or(Verdict::ToolError, |(_, verdict)| verdict)
+}
+
+fn text_of(message: &Value) -> &str {
+    message.pointer("/result/content/0/text").and_then(Value::as_str).unwrap_or_default()
+}
+
+fn compile_words(message: &Value) -> String {
+    let content = message.pointer("/result/structuredContent").unwrap_or(&Value::Null);
+    let errors = content.get("ErrorCount").and_then(Value::as_u64);
+    match (content.get("Success").and_then(Value::as_bool), errors) {
+        (Some(true), Some(errors)) => format!("Success, {errors} errors, from the file that Unity left"),
+        _ => "ok, without saying whether it succeeded".to_owned(),
+    }
+}
+
+/// The first sentences of a text.
+fn sentences(text: &str, count: usize) -> &str {
+    let end = text.match_indices(". ").nth(count.saturating_sub(1)).map_or(text.len(), |(at, _)| at + 1);
+    text.get(..end).unwrap_or(text)
+}

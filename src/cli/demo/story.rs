@@ -1,0 +1,223 @@
+//! The story, act by act. Each step waits for a fact; the pauses are for the eye.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::scene::{CLIENT, GATEWAY, Scene, Stopped, UNITY};
+use super::stage::UnityTimes;
+use crate::timeline::{Phase, Tone, Verdict};
+
+/// How fast it goes.
+#[derive(Debug, Clone, Copy)]
+pub struct Pace {
+    /// For a build machine, which reads later.
+    pub fast: bool,
+}
+
+impl Pace {
+    /// A time for people, or a quarter of it.
+    fn ms(self, ms: u64) -> Duration {
+        Duration::from_millis(if self.fast { ms / 4 } else { ms })
+    }
+
+    fn unity(self) -> UnityTimes {
+        UnityTimes { compile: self.ms(700), compile_reload: self.ms(1200) }
+    }
+}
+
+/// Plays all of it.
+///
+/// # Errors
+/// Something that must happen did not.
+pub async fn play(scene: &mut Scene, pace: Pace) -> Result<(), Stopped> {
+    begins(scene, pace).await?;
+    reload(scene, pace).await?;
+    compile(scene, pace).await?;
+    freeze(scene, pace).await?;
+    kill(scene, pace).await?;
+    looks_back(scene, pace).await?;
+    ends(scene).await
+}
+
+fn count(key: &str, hold: bool) -> Value {
+    if hold { json!({"key": key, "hold": true}) } else { json!({"key": key}) }
+}
+
+async fn begins(scene: &mut Scene, pace: Pace) -> Result<(), Stopped> {
+    scene.act("A session begins");
+    scene.stage.start_unity(pace.unity()).map_err(|error| Stopped::System("starting the fake Unity", error))?;
+    scene.until("Unity listens", |facts| facts.port.is_some()).await?;
+    scene.pause(pace.ms(300)).await;
+    scene.stage.start_gateway().map_err(|error| Stopped::System("starting the gateway", error))?;
+    let now = scene.now();
+    scene.timeline.enters(GATEWAY, now, Phase::Up);
+    scene.timeline.enters(CLIENT, now, Phase::Up);
+    let pid = scene.stage.gateway.as_ref().map_or(0, super::stage::Process::pid);
+    let text = format!("starts the gateway (pid {pid}), names no port");
+    scene.tell((CLIENT, GATEWAY), Tone::Plain, text, None);
+    let client = json!({"name": "holdfast-demo", "version": env!("CARGO_PKG_VERSION")});
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
+    let initialize = scene.request("initialize", params).await?;
+    scene.answers(&[initialize]).await?;
+    scene.notify("notifications/initialized", json!({})).await?;
+    let list = scene.request("tools/list", json!({})).await?;
+    scene.answers(&[list]).await?;
+    scene.pause(pace.ms(500)).await;
+    for key in ["apples", "pears"] {
+        let call = scene.call("count", count(key, false), Verdict::Ok).await?;
+        scene.answers(&[call]).await?;
+    }
+    scene.pause(pace.ms(700)).await;
+    Ok(())
+}
+
+async fn reload(scene: &mut Scene, pace: Pace) -> Result<(), Stopped> {
+    scene.act("Unity reloads its domain in the middle of a call");
+    let cut = begin_and_hold(scene, "bread").await?;
+    scene.pause(pace.ms(600)).await;
+    // Told as it is ordered: its consequences may be heard before Unity says that it began.
+    scene.reloads("domain reload");
+    scene.steer(&format!("reload {}", pace.ms(1600).as_millis())).await?;
+    scene.answers(&[cut]).await?;
+    scene.pause(pace.ms(400)).await;
+    let mut held = Vec::new();
+    for key in ["salt", "oil"] {
+        held.push(scene.call("count", count(key, false), Verdict::Ok).await?);
+        scene.pause(pace.ms(200)).await;
+    }
+    held.push(scene.call("echo", json!({"text": "hello"}), Verdict::Ok).await?);
+    scene.answers(&held).await?;
+    scene.pause(pace.ms(700)).await;
+    Ok(())
+}
+
+/// A call that has happened in Unity and whose answer does not come.
+async fn begin_and_hold(scene: &mut Scene, key: &str) -> Result<u64, Stopped> {
+    let before = scene.facts.begun;
+    let call = scene.call("count", count(key, true), Verdict::OutcomeUnknown).await?;
+    scene.until("the call has begun in Unity", |facts| facts.begun > before && facts.sent.contains_key(&call)).await?;
+    let text = format!("Unity has counted {key}; its answer is due");
+    scene.tell((UNITY, UNITY), Tone::Plain, text, None);
+    Ok(call)
+}
+
+async fn compile(scene: &mut Scene, pace: Pace) -> Result<(), Stopped> {
+    scene.act("compile, which ends in a reload that cuts off its own answer");
+    let compile = scene.call("compile", json!({}), Verdict::Ok).await?;
+    scene.until("the compilation ends in a reload", |facts| facts.port.is_none()).await?;
+    scene.pause(pace.ms(300)).await;
+    let held = scene.call("count", count("flour", false), Verdict::Ok).await?;
+    scene.answers(&[compile, held]).await?;
+    scene.pause(pace.ms(700)).await;
+    Ok(())
+}
+
+async fn freeze(scene: &mut Scene, pace: Pace) -> Result<(), Stopped> {
+    scene.act("Unity freezes, calls queue, and one is cancelled");
+    scene.steer("freeze").await?;
+    scene.until("Unity is frozen", |facts| facts.frozen).await?;
+    scene.pause(pace.ms(200)).await;
+    let first = scene.call("count", count("milk", false), Verdict::Ok).await?;
+    scene.until("the first call was sent", |facts| facts.sent.contains_key(&first)).await?;
+    let second = scene.call("count", count("honey", false), Verdict::Cancelled).await?;
+    scene.pause(pace.ms(200)).await;
+    let third = scene.call("count", count("eggs", false), Verdict::Ok).await?;
+    let waiting =
+        move |facts: &super::scene::Facts| facts.held.contains_key(&second) && facts.held.contains_key(&third);
+    scene.until("two calls are held", waiting).await?;
+    scene.pause(pace.ms(500)).await;
+    scene.cancel(second).await?;
+    scene.pause(pace.ms(700)).await;
+    scene.steer("thaw").await?;
+    scene.answers(&[first, third]).await?;
+    scene.pause(pace.ms(700)).await;
+    Ok(())
+}
+
+async fn kill(scene: &mut Scene, pace: Pace) -> Result<(), Stopped> {
+    scene.act("Unity is killed in the middle of a call, and started again");
+    let cut = begin_and_hold(scene, "cheese").await?;
+    scene.pause(pace.ms(600)).await;
+    if let Some(mut unity) = scene.stage.unity.take() {
+        let pid = unity.pid();
+        unity.kill().await.map_err(|error| Stopped::System("killing the fake Unity", error))?;
+        scene.stage.ended += 1;
+        scene.away("kill and restart", Phase::Gone);
+        let how = if cfg!(unix) { "SIGKILL" } else { "TerminateProcess" };
+        scene.tell((UNITY, UNITY), Tone::Trouble, format!("{how}: process {pid} is gone"), None);
+    }
+    scene.answers(&[cut]).await?;
+    scene.pause(pace.ms(400)).await;
+    let mut held = vec![scene.call("count", count("butter", false), Verdict::Ok).await?];
+    scene.pause(pace.ms(200)).await;
+    held.push(scene.call("echo", json!({"text": "anybody there?"}), Verdict::Ok).await?);
+    scene.pause(pace.ms(500)).await;
+    let status = scene.ask("holdfast_status").await?;
+    scene.answers(&[status]).await?;
+    scene.pause(pace.ms(800)).await;
+    scene.stage.start_unity(pace.unity()).map_err(|error| Stopped::System("starting the fake Unity again", error))?;
+    scene.answers(&held).await?;
+    scene.pause(pace.ms(700)).await;
+    Ok(())
+}
+
+async fn looks_back(scene: &mut Scene, pace: Pace) -> Result<(), Stopped> {
+    scene.act("The gateway is asked what it knows");
+    let status = scene.ask("holdfast_status").await?;
+    scene.answers(&[status]).await?;
+    let calls = scene.ask("holdfast_calls").await?;
+    scene.answers(&[calls]).await?;
+    let record =
+        scene.facts.answers.get(&calls).and_then(|(_, message)| message.pointer("/result/structuredContent/calls"));
+    let text = |call: &Value, name: &str| call.get(name).and_then(Value::as_str).unwrap_or("none").to_owned();
+    let record = record.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    scene.history.record = record.iter().map(|call| (text(call, "tool"), text(call, "verdict"))).collect();
+    scene.pause(pace.ms(500)).await;
+    Ok(())
+}
+
+async fn ends(scene: &mut Scene) -> Result<(), Stopped> {
+    scene.act("The client closes stdin and leaves");
+    scene.tell((CLIENT, GATEWAY), Tone::Plain, "end of stdin", None);
+    if let Some(mut gateway) = scene.stage.gateway.take() {
+        let closed = Instant::now();
+        let status = gateway.leave().await.map_err(|error| Stopped::System("waiting for the gateway's end", error))?;
+        let took = closed.elapsed();
+        scene.stage.ended += 1;
+        scene.history.exit = Some((took, status.code()));
+        let now = scene.now();
+        scene.timeline.enters(GATEWAY, now, Phase::Gone);
+        let text = status.code().map_or_else(
+            || "the gateway ended by a signal".to_owned(),
+            |code| format!("the gateway is gone, exit code {code}"),
+        );
+        scene.tell((GATEWAY, GATEWAY), Tone::Plain, text, Some(took));
+    }
+    // What it wrote to the very end belongs to the history.
+    scene.until("the gateway's stdout ends", |facts| facts.gateway_silent).await?;
+    if let Some(mut unity) = scene.stage.unity.take() {
+        unity.leave().await.map_err(|error| Stopped::System("waiting for the fake Unity's end", error))?;
+        scene.stage.ended += 1;
+        let now = scene.now();
+        scene.timeline.enters(UNITY, now, Phase::Gone);
+        scene.tell((UNITY, UNITY), Tone::Plain, "the person closes Unity", None);
+    }
+    Ok(())
+}
+
+/// How often each key was counted, over all lives of the editor.
+pub fn runs(file: &Path) -> BTreeMap<String, u64> {
+    let mut runs = BTreeMap::new();
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    for line in text.lines() {
+        let key = serde_json::from_str::<Value>(line).ok();
+        let key = key.as_ref().and_then(|line| line.get("key")).and_then(Value::as_str);
+        // A line that cannot be read is a run of something nobody asked for, and found as such.
+        *runs.entry(key.unwrap_or(line).to_owned()).or_insert(0) += 1;
+    }
+    runs
+}

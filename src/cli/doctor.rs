@@ -1,0 +1,135 @@
+//! `holdfast doctor`: what is wrong, how sure that is, and the mend.
+
+mod checks;
+
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::json;
+
+use super::gateway_args::EditorArgs;
+use super::output::{Tone, toned};
+use super::{Exit, one_shot, output};
+
+/// Flags of `holdfast doctor`.
+#[derive(Debug, Clone, Args)]
+pub struct DoctorArgs {
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Which editor.
+    #[command(flatten)]
+    pub editor: EditorArgs,
+}
+
+/// How grave a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+enum Level {
+    /// As it should be.
+    Ok,
+    /// Worth knowing.
+    Note,
+    /// To be mended.
+    Problem,
+}
+
+/// How sure a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+enum Sure {
+    /// It was seen.
+    Certain,
+    /// It follows from what was seen, unless something unusual is the case.
+    Likely,
+}
+
+/// One finding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Finding {
+    about: &'static str,
+    level: Level,
+    sure: Sure,
+    says: String,
+    mend: Option<String>,
+}
+
+impl Finding {
+    fn new(about: &'static str, level: Level, says: impl Into<String>) -> Self {
+        Self { about, level, sure: Sure::Certain, says: says.into(), mend: None }
+    }
+
+    fn ok(about: &'static str, says: impl Into<String>) -> Self {
+        Self::new(about, Level::Ok, says)
+    }
+
+    fn note(about: &'static str, says: impl Into<String>) -> Self {
+        Self::new(about, Level::Note, says)
+    }
+
+    fn problem(about: &'static str, says: impl Into<String>, mend: impl Into<String>) -> Self {
+        Self { mend: Some(mend.into()), ..Self::new(about, Level::Problem, says) }
+    }
+
+    fn mend(self, mend: impl Into<String>) -> Self {
+        Self { mend: Some(mend.into()), ..self }
+    }
+
+    fn likely(self) -> Self {
+        Self { sure: Sure::Likely, ..self }
+    }
+}
+
+/// Examines.
+pub fn run(arguments: &DoctorArgs) -> ExitCode {
+    // A project that cannot be used is a finding here, not the end.
+    let (config, complaints) = arguments.editor.config();
+    let as_json = arguments.json;
+    one_shot::block_on(&arguments.editor, async move {
+        let findings = checks::examine(&config, &complaints).await;
+        report(&findings, as_json)
+    })
+}
+
+fn report(findings: &[Finding], as_json: bool) -> Exit {
+    let problems = findings.iter().filter(|finding| finding.level == Level::Problem).count();
+    if as_json {
+        let list: Vec<_> = findings
+            .iter()
+            .map(|finding| {
+                json!({
+                    "about": finding.about,
+                    "level": <&str>::from(finding.level),
+                    "sure": <&str>::from(finding.sure),
+                    "says": finding.says,
+                    "mend": finding.mend,
+                })
+            })
+            .collect();
+        output::line(&json!({"problems": problems, "findings": list}).to_string());
+    } else {
+        for finding in findings {
+            print(finding);
+        }
+        output::line(&match problems {
+            0 => toned("No problem found.", Tone::Good),
+            1 => toned("1 problem found.", Tone::Bad),
+            many => toned(&format!("{many} problems found."), Tone::Bad),
+        });
+    }
+    if problems == 0 { Exit::Ok } else { Exit::Failed }
+}
+
+fn print(finding: &Finding) {
+    let tone = match finding.level {
+        Level::Ok => Tone::Good,
+        Level::Note => Tone::Plain,
+        Level::Problem => Tone::Bad,
+    };
+    let level = toned(&format!("{:7}", <&str>::from(finding.level)), tone);
+    let likely = if finding.sure == Sure::Likely { " (likely)" } else { "" };
+    output::line(&format!("{level}  {:11}  {}{likely}", finding.about, finding.says));
+    if let Some(mend) = &finding.mend {
+        output::line(&format!("{:7}  {:11}  -> {mend}", "", ""));
+    }
+}

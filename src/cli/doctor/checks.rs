@@ -1,0 +1,345 @@
+//! The examinations, each giving its findings.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::Finding;
+use crate::catalogue_file::{self, Unusable};
+use crate::cli::look::{self, Look, Port, Standing};
+use crate::cli::one_shot::OneShot;
+use crate::config::{Config, PortSource};
+use crate::fsm::bridge::ConnectFailure;
+use crate::fsm::cause::{Cause, Outlook};
+use crate::host::{Host as _, Liveness, RealHost};
+use crate::limits::{DOCTOR_WAIT, LOCK_FILE_OLD};
+use crate::protocol::dialect::Dialect as _;
+use crate::protocol::dialect::uloop::Uloop;
+use crate::telemetry::clean;
+use crate::{config, run_record, wording};
+
+/// All findings, in the order in which a person would look.
+pub async fn examine(config: &Config, complaints: &[String]) -> Vec<Finding> {
+    let look = Look::around(config).await;
+    let mut findings = vec![project(config, &look)];
+    findings.extend(complaints.iter().map(|complaint| split("environment", complaint)));
+    findings.extend(environment());
+    let of_project = config.project.as_deref().and_then(|project| config::named_project(project).err());
+    let said = of_project.map(|bad| bad.to_string());
+    let problems = look.survey.facts.problems.iter().filter(|problem| Some(*problem) != said.as_ref());
+    findings.extend(problems.map(|problem| split("files", problem)));
+    findings.extend(package(&look));
+    findings.extend(editor(&look));
+    findings.extend(locks(&look));
+    // The gateway that greets the editor writes the catalogue: what is there is looked at before.
+    let state = state(config, &look);
+    findings.extend(connection(config, &look).await);
+    findings.extend(state);
+    findings
+}
+
+/// Our own sentences end in `what: mend.` or `what; mend`.
+fn split(about: &'static str, sentence: &str) -> Finding {
+    match sentence.rsplit_once("; ").or_else(|| sentence.rsplit_once(": ")) {
+        Some((says, mend)) => Finding::problem(about, says, mend),
+        None => Finding::problem(about, sentence, "see the documentation"),
+    }
+}
+
+fn project(config: &Config, look: &Look) -> Finding {
+    match (&look.survey.project, &config.project) {
+        (Some(found), Some(named)) if config::canonical(named).as_ref() == Some(found) => {
+            Finding::ok("project", format!("{}, named by --project or HOLDFAST_PROJECT", found.display()))
+        }
+        (Some(found), Some(_)) => Finding::ok(
+            "project",
+            format!("{}, around the folder that --project or HOLDFAST_PROJECT names", found.display()),
+        ),
+        (Some(found), None) => Finding::ok("project", format!("{}, around the working directory", found.display())),
+        (None, Some(named)) => {
+            let bad = config::named_project(named).err().map(|bad| bad.to_string()).unwrap_or_default();
+            Finding::problem(
+                "project",
+                format!("--project or HOLDFAST_PROJECT: {bad}"),
+                "name the folder that holds Assets and ProjectSettings, or leave it out and run this inside the project",
+            )
+        }
+        (None, None) if config.ports.is_empty() => {
+            let here = config
+                .working_dir
+                .as_ref()
+                .map_or("the working directory".to_owned(), |here| here.display().to_string());
+            Finding::problem(
+                "project",
+                format!(
+                    "{here} is in no Unity project, so no editor can be proven to be the right one, and none is called"
+                ),
+                "run this inside the project, or name it with --project (an AI client may name it by its roots)",
+            )
+        }
+        (None, None) => Finding::note(
+            "project",
+            "none is known; the port that you named is called all the same, and what it belongs to is not checked",
+        ),
+    }
+}
+
+/// The variables that change what a gateway does, and how.
+const VARIABLES: [(&str, &str); 15] = [
+    ("HOLDFAST_PROJECT", "names the project, like --project"),
+    ("HOLDFAST_PORT", "names the port, like --port: it is called without a proof of whose it is"),
+    ("UNITY_TCP_PORT", "names the port to try first: it is called without a proof of whose it is"),
+    ("HOLDFAST_CLIENT_NAME", "is the name shown in Unity for a client without one"),
+    ("MCP_CLIENT_NAME", "is the name shown in Unity for a client without one"),
+    ("HOLDFAST_DEVELOPMENT", "shows development-only tools"),
+    ("NODE_ENV", "shows development-only tools if it is \"development\""),
+    ("HOLDFAST_NO_PUSH", "offers the editor no push listener: reloads are seen a little later"),
+    ("HOLDFAST_PATIENCE", "replaces what is known of the client's patience"),
+    ("HOLDFAST_LIST_CHANGED", "replaces what is known of the client's ear for list changes"),
+    ("HOLDFAST_STATE_DIR", "is the folder for catalogues, run records and large results"),
+    ("HOLDFAST_LOG", "sets how much is logged"),
+    ("HOLDFAST_LOG_FORMAT", "sets how log lines look"),
+    ("MCP_DEBUG", "logs each step if it is \"true\""),
+    ("NO_COLOR", "switches colours off"),
+];
+
+fn environment() -> Vec<Finding> {
+    let known = VARIABLES.iter().filter_map(|(name, effect)| {
+        let value = std::env::var_os(name).filter(|value| !value.is_empty())?;
+        Some(Finding::note("environment", format!("{name}=\"{}\" {effect}", clean(&value.to_string_lossy()))))
+    });
+    let unknown = std::env::vars_os().filter_map(|(name, _)| {
+        let name = name.to_string_lossy().into_owned();
+        let ours = name.starts_with("HOLDFAST_") && !VARIABLES.iter().any(|(known, _)| *known == name);
+        ours.then(|| {
+            Finding::note("environment", format!("{} means nothing to holdfast", clean(&name)))
+                .mend("correct its name (`holdfast --help` lists them) or remove it")
+        })
+    });
+    known.chain(unknown).collect()
+}
+
+fn package(look: &Look) -> Option<Finding> {
+    look.survey.project.as_ref()?;
+    let facts = &look.survey.facts;
+    Some(match (&facts.package_version, facts.installed) {
+        (Some(version), _) => Finding::ok("package", format!("{} {}", Uloop.name(), clean(version))),
+        (None, true) => Finding::note("package", format!("{} is installed; its files tell no version", Uloop.name())),
+        (None, false) => Finding::problem(
+            "package",
+            "no Unity package that holdfast knows is in Packages/manifest.json",
+            "install uLoopMCP (io.github.hatayama.uloopmcp) in Unity's Package Manager",
+        )
+        .likely(),
+    })
+}
+
+fn editor(look: &Look) -> Option<Finding> {
+    look.survey.project.as_ref()?;
+    Some(match (look.survey.facts.editor_pid, look.editor) {
+        (Some(pid), Some(Liveness::Alive)) => Finding::ok("editor", format!("runs: pid {pid}")),
+        (Some(pid), Some(Liveness::Dead)) => Finding::note(
+            "editor",
+            format!("Library/EditorInstance.json names pid {pid}, which is dead: Unity crashed or was killed"),
+        )
+        .mend("open the project in Unity; the file is written anew"),
+        (Some(pid), _) => {
+            Finding::note("editor", format!("pid {pid} is named; the system does not say whether it lives"))
+        }
+        (None, _) => Finding::note("editor", "the project's files name no running editor").likely(),
+    })
+}
+
+fn locks(look: &Look) -> Vec<Finding> {
+    let Some(project) = &look.survey.project else { return Vec::new() };
+    let alive = look.editor == Some(Liveness::Alive);
+    let busy = look.survey.facts.activity;
+    let files = Uloop.project_files().iter().filter(|file| !file.content);
+    let mut findings: Vec<Finding> = files
+        .filter_map(|file| {
+            let age = age(&project.join(file.path))?;
+            let said = format!("{} is there since {}", file.path, wording::seconds(age));
+            Some(match (alive, age > LOCK_FILE_OLD) {
+                (true, _) if busy.is_none() => Finding::ok("lock files", said),
+                (true, false) => Finding::ok("lock files", format!("{said}, and the editor lives")),
+                (true, true) => {
+                    Finding::note("lock files", format!("{said}, although the editor lives: a long import, or stuck"))
+                        .mend("look at the Unity window")
+                        .likely()
+                }
+                (false, _) => {
+                    Finding::note("lock files", format!("{said}, and no living editor is known: left behind")).likely()
+                }
+            })
+        })
+        .collect();
+    if let (Some(busy), false) = (busy, alive) {
+        let busy = <&str>::from(busy);
+        findings.push(
+            Finding::problem(
+                "lock files",
+                format!("a lock file says that the editor is {busy}, but no living editor is known, so calls may wait for nobody"),
+                "if Unity is not running, delete the *.lock files in the project's Temp folder; opening the project does it too",
+            )
+            .likely(),
+        );
+    }
+    findings
+}
+
+fn age(path: &Path) -> Option<Duration> {
+    let changed = path.symlink_metadata().ok()?.modified().ok()?;
+    Some(RealHost.now().duration_since(changed).unwrap_or_default())
+}
+
+async fn connection(config: &Config, look: &Look) -> Vec<Finding> {
+    let greeting = if look.reachable() { Some(greet(config).await) } else { None };
+    let connected = greeting.as_ref().is_some_and(|(connected, _)| *connected);
+    let mut findings: Vec<Finding> = look.ports.iter().map(|port| of_port(port, connected)).collect();
+    match greeting {
+        Some((_, finding)) => findings.push(finding),
+        None => findings.push(Finding::problem(
+            "connection",
+            "no editor that may be called listens anywhere",
+            "open the project in Unity and start the bridge in the package's window; no restart of the AI client is needed",
+        )),
+    }
+    findings
+}
+
+/// One port. What is wrong with it is a problem only if no other led to the editor.
+fn of_port(port: &Port, connected: bool) -> Finding {
+    let named = format!("{} ({})", port.port, look::source_words(port.source));
+    let owner = look::owner_words(port.owner.as_ref());
+    if !port.listening {
+        return Finding::note("port", format!("{named}: nobody listens"));
+    }
+    let mend = match port.source {
+        PortSource::Flag | PortSource::Environment => "name the port that the package's window in Unity shows",
+        PortSource::Settings => {
+            "set another port in the package's window in Unity, or end the program that uses this one; if it is this project's \
+             editor after all, name the port with --port"
+        }
+        PortSource::Default => "name the project with --project or the port with --port",
+    };
+    let wrong = |says: String| {
+        if connected { Finding::note("port", says) } else { Finding::problem("port", says, mend) }
+    };
+    match &port.standing {
+        Standing::Checked => Finding::ok("port", format!("{named}: {owner} listens, which is this project's editor")),
+        Standing::Assumed => {
+            Finding::ok("port", format!("{named}: {owner} listens; taken for Unity since you named the port")).likely()
+        }
+        Standing::Refused(ConnectFailure::WrongProject) => {
+            wrong(format!("{named}: {owner} listens, which is not this project's editor; it is not called"))
+        }
+        Standing::Refused(_) => wrong(format!(
+            "{named}: {owner} listens, and nothing proves that it is this project's editor; it is not called"
+        )),
+        Standing::Listed(why) => wrong(format!("{named}: {owner} listens; it is not called: {why}")),
+    }
+}
+
+/// Greets the editor as a gateway does: with one.
+async fn greet(config: &Config) -> (bool, Finding) {
+    let Ok(mut one_shot) = OneShot::open(config.clone()).await else {
+        let broken =
+            Finding::problem("connection", "the gateway of this command ended early", "report this to holdfast");
+        return (false, broken);
+    };
+    let wait = format!(r#"{{"timeout_seconds":{}}}"#, DOCTOR_WAIT.as_secs());
+    let _ = one_shot.call("holdfast_wait_ready", &wait, None).await;
+    let link = one_shot.estate.link.borrow().clone();
+    one_shot.close().await;
+    let port = link.target.as_ref().map(|target| format!(" on port {}", target.port)).unwrap_or_default();
+    let finding = match link.outlook {
+        Outlook::Open => {
+            return (true, Finding::ok("connection", format!("the editor{port} answered the greeting; tools can be called")));
+        }
+        Outlook::Coming(cause) | Outlook::Absent(cause) => match cause {
+            Cause::WrongPeer => Finding::problem(
+                "connection",
+                "what listens there answers, but not as a Unity bridge",
+                "another program uses the port: name the one that the package's window in Unity shows",
+            ),
+            _ if link.state == "greeting" => Finding::problem(
+                "connection",
+                format!("something accepts connections, but did not answer the greeting within {} s", DOCTOR_WAIT.as_secs()),
+                "look at the Unity window: an import or a dialog holds it; if Unity is idle, another program uses the port",
+            )
+            .likely(),
+            cause => Finding::problem(
+                "connection",
+                format!("the editor did not get ready within {} s: {}", DOCTOR_WAIT.as_secs(), <&str>::from(cause).replace('_', " ")),
+                "look at the Unity window, then run this again",
+            )
+            .likely(),
+        },
+    };
+    (false, finding)
+}
+
+fn state(config: &Config, look: &Look) -> Vec<Finding> {
+    let Some(folder) = &config.state_dir else {
+        let none = Finding::problem(
+            "state",
+            "there is no state folder, since HOME (LOCALAPPDATA on Windows) is not set: no tools before Unity runs, no status",
+            "set HOME, or name a folder with --state-dir",
+        );
+        return vec![none];
+    };
+    let mut findings = vec![writable(folder)];
+    if let Some(project) = &look.survey.project {
+        findings.push(catalogue(folder, project, look.survey.facts.package_version.as_deref()));
+    }
+    findings.extend(run_record::all(folder).iter().map(gateway));
+    findings
+}
+
+fn writable(folder: &Path) -> Finding {
+    let probe = folder.join(format!("doctor-{}", std::process::id()));
+    match RealHost.write(&probe, b"").and_then(|()| RealHost.remove(&probe)) {
+        Ok(()) => Finding::ok("state", format!("{} can be written", folder.display())),
+        Err(error) => Finding::problem(
+            "state",
+            format!("{} cannot be written ({error}): no tools before Unity runs, and no status", folder.display()),
+            "let this user write there, or name another folder with --state-dir",
+        ),
+    }
+}
+
+fn catalogue(folder: &Path, project: &Path, installed: Option<&str>) -> Finding {
+    match catalogue_file::read(&RealHost, folder, project, Uloop.name()) {
+        Ok(file) => {
+            let count = format!("{} tools from an earlier session", file.tools.len());
+            match (file.package_version.as_deref(), installed) {
+                (Some(then), Some(now)) if then != now => Finding::note(
+                    "catalogue",
+                    format!("{count}, of package version {}; it is written anew when Unity answers", clean(then)),
+                ),
+                _ => Finding::ok("catalogue", format!("{count}: clients see them before Unity runs")),
+            }
+        }
+        Err(Unusable::Missing) => Finding::note(
+            "catalogue",
+            "there is none yet; it is written when a client first meets this project's editor",
+        ),
+        Err(unusable @ Unusable::Unreadable { .. }) => Finding::problem(
+            "catalogue",
+            unusable.to_string(),
+            "let this user read it, or remove it: it is written anew",
+        ),
+        Err(unusable) => Finding::note("catalogue", unusable.to_string()),
+    }
+}
+
+fn gateway(record: &Value) -> Finding {
+    let text = |pointer: &str| record.pointer(pointer).and_then(Value::as_str).map(clean);
+    let pid = record.pointer("/gateway/pid").and_then(Value::as_u64).unwrap_or_default();
+    let client =
+        text("/gateway/client").filter(|name| !name.is_empty()).unwrap_or_else(|| "a client without a name".into());
+    let state = text("/editor/state").unwrap_or_default().replace('_', " ");
+    let project = text("/project").unwrap_or_else(|| "no known project".into());
+    Finding::note("gateway", format!("pid {pid} runs for {client}: {state}, {project}"))
+}

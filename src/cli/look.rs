@@ -1,0 +1,160 @@
+//! What `status` and `doctor` see of an editor before anybody talks to it: the survey, and who listens on each port.
+
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use crate::config::{Config, PortSource};
+use crate::fsm::bridge::ConnectFailure;
+use crate::host::{Host as _, Liveness, Owner, RealHost};
+use crate::limits::CONNECT_TIMEOUT;
+use crate::net::{Net as _, Tcp};
+use crate::protocol::dialect::Dialect as _;
+use crate::protocol::dialect::uloop::Uloop;
+use crate::survey::{self, Survey, Target};
+use crate::telemetry::clean;
+
+/// Whether a port is called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// Its owner is this project's editor.
+    Checked,
+    /// The user named it, and nothing speaks against it.
+    Assumed,
+    /// It is not called: what listens there is another's, or nothing proves whose it is.
+    Refused(ConnectFailure),
+    /// It is not called, for this reason.
+    Listed(String),
+}
+
+impl Standing {
+    /// Whether a gateway would talk to it.
+    pub fn callable(&self) -> bool {
+        matches!(self, Self::Checked | Self::Assumed)
+    }
+
+    fn label(&self) -> &'static str {
+        match self {
+            Self::Checked => "checked",
+            Self::Assumed => "assumed",
+            Self::Refused(failure) => failure.into(),
+            Self::Listed(_) => "not_called",
+        }
+    }
+}
+
+/// A port at which the editor may be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Port {
+    /// The port.
+    pub port: u16,
+    /// Who named it.
+    pub source: PortSource,
+    /// Something accepts connections there.
+    pub listening: bool,
+    /// Who, where the system tells it.
+    pub owner: Option<Owner>,
+    /// Whether it is called.
+    pub standing: Standing,
+}
+
+/// One look around.
+#[derive(Debug, Clone)]
+pub struct Look {
+    /// What the files say.
+    pub survey: Survey,
+    /// Whether the pid in the project's files lives.
+    pub editor: Option<Liveness>,
+    /// The ports, best first.
+    pub ports: Vec<Port>,
+}
+
+impl Look {
+    /// Looks around. Ports that may be called are connected to, and not a byte is sent; others are only looked up.
+    pub async fn around(config: &Config) -> Self {
+        let host = RealHost;
+        let survey = survey::survey(&host, config, &[], &Uloop);
+        let mut ports = Vec::new();
+        for target in &survey.targets {
+            let listening = matches!(timeout(CONNECT_TIMEOUT, Tcp.connect(target.port)).await, Ok(Ok(_)));
+            let owner = if listening { host.port_owner(target.port) } else { None };
+            let standing = standing(target);
+            ports.push(Port { port: target.port, source: target.source, listening, owner, standing });
+        }
+        for listed in &survey.listed {
+            let owner = listed.owner.clone().or_else(|| host.port_owner(listed.port));
+            ports.push(Port {
+                port: listed.port,
+                source: listed.source,
+                listening: owner.is_some(),
+                owner,
+                standing: Standing::Listed(listed.why.clone()),
+            });
+        }
+        let editor = survey.facts.editor_pid.map(|pid| host.liveness(pid));
+        Self { survey, editor, ports }
+    }
+
+    /// Something listens on a port that a gateway would call.
+    pub fn reachable(&self) -> bool {
+        self.ports.iter().any(|port| port.listening && port.standing.callable())
+    }
+
+    /// For `--json`.
+    pub fn as_json(&self) -> Value {
+        let facts = &self.survey.facts;
+        json!({
+            "project": self.survey.project.as_ref().map(|path| path.display().to_string()),
+            "ambiguous": self.survey.ambiguous.iter().map(|path| path.display().to_string()).collect::<Vec<_>>(),
+            "package": {"dialect": Uloop.name(), "installed": facts.installed, "version": facts.package_version},
+            "editor_pid": facts.editor_pid,
+            "editor_alive": self.editor.map(|editor| editor == Liveness::Alive),
+            "activity": facts.activity.map(<&str>::from),
+            "problems": facts.problems,
+            "reachable": self.reachable(),
+            "ports": self.ports.iter().map(|port| json!({
+                "port": port.port,
+                "named_by": <&str>::from(port.source),
+                "listening": port.listening,
+                "identity": port.standing.label(),
+                "owner": port.owner.as_ref().map(|owner| json!({
+                    "pid": owner.pid,
+                    "name": clean(&owner.name),
+                    "project": survey::opened_project(owner).map(|path| path.display().to_string()),
+                })),
+            })).collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn standing(target: &Target) -> Standing {
+    // Were it only read from a file, would it be called? Then its owner is checked.
+    let unnamed = Target { source: PortSource::Settings, ..target.clone() };
+    let owner_known = target.project.is_some();
+    match survey::check_owner(&RealHost, target) {
+        Err(failure) => Standing::Refused(failure),
+        Ok(_) if owner_known && survey::check_owner(&RealHost, &unnamed).is_ok() => Standing::Checked,
+        Ok(_) => Standing::Assumed,
+    }
+}
+
+/// Who owns a port, for people.
+pub fn owner_words(owner: Option<&Owner>) -> String {
+    match owner {
+        None => "a process that the system does not name".to_owned(),
+        Some(owner) => {
+            let project = survey::opened_project(owner)
+                .map(|path| format!(", started with project {}", clean(&path.display().to_string())));
+            format!("{} (pid {}{})", clean(&owner.name), owner.pid, project.unwrap_or_default())
+        }
+    }
+}
+
+/// Where a port number comes from, for people.
+pub fn source_words(source: PortSource) -> &'static str {
+    match source {
+        PortSource::Flag => "--port or HOLDFAST_PORT",
+        PortSource::Environment => "UNITY_TCP_PORT",
+        PortSource::Settings => "the project's settings",
+        PortSource::Default => "the default",
+    }
+}

@@ -1,0 +1,199 @@
+//! A gateway for one command: the same gateway as `serve` runs, in this process, with a tiny MCP client on its pipes.
+//!
+//! So there is one path to Unity, with one set of promises. What a command needs beyond the client's view (verdicts, where the
+//! tool list comes from) it reads from the gateway's own records, never from the words of an answer.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use serde_json::json;
+use serde_json::value::RawValue;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::gateway_args::{EditorArgs, bad_project};
+use super::serve::{log_panics, watch_signals};
+use super::{Exit, output, runtime};
+use crate::actors::gateway::Plain;
+use crate::actors::main_loop::{self, Pumps, Why};
+use crate::config::Config;
+use crate::estate::Estate;
+use crate::host::RealHost;
+use crate::limits::{CLIENT_MESSAGE_MAX_BYTES, FLUSH_MAX, ONE_SHOT_PIPE_BYTES};
+use crate::net::Tcp;
+use crate::protocol::dialect::uloop::Uloop;
+use crate::protocol::framing::lines::{Line, LineDecoder};
+use crate::protocol::jsonrpc::{self, Message, RequestId, RpcError};
+use crate::protocol::mcp::ProtocolVersion;
+use crate::telemetry::logs;
+
+/// The token under which the one call of a one-shot command reports progress.
+const PROGRESS_TOKEN: &str = "\"p\"";
+
+/// The gateway ended before it answered: a bug of ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the gateway of this command ended before it answered; please report this")]
+pub struct GatewayGone;
+
+/// A gateway in this process, and its client.
+pub struct OneShot {
+    /// Everything the gateway knows.
+    pub estate: Arc<Estate>,
+    to: DuplexStream,
+    from: DuplexStream,
+    lines: LineDecoder,
+    gateway: JoinHandle<Why>,
+    requests: u64,
+}
+
+impl OneShot {
+    /// Starts a gateway and opens a session with it. It looks for the editor from here on.
+    ///
+    /// # Errors
+    /// [`GatewayGone`].
+    pub async fn open(config: Config) -> Result<Self, GatewayGone> {
+        // A client that lives for one request leaves nothing behind in the editor: no push listener is offered to it.
+        let config = Config { push: false, list_changed: Some(false), ..config };
+        let name = config.client_name.clone().unwrap_or_else(|| "holdfast".to_owned());
+        let estate = Estate::new(config, Arc::new(Tcp), Arc::new(RealHost), Arc::new(Uloop));
+        let (to, input) = tokio::io::duplex(ONE_SHOT_PIPE_BYTES);
+        let (output, from) = tokio::io::duplex(ONE_SHOT_PIPE_BYTES);
+        let (quit, quitting) = mpsc::channel(4);
+        tokio::spawn(watch_signals(quit.clone()));
+        let gateway = tokio::spawn({
+            let estate = Arc::clone(&estate);
+            async move {
+                let pumps = Pumps::over(&estate, input, output);
+                let why = main_loop::run(&estate, Plain, pumps, quitting).await;
+                drop(quit);
+                why
+            }
+        });
+        let lines = LineDecoder::new(CLIENT_MESSAGE_MAX_BYTES);
+        let mut one_shot = Self { estate, to, from, lines, gateway, requests: 0 };
+        let hello = json!({
+            "protocolVersion": ProtocolVersion::LATEST.label(),
+            "capabilities": {},
+            "clientInfo": {"name": name, "version": env!("CARGO_PKG_VERSION")},
+        });
+        let opened = one_shot.request("initialize", &hello.to_string(), &mut |_| {}).await?;
+        opened.map_err(|_| GatewayGone)?;
+        let line = jsonrpc::notification("notifications/initialized", None);
+        one_shot.send(&line).await?;
+        Ok(one_shot)
+    }
+
+    /// Calls a tool. `arguments` is a JSON object. `progress` hears what the call waits for, if it wants to.
+    ///
+    /// # Errors
+    /// [`GatewayGone`].
+    pub async fn call(
+        &mut self,
+        tool: &str,
+        arguments: &str,
+        progress: Option<&mut dyn FnMut(&str)>,
+    ) -> Result<Result<Box<RawValue>, RpcError>, GatewayGone> {
+        let name = json!(tool);
+        match progress {
+            Some(progress) => {
+                let params = format!(
+                    r#"{{"name":{name},"arguments":{arguments},"_meta":{{"progressToken":{PROGRESS_TOKEN}}}}}"#
+                );
+                self.request("tools/call", &params, progress).await
+            }
+            None => {
+                self.request("tools/call", &format!(r#"{{"name":{name},"arguments":{arguments}}}"#), &mut |_| {}).await
+            }
+        }
+    }
+
+    /// Sends a request and waits for its answer; the gateway bounds the time.
+    ///
+    /// # Errors
+    /// [`GatewayGone`].
+    pub async fn request(
+        &mut self,
+        method: &str,
+        params: &str,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Result<Box<RawValue>, RpcError>, GatewayGone> {
+        self.requests += 1;
+        let asked = RequestId::from_number(self.requests);
+        self.send(&jsonrpc::request(&asked, method, Some(params))).await?;
+        let mut buffer = vec![0; ONE_SHOT_PIPE_BYTES];
+        loop {
+            while let Some(line) = self.lines.next_line() {
+                // The front writes nothing longer than the decoder keeps.
+                let Line::Whole(bytes) = line else { return Err(GatewayGone) };
+                match jsonrpc::parse(&bytes) {
+                    Ok(Message::Response { id, outcome }) if id.as_ref() == Some(&asked) => return Ok(outcome),
+                    Ok(Message::Notification { method, params }) if method == "notifications/progress" => {
+                        if let Some(message) = params.as_deref().and_then(progress_message) {
+                            progress(&message);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            match self.from.read(&mut buffer).await {
+                Ok(count @ 1..) => self.lines.push(buffer.get(..count).unwrap_or_default()),
+                _ => return Err(GatewayGone),
+            }
+        }
+    }
+
+    async fn send(&mut self, line: &str) -> Result<(), GatewayGone> {
+        let line = format!("{line}\n");
+        self.to.write_all(line.as_bytes()).await.map_err(|_| GatewayGone)
+    }
+
+    /// Ends the session as a client does, and waits until the gateway is gone.
+    pub async fn close(self) {
+        let Self { to, from, gateway, .. } = self;
+        drop(to);
+        let _ = gateway.await;
+        drop(from);
+    }
+}
+
+fn progress_message(params: &RawValue) -> Option<String> {
+    let params: serde_json::Value = serde_json::from_str(params.get()).ok()?;
+    params.get("message").and_then(serde_json::Value::as_str).map(str::to_owned)
+}
+
+/// Runs a command for a project: logs, configuration and runtime around `work`. A project that was named and cannot be used
+/// ends it before anything is done.
+pub fn run<F, W>(arguments: &EditorArgs, work: W) -> ExitCode
+where
+    F: Future<Output = Exit>,
+    W: FnOnce(Config) -> F,
+{
+    let (config, complaints) = arguments.config();
+    for complaint in &complaints {
+        output::complain(&format!("holdfast: {complaint}"));
+    }
+    if let Some(bad) = bad_project(&config) {
+        output::complain(&format!("holdfast: --project: {bad}. Nothing was done."));
+        return Exit::Usage.into();
+    }
+    block_on(arguments, work(config))
+}
+
+/// Runs a command's work on a runtime of its own, with logs.
+pub fn block_on(arguments: &EditorArgs, work: impl Future<Output = Exit>) -> ExitCode {
+    let logs = logs::start(arguments.verbosity(true), arguments.log_format);
+    log_panics();
+    let runtime = match runtime() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            output::complain(&format!("holdfast: no threads could be started ({error}); free some and start it again"));
+            return Exit::Internal.into();
+        }
+    };
+    let exit = runtime.block_on(work);
+    // What is being written to disk may end: nothing here blocks for ever, as the stdin of `serve` does.
+    runtime.shutdown_timeout(FLUSH_MAX);
+    drop(logs);
+    exit.into()
+}

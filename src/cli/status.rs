@@ -1,0 +1,177 @@
+//! `holdfast status`: every running gateway, and this project's editor as it is now.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::gateway_args::EditorArgs;
+use super::look::{self, Look, Standing};
+use super::output::{Tone, toned};
+use super::{Exit, one_shot, output};
+use crate::config::Config;
+use crate::host::Liveness;
+use crate::telemetry::clean;
+use crate::{run_record, wording};
+
+/// Flags of `holdfast status`.
+#[derive(Debug, Clone, Args)]
+pub struct StatusArgs {
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Which editor.
+    #[command(flatten)]
+    pub editor: EditorArgs,
+}
+
+/// Shows the status.
+pub fn run(arguments: &StatusArgs) -> ExitCode {
+    one_shot::run(&arguments.editor, |config| show(arguments.json, config))
+}
+
+async fn show(as_json: bool, config: Config) -> Exit {
+    let gateways = config.state_dir.as_deref().map(run_record::all).unwrap_or_default();
+    let look = Look::around(&config).await;
+    let reachable = look.reachable() || gateways.iter().any(|gateway| serves(gateway, &look));
+    if as_json {
+        output::line(&json!({"reachable": reachable, "gateways": gateways, "here": look.as_json()}).to_string());
+    } else {
+        print(&gateways, &look, config.state_dir.as_deref());
+    }
+    if reachable { Exit::Ok } else { Exit::NotExecuted }
+}
+
+/// Whether a gateway is connected to the editor that was asked for: this project's, this port's, or any if none was named.
+fn serves(gateway: &Value, look: &Look) -> bool {
+    let ready = gateway.pointer("/editor/ready").and_then(Value::as_bool) == Some(true);
+    let port = gateway.pointer("/editor/port").and_then(Value::as_u64);
+    let same_port = look.ports.iter().any(|here| here.standing.callable() && Some(u64::from(here.port)) == port);
+    let same_project = match &look.survey.project {
+        None => look.survey.targets.is_empty(),
+        Some(project) => text(gateway, "/project") == Some(&*project.to_string_lossy()),
+    };
+    ready && (same_port || same_project)
+}
+
+fn text<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
+    value.pointer(pointer).and_then(Value::as_str)
+}
+
+fn number(value: &Value, pointer: &str) -> u64 {
+    value.pointer(pointer).and_then(Value::as_u64).unwrap_or_default()
+}
+
+fn span(value: &Value, pointer: &str) -> String {
+    wording::seconds(Duration::from_millis(number(value, pointer)))
+}
+
+fn row(name: &str, text: &str) {
+    output::line(&format!("  {name:8}  {text}"));
+}
+
+fn print(gateways: &[Value], look: &Look, state_dir: Option<&Path>) {
+    if gateways.is_empty() {
+        output::line(match state_dir {
+            Some(_) => "No gateway runs. An AI client starts one by itself.",
+            None => {
+                "Running gateways cannot be seen: HOME is not set, so there is no state folder (--state-dir names one)."
+            }
+        });
+    }
+    for gateway in gateways {
+        print_gateway(gateway);
+    }
+    output::line("");
+    print_here(look);
+}
+
+fn print_gateway(gateway: &Value) {
+    let client = text(gateway, "/gateway/client").filter(|name| !name.is_empty()).unwrap_or("a client without a name");
+    output::line(&format!(
+        "gateway {} for {}, up {}",
+        number(gateway, "/gateway/pid"),
+        clean(client),
+        span(gateway, "/gateway/up_ms")
+    ));
+    row("project", &clean(text(gateway, "/project").unwrap_or("not known")));
+    let ready = gateway.pointer("/editor/ready").and_then(Value::as_bool) == Some(true);
+    let why =
+        text(gateway, "/editor/why").map(|why| format!(": {}", clean(&why.replace('_', " ")))).unwrap_or_default();
+    let state = clean(&text(gateway, "/editor/state").unwrap_or("?").replace('_', " "));
+    let port = match gateway.pointer("/editor/port").and_then(Value::as_u64) {
+        Some(port) => format!(", port {port} ({})", clean(text(gateway, "/editor/port_named_by").unwrap_or("?"))),
+        None => String::new(),
+    };
+    let tone = if ready { Tone::Good } else { Tone::Bad };
+    let shown = toned(&format!("{state}{why}"), tone);
+    row("editor", &format!("{shown}, since {}{port}", span(gateway, "/editor/since_ms")));
+    row(
+        "tools",
+        &format!("{} from {}", number(gateway, "/tools/count"), clean(text(gateway, "/tools/from").unwrap_or("?"))),
+    );
+    let busy = text(gateway, "/queue/busy_with/tool")
+        .map(|tool| format!(" ({} for {})", clean(tool), span(gateway, "/queue/busy_with/for_ms")));
+    row(
+        "queue",
+        &format!(
+            "{} waiting, {} running{}",
+            number(gateway, "/queue/held"),
+            number(gateway, "/queue/running"),
+            busy.unwrap_or_default()
+        ),
+    );
+    if let Some(why) = text(gateway, "/editor/last_loss/why") {
+        let back = match gateway.pointer("/editor/last_loss/back_after_ms").and_then(Value::as_u64) {
+            Some(millis) => format!("back after {}", wording::seconds(Duration::from_millis(millis))),
+            None => "not back yet".to_owned(),
+        };
+        row("lost", &format!("{}, {} ago, {back}", clean(why), span(gateway, "/editor/last_loss/ago_ms")));
+    }
+    for problem in gateway.pointer("/problems").and_then(Value::as_array).into_iter().flatten() {
+        row("problem", &toned(&clean(problem.as_str().unwrap_or_default()), Tone::Bad));
+    }
+}
+
+fn print_here(look: &Look) {
+    let survey = &look.survey;
+    match &survey.project {
+        None => {
+            output::line("No Unity project here.");
+            row("mend", "run it inside a project, or name one with --project");
+        }
+        Some(project) => {
+            output::line("this project");
+            row("project", &project.display().to_string());
+            let version = survey.facts.package_version.as_deref().unwrap_or("of unknown version");
+            row("package", &if survey.facts.installed { clean(version) } else { "none is installed".to_owned() });
+            let doing = survey.facts.activity.map(|activity| format!(", {}", <&str>::from(activity)));
+            let (words, tone) = match (survey.facts.editor_pid, look.editor) {
+                (Some(pid), Some(Liveness::Alive)) => (format!("runs (pid {pid})"), Tone::Good),
+                (Some(pid), Some(Liveness::Dead)) => (format!("is gone (pid {pid} was left behind)"), Tone::Bad),
+                (Some(pid), _) => (format!("may run (pid {pid})"), Tone::Plain),
+                (None, _) => ("does not run, as far as the project's files tell".to_owned(), Tone::Plain),
+            };
+            row("editor", &format!("{}{}", toned(&words, tone), doing.unwrap_or_default()));
+        }
+    }
+    for port in &look.ports {
+        let what = match (&port.standing, port.listening) {
+            (_, false) => "nobody listens".to_owned(),
+            (Standing::Checked, true) => toned("this project's editor listens", Tone::Good),
+            (Standing::Assumed, true) => {
+                format!("{} listens, taken for Unity since you named the port", look::owner_words(port.owner.as_ref()))
+            }
+            (Standing::Refused(_) | Standing::Listed(_), true) => {
+                let owner = look::owner_words(port.owner.as_ref());
+                toned(&format!("{owner} listens and is not called; `holdfast doctor` says why"), Tone::Bad)
+            }
+        };
+        row("port", &format!("{} ({}): {what}", port.port, look::source_words(port.source)));
+    }
+    for problem in &survey.facts.problems {
+        row("problem", &toned(problem, Tone::Bad));
+    }
+}

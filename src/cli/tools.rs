@@ -1,0 +1,165 @@
+//! `holdfast tools`: the tools as an AI sees them, and what became of those it does not.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::gateway_args::EditorArgs;
+use super::one_shot::{self, OneShot};
+use super::{Exit, output};
+use crate::config::Config;
+use crate::estate::{Estate, Published};
+use crate::fsm::registry::Source;
+use crate::protocol::mcp::{GatewayTool, ProtocolVersion};
+use crate::survey::Survey;
+use crate::telemetry::clean;
+
+/// Flags of `holdfast tools`.
+#[derive(Debug, Clone, Args)]
+pub struct ToolsArgs {
+    /// Print JSON: the tools as MCP lists them, and where the list comes from.
+    #[arg(long)]
+    pub json: bool,
+    /// Show the editor's tools that are left out, renamed or changed, and why.
+    #[arg(long)]
+    pub dropped: bool,
+    /// Which editor.
+    #[command(flatten)]
+    pub editor: EditorArgs,
+}
+
+/// Lists the tools.
+pub fn run(arguments: &ToolsArgs) -> ExitCode {
+    one_shot::run(&arguments.editor, |config| list(arguments, config))
+}
+
+async fn list(arguments: &ToolsArgs, config: Config) -> Exit {
+    let listed = match OneShot::open(config).await {
+        Ok(mut one_shot) => {
+            // As to a client that asks once: the answer waits for the live list, briefly, while an editor is likely.
+            let answer = one_shot.request("tools/list", "{}", &mut |_| {}).await;
+            let seen = Seen::of(&one_shot.estate);
+            one_shot.close().await;
+            answer.ok().and_then(Result::ok).map(|_| seen)
+        }
+        Err(_) => None,
+    };
+    let Some(seen) = listed else {
+        output::complain("holdfast tools: the gateway of this command ended before it answered; please report this");
+        return Exit::Internal;
+    };
+    if arguments.json {
+        output::line(&seen.as_json(arguments.dropped).to_string());
+    } else {
+        seen.print(arguments.dropped);
+    }
+    match seen.published.source {
+        Source::None => Exit::NotExecuted,
+        Source::Disk | Source::Live | Source::Stale => Exit::Ok,
+    }
+}
+
+/// What the gateway knew when it had answered.
+struct Seen {
+    published: Published,
+    survey: Option<Arc<Survey>>,
+    /// Why the list is not the editor's own of now.
+    why_not_live: Option<&'static str>,
+}
+
+impl Seen {
+    fn of(estate: &Estate) -> Self {
+        let published = estate.published.borrow().clone();
+        let outlook = estate.link.borrow().outlook;
+        let why_not_live = match published.source {
+            Source::Live => None,
+            Source::None | Source::Disk | Source::Stale => Some(outlook.cause().map_or("listing", <&str>::from)),
+        };
+        Self { published, survey: estate.survey.borrow().clone(), why_not_live }
+    }
+
+    /// What became of the editor's tools that are not listed as they are.
+    fn changed(&self) -> [(&'static str, Vec<(String, String)>); 3] {
+        let catalogue = &self.published.catalogue;
+        let dropped = self.published.unusable.iter().chain(catalogue.dropped()).cloned().collect();
+        let renamed = catalogue
+            .entries()
+            .iter()
+            .filter(|entry| entry.name != entry.tool.name)
+            .map(|entry| {
+                (entry.tool.name.clone(), format!("listed as {}: clients take [A-Za-z0-9_-]{{1,48}}", entry.name))
+            })
+            .collect();
+        [("dropped", dropped), ("renamed", renamed), ("repaired", catalogue.repaired().to_vec())]
+    }
+
+    fn as_json(&self, dropped: bool) -> Value {
+        let tools = self.published.catalogue.tools_array(ProtocolVersion::LATEST);
+        let survey = self.survey.as_deref();
+        let mut all = json!({
+            "source": match self.published.source {
+                Source::None => "gateway",
+                Source::Disk => "disk",
+                Source::Live => "live",
+                Source::Stale => "stale",
+            },
+            "why_not_live": self.why_not_live,
+            "project": survey.and_then(|survey| survey.project.as_ref()).map(|path| path.display().to_string()),
+            "package_version": survey.and_then(|survey| survey.facts.package_version.clone()),
+            "tools": serde_json::from_str::<Value>(&tools).unwrap_or_default(),
+        });
+        if dropped && let Some(all) = all.as_object_mut() {
+            for (what, tools) in self.changed() {
+                let tools: Vec<Value> = tools.iter().map(|(tool, why)| json!({"tool": tool, "why": why})).collect();
+                all.insert(what.to_owned(), tools.into());
+            }
+        }
+        all
+    }
+
+    fn print(&self, dropped: bool) {
+        let entries = self.published.catalogue.entries();
+        let why = self.why_not_live.unwrap_or_default().replace('_', " ");
+        output::line(&match self.published.source {
+            Source::None => format!(
+                "No editor answered ({why}) and no earlier list is on disk: these are only holdfast's own tools. Open the project \
+                 in Unity; `holdfast doctor` says what was looked for."
+            ),
+            Source::Disk => format!(
+                "{} tools from disk: the list of an earlier session, since no editor answered ({why}).",
+                entries.len()
+            ),
+            Source::Live => format!("{} tools, live from the editor.", entries.len()),
+            Source::Stale => format!("{} tools from the editor, which has gone since ({why}).", entries.len()),
+        });
+        let ours = GatewayTool::ALL.map(GatewayTool::definition);
+        let rows = ours.iter().map(|tool| (tool.name, tool.description));
+        let rows = rows.chain(entries.iter().map(|entry| (entry.name.as_str(), entry.tool.description.as_str())));
+        let width = rows.clone().map(|(name, _)| name.len()).max().unwrap_or_default();
+        for (name, description) in rows {
+            output::line(&format!("  {name:width$}  {}", first_sentence(description)));
+        }
+        for (what, tools) in self.changed() {
+            if tools.is_empty() {
+                continue;
+            }
+            if !dropped {
+                output::line(&format!("{} {what}: see --dropped", tools.len()));
+                continue;
+            }
+            output::line(&format!("{what}:"));
+            for (tool, why) in tools {
+                output::line(&format!("  {}: {}", clean(&tool), clean(&why)));
+            }
+        }
+    }
+}
+
+/// The first sentence, on one line: a list is to be skimmed.
+fn first_sentence(text: &str) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let end = line.find(". ").map_or(line.len(), |dot| dot + 1);
+    clean(line.get(..end).unwrap_or(line))
+}

@@ -1,0 +1,404 @@
+use super::*;
+use crate::fsm::Driver;
+use crate::limits::{GREETING_TIMEOUT, GREETING_TIMEOUT_ASSUMED, LIVENESS_EVERY};
+
+const NOTHING: Evidence = Evidence { editor: Sign::Unknown, activity: None };
+const ALIVE: Evidence = Evidence { editor: Sign::Alive, activity: None };
+const DEAD: Evidence = Evidence { editor: Sign::Dead, activity: None };
+const CHECKED: Event = Event::Connected { checked: true };
+const REFUSED: Event = Event::ConnectFailed(ConnectFailure::Refused);
+const WRONG_PROJECT: Event = Event::ConnectFailed(ConnectFailure::WrongProject);
+const EOF: Event = Event::Disconnected(Drop::Eof);
+const CALL_DONE: Event = Event::WorkFinished { more: false };
+
+fn offered(count: u8, evidence: Evidence) -> Event {
+    Event::TargetsOffered { count, evidence }
+}
+
+fn fed(mut it: Driver<Bridge>, events: &[Event]) -> Driver<Bridge> {
+    for event in events {
+        let out = it.feed(event);
+        assert!(!out.unexpected, "{event:?} is unexpected in {:?}", it.state());
+    }
+    it
+}
+
+fn new(events: &[Event]) -> Driver<Bridge> {
+    fed(Driver::start(Bridge::new(1)).0, events)
+}
+
+/// Connected to the first of so many targets, with a published list.
+fn ready(targets: u8) -> Driver<Bridge> {
+    let up = [Event::Wanted, offered(targets, ALIVE), CHECKED, Event::Greeted, Event::ListWanted, Event::ListAnswered];
+    let it = new(&up);
+    assert_eq!(it.state(), State::Ready);
+    it
+}
+
+/// As [`ready`], and connected for a while.
+fn steady(targets: u8) -> Driver<Bridge> {
+    fed(ready(targets), &[Event::Elapsed(Timer::Liveness)])
+}
+
+fn outlook(it: &Driver<Bridge>) -> Outlook {
+    it.machine().outlook(it.state())
+}
+
+fn sends(effects: &[Effect]) -> Vec<Effect> {
+    effects.iter().filter(|effect| matches!(effect, Effect::SendList | Effect::SendNextCall)).copied().collect()
+}
+
+fn silence(effects: &[Effect]) -> Option<Duration> {
+    effects.iter().rev().find_map(|effect| match effect {
+        Effect::Arm(Timer::Silence, span) => Some(*span),
+        _ => None,
+    })
+}
+
+// ---- finding and dialling ----
+
+#[test]
+fn idle_wanted_asks_for_targets_and_dials_nobody() {
+    let (mut it, _) = Driver::start(Bridge::new(1));
+    let out = it.feed(&Event::Wanted);
+    assert!(out.effects.contains(&Effect::AskTargets));
+    assert!(!out.effects.iter().any(|effect| matches!(effect, Effect::Dial { .. })));
+}
+
+#[test]
+fn seeking_elapsed_asks_again() {
+    let mut it = new(&[Event::Wanted]);
+    assert!(it.feed(&Event::Elapsed(Timer::Seek)).effects.contains(&Effect::AskTargets));
+}
+
+#[test]
+fn dialing_connect_failed_yields_to_the_next_target() {
+    let mut it = new(&[Event::Wanted, offered(2, NOTHING)]);
+    assert_eq!(it.feed(&REFUSED).effects, [Effect::Dial { target: 1 }]);
+    it.feed(&REFUSED);
+    assert_eq!((it.state(), outlook(&it)), (State::BackingOff, Outlook::Absent(Cause::NotRunning)));
+}
+
+#[test]
+fn greeting_refused_yields_to_the_next_target_and_names_the_wrong_peer_in_the_end() {
+    let mut it = new(&[Event::Wanted, offered(2, NOTHING), Event::Connected { checked: false }]);
+    let out = it.feed(&Event::GreetingRefused);
+    assert_eq!(out.effects.last(), Some(&Effect::Dial { target: 1 }));
+    it.feed(&REFUSED);
+    assert_eq!(outlook(&it), Outlook::Absent(Cause::WrongPeer));
+}
+
+#[test]
+fn greeting_entered_waits_long_only_for_a_checked_port() {
+    for (checked, span) in [(true, GREETING_TIMEOUT), (false, GREETING_TIMEOUT_ASSUMED)] {
+        let mut it = new(&[Event::Wanted, offered(2, NOTHING)]);
+        let out = it.feed(&Event::Connected { checked });
+        assert!(out.effects.contains(&Effect::Arm(Timer::Greeting, span)), "{out:?}");
+    }
+}
+
+#[test]
+fn greeting_elapsed_yields_to_the_next_target() {
+    let mut it = new(&[Event::Wanted, offered(2, NOTHING), Event::Connected { checked: false }]);
+    let out = it.feed(&Event::Elapsed(Timer::Greeting));
+    assert_eq!(out.effects.last(), Some(&Effect::Dial { target: 1 }));
+}
+
+/// Two projects are open: ours reloads, and the port that is fallen back to is the other one's.
+#[test]
+fn dialing_connect_failed_at_somebody_elses_port_does_not_hide_that_ours_reloads() {
+    let lost = [EOF, offered(2, ALIVE), REFUSED, WRONG_PROJECT];
+    let it = fed(steady(2), &lost);
+    assert_eq!((it.state(), outlook(&it)), (State::BackingOff, Outlook::Coming(Cause::Reloading)));
+}
+
+/// A stale port in the environment is somebody's web server; the project's own editor is starting.
+#[test]
+fn greeting_refused_by_a_stranger_does_not_hide_that_our_editor_lives() {
+    let it =
+        new(&[Event::Wanted, offered(2, ALIVE), Event::Connected { checked: false }, Event::GreetingRefused, REFUSED]);
+    assert_eq!(outlook(&it), Outlook::Coming(Cause::BridgeDown));
+}
+
+#[test]
+fn dialing_connect_failed_at_the_only_port_names_the_wrong_project() {
+    let mut it = new(&[Event::Wanted, offered(1, ALIVE), WRONG_PROJECT]);
+    assert_eq!(outlook(&it), Outlook::Absent(Cause::WrongProject));
+    // Looking again does not make it coming for a moment: what is held would start its second anew each time.
+    for event in [Event::Elapsed(Timer::Retry), offered(1, ALIVE)] {
+        it.feed(&event);
+        assert_eq!(outlook(&it), Outlook::Absent(Cause::WrongProject), "after {event:?}");
+    }
+}
+
+#[test]
+fn seeking_targets_offered_after_ambiguity_waits_for_the_dial() {
+    let nothing = Event::NothingOffered { cause: Cause::Ambiguous, evidence: NOTHING };
+    let mut it = new(&[Event::Wanted, nothing]);
+    assert_eq!(outlook(&it), Outlook::Absent(Cause::Ambiguous));
+    it.feed(&Event::Elapsed(Timer::Retry));
+    it.feed(&offered(1, NOTHING));
+    assert_eq!(outlook(&it), Outlook::Coming(Cause::Connecting));
+}
+
+#[test]
+fn backing_off_retries_fast_only_while_an_editor_is_likely() {
+    for (evidence, likely) in [(NOTHING, false), (ALIVE, true)] {
+        let mut it = new(&[Event::Wanted, offered(1, evidence)]);
+        let out = it.feed(&REFUSED);
+        assert_eq!(out.effects, [Effect::Retry { attempt: 1, likely }]);
+    }
+}
+
+#[test]
+fn backing_off_calls_waiting_and_news_cut_the_wait_short() {
+    for event in [Event::CallsWaiting, Event::NewsArrived] {
+        let mut it = new(&[Event::Wanted, offered(1, NOTHING), REFUSED]);
+        assert_eq!(it.feed(&event).effects, [Effect::ShortenRetry]);
+    }
+}
+
+// ---- work ----
+
+#[test]
+fn ready_calls_waiting_sends_nothing_before_a_published_list() {
+    let mut it = new(&[Event::Wanted, offered(1, ALIVE), CHECKED, Event::Greeted]);
+    assert!(sends(&it.feed(&Event::CallsWaiting).effects).is_empty());
+    assert_eq!(sends(&it.feed(&Event::ListWanted).effects), [Effect::SendList]);
+    assert_eq!(sends(&it.feed(&Event::ListAnswered).effects), [Effect::SendNextCall]);
+}
+
+/// "Unknown tool" is said only against a live list: without one, the calls wait.
+#[test]
+fn ready_list_lost_frees_the_place_and_lets_no_call_out() {
+    let mut it =
+        new(&[Event::Wanted, offered(1, ALIVE), CHECKED, Event::Greeted, Event::CallsWaiting, Event::ListWanted]);
+    assert!(sends(&it.feed(&Event::ListLost).effects).is_empty());
+    assert_eq!(it.machine().outstanding(), 0);
+    assert_eq!(sends(&it.feed(&Event::ListWanted).effects), [Effect::SendList]);
+}
+
+#[test]
+fn ready_list_wanted_waits_while_a_call_runs() {
+    let mut it = fed(ready(1), &[Event::CallsWaiting]);
+    assert!(sends(&it.feed(&Event::ListWanted).effects).is_empty());
+    assert_eq!(sends(&it.feed(&Event::WorkFinished { more: true }).effects), [Effect::SendList]);
+    assert_eq!(sends(&it.feed(&Event::ListAnswered).effects), [Effect::SendNextCall]);
+}
+
+#[test]
+fn ready_calls_waiting_never_sends_beyond_the_window() {
+    let mut it = Driver::start(Bridge::new(2)).0;
+    for event in [Event::Wanted, offered(1, ALIVE), CHECKED, Event::Greeted, Event::ListWanted, Event::ListAnswered] {
+        it.feed(&event);
+    }
+    let mut sent = 0;
+    for _ in 0..5 {
+        sent += sends(&it.feed(&Event::CallsWaiting).effects).len();
+    }
+    assert_eq!((sent, it.machine().outstanding()), (2, 2));
+}
+
+#[test]
+fn a_window_beyond_the_bound_is_cut() {
+    assert_eq!(Bridge::new(u8::MAX).window, WINDOW_MAX);
+    assert_eq!(Bridge::new(0).window, 1);
+}
+
+#[test]
+fn ready_call_sent_waits_for_its_whole_run_before_silence_counts() {
+    let hour = Duration::from_secs(3600);
+    let mut it = fed(ready(1), &[Event::CallsWaiting]);
+    assert_eq!(silence(&it.feed(&Event::CallSent { running_max: hour }).effects), Some(hour + SILENCE_MAX));
+    assert_eq!(silence(&it.feed(&Event::BytesArrived).effects), Some(hour + SILENCE_MAX));
+    it.feed(&CALL_DONE);
+    assert_eq!(silence(&it.feed(&Event::CallsWaiting).effects), Some(SILENCE_MAX), "the next call has its own limit");
+}
+
+#[test]
+fn stalled_elapsed_silence_gives_the_connection_up() {
+    let mut it = fed(ready(1), &[Event::CallsWaiting, Event::Elapsed(Timer::Stall)]);
+    assert_eq!((it.state(), outlook(&it)), (State::Stalled, Outlook::Open));
+    let out = it.feed(&Event::Elapsed(Timer::Silence));
+    assert!(out.effects.contains(&Effect::HangUp(Loss::Silence)), "{out:?}");
+    assert_eq!(it.machine().outstanding(), 0);
+}
+
+#[test]
+fn ready_elapsed_liveness_looks_at_the_process_while_a_call_runs_too() {
+    let mut it = ready(1);
+    let sent = it.feed(&Event::CallsWaiting);
+    assert!(!sent.effects.contains(&Effect::Disarm(Timer::Liveness)), "{sent:?}");
+    let out = it.feed(&Event::Elapsed(Timer::Liveness));
+    assert_eq!(out.effects, [Effect::CheckEditor, Effect::Arm(Timer::Liveness, LIVENESS_EVERY)]);
+}
+
+// ---- losing it ----
+
+#[test]
+fn ready_disconnected_after_a_reload_was_announced_is_a_reload() {
+    let mut it = fed(steady(1), &[Event::LeavingAnnounced(LeaveReason::Reload)]);
+    assert_eq!((it.state(), outlook(&it)), (State::Leaving, Outlook::Coming(Cause::Reloading)));
+    assert!(it.feed(&EOF).effects.contains(&Effect::HangUp(Loss::Reload)));
+    assert_eq!(outlook(&it), Outlook::Coming(Cause::Reloading));
+}
+
+#[test]
+fn leaving_work_finished_answers_and_sends_nothing_more() {
+    let mut it = fed(ready(1), &[Event::CallsWaiting, Event::LeavingAnnounced(LeaveReason::Reload)]);
+    assert!(it.feed(&Event::WorkFinished { more: true }).effects.is_empty());
+    assert_eq!(it.machine().outstanding(), 0);
+    let out = fed(it, &[EOF]).feed(&Event::Elapsed(Timer::Retry));
+    assert!(sends(&out.effects).is_empty());
+}
+
+#[test]
+fn leaving_elapsed_hangs_up_on_an_editor_that_stays() {
+    let mut it = fed(ready(1), &[Event::LeavingAnnounced(LeaveReason::Quit)]);
+    let out = it.feed(&Event::Elapsed(Timer::Leave));
+    assert!(out.effects.contains(&Effect::HangUp(Loss::Quit)));
+    assert_eq!(outlook(&it), Outlook::Absent(Cause::Closed));
+}
+
+#[test]
+fn leaving_editor_vanished_after_its_goodbye_is_no_crash() {
+    let mut it = fed(steady(1), &[Event::LeavingAnnounced(LeaveReason::Quit)]);
+    assert!(it.feed(&Event::EditorVanished).effects.contains(&Effect::HangUp(Loss::Quit)));
+    assert_eq!(outlook(&it), Outlook::Absent(Cause::Closed));
+}
+
+#[test]
+fn ready_editor_vanished_is_a_crash() {
+    let it = fed(steady(1), &[Event::EditorVanished]);
+    assert_eq!(outlook(&it), Outlook::Coming(Cause::Crashed));
+}
+
+#[test]
+fn ready_disconnected_looks_at_once_if_it_lasted_and_backs_off_if_not() {
+    let mut it = steady(1);
+    it.feed(&EOF);
+    assert_eq!(it.state(), State::Seeking);
+    let mut it = ready(1);
+    let out = it.feed(&EOF);
+    assert!(out.effects.contains(&Effect::Retry { attempt: 1, likely: true }), "{out:?}");
+}
+
+#[test]
+fn ready_disconnected_again_and_again_without_a_list_gets_slower() {
+    let mut it = new(&[Event::Wanted]);
+    for round in 1..=3 {
+        let it = &mut it;
+        for event in [offered(1, NOTHING), CHECKED, Event::Greeted, Event::ListWanted, Event::ListLost] {
+            it.feed(&event);
+        }
+        let out = it.feed(&EOF);
+        assert!(out.effects.iter().any(|effect| matches!(effect, Effect::Retry { attempt, .. } if *attempt == round)));
+        it.feed(&Event::Elapsed(Timer::Retry));
+    }
+}
+
+#[test]
+fn away_elapsed_hope_ends_the_holding() {
+    let mut it = fed(steady(1), &[EOF, offered(1, NOTHING), REFUSED]);
+    assert_eq!(outlook(&it), Outlook::Coming(Cause::Lost));
+    it.feed(&Event::Elapsed(Timer::Hope));
+    assert_eq!(outlook(&it), Outlook::Absent(Cause::Lost));
+}
+
+#[test]
+fn seeking_offered_with_lock_files_names_what_the_editor_does() {
+    for (activity, cause) in [(Activity::Compiling, Cause::Compiling), (Activity::Reloading, Cause::Reloading)] {
+        let evidence = Evidence { editor: Sign::Unknown, activity: Some(activity) };
+        let it = fed(steady(1), &[EOF, offered(1, evidence), REFUSED]);
+        assert_eq!(outlook(&it), Outlook::Coming(cause));
+    }
+}
+
+#[test]
+fn seeking_offered_with_a_dead_pid_is_a_crash_of_an_editor_that_was_met() {
+    let it = fed(steady(1), &[EOF, offered(1, DEAD), REFUSED]);
+    assert_eq!(outlook(&it), Outlook::Coming(Cause::Crashed));
+    let it = new(&[Event::Wanted, offered(1, DEAD), REFUSED]);
+    assert_eq!(outlook(&it), Outlook::Absent(Cause::NotRunning));
+}
+
+/// A quitting editor removes its record: what comes after it is another one, whatever lay between.
+#[test]
+fn seeking_offered_after_a_quit_hopes_for_the_next_editor() {
+    for gone in [NOTHING, DEAD] {
+        let goodbye = [Event::LeavingAnnounced(LeaveReason::Quit), EOF, offered(1, gone), REFUSED];
+        let mut it = fed(steady(1), &goodbye);
+        assert_eq!(outlook(&it), Outlook::Absent(Cause::Closed));
+        it.feed(&Event::Elapsed(Timer::Retry));
+        it.feed(&offered(1, ALIVE));
+        assert_eq!(outlook(&it), Outlook::Coming(Cause::Connecting), "after {gone:?}");
+    }
+}
+
+#[test]
+fn seeking_offered_while_the_editor_that_said_goodbye_lives_stays_closed() {
+    let goodbye = [Event::LeavingAnnounced(LeaveReason::Quit), EOF, offered(1, ALIVE), REFUSED];
+    assert_eq!(outlook(&fed(steady(1), &goodbye)), Outlook::Absent(Cause::Closed));
+}
+
+// ---- hints ----
+
+#[test]
+fn ready_hint_received_names_the_cause_and_closes_nothing() {
+    let mut it = steady(1);
+    let out = it.feed(&Event::HintReceived(PushEvent::UnityShutdown));
+    assert!(out.effects.is_empty());
+    assert_eq!((it.state(), outlook(&it)), (State::Ready, Outlook::Open));
+    it.feed(&EOF);
+    assert_eq!(outlook(&it), Outlook::Absent(Cause::Closed));
+}
+
+#[test]
+fn away_hint_received_never_makes_an_open_question_a_no() {
+    let it = new(&[Event::Wanted, Event::HintReceived(PushEvent::DomainReload)]);
+    assert_eq!(outlook(&it), Outlook::Coming(Cause::Connecting));
+}
+
+#[test]
+fn backing_off_hint_received_of_a_recovery_dials_at_once() {
+    let mut it = new(&[Event::Wanted, offered(1, NOTHING), REFUSED]);
+    let out = it.feed(&Event::HintReceived(PushEvent::DomainReloadRecovered));
+    assert_eq!(out.effects, [Effect::ShortenRetry]);
+}
+
+// ---- after a crash of ours, and the end ----
+
+#[test]
+fn idle_after_loss_holds_as_its_predecessor_did() {
+    let (it, _) = Driver::start(Bridge::after_loss(1));
+    let it = fed(it, &[Event::Wanted, offered(1, NOTHING), REFUSED]);
+    assert_eq!(outlook(&it), Outlook::Coming(Cause::Lost));
+}
+
+#[test]
+fn up_stop_requested_drains_only_what_is_owed() {
+    let mut it = ready(1);
+    assert!(it.feed(&Event::StopRequested).effects.contains(&Effect::HangUp(Loss::Shutdown)));
+    assert_eq!(it.state(), State::Stopped);
+    for last in [CALL_DONE, Event::Elapsed(Timer::Drain), EOF] {
+        let mut it = fed(ready(1), &[Event::CallsWaiting, Event::StopRequested]);
+        assert_eq!(it.state(), State::Draining);
+        assert!(it.feed(&last).effects.contains(&Effect::HangUp(Loss::Shutdown)));
+        assert_eq!(it.state(), State::Stopped);
+    }
+}
+
+#[test]
+fn draining_list_answered_ends_it_when_nothing_else_is_owed() {
+    let mut it = fed(ready(1), &[Event::ListWanted, Event::StopRequested]);
+    assert_eq!(it.state(), State::Draining);
+    it.feed(&Event::ListAnswered);
+    assert_eq!(it.state(), State::Stopped);
+}
+
+#[test]
+fn away_stop_requested_hangs_up_on_a_dial_under_way() {
+    let mut it = new(&[Event::Wanted, offered(1, NOTHING)]);
+    assert!(it.feed(&Event::StopRequested).effects.contains(&Effect::HangUp(Loss::Shutdown)));
+    assert_eq!(it.state(), State::Stopped);
+}

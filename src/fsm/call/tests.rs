@@ -1,0 +1,118 @@
+use super::*;
+use crate::fsm::Driver;
+use crate::fsm::chart::walk;
+
+const HELD: &[Event] = &[Event::Queued];
+const CLAIM: Event = Event::Claimed { recoverable: false, repeatable: false };
+const CLAIM_REPEATABLE: Event = Event::Claimed { recoverable: false, repeatable: true };
+const CLAIM_RECOVERABLE: Event = Event::Claimed { recoverable: true, repeatable: false };
+
+fn call(events: &[Event]) -> Driver<Call> {
+    let (mut call, _) = Driver::start(Call::default());
+    for event in HELD.iter().chain(events) {
+        call.feed(event);
+    }
+    call
+}
+
+fn last(events: &[Event]) -> (State, Vec<Effect>) {
+    let (event, before) = events.split_last().unwrap();
+    let mut call = call(before);
+    let effects = call.feed(event).effects;
+    (call.state(), effects)
+}
+
+#[test]
+fn held_refused_answers_not_executed() {
+    let end = last(&[Event::Refused(Cause::TooLarge)]);
+    assert_eq!(end, (State::Answered, vec![Effect::Answer(Verdict::NotExecuted(Cause::TooLarge))]));
+}
+
+#[test]
+fn held_claimed_says_nothing_yet() {
+    assert_eq!(last(&[CLAIM]), (State::Sent, vec![]));
+}
+
+#[test]
+fn sent_reply_arrived_answers_once() {
+    let mut it = call(&[CLAIM]);
+    assert_eq!(it.feed(&Event::ReplyArrived { error: true }).effects, [Effect::Answer(Verdict::ToolError)]);
+    assert!(it.feed(&Event::ReplyArrived { error: false }).effects.is_empty());
+}
+
+#[test]
+fn sent_epoch_closed_is_unknown_unless_it_may_be_repeated_or_learned() {
+    let lost = Event::EpochClosed(Loss::Reload);
+    let unknown = vec![Effect::Answer(Verdict::OutcomeUnknown(Loss::Reload))];
+    assert_eq!(last(&[CLAIM, lost]), (State::Uncertain, unknown));
+    assert_eq!(last(&[CLAIM_REPEATABLE, lost]), (State::Held, vec![]));
+    assert_eq!(last(&[CLAIM_RECOVERABLE, lost]), (State::Recovering, vec![Effect::Recover]));
+}
+
+#[test]
+fn sent_epoch_closed_by_shutdown_is_unknown_whatever_it_may() {
+    for claim in [CLAIM, CLAIM_REPEATABLE, CLAIM_RECOVERABLE] {
+        let (state, effects) = last(&[claim, Event::EpochClosed(Loss::Shutdown)]);
+        assert_eq!(state, State::Uncertain);
+        assert_eq!(effects, [Effect::Answer(Verdict::OutcomeUnknown(Loss::Shutdown))]);
+    }
+}
+
+#[test]
+fn sent_claim_revoked_counts_no_sending() {
+    let mut it = call(&[CLAIM_REPEATABLE, Event::ClaimRevoked]);
+    assert_eq!((it.state(), it.machine().sendings), (State::Held, 0));
+    assert_eq!(it.feed(&Event::Refused(Cause::Closed)).effects, [Effect::Answer(Verdict::NotExecuted(Cause::Closed))]);
+}
+
+#[test]
+fn held_again_hold_ended_is_unknown_since_it_may_have_run() {
+    let (state, effects) =
+        last(&[CLAIM_REPEATABLE, Event::EpochClosed(Loss::Disconnect), Event::HoldEnded(Cause::NotRunning)]);
+    assert_eq!((state, effects), (State::Uncertain, vec![Effect::Answer(Verdict::OutcomeUnknown(Loss::Disconnect))]));
+}
+
+#[test]
+fn abandoned_reply_arrived_is_kept_and_never_answered() {
+    let (state, effects) = last(&[CLAIM, Event::PatienceEnded, Event::ReplyArrived { error: false }]);
+    assert_eq!((state, effects), (State::Answered, vec![Effect::KeepLate, Effect::Note(Verdict::Ok)]));
+}
+
+#[test]
+fn cancelled_reply_arrived_is_kept_and_never_answered() {
+    let (state, effects) = last(&[CLAIM, Event::CancelledByClient, Event::ReplyArrived { error: false }]);
+    assert_eq!((state, effects), (State::Cancelled, vec![Effect::KeepLate, Effect::Note(Verdict::Ok)]));
+}
+
+/// Over everything that can happen to a call: it is answered at most once, never after a cancel, and what was sent never ends
+/// as not executed.
+#[test]
+fn no_history_answers_twice_or_denies_a_sending() {
+    let events = Call::specimens();
+    let mut paths: Vec<(Driver<Call>, u8, bool, u8)> = vec![(Driver::start(Call::default()).0, 0, false, 0)];
+    let mut seen = std::collections::HashSet::new();
+    while let Some((driver, answers, cancelled, lost)) = paths.pop() {
+        if !seen.insert((driver.machine().clone(), driver.state(), answers, cancelled, lost)) {
+            continue;
+        }
+        for event in &events {
+            let mut next = driver.clone();
+            let before = next.state();
+            let out = next.feed(event);
+            let given = out.effects.iter().filter(|effect| matches!(effect, Effect::Answer(_))).count();
+            let total = answers + u8::try_from(given).unwrap();
+            assert!(total <= 1, "{before:?} + {event:?} answers again");
+            assert!(!(cancelled && given > 0), "{before:?} + {event:?} answers a cancelled call");
+            let lost = if before == State::Sent && next.state() == State::Held && *event != Event::ClaimRevoked {
+                lost.saturating_add(1).min(3)
+            } else {
+                lost
+            };
+            let denied = out.effects.iter().any(|effect| matches!(effect, Effect::Answer(Verdict::NotExecuted(_))));
+            assert!(!(denied && (lost > 0 || before == State::Sent)), "{before:?} + {event:?} denies a sending");
+            paths.push((next.clone(), total, cancelled || next.state() == State::Cancelled, lost));
+        }
+    }
+    assert!(seen.len() > 50);
+    assert!(walk::<Call>().configurations.len() > 20);
+}

@@ -1,0 +1,571 @@
+use super::*;
+use crate::fsm::call::Verdict;
+use crate::limits::FINISHED_CALLS_MAX;
+use crate::protocol::dialect::AnswerBody;
+
+/// A ledger at a time that only the test moves.
+struct Book {
+    ledger: Ledger,
+    now: Instant,
+    ids: u8,
+}
+
+const FIRST: Epoch = Epoch(1);
+const SECOND: Epoch = Epoch(2);
+const OPEN: Outlook = Outlook::Open;
+const RELOADING: Outlook = Outlook::Coming(Cause::Reloading);
+
+fn raw(json: &str) -> Box<RawValue> {
+    RawValue::from_string(json.to_owned()).unwrap()
+}
+
+fn reply(is_error: bool) -> EditorAnswer {
+    EditorAnswer { is_error, body: AnswerBody::Text("said".to_owned()) }
+}
+
+fn terms(recovery: Recovery, repeatable: bool) -> Terms {
+    Terms { recovery, tool_timeout: Duration::ZERO, repeatable }
+}
+
+fn once() -> Terms {
+    terms(Recovery::None, false)
+}
+
+fn result_file() -> Recovery {
+    Recovery::ResultFile { path: "r.json".to_owned(), busy_files: &[], quiet: Duration::ZERO }
+}
+
+fn secs(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+/// What was told, in one word each.
+fn told(settlements: &[Settlement]) -> Vec<String> {
+    let words = settlements.iter().map(|settlement| match settlement {
+        Settlement::Answer(Answer { verdict, .. }) => match verdict.cause() {
+            Some(cause) => format!("{}:{cause}", verdict.label()),
+            None => verdict.label().to_owned(),
+        },
+        Settlement::Progress { message, .. } => format!("progress:{message}"),
+        Settlement::KeepLate { .. } => "keep_late".to_owned(),
+        Settlement::Noted { verdict, .. } => format!("noted:{}", verdict.label()),
+    });
+    words.collect()
+}
+
+impl Book {
+    /// A connected editor.
+    fn connected() -> Self {
+        let mut book = Self { ledger: Ledger::default(), now: Instant::now(), ids: 0 };
+        book.ledger.open_epoch(FIRST);
+        book.ledger.set_outlook(OPEN, book.now);
+        book
+    }
+
+    fn accept_with(&mut self, patience: u64, token: Option<&str>) -> (CallId, Vec<Settlement>) {
+        self.ids += 1;
+        let id = CallId::from_random([self.ids; 16]);
+        let call = NewCall {
+            id,
+            request: self.request(),
+            tool: "compile".to_owned(),
+            arguments: raw("{}"),
+            progress_token: token.map(raw),
+            patience: secs(patience),
+            version: ProtocolVersion::LATEST,
+        };
+        let settlements = self.ledger.accept(call, self.now);
+        (id, settlements)
+    }
+
+    fn accept(&mut self) -> CallId {
+        let (id, settlements) = self.accept_with(600, None);
+        assert!(settlements.is_empty());
+        id
+    }
+
+    /// The request of the newest call.
+    fn request(&self) -> RequestId {
+        RequestId::from_number(u64::from(self.ids))
+    }
+
+    fn send(&mut self, epoch: Epoch, terms: Terms) -> CallId {
+        let held = self.ledger.reserve(epoch).expect("a call is held");
+        self.ledger.claim(held.id, epoch, terms, self.now).expect("it may be sent");
+        held.id
+    }
+
+    fn sent(&mut self, terms: Terms) -> CallId {
+        let id = self.accept();
+        assert_eq!(self.send(FIRST, terms), id);
+        id
+    }
+
+    fn reply(&mut self, call: CallId, epoch: Epoch) -> Vec<Settlement> {
+        self.ledger.reply(call, epoch, reply(false), self.now).1
+    }
+
+    fn close(&mut self, epoch: Epoch, loss: Loss) -> Vec<Settlement> {
+        self.ledger.close_epoch(epoch, loss, self.now)
+    }
+
+    fn reconnect(&mut self, epoch: Epoch) -> Vec<Settlement> {
+        self.ledger.open_epoch(epoch);
+        self.ledger.set_outlook(OPEN, self.now)
+    }
+
+    fn wait(&mut self, span: Duration) -> Vec<Settlement> {
+        self.now += span;
+        self.ledger.elapse(self.now)
+    }
+
+    fn left(&self) -> usize {
+        self.ledger.entries.len()
+    }
+}
+
+#[test]
+fn a_call_is_held_sent_and_answered_and_leaves_nothing_open() {
+    let mut book = Book::connected();
+    let call = book.accept();
+    assert_eq!(book.ledger.counts(), (1, 0));
+    book.send(FIRST, once());
+    assert_eq!((book.ledger.counts(), book.ledger.awaited()), ((0, 1), 1));
+    assert_eq!(told(&book.reply(call, FIRST)), ["ok"]);
+    assert_eq!((book.left(), book.ledger.next_deadline()), (0, None));
+    assert!(matches!(book.ledger.look_up(call, book.now), Lookup::Ended(_)));
+}
+
+#[test]
+fn an_editors_failure_is_its_own_answer() {
+    let mut book = Book::connected();
+    let call = book.sent(once());
+    assert_eq!(told(&book.ledger.reply(call, FIRST, reply(true), book.now).1), ["tool_error"]);
+}
+
+#[test]
+fn a_second_answer_is_nobodys() {
+    let mut book = Book::connected();
+    let call = book.sent(once());
+    book.reply(call, FIRST);
+    let (known, settlements) = book.ledger.reply(call, FIRST, reply(false), book.now);
+    assert!(!known && settlements.is_empty());
+}
+
+#[test]
+fn a_frame_of_one_connection_never_completes_a_call_of_another() {
+    let mut book = Book::connected();
+    let call = book.sent(terms(Recovery::None, true));
+    book.close(FIRST, Loss::Disconnect);
+    book.reconnect(SECOND);
+    assert_eq!(book.send(SECOND, terms(Recovery::None, true)), call);
+    assert!(!book.ledger.reply(call, FIRST, reply(false), book.now).0);
+    assert_eq!(told(&book.reply(call, SECOND)), ["ok"]);
+}
+
+#[test]
+fn nothing_is_claimed_on_a_closed_connection() {
+    let mut book = Book::connected();
+    let call = book.accept();
+    let held = book.ledger.reserve(FIRST).unwrap();
+    book.close(FIRST, Loss::Disconnect);
+    let claimed = book.ledger.claim(held.id, FIRST, once(), book.now);
+    assert_eq!(claimed.unwrap_err(), ClaimRefused::EpochClosed);
+    assert!(book.ledger.reserve(FIRST).is_none() && book.ledger.has_held(), "{call} is free for the next connection");
+}
+
+#[test]
+fn a_call_is_reserved_and_claimed_once() {
+    let mut book = Book::connected();
+    let call = book.accept();
+    assert!(book.ledger.reserve(FIRST).is_some() && book.ledger.reserve(FIRST).is_none());
+    book.ledger.claim(call, FIRST, once(), book.now).unwrap();
+    assert_eq!(book.ledger.claim(call, FIRST, once(), book.now).unwrap_err(), ClaimRefused::NotHeld);
+}
+
+#[test]
+fn what_may_have_run_is_not_sent_again() {
+    let mut book = Book::connected();
+    book.sent(once());
+    assert_eq!(told(&book.close(FIRST, Loss::Reload)), ["outcome_unknown:reload"]);
+    book.reconnect(SECOND);
+    assert!(book.ledger.reserve(SECOND).is_none());
+    assert_eq!(book.left(), 0);
+}
+
+#[test]
+fn a_repeatable_call_is_sent_three_times_at_most() {
+    let mut book = Book::connected();
+    let call = book.accept();
+    for round in 1..=3 {
+        let epoch = Epoch(round);
+        book.reconnect(epoch);
+        assert_eq!(book.send(epoch, terms(Recovery::None, true)), call);
+        let end = book.close(epoch, Loss::Disconnect);
+        let expected: &[&str] = if round < 3 { &[] } else { &["outcome_unknown:disconnect"] };
+        assert_eq!(told(&end), expected, "round {round}");
+    }
+    assert_eq!(book.left(), 0);
+}
+
+#[test]
+fn whether_a_call_may_be_repeated_is_what_the_list_says_when_it_is_sent() {
+    let mut book = Book::connected();
+    book.sent(terms(Recovery::None, true));
+    book.close(FIRST, Loss::Disconnect);
+    book.reconnect(SECOND);
+    book.send(SECOND, once());
+    assert_eq!(told(&book.close(SECOND, Loss::Disconnect)), ["outcome_unknown:disconnect"]);
+}
+
+#[test]
+fn a_call_that_was_sent_before_never_ends_as_not_executed() {
+    let mut book = Book::connected();
+    book.sent(terms(Recovery::None, true));
+    book.close(FIRST, Loss::Disconnect);
+    book.ledger.set_outlook(Outlook::Absent(Cause::NotRunning), book.now);
+    assert_eq!(told(&book.wait(secs(1))), ["outcome_unknown:disconnect"]);
+}
+
+#[test]
+fn a_call_without_a_byte_written_is_held_again_and_counts_as_not_sent() {
+    let mut book = Book::connected();
+    let call = book.sent(once());
+    assert!(book.ledger.revoke_claim(call, FIRST, book.now).is_empty());
+    assert_eq!(told(&book.close(FIRST, Loss::Disconnect)), [""; 0]);
+    assert_eq!(told(&book.ledger.refuse(call, Cause::TooLarge, book.now)), ["not_executed:too_large"]);
+}
+
+#[test]
+fn a_call_of_a_patient_client_is_still_running_after_two_minutes_and_its_late_answer_is_kept() {
+    let mut book = Book::connected();
+    let call = book.sent(once());
+    assert!(book.wait(RUNNING_MAX - secs(1)).is_empty());
+    assert_eq!(told(&book.wait(secs(1))), ["still_running"]);
+    assert_eq!(book.ledger.running().map(|(id, ..)| id), Some(call), "it keeps its place");
+    assert!(matches!(book.ledger.look_up(call, book.now), Lookup::Open(_)));
+    assert_eq!(told(&book.reply(call, FIRST)), ["keep_late", "noted:ok"]);
+    assert!(matches!(book.ledger.look_up(call, book.now), Lookup::Open(_)), "its answer is not said to be given");
+    book.ledger.keep_late(call, "{}", book.now);
+    assert!(matches!(book.ledger.look_up(call, book.now), Lookup::Late(..)));
+    assert_eq!(book.left(), 0);
+}
+
+#[test]
+fn a_late_result_expires_and_says_so() {
+    let mut book = Book::connected();
+    let call = book.sent(once());
+    book.wait(RUNNING_MAX);
+    book.reply(call, FIRST);
+    book.ledger.keep_late(call, "{}", book.now);
+    book.now += LATE_RESULT_MAX_AGE + secs(1);
+    assert!(matches!(book.ledger.look_up(call, book.now), Lookup::Expired(_)));
+}
+
+#[test]
+fn late_results_are_bounded_in_bytes_oldest_first() {
+    let mut book = Book::connected();
+    let big = "x".repeat(LATE_RESULTS_MAX_BYTES / 2 + 1);
+    let mut calls = Vec::new();
+    for _ in 0..2 {
+        let call = book.sent(once());
+        book.wait(RUNNING_MAX);
+        book.reply(call, FIRST);
+        book.ledger.keep_late(call, &big, book.now);
+        calls.push(call);
+    }
+    assert!(matches!(book.ledger.look_up(calls[0], book.now), Lookup::Expired(_)));
+    assert!(matches!(book.ledger.look_up(calls[1], book.now), Lookup::Late(..)));
+}
+
+#[test]
+fn a_tools_own_time_limit_prolongs_its_run_and_patience_ends_it() {
+    let mut book = Book::connected();
+    book.accept();
+    book.send(FIRST, Terms { tool_timeout: secs(300), ..once() });
+    assert!(book.wait(secs(300)).is_empty());
+    assert_eq!(told(&book.wait(PATIENCE_MARGIN)), ["still_running"]);
+
+    book.close(FIRST, Loss::Disconnect);
+    book.reconnect(SECOND);
+    book.accept_with(60, None);
+    book.send(SECOND, Terms { tool_timeout: secs(300), ..once() });
+    assert_eq!(told(&book.wait(secs(55))), ["still_running"]);
+}
+
+#[test]
+fn a_running_call_whose_connection_ends_leaves_the_ledger_and_says_how() {
+    let mut book = Book::connected();
+    let call = book.sent(once());
+    book.wait(RUNNING_MAX);
+    assert_eq!(told(&book.close(FIRST, Loss::Silence)), ["noted:outcome_unknown"]);
+    let Lookup::Ended(record) = book.ledger.look_up(call, book.now) else { panic!("it is not ended") };
+    assert_eq!(record.verdict, Some(Verdict::OutcomeUnknown(Loss::Silence)));
+    assert_eq!(book.left(), 0);
+}
+
+#[test]
+fn an_earlier_loss_does_not_end_the_wait_for_a_repeated_calls_late_answer() {
+    let mut book = Book::connected();
+    let call = book.sent(terms(Recovery::None, true));
+    book.close(FIRST, Loss::Disconnect);
+    book.reconnect(SECOND);
+    book.send(SECOND, terms(Recovery::None, true));
+    assert_eq!(told(&book.wait(RUNNING_MAX)), ["still_running"]);
+    assert!(book.wait(RECOVERY_MAX + secs(60)).is_empty(), "its second connection lives");
+    assert_eq!(told(&book.reply(call, SECOND)), ["keep_late", "noted:ok"]);
+}
+
+#[test]
+fn a_cancelled_held_call_is_never_sent_and_never_answered() {
+    let mut book = Book::connected();
+    book.accept();
+    let (owed, settlements) = book.ledger.cancel(&book.request(), book.now);
+    assert!(owed);
+    assert_eq!(told(&settlements), ["noted:cancelled"]);
+    assert!(book.ledger.reserve(FIRST).is_none());
+    assert_eq!(book.left(), 0);
+    assert!(!book.ledger.cancel(&book.request(), book.now).0);
+}
+
+#[test]
+fn a_cancelled_reserved_call_is_refused_at_the_claim() {
+    let mut book = Book::connected();
+    let call = book.accept();
+    book.ledger.reserve(FIRST).unwrap();
+    book.ledger.cancel(&book.request(), book.now);
+    assert_eq!(book.ledger.claim(call, FIRST, once(), book.now).unwrap_err(), ClaimRefused::NotHeld);
+}
+
+#[test]
+fn a_cancelled_sent_call_keeps_its_place_until_the_editor_answers() {
+    let mut book = Book::connected();
+    let call = book.sent(once());
+    assert_eq!(told(&book.ledger.cancel(&book.request(), book.now).1), ["noted:cancelled"]);
+    assert!(matches!(book.ledger.look_up(call, book.now), Lookup::Open(_)), "Unity still has it");
+    book.accept();
+    assert_eq!(book.ledger.running().map(|(id, ..)| id), Some(call));
+    assert_eq!(told(&book.reply(call, FIRST)), ["keep_late", "noted:ok"]);
+    assert!(book.ledger.running().is_none());
+    assert_eq!(book.left(), 1);
+}
+
+#[test]
+fn a_cancelled_sent_call_falls_with_its_connection() {
+    let mut book = Book::connected();
+    book.sent(once());
+    book.ledger.cancel(&book.request(), book.now);
+    assert!(told(&book.close(FIRST, Loss::Disconnect)).is_empty());
+    assert_eq!(book.left(), 0);
+}
+
+#[test]
+fn what_waits_behind_a_call_says_which_and_since_when() {
+    let mut book = Book::connected();
+    let running = book.sent(once());
+    book.accept_with(30, None);
+    let settlements = book.wait(secs(25));
+    assert_eq!(told(&settlements), ["not_executed:busy"]);
+    let [Settlement::Answer(answer)] = settlements.as_slice() else { panic!("one answer") };
+    assert_eq!(answer.behind, Some((running, secs(25))));
+}
+
+#[test]
+fn without_evidence_a_held_call_is_answered_within_a_second_with_the_cause() {
+    let mut book = Book::connected();
+    book.close(FIRST, Loss::Quit);
+    book.ledger.set_outlook(Outlook::Absent(Cause::Closed), book.now);
+    book.accept();
+    let deadline = book.ledger.next_deadline().unwrap();
+    assert!(deadline - book.now < secs(1));
+    assert_eq!(told(&book.wait(deadline - book.now)), ["not_executed:closed"]);
+}
+
+#[test]
+fn another_cause_of_absence_does_not_start_the_second_anew() {
+    let mut book = Book::connected();
+    book.accept();
+    book.ledger.set_outlook(Outlook::Absent(Cause::NotRunning), book.now);
+    book.now += Duration::from_millis(700);
+    book.ledger.set_outlook(Outlook::Absent(Cause::WrongPeer), book.now);
+    assert_eq!(told(&book.wait(Duration::from_millis(100))), ["not_executed:wrong_peer"]);
+}
+
+#[test]
+fn with_evidence_a_call_is_held_as_long_as_its_client_waits_and_two_minutes_at_most() {
+    for (patience, held) in [(60, 55), (600, 120)] {
+        let mut book = Book::connected();
+        book.close(FIRST, Loss::Reload);
+        book.ledger.set_outlook(RELOADING, book.now);
+        let (call, _) = book.accept_with(patience, None);
+        assert!(book.wait(secs(held - 1)).is_empty());
+        book.now += secs(1);
+        book.ledger.open_epoch(SECOND);
+        let late = book.ledger.claim(call, SECOND, once(), book.now);
+        assert_eq!(late.unwrap_err(), ClaimRefused::LimitPassed, "never sent after its limit");
+        assert_eq!(told(&book.ledger.elapse(book.now)), ["not_executed:reloading"]);
+    }
+}
+
+#[test]
+fn a_cut_compile_is_learned_from_its_file() {
+    let mut book = Book::connected();
+    let call = book.sent(terms(result_file(), false));
+    assert!(book.close(FIRST, Loss::Reload).is_empty());
+    assert_eq!(book.ledger.recovering().len(), 1);
+    assert_eq!(told(&book.ledger.learn(call, reply(false), book.now)), ["ok"]);
+    assert!(book.ledger.recovering().is_empty());
+    assert_eq!(book.left(), 0);
+}
+
+#[test]
+fn a_cut_compile_without_a_file_is_unknown_in_the_end() {
+    let mut book = Book::connected();
+    book.sent(terms(result_file(), false));
+    book.close(FIRST, Loss::Reload);
+    book.reconnect(SECOND);
+    assert_eq!(told(&book.wait(RECOVERY_MAX)), ["outcome_unknown:reload"]);
+    assert_eq!(book.left(), 0);
+}
+
+#[test]
+fn a_deferred_outcome_is_looked_for_and_frees_the_place() {
+    let mut book = Book::connected();
+    let call = book.sent(terms(result_file(), false));
+    assert!(book.ledger.defer(call, FIRST, book.now).is_empty());
+    assert!(book.ledger.running().is_none());
+    assert_eq!(book.ledger.recovering().len(), 1);
+}
+
+#[test]
+fn an_older_compile_says_what_followed_when_the_editor_is_back() {
+    let mut book = Book::connected();
+    book.sent(terms(Recovery::Inferred, false));
+    assert!(book.close(FIRST, Loss::Reload).is_empty());
+    book.ledger.set_outlook(RELOADING, book.now);
+    book.now += secs(9);
+    let settlements = book.reconnect(SECOND);
+    assert_eq!(told(&settlements), ["outcome_unknown:reload"]);
+    let [Settlement::Answer(answer)] = settlements.as_slice() else { panic!("one answer") };
+    assert_eq!(answer.came_back, Some(secs(9)));
+}
+
+#[test]
+fn a_loss_is_not_said_to_be_over_while_it_happens() {
+    let mut book = Book::connected();
+    book.sent(once());
+    let settlements = book.close(FIRST, Loss::Disconnect);
+    let [Settlement::Answer(answer)] = settlements.as_slice() else { panic!("one answer") };
+    assert_eq!(answer.came_back, None);
+}
+
+#[test]
+fn progress_rises_while_it_is_held_and_runs_and_stops_with_the_answer() {
+    let mut book = Book::connected();
+    let (call, _) = book.accept_with(600, Some("7"));
+    let mut counts = Vec::new();
+    let mut count = |settlements: &[Settlement]| {
+        let progress = settlements.iter().filter_map(|settlement| match settlement {
+            Settlement::Progress { progress, .. } => Some(*progress),
+            _ => None,
+        });
+        counts.extend(progress);
+    };
+    count(&book.ledger.elapse(book.now));
+    book.ledger.reserve(FIRST).unwrap();
+    let claimed = book.ledger.claim(call, FIRST, once(), book.now).unwrap();
+    count(&claimed);
+    count(&book.wait(PROGRESS_EVERY));
+    let mut end = book.reply(call, FIRST);
+    end.extend(book.wait(secs(60)));
+    count(&end);
+    assert_eq!(counts, [1, 2, 3]);
+}
+
+#[test]
+fn a_call_that_is_held_again_does_not_say_that_it_was_never_sent() {
+    let mut book = Book::connected();
+    book.accept_with(600, Some("7"));
+    book.send(FIRST, terms(Recovery::None, true));
+    book.close(FIRST, Loss::Reload);
+    book.ledger.set_outlook(RELOADING, book.now);
+    assert_eq!(told(&book.wait(PROGRESS_EVERY)), ["progress:held, to be sent again: reloading"]);
+}
+
+#[test]
+fn at_the_end_what_is_held_is_refused_and_what_comes_is_refused_too() {
+    let mut book = Book::connected();
+    book.accept();
+    assert_eq!(told(&book.ledger.drain(book.now)), ["not_executed:shutting_down"]);
+    let (_, settlements) = book.accept_with(600, None);
+    assert_eq!(told(&settlements), ["not_executed:shutting_down"]);
+    assert_eq!(book.left(), 0);
+}
+
+#[test]
+fn at_the_end_a_repeatable_call_that_is_cut_is_answered_and_not_held() {
+    let mut book = Book::connected();
+    book.sent(terms(Recovery::None, true));
+    book.ledger.drain(book.now);
+    assert_eq!(told(&book.close(FIRST, Loss::Disconnect)), ["outcome_unknown:disconnect"]);
+    assert_eq!(book.left(), 0);
+}
+
+#[test]
+fn at_the_end_a_call_without_a_byte_written_is_answered_and_not_held() {
+    let mut book = Book::connected();
+    let call = book.sent(once());
+    book.ledger.drain(book.now);
+    assert_eq!(told(&book.ledger.revoke_claim(call, FIRST, book.now)), ["not_executed:shutting_down"]);
+}
+
+#[test]
+fn shutdown_leaves_no_call_without_an_answer() {
+    let mut book = Book::connected();
+    let running = book.sent(once());
+    let recovering = book.accept();
+    book.reply(running, FIRST);
+    assert_eq!(book.send(FIRST, terms(result_file(), false)), recovering);
+    book.close(FIRST, Loss::Reload);
+    book.reconnect(SECOND);
+    book.accept();
+    book.send(SECOND, once());
+    book.accept();
+    book.ledger.drain(book.now);
+    let mut last = told(&book.ledger.close_all_epochs(Loss::Shutdown, book.now));
+    last.sort();
+    assert_eq!(last, ["outcome_unknown:reload", "outcome_unknown:shutdown"]);
+    assert_eq!((book.left(), book.ledger.awaited()), (0, 0));
+}
+
+#[test]
+fn finished_calls_are_bounded_and_listed_newest_first() {
+    let mut book = Book::connected();
+    for _ in 0..FINISHED_CALLS_MAX + 5 {
+        book.ids = book.ids.wrapping_add(1);
+        let call = NewCall {
+            id: CallId::from_random(u128::from(book.ids).to_le_bytes().map(|byte| byte ^ 0x55)),
+            request: RequestId::from_number(0),
+            tool: "t".to_owned(),
+            arguments: raw("{}"),
+            progress_token: None,
+            patience: secs(60),
+            version: ProtocolVersion::LATEST,
+        };
+        let id = call.id;
+        book.ledger.accept(call, book.now);
+        book.ledger.refuse(id, Cause::Policy, book.now);
+    }
+    assert_eq!(book.ledger.records().count(), FINISHED_CALLS_MAX);
+}
+
+#[test]
+fn whoever_sleeps_is_told_of_an_earlier_deadline_only() {
+    let mut book = Book::connected();
+    book.accept_with(600, None);
+    assert!(book.ledger.wakes_late(), "nobody is armed");
+    book.ledger.arm();
+    assert!(!book.ledger.wakes_late());
+    book.accept_with(30, None);
+    assert!(book.ledger.wakes_late());
+}

@@ -1,0 +1,210 @@
+//! What the ledger takes, gives and remembers.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+use tokio::time::Instant;
+
+use super::Entry;
+use crate::fsm::call::Verdict;
+use crate::limits::{FINISHED_CALLS_MAX, PATIENCE_MARGIN, RUNNING_MAX};
+use crate::protocol::dialect::{EditorAnswer, Recovery};
+use crate::protocol::ids::CallId;
+use crate::protocol::jsonrpc::RequestId;
+use crate::protocol::mcp::ProtocolVersion;
+
+/// A call as the session hands it over.
+#[derive(Debug)]
+pub struct NewCall {
+    /// Its identity from here on.
+    pub id: CallId,
+    /// The client's request it answers.
+    pub request: RequestId,
+    /// The tool's name as the client knows it.
+    pub tool: String,
+    /// The arguments: a JSON object.
+    pub arguments: Box<RawValue>,
+    /// The client's progress token.
+    pub progress_token: Option<Box<RawValue>>,
+    /// How long the client waits for an answer.
+    pub patience: Duration,
+    /// The protocol version its answer is written in.
+    pub version: ProtocolVersion,
+}
+
+/// What is known of a call when it is sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Terms {
+    /// How its outcome may be learned after a loss.
+    pub recovery: Recovery,
+    /// The tool's own time limit; zero if it has none.
+    pub tool_timeout: Duration,
+    /// The live list declares it read-only or idempotent. A list from disk proves nothing: it may be of another version.
+    pub repeatable: bool,
+}
+
+impl Terms {
+    /// How long it may run before the client is told that it still does.
+    pub fn running_max(&self) -> Duration {
+        RUNNING_MAX.max(self.tool_timeout + PATIENCE_MARGIN)
+    }
+}
+
+/// A held call that the bridge is about to send.
+#[derive(Debug, Clone)]
+pub struct HeldCall {
+    /// Its identity.
+    pub id: CallId,
+    /// The tool's name as the client knows it.
+    pub tool: Arc<str>,
+    /// The arguments.
+    pub arguments: Arc<RawValue>,
+}
+
+/// Something the caller must carry out after the lock is free.
+#[derive(Debug)]
+pub enum Settlement {
+    /// Answer the client's request.
+    Answer(Answer),
+    /// Tell the client that its call is alive.
+    Progress {
+        /// The request it belongs to: nothing is said of it once that is answered.
+        request: RequestId,
+        /// The client's token.
+        token: Arc<RawValue>,
+        /// Strictly rising within a call.
+        progress: u64,
+        /// What it waits for.
+        message: String,
+        /// The version to write it in.
+        version: ProtocolVersion,
+    },
+    /// A late answer came; render it and give it back with [`Ledger::keep_late`](super::Ledger::keep_late).
+    KeepLate {
+        /// Whose.
+        call: CallId,
+        /// What the editor answered.
+        answer: EditorAnswer,
+    },
+    /// A call ended without an answer being owed, or its record changed: for the log.
+    Noted {
+        /// Whose.
+        call: CallId,
+        /// Which tool.
+        tool: Arc<str>,
+        /// How.
+        verdict: Verdict,
+    },
+}
+
+/// An answer to be written.
+#[derive(Debug)]
+pub struct Answer {
+    /// The client's request.
+    pub request: RequestId,
+    /// The call.
+    pub call: CallId,
+    /// Its tool.
+    pub tool: Arc<str>,
+    /// How it ended.
+    pub verdict: Verdict,
+    /// The editor's answer, for `ok` and `tool_error`.
+    pub body: Option<EditorAnswer>,
+    /// From the client's request until now.
+    pub took: Duration,
+    /// The call that has the editor's only place, and since when, if that is why this one waited.
+    pub behind: Option<(CallId, Duration)>,
+    /// The editor came back this long after the connection was lost.
+    pub came_back: Option<Duration>,
+    /// The version to write it in.
+    pub version: ProtocolVersion,
+}
+
+/// Why a claim was refused. Nothing may be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClaimRefused {
+    /// The connection's epoch is closed.
+    EpochClosed,
+    /// The call is not held any more (cancelled, answered, claimed by another).
+    NotHeld,
+    /// It was held as long as it may be.
+    LimitPassed,
+}
+
+/// A call as `holdfast_calls` and `holdfast_result` show it.
+#[derive(Debug, Clone)]
+pub struct Record {
+    /// The call.
+    pub id: CallId,
+    /// Its tool.
+    pub tool: Arc<str>,
+    /// Its state's label.
+    pub state: &'static str,
+    /// How it ended, if it has.
+    pub verdict: Option<Verdict>,
+    /// When it was accepted.
+    pub accepted: Instant,
+    /// When it was sent, if it was.
+    pub sent: Option<Instant>,
+    /// When the client was answered.
+    pub ended: Option<Instant>,
+    pub(super) late: Late,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Late {
+    None,
+    /// It came, and is being brought into its shape.
+    Rendering,
+    Kept(Arc<str>, Instant),
+    Expired,
+}
+
+/// What is known of a call's result.
+#[derive(Debug, Clone)]
+pub enum Lookup {
+    /// No such call is on record.
+    Unknown,
+    /// It is not finished.
+    Open(Record),
+    /// It ended, and its answer went to the client then.
+    Ended(Record),
+    /// Its late result: the MCP result JSON.
+    Late(Record, Arc<str>),
+    /// It had a late result, which was dropped for age or space.
+    Expired(Record),
+}
+
+/// Adds or updates a finished call's record, newest last.
+pub(super) fn remember(finished: &mut VecDeque<Record>, mut record: Record) {
+    if let Some(known) = finished.iter_mut().find(|known| known.id == record.id) {
+        // The client was answered earlier: when it was stays, what became of the call is new.
+        record.ended = known.ended;
+        if matches!(record.late, Late::None) {
+            record.late = known.late.clone();
+        }
+        *known = record;
+        return;
+    }
+    if finished.len() >= FINISHED_CALLS_MAX {
+        finished.pop_front();
+    }
+    finished.push_back(record);
+}
+
+impl Record {
+    pub(super) fn of(entry: &Entry) -> Self {
+        Self {
+            id: entry.id,
+            tool: Arc::clone(&entry.tool),
+            state: entry.state().into(),
+            verdict: None,
+            accepted: entry.accepted,
+            sent: entry.sent,
+            ended: None,
+            late: Late::None,
+        }
+    }
+}

@@ -1,0 +1,230 @@
+use std::io;
+use std::time::SystemTime;
+
+use super::*;
+use crate::host::{RealHost, Watch};
+use crate::net::BoxFuture;
+use crate::protocol::dialect::uloop::Uloop;
+
+/// The real files, and processes of the test's own making.
+#[derive(Default)]
+struct Machine {
+    owners: Vec<(u16, Owner)>,
+    alive: Vec<u32>,
+    dead: Vec<u32>,
+}
+
+impl Host for Machine {
+    fn read(&self, path: &Path, max: usize) -> io::Result<Vec<u8>> {
+        RealHost.read(path, max)
+    }
+    fn exists(&self, path: &Path) -> bool {
+        RealHost.exists(path)
+    }
+    fn write(&self, _: &Path, _: &[u8]) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+    fn rename(&self, _: &Path, _: &Path) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+    fn remove(&self, _: &Path) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+    fn list(&self, _: &Path) -> io::Result<Vec<(PathBuf, SystemTime)>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+    fn liveness(&self, pid: u32) -> Liveness {
+        match (self.alive.contains(&pid), self.dead.contains(&pid)) {
+            (true, _) => Liveness::Alive,
+            (_, true) => Liveness::Dead,
+            _ => Liveness::Unknown,
+        }
+    }
+    fn port_owner(&self, port: u16) -> Option<Owner> {
+        self.owners.iter().find(|(owned, _)| *owned == port).map(|(_, owner)| owner.clone())
+    }
+    fn watch(&self, _: &[PathBuf]) -> Option<Watch> {
+        None
+    }
+    fn random(&self) -> [u8; 16] {
+        [0; 16]
+    }
+    fn now(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH
+    }
+    fn blocking(&self, work: Box<dyn FnOnce() + Send>) -> BoxFuture<'static, ()> {
+        Box::pin(async move { work() })
+    }
+}
+
+fn owner(pid: u32, words: &[&str]) -> Owner {
+    Owner { pid, name: "Unity".to_owned(), command_line: words.iter().map(|word| (*word).to_owned()).collect() }
+}
+
+/// A Unity project on disk.
+struct Project(tempfile::TempDir);
+
+impl Project {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["Assets", "ProjectSettings", "Library", "UserSettings", "Temp"] {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        Self(folder)
+    }
+
+    fn path(&self) -> PathBuf {
+        config::canonical(self.0.path()).unwrap()
+    }
+
+    fn with(self, file: &str, content: &str) -> Self {
+        std::fs::write(self.0.path().join(file), content).unwrap();
+        self
+    }
+
+    fn with_port(self, port: u16) -> Self {
+        self.with("UserSettings/UnityMcpSettings.json", &format!(r#"{{"customPort":{port}}}"#))
+    }
+
+    fn with_pid(self, pid: u32) -> Self {
+        self.with("Library/EditorInstance.json", &format!(r#"{{"process_id":{pid}}}"#))
+    }
+}
+
+fn named(project: &Project, ports: &[(u16, PortSource)]) -> Config {
+    Config { project: Some(project.path()), ports: ports.to_vec(), ..Config::default() }
+}
+
+fn look(host: &Machine, config: &Config, roots: &[PathBuf]) -> Survey {
+    survey(host, config, roots, &Uloop)
+}
+
+fn ports(survey: &Survey) -> Vec<(u16, PortSource)> {
+    survey.targets.iter().map(|target| (target.port, target.source)).collect()
+}
+
+#[test]
+fn flag_environment_settings_and_default_are_tried_in_this_order_once_each() {
+    let project = Project::new().with_port(8711);
+    let given = [(8000, PortSource::Flag), (8711, PortSource::Environment)];
+    let found = look(&Machine::default(), &named(&project, &given), &[]);
+    assert_eq!(ports(&found), [(8000, PortSource::Flag), (8711, PortSource::Environment), (8700, PortSource::Default)]);
+    let found = look(&Machine::default(), &named(&project, &[]), &[]);
+    assert_eq!(ports(&found), [(8711, PortSource::Settings), (8700, PortSource::Default)]);
+}
+
+#[test]
+fn without_a_project_only_named_ports_are_called_and_the_rest_is_listed() {
+    let config = Config { ports: vec![(8000, PortSource::Environment)], ..Config::default() };
+    let found = look(&Machine::default(), &config, &[]);
+    assert_eq!(ports(&found), [(8000, PortSource::Environment)]);
+    assert_eq!(found.listed.iter().map(|listed| listed.port).collect::<Vec<_>>(), [8700]);
+
+    let host = Machine { owners: vec![(8700, owner(7, &["Unity"]))], ..Machine::default() };
+    let found = look(&host, &Config::default(), &[]);
+    assert!(found.targets.is_empty());
+    assert_eq!(found.cause(), Cause::Unproven);
+    assert_eq!(look(&Machine::default(), &Config::default(), &[]).cause(), Cause::NotRunning);
+}
+
+#[test]
+fn several_roots_are_ambiguous_unless_the_client_was_started_in_one() {
+    let (one, two) = (Project::new(), Project::new());
+    let roots = [one.path(), two.path()];
+    let found = look(&Machine::default(), &Config::default(), &roots);
+    assert_eq!((found.project.clone(), found.ambiguous.len(), found.cause()), (None, 2, Cause::Ambiguous));
+    assert!(found.targets.is_empty());
+    let here = Config { working_dir: Some(two.path().join("Assets")), ..Config::default() };
+    assert_eq!(look(&Machine::default(), &here, &roots).project, Some(two.path()));
+    assert_eq!(look(&Machine::default(), &here, &[one.path()]).project, Some(one.path()), "a root beats the folder");
+}
+
+#[test]
+fn a_named_project_that_is_none_is_a_problem_and_no_guess_is_made() {
+    let here = Project::new();
+    let folder = tempfile::tempdir().unwrap();
+    let config =
+        Config { project: Some(folder.path().to_path_buf()), working_dir: Some(here.path()), ..Config::default() };
+    let found = look(&Machine::default(), &config, &[here.path()]);
+    assert_eq!((found.project, found.targets.len(), found.facts.problems.len()), (None, 0, 1));
+}
+
+#[test]
+fn the_editors_process_is_evidence_and_a_dead_one_vouches_for_nobody() {
+    let project = Project::new().with_pid(7);
+    let alive = Machine { alive: vec![7], ..Machine::default() };
+    let found = look(&alive, &named(&project, &[]), &[]);
+    assert_eq!((found.evidence.editor, found.targets[0].editor_pid), (Sign::Alive, Some(7)));
+    let dead = Machine { dead: vec![7], ..Machine::default() };
+    let found = look(&dead, &named(&project, &[]), &[]);
+    assert_eq!((found.evidence.editor, found.targets[0].editor_pid), (Sign::Dead, None));
+}
+
+/// Who may be called: the port's source, who owns it, what is known of the editor.
+#[test]
+fn the_identity_table() {
+    use ConnectFailure::{Unproven, WrongProject};
+    use Identity::{Assumed, Checked};
+    let (ours, theirs) = (Project::new(), Project::new());
+    let (our_path, their_path) = (ours.path(), theirs.path());
+    let (our_path, their_path) = (our_path.to_str().unwrap(), their_path.to_str().unwrap());
+    let with_ours = owner(7, &["Unity", "-projectPath", our_path]);
+    let with_ours_in_small = owner(7, &["Unity", "-projectpath", our_path]);
+    let with_theirs = owner(8, &["Unity", "-projectPath", their_path]);
+    let relative = owner(7, &["Unity", "-projectPath", "."]);
+    let silent = owner(7, &["Unity"]);
+    let stranger = owner(9, &["node", "server.js"]);
+
+    let cases = [
+        // A port that the user named.
+        ("named, nobody known", true, None, None, false, Ok(Assumed)),
+        ("named, ours", true, Some(&with_ours), None, false, Ok(Checked)),
+        ("named, theirs", true, Some(&with_theirs), None, false, Err(WrongProject)),
+        ("named, silent", true, Some(&silent), None, false, Ok(Assumed)),
+        ("named, our pid", true, Some(&silent), Some(7), false, Ok(Checked)),
+        ("named, started with a relative path", true, Some(&relative), None, false, Ok(Assumed)),
+        // A port from a file, or the default.
+        ("found, nobody known", false, None, None, false, Err(Unproven)),
+        ("found, nobody known, the editor checks", false, None, None, true, Ok(Checked)),
+        ("found, ours", false, Some(&with_ours), None, false, Ok(Checked)),
+        ("found, ours in small letters", false, Some(&with_ours_in_small), None, false, Ok(Checked)),
+        ("found, theirs", false, Some(&with_theirs), Some(7), true, Err(WrongProject)),
+        ("found, our pid", false, Some(&silent), Some(7), false, Ok(Checked)),
+        ("found, our pid with a relative path", false, Some(&relative), Some(7), false, Ok(Checked)),
+        ("found, a stranger", false, Some(&stranger), Some(7), false, Err(Unproven)),
+        ("found, a stranger, the editor checks", false, Some(&stranger), None, true, Err(Unproven)),
+        ("found, silent, no pid", false, Some(&silent), None, false, Err(Unproven)),
+    ];
+    for (case, named, owner, editor_pid, checks, expected) in cases {
+        let host =
+            Machine { owners: owner.map(|owner| (1, owner.clone())).into_iter().collect(), ..Machine::default() };
+        let expects = || Expected { project_root: our_path.to_owned(), server_session_id: "s".to_owned() };
+        let target = Target {
+            port: 1,
+            source: if named { PortSource::Environment } else { PortSource::Settings },
+            project: Some(ours.path()),
+            editor_pid,
+            expected: checks.then(expects),
+        };
+        assert_eq!(check_owner(&host, &target), expected, "{case}");
+    }
+}
+
+#[test]
+fn without_a_project_a_named_port_is_assumed_whoever_owns_it() {
+    let host = Machine { owners: vec![(1, owner(9, &["Unity", "-projectPath", "/elsewhere"]))], ..Machine::default() };
+    let target = Target { port: 1, source: PortSource::Flag, project: None, editor_pid: None, expected: None };
+    assert_eq!(check_owner(&host, &target), Ok(Identity::Assumed));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_linked_file_of_a_project_is_not_followed() {
+    let secret = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(secret.path(), r#"{"customPort":9999}"#).unwrap();
+    let project = Project::new();
+    std::os::unix::fs::symlink(secret.path(), project.0.path().join("UserSettings/UnityMcpSettings.json")).unwrap();
+    let found = look(&Machine::default(), &named(&project, &[]), &[]);
+    assert_eq!(ports(&found), [(8700, PortSource::Default)]);
+    assert_eq!(found.facts.problems.len(), 1);
+}

@@ -1,0 +1,67 @@
+//! What a call that was cut off says about the editor's return.
+
+use std::time::Duration;
+
+use holdfast::fsm::call::Verdict;
+use holdfast::fsm::cause::{Cause, Loss, Outlook};
+use holdfast::ledger::{Answer, Ledger, NewCall, Settlement, Terms};
+use holdfast::protocol::dialect::Recovery;
+use holdfast::protocol::ids::{CallId, Epoch};
+use holdfast::protocol::jsonrpc::RequestId;
+use holdfast::protocol::mcp::ProtocolVersion;
+use serde_json::value::RawValue;
+use tokio::time::Instant;
+
+const AWAY: Duration = Duration::from_secs(3);
+
+/// A ledger with one call that was claimed for a connection.
+fn claimed(recovery: Recovery, now: Instant) -> (Ledger, Epoch) {
+    let (mut ledger, id, epoch) = (Ledger::default(), CallId::from_random([7; 16]), Epoch(1));
+    ledger.open_epoch(epoch);
+    ledger.set_outlook(Outlook::Open, now);
+    let call = NewCall {
+        id,
+        request: RequestId::from_number(1),
+        tool: "count".to_owned(),
+        arguments: RawValue::from_string("{}".to_owned()).expect("it is JSON"),
+        progress_token: None,
+        patience: Duration::from_secs(60),
+        version: ProtocolVersion::negotiate("2025-11-25"),
+    };
+    ledger.accept(call, now);
+    assert!(ledger.reserve(epoch).is_some());
+    let terms = Terms { recovery, tool_timeout: Duration::ZERO, repeatable: false };
+    ledger.claim(id, epoch, terms, now).expect("it is held, and the connection open");
+    (ledger, epoch)
+}
+
+fn only_answer(settlements: Vec<Settlement>) -> Answer {
+    let mut answers = settlements.into_iter().filter_map(|settlement| match settlement {
+        Settlement::Answer(answer) => Some(answer),
+        _ => None,
+    });
+    let answer = answers.next().expect("an answer");
+    assert!(answers.next().is_none(), "and only one");
+    answer
+}
+
+#[tokio::test]
+async fn a_call_cut_off_by_the_end_of_its_connection_does_not_say_that_the_editor_is_back() {
+    let now = Instant::now();
+    let (mut ledger, epoch) = claimed(Recovery::None, now);
+    let answer = only_answer(ledger.close_epoch(epoch, Loss::Disconnect, now));
+    assert_eq!(answer.verdict, Verdict::OutcomeUnknown(Loss::Disconnect));
+    assert_eq!(answer.came_back, None, "nothing is connected");
+    assert!(!holdfast::wording::verdict(&answer).contains("back"));
+}
+
+#[tokio::test]
+async fn a_call_whose_outcome_only_the_return_tells_says_after_how_long_the_editor_was_back() {
+    let now = Instant::now();
+    let (mut ledger, epoch) = claimed(Recovery::Inferred, now);
+    assert!(ledger.close_epoch(epoch, Loss::Reload, now).is_empty(), "its outcome is looked for");
+    ledger.set_outlook(Outlook::Coming(Cause::Reloading), now);
+    ledger.open_epoch(Epoch(2));
+    let answer = only_answer(ledger.set_outlook(Outlook::Open, now + AWAY));
+    assert_eq!(answer.came_back, Some(AWAY));
+}

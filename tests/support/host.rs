@@ -1,0 +1,145 @@
+//! A simulated machine: files in memory, a table of processes, owners of ports, seeded randomness.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+use holdfast::host::{Host, Liveness, Owner, Watch};
+use holdfast::net::BoxFuture;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+/// Where the simulated wall clock starts.
+const EPOCH: Duration = Duration::from_secs(1_800_000_000);
+
+struct Inner {
+    files: BTreeMap<PathBuf, (Vec<u8>, SystemTime)>,
+    processes: BTreeMap<u32, Liveness>,
+    owners: BTreeMap<u16, Owner>,
+    watches: Vec<(Vec<PathBuf>, mpsc::Sender<()>)>,
+    dice: fastrand::Rng,
+    slow: Duration,
+}
+
+/// See the module's documentation.
+pub struct MemoryHost {
+    inner: Mutex<Inner>,
+    began: Instant,
+}
+
+impl MemoryHost {
+    pub fn new() -> Arc<Self> {
+        Arc::new(Self {
+            inner: Mutex::new(Inner {
+                files: BTreeMap::new(),
+                processes: BTreeMap::new(),
+                owners: BTreeMap::new(),
+                watches: Vec::new(),
+                dice: fastrand::Rng::with_seed(11),
+                slow: Duration::ZERO,
+            }),
+            began: Instant::now(),
+        })
+    }
+
+    /// Puts a file there, as another program does.
+    pub fn put(&self, path: impl Into<PathBuf>, bytes: impl Into<Vec<u8>>) {
+        let (path, now) = (path.into(), self.now());
+        let mut inner = self.inner.lock().unwrap();
+        inner.files.insert(path.clone(), (bytes.into(), now));
+        inner.watches.retain(|(files, sender)| {
+            if files.contains(&path) {
+                let _ = sender.try_send(());
+            }
+            !sender.is_closed()
+        });
+    }
+
+    /// The files there are.
+    pub fn files(&self) -> Vec<PathBuf> {
+        self.inner.lock().unwrap().files.keys().cloned().collect()
+    }
+
+    /// Says whether a process lives.
+    pub fn set_process(&self, pid: u32, liveness: Liveness) {
+        self.inner.lock().unwrap().processes.insert(pid, liveness);
+    }
+
+    /// From now on every piece of blocking work takes so long.
+    pub fn slow(&self, time: Duration) {
+        self.inner.lock().unwrap().slow = time;
+    }
+
+    /// Says who listens on a port.
+    pub fn set_owner(&self, port: u16, owner: Owner) {
+        self.inner.lock().unwrap().owners.insert(port, owner);
+    }
+}
+
+impl Host for MemoryHost {
+    fn read(&self, path: &Path, max: usize) -> io::Result<Vec<u8>> {
+        let inner = self.inner.lock().unwrap();
+        let (bytes, _) = inner.files.get(path).ok_or(io::ErrorKind::NotFound)?;
+        if bytes.len() > max { Err(io::ErrorKind::InvalidData.into()) } else { Ok(bytes.clone()) }
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        self.inner.lock().unwrap().files.contains_key(path)
+    }
+
+    fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        self.put(path, bytes);
+        Ok(())
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut inner = self.inner.lock().unwrap();
+        let file = inner.files.remove(from).ok_or(io::ErrorKind::NotFound)?;
+        inner.files.insert(to.to_path_buf(), file);
+        Ok(())
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.inner.lock().unwrap().files.remove(path).map(|_| ()).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn list(&self, folder: &Path) -> io::Result<Vec<(PathBuf, SystemTime)>> {
+        let inner = self.inner.lock().unwrap();
+        let inside = inner.files.iter().filter(|(path, _)| path.parent() == Some(folder));
+        Ok(inside.map(|(path, (_, changed))| (path.clone(), *changed)).collect())
+    }
+
+    fn liveness(&self, pid: u32) -> Liveness {
+        self.inner.lock().unwrap().processes.get(&pid).copied().unwrap_or(Liveness::Unknown)
+    }
+
+    fn port_owner(&self, port: u16) -> Option<Owner> {
+        self.inner.lock().unwrap().owners.get(&port).cloned()
+    }
+
+    fn watch(&self, files: &[PathBuf]) -> Option<Watch> {
+        let (sender, changes) = mpsc::channel(1);
+        self.inner.lock().unwrap().watches.push((files.to_vec(), sender));
+        Some(Watch::new(changes, Box::new(())))
+    }
+
+    fn random(&self) -> [u8; 16] {
+        self.inner.lock().unwrap().dice.u128(..).to_ne_bytes()
+    }
+
+    fn now(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH + EPOCH + self.began.elapsed()
+    }
+
+    fn blocking(&self, work: Box<dyn FnOnce() + Send>) -> BoxFuture<'static, ()> {
+        let slow = self.inner.lock().unwrap().slow;
+        Box::pin(async move {
+            if !slow.is_zero() {
+                tokio::time::sleep(slow).await;
+            }
+            work();
+        })
+    }
+}

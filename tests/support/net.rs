@@ -1,0 +1,186 @@
+//! A simulated loopback network: named ports, duplex pipes, and hands that cut or hold them.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+
+use futures_util::task::AtomicWaker;
+use holdfast::net::{BoxFuture, BoxStream, Listener, Net};
+use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
+use tokio::sync::{mpsc, watch};
+
+/// Bytes in flight on one pipe.
+const PIPE_BYTES: usize = 256 * 1024;
+/// Connections that wait to be accepted.
+const BACKLOG: usize = 64;
+
+#[derive(Default)]
+struct Ports {
+    listening: BTreeMap<u16, mpsc::Sender<BoxStream>>,
+    next: u16,
+    open: Vec<Arc<Cut>>,
+}
+
+/// See the module's documentation.
+pub struct MemoryNet {
+    ports: Arc<Mutex<Ports>>,
+    held: watch::Sender<bool>,
+    connects: AtomicU64,
+    sent: Arc<AtomicU64>,
+}
+
+impl MemoryNet {
+    pub fn new() -> Arc<Self> {
+        let ports = Ports { next: 40_000, ..Ports::default() };
+        Arc::new(Self {
+            ports: Arc::new(Mutex::new(ports)),
+            held: watch::Sender::new(false),
+            connects: AtomicU64::new(0),
+            sent: Arc::default(),
+        })
+    }
+
+    /// Breaks every open connection, as a reset does.
+    pub fn cut(&self) {
+        for cut in std::mem::take(&mut self.ports.lock().unwrap().open) {
+            cut.fall();
+        }
+    }
+
+    /// While held, a connect neither succeeds nor fails.
+    pub fn hold_connects(&self, on: bool) {
+        self.held.send_replace(on);
+    }
+
+    /// Bytes that connecting sides have written so far, read or not.
+    pub fn sent(&self) -> u64 {
+        self.sent.load(Ordering::Relaxed)
+    }
+
+    /// Connects tried so far.
+    pub fn connects(&self) -> u64 {
+        self.connects.load(Ordering::Relaxed)
+    }
+}
+
+impl Net for MemoryNet {
+    fn connect(&self, port: u16) -> BoxFuture<'_, io::Result<BoxStream>> {
+        Box::pin(async move {
+            self.connects.fetch_add(1, Ordering::Relaxed);
+            let _ = self.held.subscribe().wait_for(|held| !held).await;
+            let (near, far) = tokio::io::duplex(PIPE_BYTES);
+            let cut = Arc::new(Cut::default());
+            let mut ports = self.ports.lock().unwrap();
+            let listening = ports.listening.get(&port).ok_or(io::ErrorKind::ConnectionRefused)?;
+            let far = Pipe { inner: far, cut: cut.clone(), side: 0, sent: Arc::default() };
+            listening.try_send(Box::new(far)).map_err(|_| io::ErrorKind::ConnectionRefused)?;
+            ports.open.retain(|open| Arc::strong_count(open) > 1);
+            ports.open.push(cut.clone());
+            Ok(Box::new(Pipe { inner: near, cut, side: 1, sent: self.sent.clone() }) as BoxStream)
+        })
+    }
+
+    fn bind(&self, port: u16) -> BoxFuture<'_, io::Result<Arc<dyn Listener>>> {
+        Box::pin(async move {
+            let mut ports = self.ports.lock().unwrap();
+            let port = if port == 0 {
+                ports.next += 1;
+                ports.next
+            } else {
+                port
+            };
+            if ports.listening.contains_key(&port) {
+                return Err(io::ErrorKind::AddrInUse.into());
+            }
+            let (sender, accepted) = mpsc::channel(BACKLOG);
+            ports.listening.insert(port, sender);
+            let accepted = tokio::sync::Mutex::new(accepted);
+            Ok(Arc::new(Bound { port, accepted, ports: self.ports.clone() }) as Arc<dyn Listener>)
+        })
+    }
+}
+
+struct Bound {
+    port: u16,
+    accepted: tokio::sync::Mutex<mpsc::Receiver<BoxStream>>,
+    ports: Arc<Mutex<Ports>>,
+}
+
+impl Drop for Bound {
+    fn drop(&mut self) {
+        self.ports.lock().unwrap().listening.remove(&self.port);
+    }
+}
+
+impl Listener for Bound {
+    fn local_addr(&self) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, self.port).into()
+    }
+
+    fn accept(&self) -> BoxFuture<'_, io::Result<(BoxStream, SocketAddr)>> {
+        Box::pin(async move {
+            let stream = self.accepted.lock().await.recv().await.ok_or(io::ErrorKind::NotConnected)?;
+            Ok((stream, (Ipv4Addr::LOCALHOST, 1).into()))
+        })
+    }
+}
+
+#[derive(Default)]
+struct Cut {
+    fallen: AtomicBool,
+    readers: [AtomicWaker; 2],
+}
+
+impl Cut {
+    fn fall(&self) {
+        self.fallen.store(true, Ordering::SeqCst);
+        for reader in &self.readers {
+            reader.wake();
+        }
+    }
+}
+
+struct Pipe {
+    inner: DuplexStream,
+    cut: Arc<Cut>,
+    side: usize,
+    sent: Arc<AtomicU64>,
+}
+
+impl Pipe {
+    fn check(&self) -> io::Result<()> {
+        if self.cut.fallen.load(Ordering::SeqCst) { Err(io::ErrorKind::ConnectionReset.into()) } else { Ok(()) }
+    }
+}
+
+impl AsyncRead for Pipe {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        self.cut.readers[self.side].register(cx.waker());
+        self.check()?;
+        Pin::new(&mut self.inner).poll_read(cx, buffer)
+    }
+}
+
+impl AsyncWrite for Pipe {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.check()?;
+        let written = Pin::new(&mut self.inner).poll_write(cx, bytes);
+        if let Poll::Ready(Ok(count)) = &written {
+            self.sent.fetch_add(*count as u64, Ordering::Relaxed);
+        }
+        written
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.check()?;
+        Pin::new(&mut self.inner).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_shutdown(cx)
+    }
+}
