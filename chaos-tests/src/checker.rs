@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use holdfast::limits::{DRAIN_MAX, FLUSH_MAX, JOIN_TIMEOUT, MAILBOX_MESSAGES_MAX, OPEN_REQUESTS_MAX, STDOUT_NOTIFICATIONS_MAX};
+use holdfast::limits::{
+    DRAIN_MAX, FLUSH_MAX, JOIN_TIMEOUT, MAILBOX_MESSAGES_MAX, OPEN_REQUESTS_MAX, STDOUT_NOTIFICATIONS_MAX,
+};
 use serde_json::Value;
 
 use crate::history::{Ask, Event, History};
@@ -233,6 +235,23 @@ fn bounded(run: &Run<'_>) -> Verdict {
     verdict
 }
 
+/// How long after the healing the editor's first whole frame came: the time that the gateway itself takes to be back. What its
+/// queue then still has to work through is not in it.
+pub fn reached(history: &History) -> Option<Duration> {
+    let mut healed = None;
+    for entry in &history.0 {
+        match (&entry.what, healed) {
+            (Event::Healed, _) => healed = Some(entry.at),
+            (Event::FrameIn(..), Some(healed)) => return Some(entry.at.saturating_sub(healed)),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The editor is reached again within this after the healing, unless the whole tree was just being built anew: two seconds of
+/// a connect that had begun before it (packets were lost without a word), and the delay after it.
+const REACHED: Duration = Duration::from_millis(2500);
 /// After the healing the first good answer comes within this: the longest pause before the tree is built anew (two rebuilds
 /// within a run), a list that is asked for again after 5 s, and the calls that were before it.
 const COMEBACK: Duration = Duration::from_secs(20);
@@ -252,6 +271,11 @@ fn recovery(run: &Run<'_>) -> Verdict {
             _ => {}
         }
     }
+    let rebuilt =
+        run.events().any(|(_, event)| matches!(event, Event::Told(line) if line.starts_with("tree_rebuilding")));
+    if let Some(after) = reached(run.history).filter(|_| !rebuilt) {
+        verdict.look(after <= REACHED, || format!("reached again only {after:?} after the healing"));
+    }
     let early = run.input_closed.is_some() && recovered.is_none();
     if healed && !early {
         verdict.look(recovered.is_some(), || "never served again after the healing".into());
@@ -260,7 +284,8 @@ fn recovery(run: &Run<'_>) -> Verdict {
         let after = recovered.is_some_and(|recovered| run.asks.get(&id).is_some_and(|(at, _)| *at >= recovered));
         if after {
             let ok = run.answers.get(&id).is_some_and(|answers| answers.iter().any(|answer| answer.said == Said::Ok));
-            verdict.look(ok, || format!("#{id} ({}) was not answered well though nothing was wrong any more", ask.tool));
+            verdict
+                .look(ok, || format!("#{id} ({}) was not answered well though nothing was wrong any more", ask.tool));
         }
     }
     verdict
@@ -378,7 +403,10 @@ fn deadline(run: &Run<'_>) -> Verdict {
         }
         for answer in run.answers.get(id).into_iter().flatten() {
             verdict.look(answer.at <= until, || {
-                format!("#{id} ({} {}) asked at {at:?} had time until {until:?} and got its answer at {:?}", ask.method, ask.tool, answer.at)
+                format!(
+                    "#{id} ({} {}) asked at {at:?} had time until {until:?} and got its answer at {:?}",
+                    ask.method, ask.tool, answer.at
+                )
             });
         }
     }
@@ -409,3 +437,6 @@ fn order(run: &Run<'_>) -> Verdict {
     }
     verdict
 }
+
+#[cfg(test)]
+mod tests;

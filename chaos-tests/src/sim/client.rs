@@ -73,7 +73,8 @@ impl<W: AsyncWrite + Unpin> Client<W> {
     async fn ask(&mut self, mut ask: Ask, params: Value) -> u64 {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         ask.payload = ask.payload.replace('$', &id.to_string());
-        let mut params: Value = serde_json::from_str(&params.to_string().replace('$', &id.to_string())).unwrap_or(params);
+        let mut params: Value =
+            serde_json::from_str(&params.to_string().replace('$', &id.to_string())).unwrap_or(params);
         if ask.token {
             params["_meta"] = json!({"progressToken": id});
         }
@@ -175,7 +176,8 @@ impl<W: AsyncWrite + Unpin> Client<W> {
             Act::Status => self.gateway_tool("holdfast_status", json!({}), Duration::ZERO).await,
             Act::WaitReady(ms) => {
                 let timeout = Duration::from_millis(ms.into());
-                self.gateway_tool("holdfast_wait_ready", json!({"timeout_seconds": timeout.as_secs_f64()}), timeout).await;
+                self.gateway_tool("holdfast_wait_ready", json!({"timeout_seconds": timeout.as_secs_f64()}), timeout)
+                    .await;
             }
             Act::Noise(kind) => {
                 let line = match kind {

@@ -252,7 +252,13 @@ fn fault(kind: u8, dice: &mut fastrand::Rng) -> Act {
         24 => Act::CutWrite(dice.u16(..400)),
         25 => Act::DoubleReply,
         26 => Act::LateReply(span(dice)),
-        27 => if dice.bool() { Act::Garbage(dice.u8(..4)) } else { Act::Replay },
+        27 => {
+            if dice.bool() {
+                Act::Garbage(dice.u8(..4))
+            } else {
+                Act::Replay
+            }
+        }
         28 => Act::PauseReading(dice.u32(20..2500)),
         _ => Act::Strike(ACTORS[dice.usize(..ACTORS.len())], HOOKS[dice.usize(..HOOKS.len())]),
     }

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::plan::Plan;
-use super::shrink::shrink;
 use super::run;
+use super::shrink::shrink;
 use crate::checker::{self, Verdict};
 use crate::history::{Event, History};
 
@@ -19,7 +19,7 @@ pub struct Sums {
     pub checks: BTreeMap<&'static str, u64>,
     /// Faults by kind.
     pub faults: BTreeMap<String, u64>,
-    /// Times until the first good answer after the healing.
+    /// Times until the editor was reached again after the healing.
     pub recoveries: Vec<Duration>,
     /// Virtual time.
     pub simulated: Duration,
@@ -39,13 +39,8 @@ impl Sums {
         for step in plan.steps.iter().filter(|step| step.act.is_fault()) {
             *self.faults.entry(step.act.name()).or_default() += 1;
         }
-        for entry in &history.0 {
-            match &entry.what {
-                Event::Recovered(after) => self.recoveries.push(*after),
-                Event::Asked(..) => self.requests += 1,
-                _ => {}
-            }
-        }
+        self.recoveries.extend(checker::reached(history));
+        self.requests += history.0.iter().filter(|entry| matches!(entry.what, Event::Asked(..))).count() as u64;
         self.simulated += history.0.last().map(|entry| entry.at).unwrap_or_default();
     }
 
@@ -81,7 +76,7 @@ impl Sums {
         );
         let _ = writeln!(
             text,
-            "served again after the healing: p50 {:?}, p90 {:?}, p99 {:?}, max {:?}",
+            "reached again after the healing: p50 {:?}, p90 {:?}, p99 {:?}, max {:?}",
             at(0.5),
             at(0.9),
             at(0.99),
