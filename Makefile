@@ -4,7 +4,7 @@
 SHELL := /bin/sh
 CARGO ?= cargo
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench charts clean
+.PHONY: help demo test lint bench charts chaos clean
 # The steps of a target stand in an order, and two cargos would only wait for each other.
 .NOTPARALLEL:
 
@@ -30,6 +30,11 @@ charts: ## write the state machines' tables and diagrams anew (src/fsm/charts/)
 	UPDATE_CHARTS=1 $(CARGO) test --quiet --package holdfast --lib fsm
 	@git --no-pager diff --stat -- src/fsm/charts || true
 	@echo "charts: written; read the difference before you commit it"
+
+SEEDS ?= 100000
+chaos: ## many simulated seeds: make chaos SEEDS=100000 FROM=0
+	SEEDS=$(SEEDS) FROM=$(or $(FROM),0) $(CARGO) test --package chaos-tests --test sim -- --nocapture every_seed
+	@echo "chaos: $(SEEDS) seeds kept every promise"
 
 clean: ## remove what was built and what was installed here
 	$(CARGO) clean

@@ -1,1 +1,5 @@
 //! The chaos suite. See `README.md` beside this file.
+
+pub mod checker;
+pub mod history;
+pub mod sim;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::project::Machine;
 use super::reset::ResetSwitch;
 use super::uloop::PackageVersion;
 
@@ -25,6 +26,8 @@ pub struct FakeUnityConfig {
     pub unfocused_tick: Duration,
     /// Project directory that is kept up as an editor does; `None`: no files.
     pub project: Option<PathBuf>,
+    /// The simulated machine that has the project's files; `None`: real ones.
+    pub machine: Option<Machine>,
     /// Seed of everything random (session ids).
     pub seed: u64,
     /// The pid that the editor claims to have; `None`: that of this process.
@@ -59,6 +62,7 @@ impl Default for FakeUnityConfig {
             tick: Duration::from_millis(1),
             unfocused_tick: Duration::from_millis(250),
             project: None,
+            machine: None,
             seed: 0,
             pid: None,
             listen_delay: Duration::ZERO,

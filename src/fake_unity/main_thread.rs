@@ -70,6 +70,7 @@ pub(crate) enum Fault {
 /// Runs one domain's main thread until `stop` falls. What is queued then is lost, what has begun is cut.
 pub(crate) async fn run(editor: Arc<Editor>, queue: mpsc::Receiver<Work>, stop: oneshot::Receiver<()>) {
     tokio::select! {
+        biased;
         _ = stop => {}
         () = ticks(&editor, queue) => {}
     }
@@ -82,6 +83,7 @@ async fn ticks(editor: &Arc<Editor>, mut queue: mpsc::Receiver<Work>) {
     let mut later = FuturesUnordered::new();
     loop {
         tokio::select! {
+            biased;
             Some(()) = later.next(), if !later.is_empty() => {}
             work = queue.recv() => {
                 let Some(mut work) = work else { return };

@@ -34,6 +34,7 @@ use tokio::task::JoinHandle;
 pub use args::FakeUnityArgs;
 pub use config::FakeUnityConfig;
 pub use events::{Event, Stats};
+pub use project::Machine;
 pub use reset::{AbortiveTcp, ResetSwitch};
 pub use steer::{Ending, SteerOptions, run_process};
 pub use uloop::PackageVersion;

@@ -122,7 +122,7 @@ impl Editor {
         orders: mpsc::Sender<Request>,
         tools: Vec<Tool>,
     ) -> std::io::Result<Self> {
-        let project = config.project.clone().map(Project::open).transpose()?;
+        let project = config.project.clone().map(|root| Project::open(root, config.machine.clone())).transpose()?;
         let runs = config.count_file.as_ref().map(read_counts).transpose()?.unwrap_or_default();
         Ok(Self {
             gate: watch::Sender::new(Gate { frozen: false, modal: false, focused: true, busy_until: None }),
@@ -202,6 +202,7 @@ impl Editor {
             match now.busy_until {
                 Some(until) if until > Instant::now() => {
                     tokio::select! {
+                        biased;
                         () = tokio::time::sleep_until(until) => {}
                         _ = gate.changed() => {}
                     }

@@ -1,17 +1,32 @@
-//! A Unity project's directory, kept up as an editor does it: real files, since other programs look at them.
+//! A Unity project's directory, kept up as an editor does it: real files, since other programs look at them, or those of a
+//! simulated machine.
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::json::quoted;
+use crate::host::Host;
+use crate::limits::PROJECT_FILE_MAX_BYTES;
 
 /// Version of Unity that the fake editor claims to be.
 pub(crate) const UNITY_VERSION: &str = "2022.3.62f1";
+
+/// A simulated machine whose files a fake editor writes in place of real ones. The project's folder itself stays real.
+#[derive(Clone)]
+pub struct Machine(pub Arc<dyn Host>);
+
+impl std::fmt::Debug for Machine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Machine")
+    }
+}
 
 /// A project directory.
 pub(crate) struct Project {
     root: PathBuf,
     text: String,
+    machine: Option<Machine>,
 }
 
 impl Project {
@@ -19,13 +34,13 @@ impl Project {
     ///
     /// # Errors
     /// What the system says about the directory.
-    pub(crate) fn open(root: PathBuf) -> io::Result<Self> {
+    pub(crate) fn open(root: PathBuf, machine: Option<Machine>) -> io::Result<Self> {
         std::fs::create_dir_all(root.join("Assets"))?;
         let root = root.canonicalize()?;
         // .NET never shows the verbatim form that canonicalisation gives on Windows.
         let text = root.to_string_lossy();
         let text = text.strip_prefix(r"\\?\").unwrap_or(&text).to_owned();
-        let project = Self { root, text };
+        let project = Self { root, text, machine };
         let version = format!("m_EditorVersion: {UNITY_VERSION}\n");
         project.write("ProjectSettings/ProjectVersion.txt", version.as_bytes())?;
         Ok(project)
@@ -39,6 +54,9 @@ impl Project {
     /// Writes a file below the root.
     pub(crate) fn write(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
         let path = self.root.join(path);
+        if let Some(Machine(machine)) = &self.machine {
+            return machine.write(&path, bytes);
+        }
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)?;
         }
@@ -47,13 +65,17 @@ impl Project {
 
     /// Removes a file below the root; one that is not there is fine.
     pub(crate) fn remove(&self, path: &str) -> io::Result<()> {
-        gone_is_fine(std::fs::remove_file(self.root.join(path)))
+        let path = self.root.join(path);
+        gone_is_fine(match &self.machine {
+            Some(Machine(machine)) => machine.remove(&path),
+            None => std::fs::remove_file(path),
+        })
     }
 
     /// Enters the package into the manifest, leaving what else stands there.
     pub(crate) fn install(&self, package: &str, version: &str) -> io::Result<()> {
         let path = "Packages/manifest.json";
-        let mut manifest = read_object(&self.root.join(path))?;
+        let mut manifest = self.read_object(&self.root.join(path))?;
         let dependencies = manifest.entry("dependencies").or_insert_with(|| serde_json::Map::new().into());
         if let Some(dependencies) = dependencies.as_object_mut() {
             dependencies.insert(package.to_owned(), version.into());
@@ -74,7 +96,26 @@ impl Project {
     /// What an editor removes when it quits.
     pub(crate) fn quit(&self) -> io::Result<()> {
         self.remove("Library/EditorInstance.json")?;
-        gone_is_fine(std::fs::remove_dir_all(self.root.join("Temp")))
+        let temp = self.root.join("Temp");
+        let Some(Machine(machine)) = &self.machine else { return gone_is_fine(std::fs::remove_dir_all(temp)) };
+        for folder in [temp.join("uLoopMCP/compile-results"), temp] {
+            for (file, _) in machine.list(&folder).unwrap_or_default() {
+                gone_is_fine(machine.remove(&file))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn read_object(&self, path: &Path) -> io::Result<serde_json::Map<String, serde_json::Value>> {
+        let bytes = match &self.machine {
+            Some(Machine(machine)) => machine.read(path, PROJECT_FILE_MAX_BYTES),
+            None => std::fs::read(path),
+        };
+        match bytes {
+            Ok(bytes) => serde_json::from_slice(&bytes).map_err(io::Error::from),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(serde_json::Map::new()),
+            Err(error) => Err(error),
+        }
     }
 }
 
@@ -82,13 +123,5 @@ fn gone_is_fine(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,
-    }
-}
-
-fn read_object(path: &Path) -> io::Result<serde_json::Map<String, serde_json::Value>> {
-    match std::fs::read(path) {
-        Ok(bytes) => serde_json::from_slice(&bytes).map_err(io::Error::from),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(serde_json::Map::new()),
-        Err(error) => Err(error),
     }
 }

@@ -79,6 +79,7 @@ impl Runtime {
         loop {
             let at = self.next.as_ref().map(|(at, _)| *at);
             tokio::select! {
+                biased;
                 request = self.requests.recv() => {
                     let Some(Request { order, done }) = request else { return };
                     let quits = order == Order::Quit;
@@ -321,6 +322,7 @@ async fn accept(
             }
         };
         tokio::select! {
+            biased;
             _ = &mut stop => break,
             _ = links.join_next(), if !links.is_empty() => {}
             accepted = next => {

@@ -85,6 +85,7 @@ impl UloopFace {
                     Err(()) => return Ok("request too large"),
                 }
                 tokio::select! {
+                    biased;
                     Some(note) = notes.recv() => writer.note(note).await?,
                     read = reader.read(&mut buffer) => {
                         if read? == 0 {
@@ -108,6 +109,7 @@ impl UloopFace {
             let mut work = editor.submit(move |editor| face.begin(editor, connection, &named, &request));
             let done = loop {
                 tokio::select! {
+                    biased;
                     Some(note) = notes.recv() => writer.note(note).await?,
                     done = &mut work => break done,
                 }

@@ -226,6 +226,7 @@ async fn serve(
     let mut ignored = BytesMut::new();
     loop {
         tokio::select! {
+            biased;
             note = notes.recv() => match note {
                 Some(note) => writer.note(note).await?,
                 None => return Ok(()),

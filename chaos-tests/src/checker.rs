@@ -1,0 +1,442 @@
+//! The promises, one checker each. A checker reads a history and says how often it looked, and what it found broken.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use holdfast::limits::{
+    DRAIN_MAX, FLUSH_MAX, JOIN_TIMEOUT, MAILBOX_MESSAGES_MAX, OPEN_REQUESTS_MAX, STDOUT_NOTIFICATIONS_MAX,
+};
+use serde_json::Value;
+
+use crate::history::{Ask, Event, History};
+
+/// What one checker says.
+#[derive(Debug, Clone, Default)]
+pub struct Verdict {
+    /// Its name: the invariant.
+    pub name: &'static str,
+    /// How often it looked.
+    pub checks: u64,
+    /// What is broken.
+    pub violations: Vec<String>,
+}
+
+impl Verdict {
+    fn new(name: &'static str) -> Self {
+        Self { name, ..Self::default() }
+    }
+
+    fn look(&mut self, good: bool, say: impl FnOnce() -> String) {
+        self.checks += 1;
+        if !good {
+            self.violations.push(say());
+        }
+    }
+}
+
+/// All checkers on one history.
+pub fn check(history: &History) -> Vec<Verdict> {
+    let run = Run::of(history);
+    vec![
+        answer_once(&run),
+        at_most_once(&run),
+        verdict_truth(&run),
+        stdout_is_mcp(&run),
+        bounded(&run),
+        recovery(&run),
+        orderly_end(&run),
+        total(&run),
+        right_editor(&run),
+        one_connection(&run),
+        epoch_fence(&run),
+        deadline(&run),
+        order(&run),
+    ]
+}
+
+/// What the editor answered, in the words of the gateway.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Said {
+    Ok,
+    ToolError,
+    NotExecuted,
+    OutcomeUnknown,
+    StillRunning,
+    Error,
+}
+
+struct Answer {
+    at: Duration,
+    said: Said,
+    result: Value,
+}
+
+struct Run<'a> {
+    history: &'a History,
+    asks: BTreeMap<u64, (Duration, &'a Ask)>,
+    cancelled: BTreeMap<u64, Duration>,
+    answers: BTreeMap<u64, Vec<Answer>>,
+    lines: Vec<(Duration, &'a str, Option<Value>)>,
+    totals: Option<&'a BTreeMap<String, u64>>,
+    input_closed: Option<Duration>,
+}
+
+impl<'a> Run<'a> {
+    fn of(history: &'a History) -> Self {
+        let mut run = Self {
+            history,
+            asks: BTreeMap::new(),
+            cancelled: BTreeMap::new(),
+            answers: BTreeMap::new(),
+            lines: Vec::new(),
+            totals: None,
+            input_closed: None,
+        };
+        for entry in &history.0 {
+            match &entry.what {
+                Event::Asked(id, ask) => {
+                    run.asks.insert(*id, (entry.at, ask));
+                }
+                Event::Cancelled(id) => {
+                    run.cancelled.insert(*id, entry.at);
+                }
+                Event::Got(line) => {
+                    let message: Option<Value> = serde_json::from_str(line).ok();
+                    if let Some(message) = &message
+                        && message.get("method").is_none()
+                        && let Some(id) = message.get("id").and_then(Value::as_u64)
+                    {
+                        let result = message.get("result").cloned().unwrap_or_default();
+                        let answer = Answer { at: entry.at, said: said(message), result };
+                        run.answers.entry(id).or_default().push(answer);
+                    }
+                    run.lines.push((entry.at, line, message));
+                }
+                Event::Totals(totals) => run.totals = Some(totals),
+                Event::InputClosed => run.input_closed = Some(entry.at),
+                _ => {}
+            }
+        }
+        run
+    }
+
+    fn calls(&self) -> impl Iterator<Item = (u64, &'a Ask)> + '_ {
+        self.asks.iter().filter(|(_, (_, ask))| ask.method == "tools/call").map(|(id, (_, ask))| (*id, *ask))
+    }
+
+    fn runs(&self, key: &str) -> u64 {
+        self.totals.and_then(|totals| totals.get(key)).copied().unwrap_or(0)
+    }
+
+    fn events(&self) -> impl Iterator<Item = (Duration, &'a Event)> + '_ {
+        self.history.0.iter().map(|entry| (entry.at, &entry.what))
+    }
+}
+
+fn text_of(result: &Value) -> &str {
+    result.pointer("/content/0/text").and_then(Value::as_str).unwrap_or_default()
+}
+
+fn said(message: &Value) -> Said {
+    let Some(result) = message.get("result") else { return Said::Error };
+    let text = text_of(result);
+    match result.get("isError") == Some(&Value::Bool(true)) {
+        false => Said::Ok,
+        true if text.starts_with("Not executed:") => Said::NotExecuted,
+        true if text.starts_with("Outcome unknown:") => Said::OutcomeUnknown,
+        true if text.starts_with("Still running:") => Said::StillRunning,
+        true => Said::ToolError,
+    }
+}
+
+/// I1: every request is answered exactly once; a cancelled one at most once; nothing is answered that was not asked.
+fn answer_once(run: &Run<'_>) -> Verdict {
+    let mut verdict = Verdict::new("I1 answer-once");
+    for id in run.asks.keys() {
+        let count = run.answers.get(id).map_or(0, Vec::len);
+        let good = if run.cancelled.contains_key(id) { count <= 1 } else { count == 1 };
+        verdict.look(good, || format!("request #{id} has {count} answers"));
+    }
+    for id in run.answers.keys() {
+        verdict.look(run.asks.contains_key(id), || format!("an answer to #{id}, which was never asked"));
+    }
+    verdict
+}
+
+/// I2: what is not declared repeatable runs at most once, and its frame leaves at most once; what is, at most three times.
+fn at_most_once(run: &Run<'_>) -> Verdict {
+    let mut verdict = Verdict::new("I2 at-most-once");
+    for (key, count) in run.totals.into_iter().flatten() {
+        verdict.look(*count <= 1, || format!("{key} ran {count} times"));
+    }
+    let mut frames: BTreeMap<&str, (u64, &str)> = BTreeMap::new();
+    for (_, event) in run.events() {
+        if let Event::FrameOut(_, method, id) = event
+            && let Some((call, _)) = id.rsplit_once('.')
+            && call.len() == 36
+        {
+            frames.entry(call).or_insert((0, method)).0 += 1;
+        }
+    }
+    for (call, (count, method)) in frames {
+        let most = if method == "get-logs" { 3 } else { 1 };
+        verdict.look(count <= most, || format!("the frame of {method} {call} left {count} times"));
+    }
+    verdict
+}
+
+/// I2, the words: "not executed" means that it did not run, "ok" that it did.
+fn verdict_truth(run: &Run<'_>) -> Verdict {
+    let mut verdict = Verdict::new("I2 verdict-truth");
+    if run.totals.is_none() {
+        return verdict;
+    }
+    for (id, ask) in run.calls().filter(|(_, ask)| ask.tool == "count") {
+        let runs = run.runs(&ask.payload);
+        for answer in run.answers.get(&id).into_iter().flatten() {
+            match answer.said {
+                Said::NotExecuted | Said::Error => {
+                    verdict.look(runs == 0, || format!("#{id} was said not to have run, and ran {runs} times"));
+                }
+                Said::Ok => verdict.look(runs >= 1, || format!("#{id} was said to have run, and did not")),
+                Said::ToolError | Said::OutcomeUnknown | Said::StillRunning => verdict.checks += 1,
+            }
+        }
+    }
+    verdict
+}
+
+/// I3: every line on stdout is one JSON-RPC message.
+fn stdout_is_mcp(run: &Run<'_>) -> Verdict {
+    let mut verdict = Verdict::new("I3 stdout-is-mcp");
+    for (_, line, message) in &run.lines {
+        let good = message.as_ref().is_some_and(|message| {
+            let is = |name: &str| message.get(name).is_some();
+            let answer = is("id") && (is("result") != is("error")) && !is("method");
+            let notification = message.get("method").is_some_and(Value::is_string) && !is("result") && !is("error");
+            message.get("jsonrpc") == Some(&Value::from("2.0")) && (answer || notification)
+        });
+        verdict.look(good, || format!("no message of MCP: {line}"));
+    }
+    verdict
+}
+
+/// I4: nothing grows beyond its bound.
+fn bounded(run: &Run<'_>) -> Verdict {
+    let mut verdict = Verdict::new("I4 bounded");
+    for (at, event) in run.events() {
+        let Event::Sized(sizes) = event else { continue };
+        let good = sizes.open <= OPEN_REQUESTS_MAX
+            && sizes.held <= OPEN_REQUESTS_MAX
+            && sizes.queued <= 2 * OPEN_REQUESTS_MAX + STDOUT_NOTIFICATIONS_MAX
+            && sizes.edge <= MAILBOX_MESSAGES_MAX;
+        verdict.look(good, || format!("at {at:?}: {sizes:?}"));
+    }
+    verdict
+}
+
+/// How long after the healing the editor's first whole frame came: the time that the gateway itself takes to be back. What its
+/// queue then still has to work through is not in it.
+pub fn reached(history: &History) -> Option<Duration> {
+    let mut healed = None;
+    for entry in &history.0 {
+        match (&entry.what, healed) {
+            (Event::Healed, _) => healed = Some(entry.at),
+            (Event::FrameIn(..), Some(healed)) => return Some(entry.at.saturating_sub(healed)),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The editor is reached again within this after the healing, unless the whole tree was just being built anew: two seconds of
+/// a connect that had begun before it (packets were lost without a word), and the delay after it.
+const REACHED: Duration = Duration::from_millis(2500);
+/// After the healing the first good answer comes within this: the longest pause before the tree is built anew (two rebuilds
+/// within a run), a list that is asked for again after 5 s, and the calls that were before it.
+const COMEBACK: Duration = Duration::from_secs(20);
+
+/// I5: once all is well the editor is served again, nobody having done anything.
+fn recovery(run: &Run<'_>) -> Verdict {
+    let mut verdict = Verdict::new("I5 recovery");
+    let mut recovered = None;
+    let mut healed = false;
+    for (at, event) in run.events() {
+        match event {
+            Event::Healed => healed = true,
+            Event::Recovered(after) => {
+                recovered = Some(at);
+                verdict.look(*after <= COMEBACK, || format!("served again only {after:?} after the healing"));
+            }
+            _ => {}
+        }
+    }
+    let rebuilt =
+        run.events().any(|(_, event)| matches!(event, Event::Told(line) if line.starts_with("tree_rebuilding")));
+    if let Some(after) = reached(run.history).filter(|_| !rebuilt) {
+        verdict.look(after <= REACHED, || format!("reached again only {after:?} after the healing"));
+    }
+    let early = run.input_closed.is_some() && recovered.is_none();
+    if healed && !early {
+        verdict.look(recovered.is_some(), || "never served again after the healing".into());
+    }
+    for (id, ask) in run.calls() {
+        let after = recovered.is_some_and(|recovered| run.asks.get(&id).is_some_and(|(at, _)| *at >= recovered));
+        if after {
+            let ok = run.answers.get(&id).is_some_and(|answers| answers.iter().any(|answer| answer.said == Said::Ok));
+            verdict
+                .look(ok, || format!("#{id} ({}) was not answered well though nothing was wrong any more", ask.tool));
+        }
+    }
+    verdict
+}
+
+/// I6: after stdin's end the gateway ends soon, for that reason, and leaves no connection.
+fn orderly_end(run: &Run<'_>) -> Verdict {
+    let mut verdict = Verdict::new("I6 orderly-end");
+    let mut live = 0_i64;
+    let mut ended = None;
+    for (at, event) in run.events() {
+        match event {
+            Event::Dialed(_) => live += 1,
+            Event::HungUp(_) => live -= 1,
+            Event::Ended(why) => {
+                ended = Some(at);
+                verdict.look(*why == "input_ended", || format!("it ended because of {why}"));
+                let open = live;
+                verdict.look(open == 0, || format!("{open} connections outlived the gateway"));
+            }
+            Event::PermitsLeft(count) => {
+                verdict.look(*count == 1, || format!("{count} connection permits are left"));
+            }
+            _ => {}
+        }
+    }
+    if let Some(closed) = run.input_closed {
+        let longest = DRAIN_MAX + 4 * JOIN_TIMEOUT + FLUSH_MAX + Duration::from_millis(100);
+        let good = ended.is_some_and(|ended| ended.saturating_sub(closed) <= longest);
+        verdict.look(good, || format!("stdin ended at {closed:?}, the gateway at {ended:?}"));
+    }
+    verdict
+}
+
+/// I7: no panic that was not planted, and no event that nobody decided.
+fn total(run: &Run<'_>) -> Verdict {
+    let mut verdict = Verdict::new("I7 total");
+    for (at, event) in run.events() {
+        match event {
+            Event::Unexpected(what) | Event::Panicked(what) => verdict.look(false, || format!("at {at:?}: {what}")),
+            Event::Told(_) => verdict.checks += 1,
+            _ => {}
+        }
+    }
+    verdict
+}
+
+/// I9: a stranger never hears a call.
+fn right_editor(run: &Run<'_>) -> Verdict {
+    let mut verdict = Verdict::new("I9 right-editor");
+    let mut heard = String::new();
+    for (_, event) in run.events() {
+        if let Event::StrangerHeard(text) = event {
+            verdict.checks += 1;
+            heard.push_str(text);
+        }
+    }
+    for part in heard.split("\"method\":").skip(1) {
+        let method = part.split('"').nth(1).unwrap_or_default();
+        verdict.look(method == "set-client-name", || format!("a stranger was sent {method}"));
+    }
+    verdict
+}
+
+/// Never two live connections.
+fn one_connection(run: &Run<'_>) -> Verdict {
+    let mut verdict = Verdict::new("I8 one-connection");
+    let mut live = BTreeSet::new();
+    for (at, event) in run.events() {
+        match event {
+            Event::Dialed(connection) => {
+                live.insert(*connection);
+                verdict.look(live.len() <= 1, || format!("at {at:?} the connections {live:?} live"));
+            }
+            Event::HungUp(connection) => {
+                live.remove(connection);
+            }
+            _ => {}
+        }
+    }
+    verdict
+}
+
+/// I10: an answer is that of its own call, and of no other.
+fn epoch_fence(run: &Run<'_>) -> Verdict {
+    let mut verdict = Verdict::new("I10 epoch-fence");
+    for (id, ask) in run.calls() {
+        let name = match ask.tool {
+            "echo" => "Echo",
+            "count" => "Key",
+            _ => continue,
+        };
+        for answer in run.answers.get(&id).into_iter().flatten().filter(|answer| answer.said == Said::Ok) {
+            let body: Value = serde_json::from_str(text_of(&answer.result)).unwrap_or_default();
+            let own = body.get(name).and_then(Value::as_str) == Some(&ask.payload);
+            verdict.look(own, || format!("#{id} asked with {} and got {body}", ask.payload));
+        }
+    }
+    verdict
+}
+
+/// I11: every request is answered in its time; a client that does not read has that time on top.
+fn deadline(run: &Run<'_>) -> Verdict {
+    let mut verdict = Verdict::new("I11 deadline");
+    let pauses: Vec<(Duration, Duration)> = run
+        .events()
+        .filter_map(|(at, event)| if let Event::ReadingPaused(span) = event { Some((at, *span)) } else { None })
+        .collect();
+    for (id, (at, ask)) in &run.asks {
+        let mut until = *at + ask.allowed;
+        for (from, span) in &pauses {
+            if *from <= until && *from + *span >= *at {
+                until += *span;
+            }
+        }
+        for answer in run.answers.get(id).into_iter().flatten() {
+            verdict.look(answer.at <= until, || {
+                format!(
+                    "#{id} ({} {}) asked at {at:?} had time until {until:?} and got its answer at {:?}",
+                    ask.method, ask.tool, answer.at
+                )
+            });
+        }
+    }
+    verdict
+}
+
+/// I13: progress rises strictly, and nothing is said of a request after its answer or before it was asked.
+fn order(run: &Run<'_>) -> Verdict {
+    let mut verdict = Verdict::new("I13 order");
+    let mut last: BTreeMap<u64, f64> = BTreeMap::new();
+    let mut answered = BTreeSet::new();
+    for (_, line, message) in &run.lines {
+        let Some(message) = message else { continue };
+        let method = message.get("method").and_then(Value::as_str);
+        if method == Some("notifications/progress") {
+            let token = message.pointer("/params/progressToken").and_then(Value::as_u64).unwrap_or(0);
+            let progress = message.pointer("/params/progress").and_then(Value::as_f64).unwrap_or(0.0);
+            let asked = run.asks.get(&token).is_some_and(|(_, ask)| ask.token);
+            verdict.look(asked, || format!("progress for a token that nobody gave: {line}"));
+            verdict.look(!answered.contains(&token), || format!("progress after the answer: {line}"));
+            let rises = last.insert(token, progress).is_none_or(|before| before < progress);
+            verdict.look(rises, || format!("progress did not rise: {line}"));
+        } else if method.is_none()
+            && let Some(id) = message.get("id").and_then(Value::as_u64)
+        {
+            answered.insert(id);
+        }
+    }
+    verdict
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,205 @@
+//! What happened in one run: one record for the checkers, for people, and for the hash that proves determinism.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::hash::Hasher;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// What a client asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Ask {
+    /// The JSON-RPC method.
+    pub method: &'static str,
+    /// The tool of a call.
+    pub tool: &'static str,
+    /// The key or text that no other request of the run has.
+    pub payload: String,
+    /// The tool is declared read-only: it may be sent again.
+    pub repeatable: bool,
+    /// A progress token was given: the request's id.
+    pub token: bool,
+    /// It must be answered within this, whatever happens.
+    pub allowed: Duration,
+}
+
+/// Sizes of what is bounded, at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sizes {
+    /// Requests open in the front.
+    pub open: usize,
+    /// Lines waiting for stdout.
+    pub queued: usize,
+    /// Calls held in the ledger.
+    pub held: usize,
+    /// Calls sent and not ended.
+    pub flying: usize,
+    /// The fullest edge.
+    pub edge: usize,
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// The client wrote a request.
+    Asked(u64, Ask),
+    /// The client wrote a line that is no request of MCP; whether it is owed an answer without an id.
+    Noise(&'static str),
+    /// The client cancelled a request.
+    Cancelled(u64),
+    /// The client read a line.
+    Got(String),
+    /// The client reads nothing for a while.
+    ReadingPaused(Duration),
+    /// The client closed the gateway's stdin.
+    InputClosed,
+    /// A line of the gateway's own log.
+    Told(String),
+    /// A machine met an event that nobody decided.
+    Unexpected(String),
+    /// Something panicked that nobody sabotaged.
+    Panicked(String),
+    /// The gateway connected to the editor's side.
+    Dialed(u64),
+    /// The gateway let the connection go.
+    HungUp(u64),
+    /// A whole frame left the gateway: connection, method, id.
+    FrameOut(u64, String, String),
+    /// A whole frame reached the gateway: connection, and the id it answers.
+    FrameIn(u64, String),
+    /// What is bounded changed its size.
+    Sized(Sizes),
+    /// The gateway ended, and why.
+    Ended(&'static str),
+    /// After the end: free connection permits.
+    PermitsLeft(usize),
+    /// The editor ran the counting tool: key, and how often in all.
+    Ran(String, u64),
+    /// An editor listens: pid, port.
+    EditorUp(u32, u16),
+    /// An editor is gone.
+    EditorGone(u32),
+    /// A stranger on the editor's port heard this.
+    StrangerHeard(String),
+    /// A fault was injected.
+    Injected(String),
+    /// All faults are gone and the editor listens.
+    Healed,
+    /// The first good answer after the healing, counted from it.
+    Recovered(Duration),
+    /// All runs of the counting tool by key, at the very end.
+    Totals(BTreeMap<String, u64>),
+}
+
+/// An event and its virtual time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Since the start of the run.
+    pub at: Duration,
+    /// What.
+    pub what: Event,
+}
+
+/// How much of a line is shown.
+const SHOWN: usize = 240;
+
+fn shorten(text: &str) -> String {
+    let mut short: String = text.chars().take(SHOWN).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}
+
+impl fmt::Display for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:>10.3} ms  ", self.at.as_secs_f64() * 1000.0)?;
+        match &self.what {
+            Event::Asked(id, ask) => write!(f, "client   asks #{id} {} {} {}", ask.method, ask.tool, ask.payload),
+            Event::Noise(what) => write!(f, "client   writes {what}"),
+            Event::Cancelled(id) => write!(f, "client   cancels #{id}"),
+            Event::Got(line) => write!(f, "client   reads {}", shorten(line)),
+            Event::ReadingPaused(span) => write!(f, "client   reads nothing for {span:?}"),
+            Event::InputClosed => write!(f, "client   closes stdin"),
+            Event::Told(line) => write!(f, "gateway  {}", shorten(line)),
+            Event::Unexpected(what) => write!(f, "gateway  UNEXPECTED {what}"),
+            Event::Panicked(what) => write!(f, "gateway  PANICKED {what}"),
+            Event::Dialed(conn) => write!(f, "wire {conn:<3} connected"),
+            Event::HungUp(conn) => write!(f, "wire {conn:<3} let go"),
+            Event::FrameOut(conn, method, id) => write!(f, "wire {conn:<3} -> {method} {id}"),
+            Event::FrameIn(conn, what) => write!(f, "wire {conn:<3} <- {what}"),
+            Event::Sized(sizes) => write!(
+                f,
+                "gateway  open {} queued {} held {} flying {} edge {}",
+                sizes.open, sizes.queued, sizes.held, sizes.flying, sizes.edge
+            ),
+            Event::Ended(why) => write!(f, "gateway  ended: {why}"),
+            Event::PermitsLeft(count) => write!(f, "gateway  connection permits free: {count}"),
+            Event::Ran(key, total) => write!(f, "editor   ran {key} ({total})"),
+            Event::EditorUp(pid, port) => write!(f, "editor   {pid} listens on {port}"),
+            Event::EditorGone(pid) => write!(f, "editor   {pid} is gone"),
+            Event::StrangerHeard(text) => write!(f, "stranger hears {}", shorten(text)),
+            Event::Injected(what) => write!(f, "FAULT    {what}"),
+            Event::Healed => write!(f, "HEALED"),
+            Event::Recovered(after) => write!(f, "client   is served again after {after:?}"),
+            Event::Totals(runs) => write!(f, "editor   runs in all: {}", runs.len()),
+        }
+    }
+}
+
+/// A finished record.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct History(pub Vec<Entry>);
+
+impl History {
+    /// A history of these events, a millisecond apart: for tests of the checkers.
+    pub fn of(events: impl IntoIterator<Item = Event>) -> Self {
+        let entry = |(at, what)| Entry { at: Duration::from_millis(at), what };
+        Self((0..).zip(events).map(entry).collect())
+    }
+
+    /// The same for the same run, and for no other.
+    pub fn hash(&self) -> u64 {
+        // DefaultHasher is not promised to be stable; this one is eight lines.
+        struct Fnv(u64);
+        impl Hasher for Fnv {
+            fn finish(&self) -> u64 {
+                self.0
+            }
+            fn write(&mut self, bytes: &[u8]) {
+                for byte in bytes {
+                    self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+                }
+            }
+        }
+        let mut hasher = Fnv(0xcbf2_9ce4_8422_2325);
+        for entry in &self.0 {
+            hasher.write(format!("{:?}", entry).as_bytes());
+        }
+        hasher.finish()
+    }
+
+    /// One line an event.
+    pub fn lines(&self) -> String {
+        self.0.iter().map(|entry| format!("{entry}\n")).collect()
+    }
+}
+
+/// Writes a history from many places of one simulated world.
+#[derive(Debug, Clone, Default)]
+pub struct Recorder(Arc<Mutex<Vec<Entry>>>);
+
+impl Recorder {
+    /// Records an event at the present virtual time.
+    pub fn record(&self, what: Event) {
+        let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = entries.last().map(|entry| entry.at).unwrap_or_default();
+        let at = turmoil::sim_elapsed().unwrap_or(last);
+        entries.push(Entry { at, what });
+    }
+
+    /// What was recorded so far, or in all.
+    pub fn history(&self) -> History {
+        History(self.0.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+}

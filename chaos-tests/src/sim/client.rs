@@ -1,0 +1,315 @@
+//! A fake MCP client on the gateway's pipes.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use holdfast::limits::{PATIENCE_MARGIN, SESSION_ABSENCE_MAX, TOOLS_WAIT};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
+use tokio::sync::{Notify, watch};
+use tokio::time::sleep;
+
+use super::net::now;
+use super::plan::{Act, Break, Plan, Tool};
+use super::{Phase, SLACK};
+use crate::history::{Ask, Event, Recorder};
+
+/// The client gives up on an editor that does not come back in this time after the healing.
+const COMEBACK_MAX: Duration = Duration::from_secs(60);
+
+#[derive(Default)]
+struct Open {
+    asks: BTreeMap<u64, Ask>,
+    /// Good answers: id, and whether the tool succeeded.
+    answers: BTreeMap<u64, bool>,
+    paused_until: Duration,
+}
+
+/// The client: writes as the plan says, reads what comes.
+pub struct Client<W> {
+    plan: Arc<Plan>,
+    recorder: Recorder,
+    output: W,
+    open: Arc<Mutex<Open>>,
+    answered: Arc<Notify>,
+    next: AtomicU64,
+}
+
+fn enter(open: &Mutex<Open>) -> MutexGuard<'_, Open> {
+    open.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<W: AsyncWrite + Unpin> Client<W> {
+    /// A client that writes to `output`, and the task that reads from `input` until it ends.
+    pub fn new(
+        plan: Arc<Plan>,
+        recorder: Recorder,
+        output: W,
+        input: impl AsyncRead + Unpin + Send + 'static,
+    ) -> (Self, tokio::task::JoinHandle<()>) {
+        let open = Arc::<Mutex<Open>>::default();
+        let answered = Arc::<Notify>::default();
+        let reader = Reader {
+            recorder: recorder.clone(),
+            open: Arc::clone(&open),
+            answered: Arc::clone(&answered),
+            broken: plan.broken,
+            progress: None,
+            lines: 0,
+        };
+        let reading = tokio::spawn(reader.run(input));
+        (Self { plan, recorder, output, open, answered, next: AtomicU64::new(1) }, reading)
+    }
+
+    async fn write(&mut self, line: &str) {
+        // A gateway that has ended reads nothing more; the history shows what it owed.
+        let _ = self.output.write_all(line.as_bytes()).await;
+        let _ = self.output.write_all(b"\n").await;
+        let _ = self.output.flush().await;
+    }
+
+    async fn ask(&mut self, mut ask: Ask, params: Value) -> u64 {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        ask.payload = ask.payload.replace('$', &id.to_string());
+        let mut params: Value =
+            serde_json::from_str(&params.to_string().replace('$', &id.to_string())).unwrap_or(params);
+        if ask.token {
+            params["_meta"] = json!({"progressToken": id});
+        }
+        let line = json!({"jsonrpc": "2.0", "id": id, "method": ask.method, "params": params}).to_string();
+        enter(&self.open).asks.insert(id, ask.clone());
+        self.recorder.record(Event::Asked(id, ask));
+        self.write(&line).await;
+        id
+    }
+
+    async fn call(&mut self, tool: Tool, token: bool) -> u64 {
+        let (name, arguments, payload, repeatable) = match tool {
+            Tool::Echo => ("echo", json!({"text": "echo-$"}), "echo-$", false),
+            Tool::Count => ("count", json!({"key": "count-$"}), "count-$", false),
+            Tool::Sleep(ms) => ("sleep", json!({"ms": ms}), "", false),
+            Tool::Block(ms) => ("block", json!({"ms": ms}), "", false),
+            Tool::Logs => ("get-logs", json!({}), "", true),
+            Tool::Compile => ("compile", json!({}), "", false),
+            Tool::Fail => ("fail", json!({}), "", false),
+            Tool::Throw => ("throw", json!({}), "", false),
+            Tool::Big(n) => ("big", json!({"n": n}), "", false),
+            Tool::Hold => ("hold", json!({}), "", false),
+            Tool::Unheard => ("unheard-of", json!({}), "", false),
+        };
+        let allowed = self.plan.patience.saturating_sub(PATIENCE_MARGIN) + SESSION_ABSENCE_MAX + SLACK;
+        let ask = Ask { method: "tools/call", tool: name, payload: payload.into(), repeatable, token, allowed };
+        self.ask(ask, json!({"name": name, "arguments": arguments})).await
+    }
+
+    async fn plain(&mut self, method: &'static str, allowed: Duration) -> u64 {
+        let ask = Ask { method, allowed, ..Ask::default() };
+        self.ask(ask, json!({})).await
+    }
+
+    async fn gateway_tool(&mut self, tool: &'static str, arguments: Value, allowed: Duration) {
+        let ask = Ask { method: "tools/call", tool, allowed: allowed + SESSION_ABSENCE_MAX + SLACK, ..Ask::default() };
+        self.ask(ask, json!({"name": tool, "arguments": arguments})).await;
+    }
+
+    async fn open_session(&mut self) {
+        let name = if self.plan.honours_changes { "claude-code" } else { "simulated-client" };
+        let params = json!({
+            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": name, "version": "1"},
+        });
+        let ask = Ask { method: "initialize", allowed: SESSION_ABSENCE_MAX + SLACK, ..Ask::default() };
+        let id = self.ask(ask, params).await;
+        self.answer_to(id).await;
+        self.write(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+    }
+
+    /// Waits for a request's answer. `None` if it takes longer than anything may.
+    async fn answer_to(&self, id: u64) -> Option<bool> {
+        let wait = async {
+            loop {
+                let answered = self.answered.notified();
+                if let Some(good) = enter(&self.open).answers.get(&id) {
+                    return *good;
+                }
+                answered.await;
+            }
+        };
+        tokio::time::timeout(2 * COMEBACK_MAX, wait).await.ok()
+    }
+
+    async fn act(&mut self, act: Act) {
+        match act {
+            Act::Call(tool, token) => {
+                self.call(tool, token).await;
+            }
+            Act::Burst(count, tool) => {
+                for _ in 0..count {
+                    self.call(tool, false).await;
+                }
+            }
+            Act::Cancel(nth) => {
+                let id = {
+                    let mut open = enter(&self.open);
+                    let calls = open.asks.iter().rev().filter(|(_, ask)| ask.method == "tools/call");
+                    let id = calls.map(|(id, _)| *id).nth(nth.into());
+                    if let Some(id) = id {
+                        open.asks.remove(&id);
+                    }
+                    id
+                };
+                if let Some(id) = id {
+                    self.recorder.record(Event::Cancelled(id));
+                    let line = json!({
+                        "jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id},
+                    });
+                    self.write(&line.to_string()).await;
+                }
+            }
+            Act::Ping => {
+                self.plain("ping", SLACK).await;
+            }
+            Act::List => {
+                self.plain("tools/list", TOOLS_WAIT + SESSION_ABSENCE_MAX + SLACK).await;
+            }
+            Act::Status => self.gateway_tool("holdfast_status", json!({}), Duration::ZERO).await,
+            Act::WaitReady(ms) => {
+                let timeout = Duration::from_millis(ms.into());
+                self.gateway_tool("holdfast_wait_ready", json!({"timeout_seconds": timeout.as_secs_f64()}), timeout)
+                    .await;
+            }
+            Act::Noise(kind) => {
+                let line = match kind {
+                    0 => "this is no JSON",
+                    1 => "[]",
+                    2 => r#"{"jsonrpc":"2.0","method":"notifications/unheard"}"#,
+                    3 => r#"{"jsonrpc":"2.0","id":"nobody","result":{}}"#,
+                    _ => r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":999999}}"#,
+                };
+                self.recorder.record(Event::Noise(line));
+                self.write(line).await;
+            }
+            Act::PauseReading(ms) => {
+                let span = Duration::from_millis(ms.into());
+                self.recorder.record(Event::ReadingPaused(span));
+                let mut open = enter(&self.open);
+                open.paused_until = open.paused_until.max(now() + span);
+            }
+            _ => {}
+        }
+    }
+
+    /// Plays the plan, then proves that the editor is served again, and leaves.
+    pub async fn run(mut self, mut phase: watch::Receiver<Phase>) {
+        self.open_session().await;
+        let plan = Arc::clone(&self.plan);
+        let mine = |act: Act| !act.is_fault() || matches!(act, Act::PauseReading(_));
+        let end = plan.early_end.unwrap_or(u32::MAX);
+        for step in plan.steps.iter().filter(|step| mine(step.act) && step.at < end) {
+            sleep(Duration::from_millis(step.at.into()).saturating_sub(now())).await;
+            self.act(step.act).await;
+        }
+        if let Some(end) = plan.early_end {
+            sleep(Duration::from_millis(end.into()).saturating_sub(now())).await;
+        } else {
+            let _ = phase.wait_for(|phase| *phase != Phase::Running).await;
+            self.come_back().await;
+        }
+        self.recorder.record(Event::InputClosed);
+        let _ = self.output.shutdown().await;
+    }
+
+    async fn come_back(&mut self) {
+        let healed = now();
+        while now() - healed < COMEBACK_MAX {
+            let id = self.call(Tool::Count, false).await;
+            if self.answer_to(id).await == Some(true) {
+                self.recorder.record(Event::Recovered(now() - healed));
+                break;
+            }
+            sleep(Duration::from_millis(20)).await;
+        }
+        // From here on nothing is wrong any more: everything must simply work.
+        for tool in [Tool::Echo, Tool::Logs, Tool::Count] {
+            let id = self.call(tool, true).await;
+            self.answer_to(id).await;
+        }
+        let owed = |open: &Mutex<Open>| {
+            let open = enter(open);
+            open.asks.keys().copied().find(|id| !open.answers.contains_key(id))
+        };
+        while let Some(id) = owed(&self.open) {
+            if self.answer_to(id).await.is_none() {
+                break;
+            }
+        }
+    }
+}
+
+struct Reader {
+    recorder: Recorder,
+    open: Arc<Mutex<Open>>,
+    answered: Arc<Notify>,
+    broken: Option<Break>,
+    progress: Option<String>,
+    lines: u32,
+}
+
+impl Reader {
+    async fn run(mut self, input: impl AsyncRead + Unpin) {
+        let mut lines = BufReader::new(input).lines();
+        while let Ok(Some(line)) = lines.next_line().await {
+            loop {
+                let wait = enter(&self.open).paused_until.saturating_sub(now());
+                if wait.is_zero() {
+                    break;
+                }
+                sleep(wait).await;
+            }
+            self.line(line).await;
+        }
+    }
+
+    async fn line(&mut self, line: String) {
+        let message: Value = serde_json::from_str(&line).unwrap_or_default();
+        let is_progress = message.get("method").and_then(Value::as_str) == Some("notifications/progress");
+        let is_answer = message.get("id").is_some() && message.get("method").is_none();
+        if is_progress {
+            self.progress = Some(line.clone());
+        }
+        self.lines += u32::from(is_answer);
+        // The sixth answer: the session is well under way then.
+        let nth = is_answer && self.lines == 6;
+        match self.broken {
+            Some(Break::DroppedAnswer) if nth => {
+                // The client itself goes on as if it had come.
+                self.take(&message);
+                return;
+            }
+            Some(Break::DoubledAnswer) if nth => self.recorder.record(Event::Got(line.clone())),
+            Some(Break::DirtyStdout) if nth => {
+                self.recorder.record(Event::Got("Fast Refresh: 3 files reloaded".into()));
+            }
+            Some(Break::SlowAnswer) if nth => sleep(Duration::from_secs(30)).await,
+            _ => {}
+        }
+        self.recorder.record(Event::Got(line));
+        if is_answer {
+            self.take(&message);
+            if self.broken == Some(Break::LateProgress)
+                && let Some(progress) = self.progress.take()
+            {
+                self.recorder.record(Event::Got(progress));
+            }
+        }
+    }
+
+    fn take(&self, message: &Value) {
+        if let Some(id) = message.get("id").and_then(Value::as_u64) {
+            let good = message.get("result").is_some_and(|result| result.get("isError") != Some(&Value::Bool(true)));
+            enter(&self.open).answers.insert(id, good);
+            self.answered.notify_waiters();
+        }
+    }
+}

@@ -1,0 +1,461 @@
+//! The editor's machine: fake Unity's model, and the nemesis that breaks it and the network.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use holdfast::fake_unity::{self, FakeUnity, FakeUnityConfig, Machine, PackageVersion};
+use holdfast::host::{Host as _, Liveness, Owner};
+use holdfast::net::{BoxStream, Net as _};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::sync::{broadcast, mpsc, watch};
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+
+use super::host::SimHost;
+use super::net::{SimNet, Wire, now};
+use super::plan::{Act, Plan, Step, Stranger};
+use super::saboteur::Saboteur;
+use super::{PORT, Phase};
+use crate::history::{Event, Recorder};
+
+const SETTINGS: &str = "UserSettings/UnityMcpSettings.json";
+/// A model that does not carry out an order in this time is left alone with it.
+const ORDER_MAX: Duration = Duration::from_secs(2);
+
+/// What the nemesis needs.
+#[derive(Clone)]
+pub struct Editor {
+    /// The plan.
+    pub plan: Arc<Plan>,
+    /// The machine.
+    pub host: Arc<SimHost>,
+    /// The project's folder.
+    pub project: PathBuf,
+    /// The proxy's faults.
+    pub wire: Wire,
+    /// The gateway's actors.
+    pub saboteur: Saboteur,
+    /// The history.
+    pub recorder: Recorder,
+    /// Where the run stands.
+    pub phase: watch::Sender<Phase>,
+}
+
+enum Undo {
+    Start { elsewhere: bool },
+    Up,
+    Thaw,
+    Modal,
+    Compile,
+    Focus,
+    Release,
+    Repair,
+    Stranger,
+    Settings,
+    Jitter,
+    SliceRead,
+    SliceWrite,
+}
+
+type Runs = Arc<Mutex<BTreeMap<String, u64>>>;
+
+struct Running {
+    of: Editor,
+    unity: Option<Arc<FakeUnity>>,
+    incarnation: u32,
+    port: u16,
+    totals: BTreeMap<String, u64>,
+    seen: Runs,
+    stranger: Option<JoinHandle<()>>,
+    undo: mpsc::Sender<(u32, Undo)>,
+}
+
+impl Editor {
+    /// Runs the editor's machine to the end of the run.
+    pub async fn run(self) {
+        let (undo, mut undoing) = mpsc::channel(1024);
+        let plan = Arc::clone(&self.plan);
+        let mut phase = self.phase.subscribe();
+        let mut running = Running {
+            of: self,
+            unity: None,
+            incarnation: 0,
+            port: PORT,
+            totals: BTreeMap::new(),
+            seen: Runs::default(),
+            stranger: None,
+            undo,
+        };
+        if plan.editor_first {
+            running.start(false).await;
+        } else {
+            running.later(700, Undo::Start { elsewhere: false });
+        }
+        let mut steps = plan.steps.iter().filter(|step| step.act.is_fault()).peekable();
+        loop {
+            let next = steps.peek().map_or(plan.heal_at, |step| step.at).min(plan.heal_at);
+            let wait = Duration::from_millis(next.into()).saturating_sub(now());
+            tokio::select! {
+                biased;
+                Some((_, undo)) = undoing.recv() => running.undo(undo).await,
+                () = sleep(wait) => match steps.next() {
+                    Some(Step { act, .. }) => running.act(*act).await,
+                    None => break,
+                },
+            }
+        }
+        running.heal().await;
+        // What is still to be undone was undone by the healing.
+        let _ = phase.wait_for(|phase| *phase == Phase::Finish).await;
+        running.gone(true).await;
+        let totals = std::mem::take(&mut running.totals);
+        running.of.recorder.record(Event::Totals(totals));
+        running.of.phase.send_replace(Phase::Counted);
+        std::future::pending::<()>().await;
+    }
+}
+
+impl Running {
+    fn later(&self, ms: u32, undo: Undo) {
+        let sender = self.undo.clone();
+        tokio::spawn(async move {
+            sleep(Duration::from_millis(ms.into())).await;
+            let _ = sender.send((ms, undo)).await;
+        });
+    }
+
+    fn project(&self) -> PathBuf {
+        self.of.project.clone()
+    }
+
+    fn owner(&self, pid: u32) -> Owner {
+        let project = self.project().to_string_lossy().into_owned();
+        Owner { pid, name: "Unity".into(), command_line: vec!["Unity".into(), "-projectPath".into(), project] }
+    }
+
+    async fn start(&mut self, elsewhere: bool) {
+        if self.unity.is_some() {
+            return;
+        }
+        let plan = Arc::clone(&self.of.plan);
+        self.incarnation += 1;
+        let pid = 1000 + self.incarnation;
+        let host = Arc::clone(&self.of.host);
+        let net = Arc::new(SimNet { peer: "gateway", proxy: None, ports: Some((Arc::clone(&host), self.owner(pid))) });
+        let (major, minor, patch) = plan.version;
+        let config = FakeUnityConfig {
+            port: if elsewhere && !plan.by_flag { 0 } else { self.port },
+            package_version: PackageVersion::new(major, minor, patch),
+            push: plan.push,
+            project: Some(self.project()),
+            machine: Some(Machine(host.clone())),
+            seed: plan.seed.wrapping_add(self.incarnation.into()),
+            pid: Some(pid),
+            listen_delay: Duration::from_millis(plan.seed % 30),
+            ..FakeUnityConfig::default()
+        };
+        host.set_liveness(pid, Liveness::Alive);
+        let mut started = FakeUnity::start(config.clone(), net.clone()).await;
+        if started.is_err() {
+            // Somebody has its port: another one, or, where the port is fixed, after the somebody is gone.
+            if plan.by_flag {
+                self.end_stranger().await;
+            }
+            let port = if plan.by_flag { self.port } else { 0 };
+            started = FakeUnity::start(FakeUnityConfig { port, ..config }, net).await;
+        }
+        match started {
+            Ok(unity) => {
+                let unity = Arc::new(unity);
+                self.port = unity.port().unwrap_or(self.port);
+                self.of.recorder.record(Event::EditorUp(pid, self.port));
+                self.seen = Runs::default();
+                tokio::spawn(follow(
+                    unity.events(),
+                    Arc::downgrade(&unity),
+                    Arc::clone(&self.seen),
+                    self.totals.clone(),
+                    self.of.recorder.clone(),
+                ));
+                self.unity = Some(unity);
+            }
+            Err(error) => {
+                host.set_liveness(pid, Liveness::Dead);
+                self.of.recorder.record(Event::Injected(format!("the editor could not start: {error}")));
+            }
+        }
+    }
+
+    /// The editor's process ends.
+    async fn gone(&mut self, at_the_end: bool) {
+        let Some(unity) = self.unity.take() else { return };
+        let _ = timeout(ORDER_MAX, unity.crash()).await;
+        note_runs(&unity, &self.seen, &self.totals, &self.of.recorder);
+        for (key, count) in unity.stats().runs {
+            *self.totals.entry(key).or_default() += count;
+        }
+        self.of.host.set_liveness(unity.pid(), Liveness::Dead);
+        if !at_the_end {
+            self.of.recorder.record(Event::EditorGone(unity.pid()));
+        }
+    }
+
+    async fn act(&mut self, act: Act) {
+        let wire = self.of.wire.clone();
+        let until = |ms: u32| now() + Duration::from_millis(ms.into());
+        if !matches!(act, Act::PauseReading(_)) {
+            self.of.recorder.record(Event::Injected(format!("{act:?}")));
+        }
+        let unity = self.unity.clone();
+        match act {
+            Act::Crash { down, elsewhere, stranger } => {
+                self.gone(false).await;
+                if let Some(stranger) = stranger {
+                    self.begin_stranger(stranger).await;
+                    self.later(down + 500, Undo::Stranger);
+                }
+                self.later(down, Undo::Start { elsewhere });
+            }
+            Act::HalfOpen(ms) => {
+                turmoil::hold("gateway", "unity");
+                self.gone(false).await;
+                self.later(ms, Undo::Release);
+                self.later(ms, Undo::Start { elsewhere: false });
+            }
+            Act::HoldLink(ms) => {
+                turmoil::hold("gateway", "unity");
+                self.later(ms, Undo::Release);
+            }
+            Act::Partition(ms) => {
+                turmoil::partition("gateway", "unity");
+                self.later(ms, Undo::Repair);
+            }
+            Act::Stale(ms) | Act::Corrupt(ms) => {
+                let text = if matches!(act, Act::Stale(_)) { "{\"customPort\":9999}" } else { "{\"customPort\":" };
+                let _ = self.of.host.write(&self.project().join(SETTINGS), text.as_bytes());
+                self.later(ms, Undo::Settings);
+            }
+            Act::Latency(most, ms) => {
+                wire.steer(|faults| faults.jitter = most.into());
+                self.later(ms, Undo::Jitter);
+            }
+            Act::SliceRead(count, ms) => {
+                wire.steer(|faults| faults.slice_read = count.into());
+                self.later(ms, Undo::SliceRead);
+            }
+            Act::SliceWrite(count, ms) => {
+                wire.steer(|faults| faults.slice_write = count.into());
+                self.later(ms, Undo::SliceWrite);
+            }
+            Act::PauseRead(ms) => wire.steer(|faults| faults.read_paused_until = until(ms)),
+            Act::BlockWrite(ms) => wire.steer(|faults| faults.write_blocked_until = until(ms)),
+            Act::CutRead(bytes) => wire.steer(|faults| faults.cut_read = Some(bytes.into())),
+            Act::CutWrite(bytes) => wire.steer(|faults| faults.cut_write = Some(bytes.into())),
+            Act::DoubleReply => wire.steer(|faults| faults.double += 1),
+            Act::LateReply(ms) => wire.steer(|faults| faults.late = Some(Duration::from_millis(ms.into()))),
+            Act::Garbage(kind) => {
+                let garbage: &[u8] = match kind {
+                    0 => b"HTTP/1.1 400 Bad Request\r\n\r\n",
+                    1 => b"Content-Length: 99999999999999999999\r\n\r\n",
+                    2 => b"Content-Length: 7\r\n\r\n{\"id\":]",
+                    _ => b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+                };
+                wire.steer(|faults| faults.garbage = Some(garbage.to_vec()));
+            }
+            Act::Replay => wire.steer(|faults| faults.replay = true),
+            Act::Strike(actor, hook) => self.of.saboteur.strike(actor, hook),
+            _ => {
+                if let Some(unity) = unity {
+                    self.act_on(&unity, act).await;
+                }
+            }
+        }
+    }
+
+    async fn act_on(&mut self, unity: &FakeUnity, act: Act) {
+        let span = |ms: u32| Duration::from_millis(ms.into());
+        let order = async {
+            match act {
+                Act::Move(ms) if !self.of.plan.by_flag => unity.reload_to_new_port(span(ms)).await,
+                Act::Reload(ms) | Act::Move(ms) => unity.reload(span(ms)).await,
+                Act::Down(_) => unity.down().await,
+                Act::Rst(_) => unity.rst().await,
+                Act::ToolsChanged => unity.tools_changed().await,
+                Act::PushStorm(count) => {
+                    for _ in 0..count {
+                        unity.push("TOOLS_CHANGED").await?;
+                    }
+                    Ok(())
+                }
+                _ => Ok(()),
+            }
+        };
+        // An order to an editor that has just ended is refused: no fault then.
+        let _ = timeout(ORDER_MAX, order).await;
+        match act {
+            Act::Down(ms) | Act::Rst(ms) => self.later(ms, Undo::Up),
+            Act::Freeze(ms) => {
+                unity.freeze();
+                self.later(ms, Undo::Thaw);
+            }
+            Act::Modal(ms) => {
+                unity.modal(true);
+                self.later(ms, Undo::Modal);
+            }
+            Act::CompileErrors(ms) => {
+                unity.compile_error(true);
+                self.later(ms, Undo::Compile);
+            }
+            Act::Unfocus(ms) => {
+                unity.focus(false);
+                self.later(ms, Undo::Focus);
+            }
+            Act::Import(ms) => unity.import(span(ms)),
+            _ => {}
+        }
+    }
+
+    async fn undo(&mut self, undo: Undo) {
+        let wire = self.of.wire.clone();
+        let unity = self.unity.clone();
+        match undo {
+            Undo::Start { elsewhere } => self.start(elsewhere).await,
+            Undo::Release => turmoil::release("gateway", "unity"),
+            Undo::Repair => {
+                turmoil::repair("gateway", "unity");
+                // Bytes were lost for good: TCP would have retransmitted, or reset. turmoil does neither.
+                wire.reset_all();
+            }
+            Undo::Stranger => self.end_stranger().await,
+            Undo::Settings => self.write_settings(),
+            Undo::Jitter => wire.steer(|faults| faults.jitter = 0),
+            Undo::SliceRead => wire.steer(|faults| faults.slice_read = 0),
+            Undo::SliceWrite => wire.steer(|faults| faults.slice_write = 0),
+            Undo::Up | Undo::Thaw | Undo::Modal | Undo::Compile | Undo::Focus => {
+                let Some(unity) = unity else { return };
+                match undo {
+                    Undo::Up => {
+                        let _ = timeout(ORDER_MAX, unity.up()).await;
+                    }
+                    Undo::Thaw => unity.thaw(),
+                    Undo::Modal => unity.modal(false),
+                    Undo::Compile => unity.compile_error(false),
+                    _ => unity.focus(true),
+                }
+            }
+        }
+    }
+
+    /// As the package itself writes it.
+    fn write_settings(&self) {
+        let Some(unity) = &self.unity else { return };
+        let stats = unity.stats();
+        let port = stats.port.unwrap_or(self.port);
+        let mut settings = serde_json::json!({"customPort": port, "isServerRunning": stats.port.is_some()});
+        if self.of.plan.version >= (2, 0, 0) {
+            settings["projectRootPath"] = self.project().to_string_lossy().into();
+            settings["serverSessionId"] = stats.session_id.into();
+        }
+        let _ = self.of.host.write(&self.project().join(SETTINGS), settings.to_string().as_bytes());
+    }
+
+    async fn begin_stranger(&mut self, kind: Stranger) {
+        self.end_stranger().await;
+        let owner = Owner { pid: 666, name: "stranger".into(), command_line: vec!["stranger".into()] };
+        let net = SimNet { peer: "gateway", proxy: None, ports: Some((Arc::clone(&self.of.host), owner)) };
+        let Ok(listener) = net.bind(self.port).await else { return };
+        let recorder = self.of.recorder.clone();
+        self.stranger = Some(tokio::spawn(async move {
+            let mut links = tokio::task::JoinSet::new();
+            while let Ok((stream, _)) = listener.accept().await {
+                links.spawn(be_strange(kind, stream, recorder.clone()));
+            }
+        }));
+    }
+
+    async fn end_stranger(&mut self) {
+        if let Some(stranger) = self.stranger.take() {
+            stranger.abort();
+            let _ = stranger.await;
+        }
+    }
+
+    async fn heal(&mut self) {
+        self.of.saboteur.disarm();
+        turmoil::release("gateway", "unity");
+        turmoil::repair("gateway", "unity");
+        self.of.wire.heal();
+        // A partition that the healing cut short has lost bytes too.
+        self.of.wire.reset_all();
+        self.end_stranger().await;
+        self.start(false).await;
+        if let Some(unity) = self.unity.clone() {
+            unity.thaw();
+            unity.modal(false);
+            unity.focus(true);
+            unity.compile_error(false);
+            unity.import(Duration::ZERO);
+            unity.release();
+            let _ = timeout(ORDER_MAX, unity.up()).await;
+            let _ = timeout(ORDER_MAX, unity.listening()).await;
+            self.write_settings();
+        }
+        self.of.recorder.record(Event::Healed);
+        // A run that ended early has gone on already.
+        self.of.phase.send_if_modified(|phase| {
+            let running = *phase == Phase::Running;
+            if running {
+                *phase = Phase::Healed;
+            }
+            running
+        });
+    }
+}
+
+/// Follows an editor's events: what ran is noted when it ran.
+async fn follow(
+    mut events: broadcast::Receiver<fake_unity::Event>,
+    unity: std::sync::Weak<FakeUnity>,
+    seen: Runs,
+    before: BTreeMap<String, u64>,
+    recorder: Recorder,
+) {
+    loop {
+        match events.recv().await {
+            Ok(fake_unity::Event::CallBegun { .. }) | Err(broadcast::error::RecvError::Lagged(_)) => {
+                let Some(unity) = unity.upgrade() else { return };
+                note_runs(&unity, &seen, &before, &recorder);
+            }
+            Ok(_) => {}
+            Err(broadcast::error::RecvError::Closed) => return,
+        }
+    }
+}
+
+fn note_runs(unity: &FakeUnity, seen: &Runs, before: &BTreeMap<String, u64>, recorder: &Recorder) {
+    let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+    for (key, count) in unity.stats().runs {
+        if seen.get(&key) != Some(&count) {
+            recorder.record(Event::Ran(key.clone(), count + before.get(&key).copied().unwrap_or(0)));
+            seen.insert(key, count);
+        }
+    }
+}
+
+async fn be_strange(kind: Stranger, mut stream: BoxStream, recorder: Recorder) {
+    let mut buffer = vec![0; 4096];
+    while let Ok(count @ 1..) = stream.read(&mut buffer).await {
+        let heard = &buffer[..count];
+        recorder.record(Event::StrangerHeard(String::from_utf8_lossy(heard).into_owned()));
+        let said = match kind {
+            Stranger::Echo => stream.write_all(heard).await,
+            Stranger::Http => stream.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n").await,
+            Stranger::Silent => Ok(()),
+        };
+        if said.is_err() {
+            return;
+        }
+    }
+}

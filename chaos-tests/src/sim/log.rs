@@ -1,0 +1,107 @@
+//! Takes part of the gateway's own log into the history: what its machines did, and what surprised them.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::panic::PanicHookInfo;
+use std::sync::Once;
+
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Metadata, Subscriber};
+
+use super::saboteur::SABOTAGE;
+use crate::history::{Event, Recorder};
+
+/// The lines that are kept. No line with a number that differs from run to run (actor ids) is among them.
+const KEPT: [&str; 11] = [
+    "state_changed",
+    "unexpected_event",
+    "actor_restarting",
+    "supervisor_escalated",
+    "tree_rebuilding",
+    "link_up",
+    "link_down",
+    "wrong_peer",
+    "reply_unmatched",
+    "dial_failed",
+    "call_answered",
+];
+
+/// A subscriber that writes into a history.
+pub struct IntoHistory(pub Recorder);
+
+#[derive(Default)]
+struct Line {
+    name: String,
+    rest: String,
+}
+
+impl Visit for Line {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        use fmt::Write as _;
+        if field.name() == "event" {
+            self.name = format!("{value:?}").trim_matches('"').to_owned();
+        } else {
+            let _ = write!(self.rest, " {}={value:?}", field.name());
+        }
+    }
+}
+
+impl Subscriber for IntoHistory {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.is_event() && metadata.target().starts_with("holdfast")
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &tracing::Event<'_>) {
+        let mut line = Line::default();
+        event.record(&mut line);
+        if !KEPT.contains(&line.name.as_str()) {
+            return;
+        }
+        let text = format!("{}{}", line.name, line.rest);
+        let what = if line.name == "unexpected_event" { Event::Unexpected(text) } else { Event::Told(text) };
+        self.0.record(what);
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+thread_local! {
+    static PANICS: RefCell<Option<Recorder>> = const { RefCell::new(None) };
+}
+
+/// From now on a panic on this thread stands in this history; planted ones are silent.
+pub fn watch_panics(recorder: Option<Recorder>) {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let other = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if panic.payload().downcast_ref::<&str>() == Some(&SABOTAGE) {
+                return;
+            }
+            let recorder = PANICS.with(|slot| slot.try_borrow().ok().and_then(|slot| slot.clone()));
+            match recorder {
+                Some(recorder) => recorder.record(Event::Panicked(said(panic))),
+                None => other(panic),
+            }
+        }));
+    });
+    PANICS.with(|slot| *slot.borrow_mut() = recorder);
+}
+
+fn said(panic: &PanicHookInfo<'_>) -> String {
+    let payload = panic.payload();
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("");
+    format!("{}: {text}", panic.location().map(ToString::to_string).unwrap_or_default())
+}

@@ -1,0 +1,190 @@
+//! The simulation: the real gateway, a model of an editor and a client in one thread and in virtual time. A seed decides
+//! everything, so a failure replays.
+
+pub mod client;
+pub mod editor;
+pub mod host;
+pub mod log;
+pub mod net;
+pub mod plan;
+pub mod report;
+pub mod saboteur;
+pub mod shrink;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use holdfast::actors::main_loop::{self, Pumps};
+use holdfast::config::{Config, PortSource};
+use holdfast::estate::Estate;
+use holdfast::protocol::dialect::uloop::Uloop;
+use tokio::sync::{mpsc, watch};
+
+use self::client::Client;
+use self::editor::Editor;
+use self::host::SimHost;
+use self::net::{SimNet, Wire};
+use self::plan::Plan;
+use self::saboteur::Saboteur;
+use crate::history::{Event, History, Recorder, Sizes};
+
+/// The port that the editor has at first.
+const PORT: u16 = 8701;
+/// What is added to every deadline: the 100 ms of the promise, and the ticks of the simulation.
+pub const SLACK: Duration = Duration::from_millis(150);
+/// Capacity of the client's pipes.
+const PIPE: usize = 64 * 1024;
+/// Virtual time after which a run is called stuck.
+const LONGEST: Duration = Duration::from_secs(400);
+/// How often sizes are sampled.
+const SAMPLE_EVERY: Duration = Duration::from_millis(100);
+
+/// Where a run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Faults fly.
+    Running,
+    /// All faults are gone.
+    Healed,
+    /// The gateway has ended.
+    Finish,
+    /// The editor's runs are counted.
+    Counted,
+}
+
+/// The project's folder: it exists, and is empty; the files in it are the simulated machine's.
+fn project() -> PathBuf {
+    let project = std::env::temp_dir().join("holdfast-simulated-project");
+    for folder in ["Assets", "ProjectSettings"] {
+        // Where even this fails the gateway finds no project, and the run says so.
+        let _ = std::fs::create_dir_all(project.join(folder));
+    }
+    project.canonicalize().unwrap_or(project)
+}
+
+/// Runs a plan on a thread of its own and gives its history.
+pub fn run(plan: &Plan) -> History {
+    let plan = Arc::new(plan.clone());
+    let recorder = Recorder::default();
+    let thread = {
+        let (plan, recorder) = (Arc::clone(&plan), recorder.clone());
+        std::thread::Builder::new().name(format!("seed {}", plan.seed)).spawn(move || {
+            log::watch_panics(Some(recorder.clone()));
+            let dispatch = tracing::Dispatch::new(log::IntoHistory(recorder.clone()));
+            let ended = tracing::dispatcher::with_default(&dispatch, || world(&plan, &recorder));
+            if let Err(why) = ended {
+                recorder.record(Event::Panicked(format!("the simulation ended: {why}")));
+            }
+            log::watch_panics(None);
+        })
+    };
+    let ended = thread.map(std::thread::JoinHandle::join);
+    if !matches!(ended, Ok(Ok(()))) {
+        recorder.record(Event::Panicked("the simulation's thread".into()));
+    }
+    recorder.history()
+}
+
+fn world(plan: &Arc<Plan>, recorder: &Recorder) -> Result<(), String> {
+    let (least, most) = plan.latency;
+    let mut sim = turmoil::Builder::new()
+        .rng_seed(plan.seed)
+        .tick_duration(Duration::from_millis(1))
+        .simulation_duration(LONGEST)
+        .min_message_latency(Duration::from_millis(least))
+        .max_message_latency(Duration::from_millis(most))
+        .tcp_capacity(1024)
+        .build();
+    let host = Arc::new(SimHost::new(plan.seed));
+    let wire = Wire::default();
+    wire.steer(|faults| faults.broken = plan.broken);
+    let (phase, _) = watch::channel(Phase::Running);
+    let editor = Editor {
+        plan: Arc::clone(plan),
+        host: Arc::clone(&host),
+        project: project(),
+        wire: wire.clone(),
+        saboteur: Saboteur::default(),
+        recorder: recorder.clone(),
+        phase: phase.clone(),
+    };
+    let saboteur = editor.saboteur.clone();
+    sim.host("unity", move || {
+        let editor = editor.clone();
+        async move {
+            editor.run().await;
+            Ok(())
+        }
+    });
+    let (plan, recorder) = (Arc::clone(plan), recorder.clone());
+    sim.client("gateway", async move {
+        gateway(plan, host, wire, saboteur, recorder, phase).await;
+        Ok(())
+    });
+    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| sim.run()));
+    let said = match result {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(_) => Err("a panic".to_owned()),
+    };
+    // A world that panicked may panic again while it falls.
+    let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(sim)));
+    said
+}
+
+async fn gateway(
+    plan: Arc<Plan>,
+    host: Arc<SimHost>,
+    wire: Wire,
+    saboteur: Saboteur,
+    recorder: Recorder,
+    phase: watch::Sender<Phase>,
+) {
+    let net = SimNet { peer: "unity", proxy: Some((wire, recorder.clone())), ports: None };
+    let config = Config {
+        project: (!plan.by_flag).then(project),
+        ports: if plan.by_flag { vec![(PORT, PortSource::Flag)] } else { Vec::new() },
+        state_dir: Some(PathBuf::from("/simulated/state")),
+        patience: Some(plan.patience),
+        seed: Some(plan.seed),
+        ..Config::default()
+    };
+    let estate = Estate::new(config, Arc::new(net), host, Arc::new(Uloop));
+    let (to_gateway, stdin) = tokio::io::duplex(PIPE);
+    let (stdout, from_gateway) = tokio::io::duplex(PIPE);
+    let pumps = Pumps::over(&estate, stdin, stdout);
+    let (client, reading) = Client::new(Arc::clone(&plan), recorder.clone(), to_gateway, from_gateway);
+    let sampler = tokio::spawn(sample(Arc::clone(&estate), recorder.clone()));
+    let (_quit, quitting) = mpsc::channel(1);
+    let running = {
+        let (estate, recorder) = (Arc::clone(&estate), recorder.clone());
+        async move {
+            let why = main_loop::run(&estate, saboteur, pumps, quitting).await;
+            recorder.record(Event::Ended(why.into()));
+            recorder.record(Event::PermitsLeft(estate.connection.available_permits()));
+        }
+    };
+    let ((), ()) = tokio::join!(running, client.run(phase.subscribe()));
+    // stdout has ended with the pump; what is still in the pipe is read.
+    let _ = tokio::time::timeout(Duration::from_secs(60), reading).await;
+    sampler.abort();
+    phase.send_replace(Phase::Finish);
+    let _ = phase.subscribe().wait_for(|phase| *phase == Phase::Counted).await;
+}
+
+async fn sample(estate: Arc<Estate>, recorder: Recorder) {
+    let mut last = Sizes::default();
+    loop {
+        tokio::time::sleep(SAMPLE_EVERY).await;
+        let counts = estate.front.counts();
+        let (held, flying) = estate.ledger(|ledger, _| ledger.counts());
+        let edges = &estate.edges;
+        let edge = edges.session.used().max(edges.bridge.used()).max(edges.push.used());
+        let sizes = Sizes { open: counts.open, queued: counts.queued, held, flying, edge };
+        if sizes != last {
+            last = sizes;
+            recorder.record(Event::Sized(sizes));
+        }
+    }
+}

@@ -1,0 +1,440 @@
+//! The simulated network: turmoil's sockets, and around the gateway's connections a proxy that knows frames and bytes.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker, ready};
+use std::time::Duration;
+
+use holdfast::host::{Liveness, Owner};
+use holdfast::net::{BoxFuture, BoxStream, Listener, Net};
+use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Sleep;
+use turmoil::net::{TcpListener, TcpStream};
+
+use super::host::SimHost;
+use super::plan::Break;
+use crate::history::{Event, Recorder};
+
+/// Frames of ended connections that are kept to be replayed.
+const OLD_FRAMES: usize = 4;
+
+/// The present virtual time.
+pub fn now() -> Duration {
+    turmoil::sim_elapsed().unwrap_or_default()
+}
+
+/// The faults of the wire, and what the proxy remembers.
+#[derive(Default)]
+pub struct Faults {
+    /// Most bytes of one read; 0: any.
+    pub slice_read: usize,
+    /// Most bytes of one write; 0: any.
+    pub slice_write: usize,
+    /// Nothing is read before this time.
+    pub read_paused_until: Duration,
+    /// Nothing is written before this time.
+    pub write_blocked_until: Duration,
+    /// The connection is reset after so many more bytes read.
+    pub cut_read: Option<usize>,
+    /// The connection is reset after so many more bytes written.
+    pub cut_write: Option<usize>,
+    /// So many of the next frames come twice.
+    pub double: u32,
+    /// The next frame is this late.
+    pub late: Option<Duration>,
+    /// Every frame is up to so many milliseconds late.
+    pub jitter: u64,
+    /// Comes before the next frame.
+    pub garbage: Option<Vec<u8>>,
+    /// Frames of an ended connection come before the next frame.
+    pub replay: bool,
+    /// The planted break, if any.
+    pub broken: Option<Break>,
+    resets: u64,
+    connections: u64,
+    old_frames: VecDeque<Vec<u8>>,
+    old_echo: Option<(u64, Value)>,
+    wakers: BTreeMap<(u64, bool), Waker>,
+}
+
+/// The faults, shared with whoever steers them.
+#[derive(Clone, Default)]
+pub struct Wire(Arc<Mutex<Faults>>);
+
+impl Wire {
+    fn lock(&self) -> MutexGuard<'_, Faults> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the faults; every stream looks again.
+    pub fn steer(&self, change: impl FnOnce(&mut Faults)) {
+        let mut faults = self.lock();
+        change(&mut faults);
+        let wakers = std::mem::take(&mut faults.wakers);
+        drop(faults);
+        wakers.into_values().for_each(Waker::wake);
+    }
+
+    /// Ends every connection with a reset.
+    pub fn reset_all(&self) {
+        self.steer(|faults| faults.resets += 1);
+    }
+
+    /// Ends every fault of the wire.
+    pub fn heal(&self) {
+        self.steer(|faults| {
+            *faults = Faults {
+                broken: faults.broken,
+                resets: faults.resets,
+                connections: faults.connections,
+                old_echo: faults.old_echo.take(),
+                wakers: std::mem::take(&mut faults.wakers),
+                ..Faults::default()
+            };
+        });
+    }
+}
+
+/// One machine's end of the network.
+pub struct SimNet {
+    /// The machine that connects go to.
+    pub peer: &'static str,
+    /// The proxy around connections, on the gateway's side.
+    pub proxy: Option<(Wire, Recorder)>,
+    /// Where bound ports are entered, and under which process: on the editor's side.
+    pub ports: Option<(Arc<SimHost>, Owner)>,
+}
+
+impl Net for SimNet {
+    fn connect(&self, port: u16) -> BoxFuture<'_, io::Result<BoxStream>> {
+        Box::pin(async move {
+            let stream = TcpStream::connect((self.peer, port)).await?;
+            Ok(match &self.proxy {
+                Some((wire, recorder)) => Box::new(Proxied::new(stream, wire.clone(), recorder.clone())) as BoxStream,
+                None => Box::new(stream),
+            })
+        })
+    }
+
+    fn bind(&self, port: u16) -> BoxFuture<'_, io::Result<Arc<dyn Listener>>> {
+        Box::pin(async move {
+            let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).await?;
+            let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, listener.local_addr()?.port()));
+            let host = self.ports.as_ref().map(|(host, owner)| {
+                host.set_owner(addr.port(), Some(owner.clone()));
+                host.set_liveness(owner.pid, Liveness::Alive);
+                Arc::clone(host)
+            });
+            Ok(Arc::new(Bound { listener, addr, host }) as Arc<dyn Listener>)
+        })
+    }
+}
+
+struct Bound {
+    listener: TcpListener,
+    addr: SocketAddr,
+    host: Option<Arc<SimHost>>,
+}
+
+impl Drop for Bound {
+    fn drop(&mut self) {
+        if let Some(host) = &self.host {
+            host.set_owner(self.addr.port(), None);
+        }
+    }
+}
+
+impl Listener for Bound {
+    fn local_addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    fn accept(&self) -> BoxFuture<'_, io::Result<(BoxStream, SocketAddr)>> {
+        Box::pin(async move {
+            let (stream, peer) = self.listener.accept().await?;
+            Ok((Box::new(stream) as BoxStream, peer))
+        })
+    }
+}
+
+/// A connection of the gateway with the proxy around it.
+struct Proxied {
+    inner: TcpStream,
+    wire: Wire,
+    recorder: Recorder,
+    connection: u64,
+    born: u64,
+    /// Read from the peer, not yet a whole frame.
+    inbox: Vec<u8>,
+    /// What the gateway reads next.
+    outbox: VecDeque<u8>,
+    eof: bool,
+    cut: bool,
+    raw: bool,
+    /// Written by the gateway, not yet a whole frame.
+    written: Vec<u8>,
+    /// What the planted break writes beside.
+    extra: VecDeque<u8>,
+    recent: VecDeque<Vec<u8>>,
+    read_sleep: Option<Pin<Box<Sleep>>>,
+    write_sleep: Option<Pin<Box<Sleep>>>,
+}
+
+/// A whole frame's length at the start of these bytes; `Err` when they begin like no frame.
+fn frame_length(bytes: &[u8]) -> Result<Option<usize>, ()> {
+    const NAME: &[u8] = b"Content-Length:";
+    let seen = bytes.len().min(NAME.len());
+    if bytes[..seen] != NAME[..seen] {
+        return Err(());
+    }
+    let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else { return Ok(None) };
+    let header = std::str::from_utf8(&bytes[NAME.len()..end]).map_err(|_| ())?;
+    let number = header.split("\r\n").next().unwrap_or_default().trim();
+    let length: usize = number.parse().map_err(|_| ())?;
+    Ok((bytes.len() >= end + 4 + length).then_some(end + 4 + length))
+}
+
+fn body(frame: &[u8]) -> Option<Value> {
+    let start = frame.windows(4).position(|window| window == b"\r\n\r\n")? + 4;
+    serde_json::from_slice(frame.get(start..)?).ok()
+}
+
+/// A frame of this message.
+pub fn frame(message: &Value) -> Vec<u8> {
+    let text = message.to_string();
+    format!("Content-Length: {}\r\n\r\n{text}", text.len()).into_bytes()
+}
+
+fn id_of(message: &Value) -> String {
+    message.get("id").map(|id| id.as_str().map_or_else(|| id.to_string(), str::to_owned)).unwrap_or_default()
+}
+
+impl Proxied {
+    fn new(inner: TcpStream, wire: Wire, recorder: Recorder) -> Self {
+        let (connection, born) = {
+            let mut faults = wire.lock();
+            faults.connections += 1;
+            (faults.connections, faults.resets)
+        };
+        recorder.record(Event::Dialed(connection));
+        Self {
+            inner,
+            wire,
+            recorder,
+            connection,
+            born,
+            inbox: Vec::new(),
+            outbox: VecDeque::new(),
+            eof: false,
+            cut: false,
+            raw: false,
+            written: Vec::new(),
+            extra: VecDeque::new(),
+            recent: VecDeque::new(),
+            read_sleep: None,
+            write_sleep: None,
+        }
+    }
+
+    /// A whole frame of the editor, on its way to the gateway.
+    fn frame_in(&mut self, mut bytes: Vec<u8>) {
+        let message = body(&bytes).unwrap_or_default();
+        let what = match message.get("method").and_then(Value::as_str) {
+            Some(method) => method.to_owned(),
+            None => id_of(&message),
+        };
+        self.recorder.record(Event::FrameIn(self.connection, what));
+        let mut faults = self.wire.lock();
+        if let Some(garbage) = faults.garbage.take() {
+            self.outbox.extend(garbage);
+        }
+        if faults.replay && !faults.old_frames.is_empty() {
+            faults.replay = false;
+            let old: Vec<u8> = faults.old_frames.drain(..).flatten().collect();
+            self.outbox.extend(old);
+        }
+        let echo = message.get("result").filter(|result| result.get("Echo").is_some());
+        if let Some(result) = echo {
+            let stolen = match (faults.broken, &faults.old_echo) {
+                (Some(Break::SwappedReply), Some((from, old))) if *from == self.connection => Some(old.clone()),
+                (Some(Break::OldFrame), Some((from, old))) if *from != self.connection => Some(old.clone()),
+                _ => None,
+            };
+            faults.old_echo = Some((self.connection, result.clone()));
+            if let Some(old) = stolen {
+                let mut forged = message.clone();
+                forged["result"] = old;
+                bytes = frame(&forged);
+            }
+        }
+        if faults.jitter > 0 {
+            // Not a die: the frame's own length and number decide, so that dropping another fault changes little here.
+            let late = (bytes.len() as u64 * 7 + self.connection * 13) % faults.jitter;
+            faults.read_paused_until = faults.read_paused_until.max(now() + Duration::from_millis(late));
+        }
+        if let Some(late) = faults.late.take() {
+            faults.read_paused_until = faults.read_paused_until.max(now() + late);
+        }
+        self.outbox.extend(&bytes);
+        if faults.double > 0 {
+            faults.double -= 1;
+            self.outbox.extend(&bytes);
+        }
+        self.recent.push_back(bytes);
+        if self.recent.len() > OLD_FRAMES {
+            self.recent.pop_front();
+        }
+    }
+
+    /// Notes the frames among what the gateway wrote.
+    fn note_written(&mut self, bytes: &[u8]) {
+        self.written.extend_from_slice(bytes);
+        while let Ok(Some(length)) = frame_length(&self.written) {
+            let bytes: Vec<u8> = self.written.drain(..length).collect();
+            let message = body(&bytes).unwrap_or_default();
+            let method = message.get("method").and_then(Value::as_str).unwrap_or_default().to_owned();
+            let doubled = method == "count" && self.wire.lock().broken == Some(Break::DoubledRequest);
+            self.recorder.record(Event::FrameOut(self.connection, method, id_of(&message)));
+            if doubled {
+                self.extra.extend(&bytes);
+            }
+        }
+    }
+
+    fn poll_extra(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.extra.is_empty() {
+            let bytes: Vec<u8> = self.extra.iter().copied().collect();
+            let count = ready!(Pin::new(&mut self.inner).poll_write(cx, &bytes))?;
+            self.extra.drain(..count);
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Waits while the wire is stopped in this direction; an error when it is reset.
+    fn poll_open(&mut self, cx: &mut Context<'_>, reading: bool) -> Poll<io::Result<()>> {
+        loop {
+            let until = {
+                let mut faults = self.wire.lock();
+                faults.wakers.insert((self.connection, reading), cx.waker().clone());
+                let cut = if reading { &mut faults.cut_read } else { &mut faults.cut_write };
+                if *cut == Some(0) {
+                    *cut = None;
+                    self.cut = true;
+                }
+                if self.cut || self.born < faults.resets {
+                    return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
+                }
+                if reading { faults.read_paused_until } else { faults.write_blocked_until }
+            };
+            let sleep = if reading { &mut self.read_sleep } else { &mut self.write_sleep };
+            let Some(wait) = until.checked_sub(now()).filter(|wait| !wait.is_zero()) else {
+                *sleep = None;
+                return Poll::Ready(Ok(()));
+            };
+            let mut sleeping = Box::pin(tokio::time::sleep(wait));
+            let polled = sleeping.as_mut().poll(cx);
+            *sleep = Some(sleeping);
+            ready!(polled);
+        }
+    }
+}
+
+impl Drop for Proxied {
+    fn drop(&mut self) {
+        let mut faults = self.wire.lock();
+        faults.old_frames = std::mem::take(&mut self.recent);
+        faults.wakers.remove(&(self.connection, true));
+        faults.wakers.remove(&(self.connection, false));
+        drop(faults);
+        self.recorder.record(Event::HungUp(self.connection));
+    }
+}
+
+impl AsyncRead for Proxied {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        loop {
+            ready!(this.poll_open(cx, true))?;
+            if !this.outbox.is_empty() {
+                let mut faults = this.wire.lock();
+                let mut count = this.outbox.len().min(buffer.remaining());
+                if faults.slice_read > 0 {
+                    count = count.min(faults.slice_read);
+                }
+                if let Some(left) = &mut faults.cut_read {
+                    count = count.min(*left);
+                    *left -= count;
+                }
+                drop(faults);
+                let bytes: Vec<u8> = this.outbox.drain(..count).collect();
+                buffer.put_slice(&bytes);
+                return Poll::Ready(Ok(()));
+            }
+            if this.eof {
+                return Poll::Ready(Ok(()));
+            }
+            let mut chunk = vec![0; 16 * 1024];
+            let mut read = ReadBuf::new(&mut chunk);
+            ready!(Pin::new(&mut this.inner).poll_read(cx, &mut read))?;
+            if read.filled().is_empty() {
+                this.eof = true;
+                let rest = std::mem::take(&mut this.inbox);
+                this.outbox.extend(rest);
+                continue;
+            }
+            this.inbox.extend_from_slice(read.filled());
+            while !this.raw {
+                match frame_length(&this.inbox) {
+                    Ok(Some(length)) => {
+                        let bytes = this.inbox.drain(..length).collect();
+                        this.frame_in(bytes);
+                    }
+                    Ok(None) => break,
+                    Err(()) => this.raw = true,
+                }
+            }
+            if this.raw {
+                let rest = std::mem::take(&mut this.inbox);
+                this.outbox.extend(rest);
+            }
+        }
+    }
+}
+
+impl AsyncWrite for Proxied {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        ready!(this.poll_open(cx, false))?;
+        ready!(this.poll_extra(cx))?;
+        let mut count = bytes.len();
+        {
+            let faults = this.wire.lock();
+            if faults.slice_write > 0 {
+                count = count.min(faults.slice_write);
+            }
+            if let Some(left) = faults.cut_write {
+                count = count.min(left);
+            }
+        }
+        let count = ready!(Pin::new(&mut this.inner).poll_write(cx, &bytes[..count]))?;
+        if let Some(left) = &mut this.wire.lock().cut_write {
+            *left -= count;
+        }
+        this.note_written(&bytes[..count]);
+        Poll::Ready(Ok(count))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        ready!(this.poll_extra(cx))?;
+        Pin::new(&mut this.inner).poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().inner).poll_shutdown(cx)
+    }
+}

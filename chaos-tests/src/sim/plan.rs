@@ -1,0 +1,380 @@
+//! A seed becomes a plan: what the client does, what breaks, and when. Swarm style: each seed draws which faults there are.
+
+use std::time::Duration;
+
+use super::saboteur::Hook;
+
+/// An effect broken on purpose, to see that its checker notices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Break {
+    /// An answer never reaches the client.
+    DroppedAnswer,
+    /// An answer reaches the client twice.
+    DoubledAnswer,
+    /// A call's frame reaches the editor twice.
+    DoubledRequest,
+    /// A reply of an ended connection completes a call of this one.
+    OldFrame,
+    /// A reply carries another call's result.
+    SwappedReply,
+    /// A progress notification comes again after the answer.
+    LateProgress,
+    /// A library prints on stdout.
+    DirtyStdout,
+    /// An answer reaches the client half a minute late.
+    SlowAnswer,
+}
+
+/// A tool that the client calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tool {
+    /// Returns a text that no other call has.
+    Echo,
+    /// Counts its key, which no other call has.
+    Count,
+    /// Answers after so many milliseconds.
+    Sleep(u32),
+    /// Holds the main thread for so many milliseconds.
+    Block(u32),
+    /// Declared read-only: it may be sent again.
+    Logs,
+    /// Compiles, with a reload.
+    Compile,
+    /// Answers that it failed.
+    Fail,
+    /// Answers with an exception.
+    Throw,
+    /// Answers with so many bytes.
+    Big(u32),
+    /// Answers when it is released.
+    Hold,
+    /// Is on no list.
+    Unheard,
+}
+
+/// What listens on the editor's port in its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stranger {
+    /// Sends back what it gets.
+    Echo,
+    /// Speaks HTTP.
+    Http,
+    /// Says nothing.
+    Silent,
+}
+
+/// One thing that the client does or that breaks. Times are milliseconds; what lasts ends by itself, and with the healing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Act {
+    // ---- the client ----
+    /// A call; with a progress token or without.
+    Call(Tool, bool),
+    /// Many calls at once.
+    Burst(u16, Tool),
+    /// Cancels the n-th newest open call.
+    Cancel(u8),
+    /// A ping.
+    Ping,
+    /// The list.
+    List,
+    /// The gateway's own word.
+    Status,
+    /// Waits until the editor is ready, at most so long.
+    WaitReady(u32),
+    /// A line that is no request.
+    Noise(u8),
+    // ---- faults ----
+    /// The client reads nothing.
+    PauseReading(u32),
+    /// The editor crashes and starts again after so long, on its port or another; a stranger may take the old one.
+    Crash {
+        /// For so long.
+        down: u32,
+        /// Back on another port.
+        elsewhere: bool,
+        /// Who takes the old one.
+        stranger: Option<Stranger>,
+    },
+    /// A domain reload.
+    Reload(u32),
+    /// A domain reload to another port.
+    Move(u32),
+    /// The user stops the bridge, and starts it again.
+    Down(u32),
+    /// All connections are reset, the bridge is away for a while.
+    Rst(u32),
+    /// SIGSTOP and SIGCONT.
+    Freeze(u32),
+    /// A modal dialog.
+    Modal(u32),
+    /// Assets are imported.
+    Import(u32),
+    /// Scripts do not compile.
+    CompileErrors(u32),
+    /// The editor loses focus.
+    Unfocus(u32),
+    /// The tool list changes.
+    ToolsChanged,
+    /// So many push messages.
+    PushStorm(u16),
+    /// The settings name a wrong port.
+    Stale(u32),
+    /// The settings are no JSON.
+    Corrupt(u32),
+    /// Packets wait.
+    HoldLink(u32),
+    /// Packets are lost; afterwards connections are reset.
+    Partition(u32),
+    /// The editor vanishes without a FIN and is back after a while.
+    HalfOpen(u32),
+    /// Frames of the editor are up to so many milliseconds late, for so long.
+    Latency(u16, u32),
+    /// At most so many bytes a read, for so long.
+    SliceRead(u8, u32),
+    /// At most so many bytes a write, for so long.
+    SliceWrite(u8, u32),
+    /// The gateway's socket gives nothing to read.
+    PauseRead(u32),
+    /// The gateway's socket takes nothing.
+    BlockWrite(u32),
+    /// The connection is reset after so many more bytes read.
+    CutRead(u16),
+    /// The connection is reset after so many more bytes written.
+    CutWrite(u16),
+    /// The next frame comes twice.
+    DoubleReply,
+    /// The next frame is late.
+    LateReply(u32),
+    /// Garbage comes before the next frame.
+    Garbage(u8),
+    /// Frames of the last connection come again.
+    Replay,
+    /// An actor breaks.
+    Strike(&'static str, Hook),
+}
+
+impl Act {
+    /// Whether it is a fault (and not the client's ordinary doing).
+    pub fn is_fault(self) -> bool {
+        !matches!(
+            self,
+            Self::Call(..)
+                | Self::Burst(..)
+                | Self::Cancel(_)
+                | Self::Ping
+                | Self::List
+                | Self::Status
+                | Self::WaitReady(_)
+                | Self::Noise(_)
+        )
+    }
+
+    /// Its name without its figures.
+    pub fn name(self) -> String {
+        format!("{self:?}").split(['(', ' ', '{']).next().unwrap_or_default().to_owned()
+    }
+}
+
+/// An act and its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step {
+    /// Milliseconds since the start.
+    pub at: u32,
+    /// What.
+    pub act: Act,
+}
+
+/// A whole run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// Where it comes from.
+    pub seed: u64,
+    /// The gateway knows the port by a flag and no project; else the project and its files.
+    pub by_flag: bool,
+    /// The editor has the push channel.
+    pub push: bool,
+    /// The version of the editor's package.
+    pub version: (u16, u16, u16),
+    /// The client honours list changes.
+    pub honours_changes: bool,
+    /// How long the client waits.
+    pub patience: Duration,
+    /// Latency of a packet, least and most, in milliseconds.
+    pub latency: (u64, u64),
+    /// The editor is there from the start.
+    pub editor_first: bool,
+    /// When the faults end.
+    pub heal_at: u32,
+    /// stdin ends at this time, in the middle of everything.
+    pub early_end: Option<u32>,
+    /// What is done, by time.
+    pub steps: Vec<Step>,
+    /// An effect that is broken on purpose.
+    pub broken: Option<Break>,
+}
+
+const ACTORS: [&str; 5] = ["discovery", "bridge", "push", "registry", "session"];
+const HOOKS: [Hook; 6] = [Hook::PreStart, Hook::PostStart, Hook::Handle, Hook::Error, Hook::PostStop, Hook::Kill];
+const KINDS: u8 = 30;
+/// Deaths that a seed plans: below what makes the gateway give up for good.
+const STRIKES_MAX: usize = 8;
+
+fn fault(kind: u8, dice: &mut fastrand::Rng) -> Act {
+    let span = |dice: &mut fastrand::Rng| if dice.u8(..4) == 0 { dice.u32(800..6000) } else { dice.u32(20..800) };
+    match kind {
+        0 => {
+            let stranger = [None, Some(Stranger::Echo), Some(Stranger::Http), Some(Stranger::Silent)];
+            let stranger = if dice.bool() { stranger[dice.usize(..4)] } else { None };
+            Act::Crash { down: span(dice), elsewhere: dice.bool(), stranger }
+        }
+        1 | 2 => Act::Reload(span(dice)),
+        3 => Act::Move(span(dice)),
+        4 => Act::Down(span(dice)),
+        5 => Act::Rst(span(dice)),
+        6 => Act::Freeze(span(dice)),
+        7 => Act::Modal(span(dice)),
+        8 => Act::Import(span(dice)),
+        9 => Act::CompileErrors(span(dice)),
+        10 => Act::Unfocus(span(dice)),
+        11 => Act::ToolsChanged,
+        12 => Act::PushStorm(dice.u16(10..600)),
+        13 => Act::Stale(span(dice)),
+        14 => Act::Corrupt(span(dice)),
+        15 => Act::HoldLink(span(dice)),
+        16 => Act::Partition(span(dice)),
+        17 => Act::HalfOpen(span(dice)),
+        18 => Act::Latency(dice.u16(1..300), span(dice)),
+        19 => Act::SliceRead(dice.u8(1..20), span(dice)),
+        20 => Act::SliceWrite(dice.u8(1..20), span(dice)),
+        21 => Act::PauseRead(span(dice)),
+        22 => Act::BlockWrite(span(dice)),
+        23 => Act::CutRead(dice.u16(..400)),
+        24 => Act::CutWrite(dice.u16(..400)),
+        25 => Act::DoubleReply,
+        26 => Act::LateReply(span(dice)),
+        27 => {
+            if dice.bool() {
+                Act::Garbage(dice.u8(..4))
+            } else {
+                Act::Replay
+            }
+        }
+        28 => Act::PauseReading(dice.u32(20..2500)),
+        _ => Act::Strike(ACTORS[dice.usize(..ACTORS.len())], HOOKS[dice.usize(..HOOKS.len())]),
+    }
+}
+
+fn doing(dice: &mut fastrand::Rng) -> Act {
+    let tool = |dice: &mut fastrand::Rng| match dice.u8(..24) {
+        0..=6 => Tool::Echo,
+        7..=12 => Tool::Count,
+        13 | 14 => Tool::Sleep(dice.u32(..1500)),
+        15 => Tool::Block(dice.u32(..800)),
+        16..=18 => Tool::Logs,
+        19 => Tool::Compile,
+        20 => Tool::Fail,
+        21 => Tool::Throw,
+        22 => match dice.u8(..3) {
+            0 => Tool::Big(dice.u32(..200_000)),
+            1 => Tool::Hold,
+            _ => Tool::Unheard,
+        },
+        _ => Tool::Count,
+    };
+    match dice.u8(..20) {
+        0..=11 => Act::Call(tool(dice), dice.u8(..3) == 0),
+        12 => Act::Burst(dice.u16(2..40), if dice.bool() { Tool::Count } else { Tool::Echo }),
+        13 | 14 => Act::Cancel(dice.u8(..4)),
+        15 => Act::Ping,
+        16 => Act::List,
+        17 => Act::Status,
+        18 => Act::WaitReady(dice.u32(..3000)),
+        _ => Act::Noise(dice.u8(..5)),
+    }
+}
+
+impl Plan {
+    /// The plan of a seed.
+    pub fn of(seed: u64) -> Self {
+        let mut dice = fastrand::Rng::with_seed(seed ^ 0x0068_6f6c_6466_6173);
+        let heal_at = dice.u32(3000..9000);
+        let mut kinds: Vec<u8> = (0..KINDS).collect();
+        dice.shuffle(&mut kinds);
+        kinds.truncate(dice.usize(3..=12));
+        let mut steps = Vec::new();
+        let mut strikes = 0;
+        for _ in 0..dice.u8(10..=24) {
+            let mut act = fault(kinds[dice.usize(..kinds.len())], &mut dice);
+            if matches!(act, Act::Strike(..)) {
+                strikes += 1;
+                if strikes > STRIKES_MAX {
+                    act = Act::Reload(50);
+                }
+            }
+            steps.push(Step { at: dice.u32(150..heal_at - 100), act });
+        }
+        let spacing = dice.u32(40..400);
+        let mut at = 0;
+        while at + 100 < heal_at {
+            at += dice.u32(1..2 * spacing);
+            steps.push(Step { at, act: doing(&mut dice) });
+        }
+        steps.sort_by_key(|step| step.at);
+        let fast = dice.u64(..3);
+        Self {
+            seed,
+            by_flag: dice.u8(..4) == 0,
+            push: dice.bool(),
+            version: [(0, 30, 1), (0, 65, 0), (2, 0, 0), (2, 1, 1)][dice.usize(..4)],
+            honours_changes: dice.bool(),
+            patience: Duration::from_secs(dice.u64(8..20)),
+            latency: (fast, fast + dice.u64(1..20)),
+            editor_first: dice.u8(..4) != 0,
+            heal_at,
+            early_end: (dice.u8(..8) == 0).then(|| dice.u32(500..heal_at)),
+            steps,
+            broken: None,
+        }
+    }
+
+    /// A quiet plan: a steady client and no fault. What a test adds, breaks.
+    pub fn quiet(seed: u64) -> Self {
+        let calls = (0..60).map(|n| Step {
+            at: 100 + 50 * n,
+            act: Act::Call(if n % 2 == 0 { Tool::Echo } else { Tool::Count }, n % 4 == 0),
+        });
+        Self {
+            by_flag: false,
+            push: true,
+            version: (2, 1, 1),
+            early_end: None,
+            editor_first: true,
+            heal_at: 4000,
+            steps: calls.collect(),
+            ..Self::of(seed)
+        }
+    }
+
+    /// One line a step.
+    pub fn lines(&self) -> String {
+        let mut text = format!(
+            "seed {} by_flag {} push {} version {:?} honours_changes {} patience {:?} latency {:?} editor_first {} heal_at {} \
+             early_end {:?} broken {:?}\n",
+            self.seed,
+            self.by_flag,
+            self.push,
+            self.version,
+            self.honours_changes,
+            self.patience,
+            self.latency,
+            self.editor_first,
+            self.heal_at,
+            self.early_end,
+            self.broken
+        );
+        for step in &self.steps {
+            text += &format!("  {:>6} ms  {:?}\n", step.at, step.act);
+        }
+        text
+    }
+}

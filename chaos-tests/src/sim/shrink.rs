@@ -1,0 +1,37 @@
+//! The shortest plan that still breaks the same promise, by delta debugging.
+
+use super::plan::{Plan, Step};
+use super::run;
+use crate::checker;
+
+/// Runs that shrinking may take.
+const RUNS_MAX: usize = 150;
+
+/// Drops steps as long as `checker` (a checker's name) still finds the promise broken.
+pub fn shrink(plan: &Plan, broken: &str) -> Plan {
+    let mut runs = 0;
+    let mut fails = |steps: &[Step]| {
+        runs += 1;
+        if runs > RUNS_MAX {
+            return false;
+        }
+        let candidate = Plan { steps: steps.to_vec(), ..plan.clone() };
+        checker::check(&run(&candidate)).iter().any(|verdict| verdict.name == broken && !verdict.violations.is_empty())
+    };
+    let mut steps = plan.steps.clone();
+    let mut size = steps.len().div_ceil(2);
+    while size > 0 {
+        let mut from = 0;
+        while from < steps.len() {
+            let to = (from + size).min(steps.len());
+            let rest: Vec<Step> = [&steps[..from], &steps[to..]].concat();
+            if fails(&rest) {
+                steps = rest;
+            } else {
+                from = to;
+            }
+        }
+        size = if size == 1 { 0 } else { size.div_ceil(2) };
+    }
+    Plan { steps, ..plan.clone() }
+}

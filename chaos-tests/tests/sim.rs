@@ -1,0 +1,132 @@
+//! The simulation: many seeds, and the proof that its checkers can fail.
+
+use std::io::Write as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use chaos_tests::checker;
+use chaos_tests::sim::plan::{Break, Plan};
+use chaos_tests::sim::report::{self, Sums};
+use chaos_tests::sim::run;
+
+/// Seeds of an ordinary run.
+const SEEDS: u64 = 1000;
+/// After so many failures a run has said enough.
+const FAILURES_MAX: usize = 3;
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|text| text.parse().ok())
+}
+
+fn say(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
+fn seeds(from: u64, count: u64) -> Sums {
+    let next = AtomicU64::new(from);
+    let threads = std::thread::available_parallelism().map_or(2, usize::from);
+    let work = || {
+        let mut sums = Sums::default();
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= from + count || sums.failures.len() >= FAILURES_MAX {
+                return sums;
+            }
+            let plan = Plan::of(seed);
+            let history = run(&plan);
+            let verdicts = checker::check(&history);
+            sums.add(&plan, &history, &verdicts);
+            if verdicts.iter().any(|verdict| !verdict.violations.is_empty()) {
+                sums.failures.push(report::failure(&plan, &verdicts));
+            }
+        }
+    };
+    let mut all = Sums::default();
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        for worker in workers {
+            all.merge(worker.join().expect("a worker does not panic"));
+        }
+    });
+    all
+}
+
+#[test]
+fn every_seed_keeps_every_promise() {
+    if number("SEED").is_some() {
+        return;
+    }
+    let count = number("SEEDS").unwrap_or(SEEDS);
+    let mut sums = seeds(number("FROM").unwrap_or(0), count);
+    let text = sums.text();
+    say(&text);
+    assert!(sums.failures.is_empty(), "{}", sums.failures.join("\n\n"));
+    assert_eq!(sums.seeds, count);
+    for (name, checks) in &sums.checks {
+        assert!(*checks > 0, "nothing was checked of {name}");
+    }
+}
+
+/// `SEED=n`: one seed, with everything that happened. `SHORT=1`: the shortest plan that still fails.
+#[test]
+fn one_seed() {
+    let Some(seed) = number("SEED") else { return };
+    let plan = Plan::of(seed);
+    let history = run(&plan);
+    say(&plan.lines());
+    say(&history.lines());
+    let verdicts = checker::check(&history);
+    for verdict in &verdicts {
+        say(&format!("{:>8} checks  {}  {:?}\n", verdict.checks, verdict.name, verdict.violations));
+    }
+    let broken = verdicts.iter().any(|verdict| !verdict.violations.is_empty());
+    if broken && number("SHORT").is_some() {
+        say(&report::failure(&plan, &verdicts));
+    }
+    assert!(!broken);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_history() {
+    let mut hashes = std::collections::BTreeSet::new();
+    for seed in 0..12 {
+        let plan = Plan::of(seed);
+        let (first, second) = (run(&plan), run(&plan));
+        let differs = first.0.iter().zip(&second.0).find(|(a, b)| a != b);
+        if let Some((a, b)) = differs {
+            panic!("seed {seed} gives two histories; they part here:\n{a}\n{b}");
+        }
+        assert_eq!(first.hash(), second.hash(), "seed {seed}");
+        assert!(hashes.insert(first.hash()), "seed {seed} has another seed's history");
+    }
+}
+
+#[test]
+fn a_quiet_run_breaks_nothing() {
+    let history = run(&Plan::quiet(1));
+    for verdict in checker::check(&history) {
+        assert!(verdict.violations.is_empty(), "{}: {:?}\n{}", verdict.name, verdict.violations, history.lines());
+    }
+}
+
+#[test]
+fn what_is_broken_at_the_seams_is_noticed_by_its_checker() {
+    for (broken, name) in [
+        (Break::DroppedAnswer, "I1 answer-once"),
+        (Break::DoubledAnswer, "I1 answer-once"),
+        (Break::DoubledRequest, "I2 at-most-once"),
+        (Break::OldFrame, "I10 epoch-fence"),
+        (Break::SwappedReply, "I10 epoch-fence"),
+        (Break::LateProgress, "I13 order"),
+        (Break::DirtyStdout, "I3 stdout-is-mcp"),
+        (Break::SlowAnswer, "I11 deadline"),
+    ] {
+        let mut plan = Plan { broken: Some(broken), ..Plan::quiet(7) };
+        // A second connection, for what needs one.
+        plan.steps.push(chaos_tests::sim::plan::Step { at: 1500, act: chaos_tests::sim::plan::Act::Reload(100) });
+        plan.steps.sort_by_key(|step| step.at);
+        let verdicts = checker::check(&run(&plan));
+        let noticed: Vec<&str> =
+            verdicts.iter().filter(|verdict| !verdict.violations.is_empty()).map(|verdict| verdict.name).collect();
+        assert!(noticed.contains(&name), "{broken:?} was noticed by {noticed:?} only");
+    }
+}
