@@ -1,5 +1,7 @@
 //! The link against ports that are somebody else's, and clients that are gone as soon as they have spoken.
 
+#![allow(clippy::unwrap_used, reason = "a test that fails says where")]
+
 mod support;
 
 use std::time::Duration;
