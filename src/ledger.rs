@@ -276,6 +276,30 @@ impl Ledger {
         (true, out)
     }
 
+    /// The editor replied that it is not the one the call was meant for, and ran nothing. The call is held again, a bounded
+    /// number of times; then this reply is its answer. False if it owes nothing to that connection.
+    pub fn turned_away(
+        &mut self,
+        call: CallId,
+        epoch: Epoch,
+        answer: EditorAnswer,
+        now: Instant,
+    ) -> (bool, Vec<Settlement>) {
+        let open = self.open_epochs.contains(&epoch);
+        let Some(index) = self.position_in(call, epoch).filter(|_| open) else { return (false, Vec::new()) };
+        let mut out = Vec::new();
+        self.feed(index, &Event::TurnedAway, Some(answer), now, &mut out);
+        if let Some(entry) = self.entries.get_mut(index) {
+            entry.epoch = None;
+            if entry.state() == State::Held {
+                entry.sent = None;
+            }
+        }
+        self.refuse_held_at_the_end(now, &mut out);
+        self.sweep();
+        (true, out)
+    }
+
     /// The editor replied that the outcome will be told elsewhere.
     pub fn defer(&mut self, call: CallId, epoch: Epoch, now: Instant) -> Vec<Settlement> {
         let Some(index) = self.position_in(call, epoch) else { return Vec::new() };

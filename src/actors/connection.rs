@@ -423,16 +423,27 @@ impl Line {
             let _ = self.bridge.cast(bridge::Message::OutcomesWanted);
             return Ok(());
         }
-        let wrong_editor = matches!(&reply, Reply::Error(error) if error.wrong_editor);
+        // Said only of a request that names whom it is for, and before anything of it runs.
+        let named = self.target.expected.is_some();
+        let turned_away = named && matches!(&reply, Reply::Error(error) if error.wrong_editor);
         let answer = dialect.read_answer(reply);
-        let (known, settlements) = self.estate.ledger(|ledger, now| ledger.reply(id, self.epoch, answer, now));
+        let (known, settlements) = self.estate.ledger(|ledger, now| {
+            if turned_away {
+                ledger.turned_away(id, self.epoch, answer, now)
+            } else {
+                ledger.reply(id, self.epoch, answer, now)
+            }
+        });
         if !known {
             events::reply_unmatched(self.epoch, &format!("call {id} owes nothing to this connection"));
         }
         self.estate.settle(settlements);
+        if turned_away {
+            // It is another editor than its files said: look again. The place falls with the connection.
+            return Err(Drop::Eof);
+        }
         self.free_place();
-        // It says that it is another editor than its files said: look again.
-        if wrong_editor { Err(Drop::Eof) } else { Ok(()) }
+        Ok(())
     }
 }
 

@@ -107,6 +107,8 @@ pub enum Event {
     },
     /// The editor replied that the outcome will be told elsewhere.
     ReplyDeferred,
+    /// The editor replied that it is not the one the call was meant for: it ran nothing.
+    TurnedAway,
     /// The connection it was claimed for ended.
     EpochClosed(Loss),
     /// A record outside the connection told the outcome.
@@ -210,6 +212,7 @@ impl Machine for Call {
                 | Event::ClaimRevoked
                 | Event::ReplyArrived { .. }
                 | Event::ReplyDeferred
+                | Event::TurnedAway
                 | Event::OutcomeLearned { .. }
                 | Event::OutcomeLost,
             ) => Outcome::Super,
@@ -231,12 +234,19 @@ impl Machine for Call {
                 | Event::ClaimRevoked
                 | Event::ReplyArrived { .. }
                 | Event::ReplyDeferred
+                | Event::TurnedAway
                 | Event::OutcomeLearned { .. }
                 | Event::OutcomeLost,
             ) => Outcome::Super,
 
             (State::Sent, Event::ReplyArrived { error }) => {
                 out.order(Effect::Answer(Self::verdict(error)));
+                Outcome::Transition(State::Answered)
+            }
+            // Most likely the same editor after a reload, known by files from before it: the next look finds it.
+            (State::Sent, Event::TurnedAway) if self.sendings < SENDINGS_MAX => Outcome::Transition(State::Held),
+            (State::Sent, Event::TurnedAway) => {
+                out.order(Effect::Answer(Verdict::ToolError));
                 Outcome::Transition(State::Answered)
             }
             (State::Sent, Event::ReplyDeferred) => {
@@ -286,7 +296,7 @@ impl Machine for Call {
                     out.ignore("it is no longer bound to a connection")
                 }
             }
-            (State::Recovering, Event::ReplyArrived { .. } | Event::ReplyDeferred) => {
+            (State::Recovering, Event::ReplyArrived { .. } | Event::ReplyDeferred | Event::TurnedAway) => {
                 out.ignore("a frame of a closed connection proves nothing")
             }
             (State::Recovering, Event::HoldEnded(_)) => out.ignore("it is no longer held"),
@@ -313,6 +323,11 @@ impl Machine for Call {
                     out.order(Effect::Note(Verdict::OutcomeUnknown(self.known_loss())));
                     Outcome::Transition(State::Uncertain)
                 }
+            }
+            (State::Abandoned, Event::TurnedAway) => {
+                out.order(Effect::KeepLate);
+                out.order(Effect::Note(Verdict::ToolError));
+                Outcome::Transition(State::Answered)
             }
             (State::Abandoned, Event::ReplyDeferred) => {
                 self.loss = Some(Loss::Reload);
@@ -343,6 +358,7 @@ impl Machine for Call {
                 | Event::Claimed { .. }
                 | Event::ClaimRevoked
                 | Event::ReplyDeferred
+                | Event::TurnedAway
                 | Event::EpochClosed(_)
                 | Event::OutcomeLost
                 | Event::HoldEnded(_)
@@ -380,6 +396,7 @@ impl Machine for Call {
             (Group::Done, Event::ReplyArrived { .. } | Event::OutcomeLearned { .. }) => {
                 out.ignore("it has ended: a second answer is dropped and counted by the reader")
             }
+            (Group::Done, Event::TurnedAway) => out.ignore("it has ended: nobody waits for it to be sent"),
             (Group::Done, Event::ReplyDeferred) => out.ignore("it has ended: nobody waits for the outcome"),
             (Group::Done, Event::Refused(_)) => out.ignore("it has ended: nothing is left to refuse"),
             (Group::Done, Event::ClaimRevoked) => out.ignore("it has ended before the writer could say so"),
@@ -391,6 +408,7 @@ impl Machine for Call {
                 | Event::ClaimRevoked
                 | Event::ReplyArrived { .. }
                 | Event::ReplyDeferred
+                | Event::TurnedAway
                 | Event::EpochClosed(_)
                 | Event::OutcomeLearned { .. }
                 | Event::OutcomeLost
@@ -416,6 +434,7 @@ impl Charted for Call {
             Event::ReplyArrived { error: false },
             Event::ReplyArrived { error: true },
             Event::ReplyDeferred,
+            Event::TurnedAway,
             Event::EpochClosed(Loss::Reload),
             Event::EpochClosed(Loss::Shutdown),
             Event::OutcomeLearned { error: false },

@@ -136,15 +136,8 @@ fn a_tool_that_only_looks_is_asked_again_and_its_answer_comes() {
 fn a_tool_that_only_looks_is_asked_three_times_at_the_most() {
     let mut bench = Bench::new();
     let mark = "thrice-end";
-    bench.proxy.plan(mark, Act::CutReply(Keep::Front(9)), false);
-    let id = bench.client.call("get-logs", &json!({"SearchText": mark}));
-    for sent in 1..=3 {
-        until("it is sent", || bench.proxy.requests_with(mark) >= sent && bench.proxy.is_done());
-        if sent < 3 {
-            bench.proxy.plan(mark, Act::CutReply(Keep::Front(9)), false);
-        }
-    }
-    let answer = bench.client.answer(id);
+    bench.proxy.plan_times(9, mark, Act::CutReply(Keep::Front(9)), false);
+    let answer = bench.client.done("get-logs", &json!({"SearchText": mark}));
     assert_eq!(answer.verdict(), Verdict::Unknown, "{}", answer.0);
     bench.client.echoes();
     assert_eq!(bench.proxy.requests_with(mark), 3);

@@ -14,6 +14,8 @@ use super::{HOLDFAST, Room, until};
 const AT_ONCE: Duration = Duration::from_secs(1);
 /// A running call has one second to answer.
 const DRAINED: Duration = Duration::from_millis(2500);
+/// A large result has another second to get into its file.
+const STORED: Duration = Duration::from_secs(5);
 
 fn session(room: &Room) -> (Unity, Client) {
     let unity = Unity::start(room, &[]);
@@ -110,11 +112,14 @@ fn a_large_result_that_is_being_put_into_a_file_at_the_end_is_not_called_unsent(
         let id = client.call("big", &json!({"n": 9 * 1024 * 1024}));
         unity.hear(mark, |event| event["event"] == "call_ended" && event["tool"] == "big");
         client.close_stdin();
-        let (status, took) = client.ended_within(DRAINED);
+        let (status, took) = client.ended_within(STORED);
         assert_eq!(status.code(), Some(0), "after {took:?}");
         let answer = client.answer(id);
-        assert!(matches!(answer.verdict(), Verdict::Ok | Verdict::ToolError | Verdict::Unknown), "{}", answer.0);
-        assert!(!answer.0.to_string().contains("othing was sent"), "it was sent: {}", answer.0);
+        let said = answer.0.to_string();
+        assert!(
+            answer.verdict() != Verdict::NotExecuted && !said.contains("othing was sent"),
+            "it was sent: {said:.500}"
+        );
         client.check(&room);
         client = Client::open(&room, &["--port", &unity.port.to_string()]);
         client.echoes();

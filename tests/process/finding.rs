@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::client::{Client, Verdict};
+use super::proxy::{Act, Proxy};
 use super::unity::Unity;
 use super::{Room, until};
 
@@ -72,6 +73,34 @@ fn a_port_that_moved_is_followed_and_the_held_call_goes_there() {
         assert_ne!(back["port"], unity.port, "it did move");
         assert!(took < Duration::from_secs(2), "followed only after {took:?}");
     }
+    client.close(&room);
+}
+
+#[test]
+fn a_call_that_the_editor_turns_away_is_sent_to_the_right_one() {
+    let room = Room::new();
+    let unity = Unity::of_project(&room, &["--quiet"]);
+    let proxy = Proxy::start(unity.port);
+    let project = room.project().display().to_string();
+    let mut client = Client::open(&room, &["--project", &project, "--port", &proxy.port.to_string()]);
+    client.echoes();
+    // As after a reload whose files were read a moment too early.
+    for message in [
+        "Unity CLI Loop server session changed. Retry the command.",
+        "Connected Unity instance belongs to a different project.",
+    ] {
+        let key = format!("{message}-end");
+        proxy.plan(&key, Act::RefuseRequest(message), false);
+        let answer = client.done("count", &json!({"key": key}));
+        assert_eq!(answer.verdict(), Verdict::Ok, "{}", answer.0);
+        assert_eq!((room.runs(&key), proxy.requests_with(&key)), (1, 2), "{message}");
+    }
+    // It is not asked for ever.
+    let key = "never-end";
+    proxy.plan_times(9, key, Act::RefuseRequest("Connected Unity instance belongs to a different project."), false);
+    let answer = client.done("count", &json!({"key": key}));
+    assert_eq!(answer.verdict(), Verdict::ToolError, "{}", answer.0);
+    assert_eq!((room.runs(key), proxy.requests_with(key)), (0, 3));
     client.close(&room);
 }
 

@@ -34,6 +34,8 @@ pub enum Act {
     ForgeReplyAndEnd(Vec<u8>),
     /// The reply comes twice.
     DoubleReply,
+    /// The request does not go through; an error with this message comes back, as the editor's own.
+    RefuseRequest(&'static str),
 }
 
 struct Plan {
@@ -41,6 +43,8 @@ struct Plan {
     mark: String,
     act: Act,
     reset: bool,
+    /// How often it is still carried out.
+    left: usize,
     /// The id of the request, once it went by: its reply is meant.
     id: Option<String>,
 }
@@ -116,7 +120,12 @@ impl Proxy {
 
     /// Acts on the next request that holds the mark, or on its reply. `reset`: connections end with a reset.
     pub fn plan(&self, mark: &str, act: Act, reset: bool) {
-        *self.shared.plan() = Some(Plan { mark: mark.to_owned(), act, reset, id: None });
+        self.plan_times(1, mark, act, reset);
+    }
+
+    /// As [`plan`](Self::plan), on so many requests.
+    pub fn plan_times(&self, times: usize, mark: &str, act: Act, reset: bool) {
+        *self.shared.plan() = Some(Plan { mark: mark.to_owned(), act, reset, left: times, id: None });
     }
 
     /// Whether the plan was carried out.
@@ -155,6 +164,14 @@ async fn serve(listener: TcpListener, shared: Arc<Shared>) {
 struct Fate {
     bytes: Vec<u8>,
     end: Option<bool>,
+    /// Goes back to the sender.
+    back: Vec<u8>,
+}
+
+impl Fate {
+    fn pass(bytes: Vec<u8>) -> Self {
+        Self { bytes, end: None, back: Vec::new() }
+    }
 }
 
 async fn relay(mut near: TcpStream, mut far: TcpStream, shared: &Shared) {
@@ -168,7 +185,7 @@ async fn relay(mut near: TcpStream, mut far: TcpStream, shared: &Shared) {
                 while let Some(frame) = requests.next() {
                     shared.seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(frame.clone());
                     let fate = of_request(shared, frame);
-                    if !deliver(fate, &mut far, &near).await {
+                    if !deliver(fate, &mut far, &mut near).await {
                         return;
                     }
                 }
@@ -178,7 +195,7 @@ async fn relay(mut near: TcpStream, mut far: TcpStream, shared: &Shared) {
                 replies.0.extend_from_slice(&back[..count]);
                 while let Some(frame) = replies.next() {
                     let fate = of_reply(shared, frame);
-                    if !deliver(fate, &mut near, &far).await {
+                    if !deliver(fate, &mut near, &mut far).await {
                         return;
                     }
                 }
@@ -188,8 +205,8 @@ async fn relay(mut near: TcpStream, mut far: TcpStream, shared: &Shared) {
 }
 
 /// False when the connections end.
-async fn deliver(fate: Fate, to: &mut TcpStream, other: &TcpStream) -> bool {
-    let written = to.write_all(&fate.bytes).await.is_ok();
+async fn deliver(fate: Fate, to: &mut TcpStream, other: &mut TcpStream) -> bool {
+    let written = to.write_all(&fate.bytes).await.is_ok() && other.write_all(&fate.back).await.is_ok();
     if fate.end == Some(true) {
         let _ = (to.set_zero_linger(), other.set_zero_linger());
     }
@@ -199,30 +216,44 @@ async fn deliver(fate: Fate, to: &mut TcpStream, other: &TcpStream) -> bool {
 fn of_request(shared: &Shared, frame: Vec<u8>) -> Fate {
     let mut plan = shared.plan();
     let Some(planned) = plan.as_mut().filter(|plan| plan.id.is_none() && holds(&frame, &plan.mark)) else {
-        return Fate { bytes: frame, end: None };
+        return Fate::pass(frame);
     };
     if let Act::CutRequest(keep) = planned.act {
         let reset = planned.reset;
         *plan = None;
         return cut(shared, frame, keep, reset);
     }
+    if let Act::RefuseRequest(message) = planned.act {
+        planned.left -= 1;
+        if planned.left == 0 {
+            *plan = None;
+        }
+        let error =
+            serde_json::json!({"code": -32603, "message": message, "data": {"type": "internal_error", "message": ""}});
+        let body = format!(r#"{{"jsonrpc":"2.0","id":{},"error":{error}}}"#, id_of(&frame));
+        let back = format!("Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes();
+        return Fate { bytes: Vec::new(), end: None, back };
+    }
     planned.id = Some(id_of(&frame));
-    Fate { bytes: frame, end: None }
+    Fate::pass(frame)
 }
 
 fn of_reply(shared: &Shared, frame: Vec<u8>) -> Fate {
     let mut plan = shared.plan();
     let meant = plan.as_ref().and_then(|plan| plan.id.as_ref()).is_some_and(|id| id_of(&frame) == *id);
-    let Some(Plan { act, reset, .. }) = (if meant { plan.take() } else { None }) else {
-        return Fate { bytes: frame, end: None };
+    let Some(Plan { act, reset, left, mark, .. }) = (if meant { plan.take() } else { None }) else {
+        return Fate::pass(frame);
     };
+    if left > 1 {
+        *plan = Some(Plan { mark, act: act.clone(), reset, left: left - 1, id: None });
+    }
     match act {
         Act::CutReply(keep) => cut(shared, frame, keep, reset),
-        Act::SwallowReply => Fate { bytes: Vec::new(), end: None },
-        Act::ForgeReply(bytes) => Fate { bytes, end: None },
-        Act::ForgeReplyAndEnd(bytes) => Fate { bytes, end: Some(reset) },
-        Act::DoubleReply => Fate { bytes: [frame.clone(), frame].concat(), end: None },
-        Act::CutRequest(_) => Fate { bytes: frame, end: None },
+        Act::SwallowReply => Fate::pass(Vec::new()),
+        Act::ForgeReply(bytes) => Fate::pass(bytes),
+        Act::ForgeReplyAndEnd(bytes) => Fate { end: Some(reset), ..Fate::pass(bytes) },
+        Act::DoubleReply => Fate::pass([frame.clone(), frame].concat()),
+        Act::CutRequest(_) | Act::RefuseRequest(_) => Fate::pass(frame),
     }
 }
 
@@ -233,7 +264,7 @@ fn cut(shared: &Shared, mut frame: Vec<u8>, keep: Keep, reset: bool) -> Fate {
         Keep::AllBut(bytes) => frame.len().saturating_sub(bytes),
     };
     frame.truncate(kept);
-    Fate { bytes: frame, end: Some(reset) }
+    Fate { end: Some(reset), ..Fate::pass(frame) }
 }
 
 fn holds(frame: &[u8], text: &str) -> bool {

@@ -84,8 +84,23 @@ fn cancelled_reply_arrived_is_kept_and_never_answered() {
     assert_eq!((state, effects), (State::Cancelled, vec![Effect::KeepLate, Effect::Note(Verdict::Ok)]));
 }
 
+#[test]
+fn a_call_that_is_turned_away_is_held_again_a_bounded_number_of_times() {
+    let mut driver = Driver::start(Call::default()).0;
+    driver.feed(&Event::Queued);
+    for sending in 1..=SENDINGS_MAX {
+        driver.feed(&Event::Claimed { recoverable: false, repeatable: false });
+        let out = driver.feed(&Event::TurnedAway);
+        if sending < SENDINGS_MAX {
+            assert!(driver.state() == State::Held && out.effects.is_empty(), "{:?}", out.effects);
+        } else {
+            assert_eq!((driver.state(), out.effects), (State::Answered, vec![Effect::Answer(Verdict::ToolError)]));
+        }
+    }
+}
+
 /// Over everything that can happen to a call: it is answered at most once, never after a cancel, and what was sent never ends
-/// as not executed.
+/// as not executed, unless nothing of it left or the editor says that it ran nothing.
 #[test]
 fn no_history_answers_twice_or_denies_a_sending() {
     let events = Call::specimens();
@@ -103,7 +118,8 @@ fn no_history_answers_twice_or_denies_a_sending() {
             let total = answers + u8::try_from(given).unwrap();
             assert!(total <= 1, "{before:?} + {event:?} answers again");
             assert!(!(cancelled && given > 0), "{before:?} + {event:?} answers a cancelled call");
-            let lost = if before == State::Sent && next.state() == State::Held && *event != Event::ClaimRevoked {
+            let harmless = matches!(event, Event::ClaimRevoked | Event::TurnedAway);
+            let lost = if before == State::Sent && next.state() == State::Held && !harmless {
                 lost.saturating_add(1).min(3)
             } else {
                 lost

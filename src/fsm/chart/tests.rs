@@ -95,6 +95,7 @@ charted! {
         "held: Queued", "held: ReplyArrived", "held: ReplyDeferred", "recovering: ClaimRevoked",
         "recovering: Claimed", "recovering: Queued", "recovering: Refused", "sent: Claimed", "sent: OutcomeLearned",
         "sent: OutcomeLost", "sent: Queued", "sent: Refused", "uncertain: Claimed", "uncertain: Queued",
+        "accepted: TurnedAway", "held: TurnedAway",
     ];
     restart::Restart, [Exhausted, Stopping], |_| false, [];
     push::Push, [Stopped], |order| *order == push::Effect::CloseSockets, [
