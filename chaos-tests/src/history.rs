@@ -174,7 +174,7 @@ impl History {
         }
         let mut hasher = Fnv(0xcbf2_9ce4_8422_2325);
         for entry in &self.0 {
-            hasher.write(format!("{:?}", entry).as_bytes());
+            hasher.write(format!("{entry:?}").as_bytes());
         }
         hasher.finish()
     }
