@@ -37,6 +37,8 @@ pub const SLACK: Duration = Duration::from_millis(150);
 const PIPE: usize = 64 * 1024;
 /// Virtual time after which a run is called stuck.
 const LONGEST: Duration = Duration::from_secs(400);
+/// One step of the simulated network. Timers are exact within a step; half the steps are half the cost of a run.
+const TICK: Duration = Duration::from_millis(2);
 /// How often sizes are sampled.
 const SAMPLE_EVERY: Duration = Duration::from_millis(100);
 
@@ -90,7 +92,7 @@ fn world(plan: &Arc<Plan>, recorder: &Recorder) -> Result<(), String> {
     let (least, most) = plan.latency;
     let mut sim = turmoil::Builder::new()
         .rng_seed(plan.seed)
-        .tick_duration(Duration::from_millis(1))
+        .tick_duration(TICK)
         .simulation_duration(LONGEST)
         .min_message_latency(Duration::from_millis(least))
         .max_message_latency(Duration::from_millis(most))
