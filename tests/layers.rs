@@ -8,7 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Files of src/ that may be longer than [`LINES_MAX`], with the reason.
-const LONG_FILES: &[(&str, &str)] = &[];
+const LONG_FILES: &[(&str, &str)] =
+    &[("src/ledger.rs", "all that may be done to a call, in one place; its words stand in ledger/words.rs")];
 const LINES_MAX: usize = 600;
 
 /// Crates that no pure file may name, and what it should do instead.

@@ -67,6 +67,8 @@ pub enum Event {
     FrameOut(u64, String, String),
     /// A whole frame reached the gateway: connection, and the id it answers.
     FrameIn(u64, String),
+    /// The editor turned a request away as meant for another, before it ran anything: connection, and the request's id.
+    TurnedAway(u64, String),
     /// What is bounded changed its size.
     Sized(Sizes),
     /// The gateway ended, and why.
@@ -128,6 +130,7 @@ impl fmt::Display for Entry {
             Event::HungUp(conn) => write!(f, "wire {conn:<3} let go"),
             Event::FrameOut(conn, method, id) => write!(f, "wire {conn:<3} -> {method} {id}"),
             Event::FrameIn(conn, what) => write!(f, "wire {conn:<3} <- {what}"),
+            Event::TurnedAway(conn, id) => write!(f, "wire {conn:<3} <- {id} turned away"),
             Event::Sized(sizes) => write!(
                 f,
                 "gateway  open {} queued {} held {} flying {} edge {}",

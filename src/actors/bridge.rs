@@ -255,7 +255,7 @@ impl BridgeActor {
             Effect::Greet => self.order(state, Order::Greeting),
             Effect::SendList => self.order(state, Order::List { step: 0 }),
             Effect::SendNextCall => self.send_next_call(state, events),
-            Effect::HangUp(loss) => self.hang_up(state, loss, events),
+            Effect::HangUp(loss) => self.hang_up(state, loss),
             Effect::TellUp => self.tell_up(state),
             Effect::TellDown => {
                 self.estate.addresses.registry.cast(registry::Message::LinkLost);
@@ -312,7 +312,7 @@ impl BridgeActor {
         }
     }
 
-    fn hang_up(&self, state: &mut State, loss: Loss, events: &mut VecDeque<Event>) {
+    fn hang_up(&self, state: &mut State, loss: Loss) {
         let Some(connection) = state.connection.take() else { return };
         let epoch = connection.epoch;
         // The ledger first: from here on no claim, write or frame of that epoch counts. Then the socket falls.
@@ -325,10 +325,6 @@ impl BridgeActor {
                 link.last_loss = Some((Instant::now(), loss, None));
             }
         });
-        // What the connection had reserved and not claimed, or may be repeated, waits again: nobody else says so.
-        if self.estate.ledger(|ledger, _| ledger.has_held()) {
-            events.push_back(Event::CallsWaiting);
-        }
         self.look_for_outcomes(state);
     }
 

@@ -247,6 +247,9 @@ impl Proxied {
             Some(method) => method.to_owned(),
             None => id_of(&message),
         };
+        if is_turned_away(&message) {
+            self.recorder.record(Event::TurnedAway(self.connection, id_of(&message)));
+        }
         self.recorder.record(Event::FrameIn(self.connection, what));
         let mut faults = self.wire.lock();
         if let Some(garbage) = faults.garbage.take() {
@@ -437,4 +440,10 @@ impl AsyncWrite for Proxied {
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.get_mut().inner).poll_shutdown(cx)
     }
+}
+
+/// Whether an editor says that a request was meant for another: the two refusals of `x-uloop` (uLoop v2.0.0 and later).
+fn is_turned_away(message: &Value) -> bool {
+    let error = message.get("error").map(Value::to_string).unwrap_or_default();
+    error.contains("server session changed") || error.contains("belongs to a different project")
 }
