@@ -121,7 +121,10 @@ impl Actor for BridgeActor {
     async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
         self.publish(state);
         self.look_for_outcomes(state);
-        if self.estate.ledger(|ledger, _| ledger.has_held()) {
+        if self.estate.is_draining() {
+            // The order to stop may have gone to a predecessor.
+            self.feed(state, Event::StopRequested);
+        } else if self.estate.ledger(|ledger, _| ledger.has_held()) {
             self.feed(state, Event::CallsWaiting);
         } else if self.estate.is_wanted() {
             self.feed(state, Event::Wanted);
@@ -402,3 +405,6 @@ pub fn likelihood(outlook: Outlook, undecided: bool) -> session_machine::Outlook
         Outlook::Absent(_) => session_machine::Outlook::Unlikely,
     }
 }
+
+#[cfg(test)]
+mod tests;
