@@ -198,7 +198,9 @@ impl Actor for BridgeActor {
 impl BridgeActor {
     /// News of a connection that is not the current one is of no interest: its epoch is closed.
     fn hear(&self, state: &mut State, epoch: Epoch, news: News) {
-        if state.connection.as_ref().is_none_or(|connection| connection.epoch != epoch) {
+        let Some(connection) = state.connection.as_ref().filter(|connection| connection.epoch == epoch) else { return };
+        if matches!(news, News::ListAnswered | News::ListFailed) && connection.awaits_list() {
+            // A registry ended in between and its successor asked again: only the answer that is owed frees the place.
             return;
         }
         let event = match news {
