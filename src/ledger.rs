@@ -7,6 +7,7 @@
 mod words;
 
 use std::collections::{BTreeSet, VecDeque};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,6 +28,7 @@ use crate::protocol::ids::{CallId, Epoch};
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::ProtocolVersion;
 
+#[derive(Clone)]
 struct Entry {
     id: CallId,
     request: RequestId,
@@ -47,6 +49,7 @@ struct Entry {
     settled: bool,
 }
 
+#[derive(Clone)]
 struct Progress {
     token: Arc<RawValue>,
     count: u64,
@@ -72,7 +75,7 @@ impl Entry {
 }
 
 /// See the module's documentation.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Ledger {
     entries: VecDeque<Entry>,
     finished: VecDeque<Record>,
@@ -86,6 +89,18 @@ pub struct Ledger {
 impl std::fmt::Debug for Ledger {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Ledger").field("open", &self.entries.len()).field("finished", &self.finished.len()).finish()
+    }
+}
+
+/// What decides about the open calls, so that a model checker can tell one ledger from another. What a call carries
+/// (arguments, version, limits) follows from its identity, and the records of ended calls decide nothing.
+impl Hash for Ledger {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        for entry in &self.entries {
+            let Entry { id, machine, reserved, epoch, sent, lost, settled, .. } = entry;
+            (id, machine, reserved, epoch, sent, lost, settled).hash(hasher);
+        }
+        (self.entries.len(), &self.open_epochs, self.outlook, self.absent_since, self.draining).hash(hasher);
     }
 }
 

@@ -2,4 +2,5 @@
 
 pub mod checker;
 pub mod history;
+pub mod model;
 pub mod sim;

@@ -121,7 +121,10 @@ impl Actor for BridgeActor {
     async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
         self.publish(state);
         self.look_for_outcomes(state);
-        if self.estate.ledger(|ledger, _| ledger.has_held()) {
+        if self.estate.is_draining() {
+            // The order to stop may have gone to a predecessor.
+            self.feed(state, Event::StopRequested);
+        } else if self.estate.ledger(|ledger, _| ledger.has_held()) {
             self.feed(state, Event::CallsWaiting);
         } else if self.estate.is_wanted() {
             self.feed(state, Event::Wanted);
@@ -195,7 +198,9 @@ impl Actor for BridgeActor {
 impl BridgeActor {
     /// News of a connection that is not the current one is of no interest: its epoch is closed.
     fn hear(&self, state: &mut State, epoch: Epoch, news: News) {
-        if state.connection.as_ref().is_none_or(|connection| connection.epoch != epoch) {
+        let Some(connection) = state.connection.as_ref().filter(|connection| connection.epoch == epoch) else { return };
+        if matches!(news, News::ListAnswered | News::ListFailed) && connection.awaits_list() {
+            // A registry ended in between and its successor asked again: only the answer that is owed frees the place.
             return;
         }
         let event = match news {
@@ -398,3 +403,6 @@ pub fn likelihood(outlook: Outlook, undecided: bool) -> session_machine::Outlook
         Outlook::Absent(_) => session_machine::Outlook::Unlikely,
     }
 }
+
+#[cfg(test)]
+mod tests;

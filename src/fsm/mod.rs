@@ -143,6 +143,21 @@ impl<M: Hosted> Driver<M> {
     }
 }
 
+impl<M: Hosted> PartialEq for Driver<M> {
+    fn eq(&self, other: &Self) -> bool {
+        self.state() == other.state() && self.machine() == other.machine()
+    }
+}
+
+impl<M: Hosted> Eq for Driver<M> {}
+
+impl<M: Hosted> Hash for Driver<M> {
+    fn hash<H: std::hash::Hasher>(&self, hasher: &mut H) {
+        self.state().hash(hasher);
+        self.machine().hash(hasher);
+    }
+}
+
 impl<M: Hosted> Debug for Driver<M> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct(M::NAME).field("state", &self.state()).field("storage", self.machine()).finish()

@@ -151,6 +151,13 @@ fn backing_off_retries_fast_only_while_an_editor_is_likely() {
 }
 
 #[test]
+fn backing_off_a_call_that_waited_is_no_evidence_for_ever() {
+    // Whether a call waits still is the ledger's to say: it is answered without a word to the bridge.
+    let mut it = new(&[Event::CallsWaiting, offered(1, NOTHING)]);
+    assert_eq!(it.feed(&REFUSED).effects, [Effect::Retry { attempt: 1, likely: false }]);
+}
+
+#[test]
 fn backing_off_calls_waiting_and_news_cut_the_wait_short() {
     for event in [Event::CallsWaiting, Event::NewsArrived] {
         let mut it = new(&[Event::Wanted, offered(1, NOTHING), REFUSED]);
@@ -401,4 +408,13 @@ fn away_stop_requested_hangs_up_on_a_dial_under_way() {
     let mut it = new(&[Event::Wanted, offered(1, NOTHING)]);
     assert!(it.feed(&Event::StopRequested).effects.contains(&Effect::HangUp(Loss::Shutdown)));
     assert_eq!(it.state(), State::Stopped);
+}
+
+#[test]
+fn ready_disconnected_with_a_place_taken_looks_for_held_calls_on_the_next_connection() {
+    // The call had a place; whether it is held again (never sent, or to be repeated) only the ledger knows.
+    let lost = fed(steady(1), &[Event::CallsWaiting, EOF]);
+    let again = [offered(1, ALIVE), CHECKED, Event::Greeted, Event::ListWanted];
+    let out = fed(lost, &again).feed(&Event::ListAnswered);
+    assert_eq!(sends(&out.effects), [Effect::SendNextCall]);
 }

@@ -1,0 +1,411 @@
+//! What can happen next, and what it costs of the budget of faults.
+
+use holdfast::fsm::bridge::{Event, State, Timer};
+
+use super::line::{Frame, Line, Order};
+use super::world::{Bridge, Broken, Editor, Kind, Setting, Stage, World, name};
+
+/// One thing that can happen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// The client makes a call.
+    Call(u8),
+    /// The client cancels a call.
+    Cancel(u8),
+    /// The next deadline of the ledger passes.
+    Elapse,
+    /// The bridge hears the next news of its connection.
+    Hear,
+    /// The bridge hears that calls wait.
+    Wake,
+    /// The bridge hears that it is to stop.
+    HearStop,
+    /// A timer of the bridge fires.
+    Fire(Timer),
+    /// Discovery answers.
+    Offer,
+    /// The registry asks for a list.
+    AskList,
+    /// A task waited too long for the permit.
+    NoPermit(u8),
+    /// A task has the permit, and its connect succeeds.
+    Connect(u8),
+    /// A task's connect fails.
+    Refuse(u8),
+    /// A task takes its next call, and claims it.
+    Take(u8),
+    /// A task takes its next call when that was held as long as it may be.
+    TakeLate(u8),
+    /// A task finds that the call it was ordered to send can never be sent.
+    Unsendable(u8),
+    /// All of a claimed call is written.
+    Write(u8),
+    /// A claimed call is not written: not a byte of it.
+    WriteNothing(u8),
+    /// Some of a claimed call is written.
+    Tear(u8),
+    /// A task reads the next frame.
+    Read(u8),
+    /// A task sees the end of the stream.
+    End(u8),
+    /// The connection breaks: what is on its way to us is lost.
+    Break(u8),
+    /// A task that was hung up on falls.
+    Fall(u8),
+    /// The editor takes the next call, and runs it.
+    EditorTakes(u8),
+    /// The greeting was answered as another program would.
+    Misgreet(u8),
+    /// The editor answers the call it ran, and the task reads it.
+    EditorReplies(u8),
+    /// The editor says that the result will be in a file.
+    EditorDefers(u8),
+    /// The editor answers the call it ran twice.
+    EditorRepeats(u8),
+    /// The editor says that it is about to reload.
+    EditorAnnounces(u8),
+    /// The editor says that it quits.
+    EditorQuits(u8),
+    /// The editor runs a call from a socket that our side has left.
+    RunAdrift(u8),
+    /// The editor goes into a reload, and its sockets with it.
+    Reload,
+    /// The editor's process dies.
+    Crash,
+    /// The editor's main thread hangs.
+    Freeze,
+    /// The editor works again.
+    ComeBack,
+    /// The editor answers the call it ran; the connection breaks, and the network keeps the answer.
+    Keep(u8),
+    /// The network delivers the reply it kept on another connection.
+    Misdeliver(u8),
+    /// A file tells a call's outcome.
+    Learn(u8),
+    /// The list came, and the registry crashes over it.
+    LoseList(u8),
+    /// The registry crashes.
+    RegistryCrashes,
+    /// The bridge's actor crashes.
+    BridgeCrashes,
+    /// What it held is settled.
+    Settle,
+    /// Its successor starts.
+    Succeed,
+    /// Its successor is found under its address.
+    Enlist,
+    /// The gateway begins to end.
+    Drain,
+    /// The bridge is told to stop.
+    TellStop,
+    /// The tree is taken down.
+    TakeDown,
+    /// Nothing is left; what is open is settled.
+    Finish,
+}
+
+/// An event as a person reads it: who did what.
+pub fn describe(world: &World, action: Action) -> String {
+    let (index, what) = match action {
+        Action::Call(call) => return format!("the client calls {}", name(call)),
+        Action::Cancel(call) => return format!("the client cancels {}", name(call)),
+        Action::Learn(call) => return format!("a file tells the outcome of {}", name(call)),
+        Action::RunAdrift(call) => return format!("the editor runs {} from a socket left behind", name(call)),
+        Action::Fire(timer) => return format!("the bridge's timer fires: {timer:?}"),
+        Action::Elapse => return "the next deadline of the ledger passes".to_owned(),
+        Action::Hear => return news(world),
+        Action::Wake => return "the bridge hears that calls wait".to_owned(),
+        Action::HearStop => return "the bridge hears that it is to stop".to_owned(),
+        Action::Offer => return "discovery answers".to_owned(),
+        Action::AskList => return "the registry asks for a list".to_owned(),
+        Action::Reload => return "the editor reloads".to_owned(),
+        Action::Crash => return "the editor's process dies".to_owned(),
+        Action::Freeze => return "the editor hangs".to_owned(),
+        Action::ComeBack => return "the editor is back".to_owned(),
+        Action::RegistryCrashes => return "the registry crashes".to_owned(),
+        Action::BridgeCrashes => return "the bridge crashes".to_owned(),
+        Action::Settle => return "what the bridge held is settled".to_owned(),
+        Action::Succeed => return "the bridge's successor starts".to_owned(),
+        Action::Enlist => return "the bridge is found under its address".to_owned(),
+        Action::Drain => return "the gateway begins to end".to_owned(),
+        Action::TellStop => return "the bridge is told to stop".to_owned(),
+        Action::TakeDown => return "the tree is taken down".to_owned(),
+        Action::Finish => return "what is left is settled".to_owned(),
+        Action::NoPermit(index) => (index, "waited too long for the permit"),
+        Action::Connect(index) => (index, "connects"),
+        Action::Refuse(index) => (index, "is refused"),
+        Action::Take(index) => (index, "claims the next call"),
+        Action::TakeLate(index) => (index, "claims the next call too late"),
+        Action::Unsendable(index) => (index, "cannot send the next call"),
+        Action::Write(index) => (index, "writes the call"),
+        Action::WriteNothing(index) => (index, "could not write a byte of the call"),
+        Action::Tear(index) => (index, "wrote a part of the call"),
+        Action::Read(index) => (index, "reads a frame"),
+        Action::Misgreet(index) => (index, "is greeted wrongly"),
+        Action::End(index) => (index, "reads the end of the stream"),
+        Action::Break(index) => (index, "breaks"),
+        Action::Fall(index) => (index, "falls"),
+        Action::EditorTakes(index) => (index, "the editor runs the call"),
+        Action::EditorReplies(index) => (index, "the editor's answer is read"),
+        Action::EditorDefers(index) => (index, "the editor puts its answer off"),
+        Action::EditorRepeats(index) => (index, "the editor answers twice"),
+        Action::EditorAnnounces(index) => (index, "the editor announces a reload"),
+        Action::EditorQuits(index) => (index, "the editor says goodbye"),
+        Action::Keep(index) => (index, "breaks, and the network keeps the answer"),
+        Action::Misdeliver(index) => (index, "the network delivers the answer it kept"),
+        Action::LoseList(index) => (index, "its list is lost with the registry"),
+    };
+    let epoch = world.lines.get(usize::from(index)).map_or(0, |line| line.epoch);
+    format!("connection {epoch}: {what}")
+}
+
+fn news(world: &World) -> String {
+    let Some(news) = world.news.front() else { return String::new() };
+    let event = format!("{:?}", news.event);
+    format!("the bridge hears of {}: {}", news.epoch, event.split(" {").next().unwrap_or_default())
+}
+
+/// What an action takes from the budget: 0 for what a healthy world does, and for what mends it.
+pub fn cost(world: &World, action: Action) -> u8 {
+    let healthy = world.editor == Editor::Up;
+    let line = |index: u8| world.lines.get(usize::from(index));
+    let dying = |index| line(index).is_some_and(|line| line.peer_gone || line.hung_up);
+    let free = match action {
+        Action::Call(_)
+        | Action::Hear
+        | Action::Wake
+        | Action::HearStop
+        | Action::Offer
+        | Action::AskList
+        | Action::Connect(_)
+        | Action::Take(_)
+        | Action::Write(_)
+        | Action::Read(_)
+        | Action::End(_)
+        | Action::Fall(_)
+        | Action::EditorTakes(_)
+        | Action::EditorReplies(_)
+        | Action::EditorDefers(_)
+        | Action::RunAdrift(_)
+        | Action::ComeBack
+        | Action::Misdeliver(_)
+        | Action::Learn(_)
+        | Action::Settle
+        | Action::Succeed
+        | Action::Enlist
+        | Action::Drain
+        | Action::TellStop
+        | Action::TakeDown
+        | Action::Finish => true,
+        Action::Elapse => world.due || world.ledger.looks(),
+        Action::Refuse(_) => !healthy,
+        Action::WriteNothing(index) | Action::Tear(index) | Action::Break(index) => dying(index),
+        Action::Fire(timer) => match timer {
+            Timer::Leave | Timer::Drain => true,
+            Timer::Liveness => world.editor == Editor::Dead,
+            Timer::Retry => healthy,
+            Timer::Seek | Timer::Hope | Timer::Greeting | Timer::Stall | Timer::Silence => false,
+        },
+        Action::Cancel(_)
+        | Action::NoPermit(_)
+        | Action::TakeLate(_)
+        | Action::Unsendable(_)
+        | Action::Misgreet(_)
+        | Action::EditorRepeats(_)
+        | Action::EditorAnnounces(_)
+        | Action::EditorQuits(_)
+        | Action::Reload
+        | Action::Crash
+        | Action::Freeze
+        | Action::Keep(_)
+        | Action::LoseList(_)
+        | Action::RegistryCrashes
+        | Action::BridgeCrashes => false,
+    };
+    u8::from(!free)
+}
+
+/// Whether a fault is the loss of a connection.
+fn is_loss(action: Action) -> bool {
+    matches!(
+        action,
+        Action::Break(_) | Action::Tear(_) | Action::WriteNothing(_) | Action::Keep(_) | Action::Reload | Action::Crash
+    )
+}
+
+/// Everything that can happen in this state.
+pub fn possible(world: &World, setting: &Setting, out: &mut Vec<Action>) {
+    if world.stage == Stage::Ended {
+        return;
+    }
+    let first = out.len();
+    client(world, setting, out);
+    bridge(world, setting, out);
+    for (index, line) in world.lines.iter().enumerate() {
+        task(world, setting, u8::try_from(index).unwrap_or(u8::MAX), line, out);
+    }
+    editor(world, out);
+    end(world, setting, out);
+    let all = out.split_off(first);
+    let allowed = |action: &Action| match cost(world, *action) {
+        0 => true,
+        price => price <= world.faults && (!setting.losses_only || is_loss(*action)),
+    };
+    out.extend(all.into_iter().filter(allowed));
+}
+
+fn client(world: &World, setting: &Setting, out: &mut Vec<Action>) {
+    for (call, kind) in (0u8..).zip(&setting.calls) {
+        if !world.accepted(call) && world.stage <= Stage::Draining {
+            // In the order of their numbers: the names are only names.
+            if call == 0 || world.accepted(call - 1) {
+                out.push(Action::Call(call));
+            }
+        } else if world.awaited(call) {
+            out.push(Action::Cancel(call));
+        }
+        let ran = world.ghost.executions[usize::from(call)] > 0;
+        if *kind == Kind::Reported && ran && world.ledger.looks_for(call) {
+            out.push(Action::Learn(call));
+        }
+        if world.adrift[usize::from(call)] > 0 && world.editor == Editor::Up {
+            out.push(Action::RunAdrift(call));
+        }
+    }
+    if world.ledger.has_deadline() && world.stage < Stage::Falling {
+        out.push(Action::Elapse);
+    }
+}
+
+fn bridge(world: &World, setting: &Setting, out: &mut Vec<Action>) {
+    match &world.bridge {
+        Bridge::Alive(shell) => {
+            if !world.news.is_empty() {
+                out.push(Action::Hear);
+            }
+            if world.wakings > 0 {
+                out.push(Action::Wake);
+            }
+            if world.stop_under_way {
+                out.push(Action::HearStop);
+            }
+            // A connect comes after a timer: the bound of tasks is kept by letting old ones fall first.
+            let crowded = world.lines.len() > 1;
+            for timer in shell.armed.iter() {
+                let useful = match timer {
+                    Timer::Retry => !crowded,
+                    _ => true,
+                };
+                if useful {
+                    out.push(Action::Fire(timer));
+                }
+            }
+            if world.discovery_asked && shell.enlisted && shell.state() == State::Seeking && !crowded {
+                out.push(Action::Offer);
+            }
+            // A registry that lost a list says so before its successor asks for one.
+            let says_so = world.news.iter().any(|news| news.event == Event::ListLost);
+            if world.registry_asks && shell.enlisted && !says_so {
+                out.push(Action::AskList);
+            }
+            if !shell.enlisted {
+                out.push(Action::Enlist);
+            }
+            if setting.crashes {
+                out.push(Action::BridgeCrashes);
+                if world.linked.is_some() {
+                    out.push(Action::RegistryCrashes);
+                }
+            }
+        }
+        Bridge::Crashed => {
+            out.push(Action::Settle);
+            if setting.broken == Broken::SuccessorTooEarly {
+                out.push(Action::Succeed);
+            }
+        }
+        Bridge::Settled if world.lines.is_empty() && world.stage < Stage::Falling => out.push(Action::Succeed),
+        Bridge::Settled => {}
+    }
+}
+
+fn task(world: &World, setting: &Setting, index: u8, line: &Line, out: &mut Vec<Action>) {
+    if line.hung_up && setting.broken != Broken::PermitLeaks {
+        out.push(Action::Fall(index));
+    }
+    if line.open {
+        return open(world, setting, index, line, out);
+    }
+    let rivals = world.lines.iter().any(|other| other.open);
+    if rivals && setting.broken != Broken::DialsWithoutPermit {
+        out.push(Action::NoPermit(index));
+        return;
+    }
+    if world.editor == Editor::Up {
+        out.push(Action::Connect(index));
+    }
+    if world.editor != Editor::Frozen {
+        out.push(Action::Refuse(index));
+    }
+}
+
+fn open(world: &World, setting: &Setting, index: u8, line: &Line, out: &mut Vec<Action>) {
+    if line.writing.is_some() {
+        out.extend([Action::Write(index), Action::WriteNothing(index), Action::Tear(index)]);
+    } else if !line.orders.is_empty() {
+        out.extend([Action::Take(index), Action::TakeLate(index), Action::Unsendable(index)]);
+    }
+    if let Some(frame) = line.back.front() {
+        out.push(Action::Read(index));
+        if *frame == Frame::Greeting {
+            out.push(Action::Misgreet(index));
+        }
+        if *frame == Frame::List && setting.crashes && !line.hung_up {
+            out.push(Action::LoseList(index));
+        }
+    } else if line.peer_gone {
+        out.push(Action::End(index));
+    }
+    if !line.hung_up {
+        out.push(Action::Break(index));
+    }
+    if line.peer_gone || world.editor != Editor::Up {
+        return;
+    }
+    if let Some(call) = line.running {
+        out.extend([Action::EditorReplies(index), Action::EditorRepeats(index)]);
+        if world.stray.is_none() {
+            out.push(Action::Keep(index));
+        }
+        if setting.calls.get(usize::from(call)) == Some(&Kind::Reported) {
+            out.push(Action::EditorDefers(index));
+        }
+    } else if matches!(line.out.front(), Some(Order::Call(_))) {
+        out.push(Action::EditorTakes(index));
+    }
+    if !line.hung_up {
+        out.extend([Action::EditorAnnounces(index), Action::EditorQuits(index)]);
+        if world.stray.is_some_and(|(epoch, _)| epoch != line.epoch) {
+            out.push(Action::Misdeliver(index));
+        }
+    }
+}
+
+fn editor(world: &World, out: &mut Vec<Action>) {
+    match world.editor {
+        Editor::Up => out.extend([Action::Reload, Action::Crash, Action::Freeze]),
+        Editor::Frozen => out.extend([Action::ComeBack, Action::Crash]),
+        Editor::Reloading | Editor::Dead => out.push(Action::ComeBack),
+    }
+}
+
+fn end(world: &World, setting: &Setting, out: &mut Vec<Action>) {
+    match world.stage {
+        Stage::Running if setting.stop => out.push(Action::Drain),
+        Stage::Running | Stage::Ended => {}
+        Stage::Draining => out.push(Action::TellStop),
+        Stage::Told => out.push(Action::TakeDown),
+        Stage::Falling if world.lines.is_empty() => out.push(Action::Finish),
+        Stage::Falling => {}
+    }
+}

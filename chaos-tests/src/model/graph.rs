@@ -1,0 +1,188 @@
+//! A walk over the whole graph of states, and what can be asked of it: the shortest way to a state, and from which states
+//! another kind of state can still be reached. (`eventually` of the checker does not see cycles; this does.)
+
+use std::collections::{HashMap, VecDeque};
+
+use stateright::Model;
+
+use super::action::{Action, describe};
+use super::world::{Setting, World};
+
+/// States and steps, by number.
+#[derive(Debug)]
+pub struct Graph {
+    setting: Setting,
+    /// Where each state was first reached from, and by which of its actions.
+    via: Vec<Option<(u32, Action)>>,
+    /// How many steps away each state is.
+    depth: Vec<u16>,
+    /// Steps: from, to.
+    steps: Vec<(u32, u32)>,
+    /// What was asked of each state: one bit per question.
+    answers: Vec<u8>,
+    starts: Vec<World>,
+    start_of: HashMap<u32, usize>,
+}
+
+/// One question about a state.
+pub type Question = fn(&World) -> bool;
+
+impl Graph {
+    /// Walks everything; asks every state up to eight questions.
+    ///
+    /// # Panics
+    /// When there are more states than a test should walk.
+    pub fn walk(setting: &Setting, questions: &[Question], most: usize) -> Self {
+        Self::search(setting, questions, most, |_| false).0
+    }
+
+    /// The shortest way to a state that breaks a promise, one line per event.
+    ///
+    /// # Panics
+    /// When the model knows no such promise, or there are more states than a test should walk.
+    pub fn first_breach(setting: &Setting, promise: &'static str, most: usize) -> Option<Vec<String>> {
+        let holds = setting.property(promise).condition;
+        let (graph, found) = Self::search(setting, &[], most, |world| !holds(setting, world));
+        found.map(|state| graph.trace(state))
+    }
+
+    fn search(
+        setting: &Setting,
+        questions: &[Question],
+        most: usize,
+        wanted: impl Fn(&World) -> bool,
+    ) -> (Self, Option<u32>) {
+        let mut graph = Self {
+            setting: setting.clone(),
+            via: Vec::new(),
+            depth: Vec::new(),
+            steps: Vec::new(),
+            answers: Vec::new(),
+            starts: setting.init_states(),
+            start_of: HashMap::new(),
+        };
+        let mut known: HashMap<u64, u32> = HashMap::new();
+        let mut front = VecDeque::new();
+        for (start, world) in graph.starts.clone().into_iter().enumerate() {
+            let number = graph.add(&world, None, 0, questions);
+            known.insert(world.digest(), number);
+            graph.start_of.insert(number, start);
+            front.push_back((number, world));
+        }
+        let mut actions = Vec::new();
+        while let Some((from, world)) = front.pop_front() {
+            setting.actions(&world, &mut actions);
+            for action in actions.drain(..) {
+                let Some(next) = setting.next_state(&world, action) else { continue };
+                let digest = next.digest();
+                let number = match known.get(&digest) {
+                    Some(number) => *number,
+                    None => {
+                        let depth = graph.depth[from as usize] + 1;
+                        let number = graph.add(&next, Some((from, action)), depth, questions);
+                        if wanted(&next) {
+                            return (graph, Some(number));
+                        }
+                        known.insert(digest, number);
+                        front.push_back((number, next));
+                        number
+                    }
+                };
+                graph.steps.push((from, number));
+            }
+            assert!(graph.via.len() <= most, "more than {most} states: {setting:?}");
+        }
+        (graph, None)
+    }
+
+    fn add(&mut self, world: &World, via: Option<(u32, Action)>, depth: u16, questions: &[Question]) -> u32 {
+        let number = u32::try_from(self.via.len()).unwrap_or(u32::MAX);
+        self.via.push(via);
+        self.depth.push(depth);
+        let bits = questions.iter().enumerate().map(|(bit, asks)| u8::from(asks(world)) << bit);
+        self.answers.push(bits.sum());
+        number
+    }
+
+    /// States.
+    pub fn states(&self) -> usize {
+        self.via.len()
+    }
+
+    /// Steps between them.
+    pub fn steps(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// The longest shortest way.
+    pub fn depth(&self) -> u16 {
+        self.depth.iter().copied().max().unwrap_or_default()
+    }
+
+    /// Whether a question was answered yes anywhere.
+    pub fn meets(&self, question: u8) -> bool {
+        (0..self.states()).any(|state| self.says(state, question))
+    }
+
+    fn says(&self, state: usize, question: u8) -> bool {
+        self.answers[state] & (1 << question) != 0
+    }
+
+    /// The states for which the question `of` is answered yes and from which none can be reached that says yes to `goal`.
+    pub fn cut_off(&self, of: u8, goal: u8) -> Vec<u32> {
+        let count = self.states();
+        let mut first = vec![0u32; count + 1];
+        for (_, to) in &self.steps {
+            first[*to as usize + 1] += 1;
+        }
+        for state in 0..count {
+            first[state + 1] += first[state];
+        }
+        let mut place = first.clone();
+        let mut back = vec![0u32; self.steps.len()];
+        for (from, to) in &self.steps {
+            let at = &mut place[*to as usize];
+            back[*at as usize] = *from;
+            *at += 1;
+        }
+        let mut reaches: Vec<bool> = (0..count).map(|state| self.says(state, goal)).collect();
+        let mut front: Vec<usize> = (0..count).filter(|state| reaches[*state]).collect();
+        while let Some(state) = front.pop() {
+            for from in &back[first[state] as usize..first[state + 1] as usize] {
+                let from = *from as usize;
+                if !reaches[from] {
+                    reaches[from] = true;
+                    front.push(from);
+                }
+            }
+        }
+        let lost = (0..count).filter(|state| self.says(*state, of) && !reaches[*state]);
+        lost.filter_map(|state| u32::try_from(state).ok()).collect()
+    }
+
+    /// A shortest way to a state, one line per event.
+    pub fn trace(&self, state: u32) -> Vec<String> {
+        let mut actions = Vec::new();
+        let mut at = state;
+        while let Some((from, action)) = self.via[at as usize] {
+            actions.push(action);
+            at = from;
+        }
+        actions.reverse();
+        let start = self.start_of.get(&at).and_then(|start| self.starts.get(*start));
+        start.map(|start| tell(&self.setting, start, &actions)).unwrap_or_default()
+    }
+}
+
+/// One line per event: the event, and the world after it.
+pub fn tell(setting: &Setting, start: &World, actions: &[Action]) -> Vec<String> {
+    let mut lines = vec![format!(" 0. {:<50} {start}", "start")];
+    let mut world = start.clone();
+    for (number, action) in actions.iter().enumerate() {
+        let what = describe(&world, *action);
+        let Some(next) = setting.next_state(&world, *action) else { break };
+        world = next;
+        lines.push(format!("{:>2}. {what:<50} {world}", number + 1));
+    }
+    lines
+}

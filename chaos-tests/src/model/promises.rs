@@ -1,0 +1,135 @@
+//! The promises, as properties of a state.
+
+use std::collections::VecDeque;
+
+use holdfast::fsm::bridge::State;
+use holdfast::limits::SENDINGS_MAX;
+use stateright::{Model, Property};
+
+use super::action::{self, Action};
+use super::seam::Seam;
+use super::shell;
+use super::step::step;
+use super::world::{Bridge, Editor, Ghost, Kind, MAX_CALLS, Setting, Stage, Word, World, Wrong};
+
+/// At most one connection at a time.
+pub const ONE_CONNECTION: &str = "never two live connections";
+/// At most one answer.
+pub const ONE_ANSWER: &str = "never an answer twice";
+/// At most once.
+pub const AT_MOST_ONCE: &str = "never a resend after maybe-sent of a call that is not repeatable";
+/// Thrice at most.
+pub const REPEATS_BOUNDED: &str = "a repeatable call runs at most three times";
+/// The end is the end.
+pub const NOTHING_AFTER_STOP: &str = "nothing is claimed or dialled after the stop";
+/// The word of "not executed".
+pub const NOT_EXECUTED: &str = "an answer \"not executed\" means that it never ran";
+/// The word of an answer.
+pub const ANSWER_RAN: &str = "the editor's answer means that it ran";
+/// Epochs keep apart.
+pub const EPOCH_FENCE: &str = "a frame of an old connection never completes a call";
+/// Serial bridges stay serial.
+pub const WINDOW: &str = "never more with the editor than its bridge takes";
+/// Every cell is decided.
+pub const NO_SURPRISE: &str = "the machine is never surprised";
+/// All is settled at the end.
+pub const SETTLED_AT_END: &str = "every call is settled at the end";
+/// The way back is open.
+pub const READY_AGAIN: &str = "ready is reachable from everywhere";
+/// No call is forgotten.
+pub const SETTLED_AGAIN: &str = "ready with every call settled is reachable from everywhere";
+
+fn each(setting: &Setting, holds: impl Fn(usize, Kind) -> bool) -> bool {
+    setting.calls.iter().enumerate().all(|(call, kind)| holds(call, *kind))
+}
+
+/// Whether the bridge is ready.
+pub fn ready(world: &World) -> bool {
+    matches!(&world.bridge, Bridge::Alive(shell) if shell.state() == State::Ready)
+}
+
+/// Whether the bridge is ready and the client waits for nothing.
+pub fn ready_and_settled(world: &World) -> bool {
+    ready(world) && !world.waits()
+}
+
+/// Whether nothing has been stopped.
+pub fn running(world: &World) -> bool {
+    world.stage == Stage::Running
+}
+
+impl Model for Setting {
+    type State = World;
+    type Action = Action;
+
+    fn init_states(&self) -> Vec<World> {
+        let mut world = World {
+            ledger: Seam::default(),
+            bridge: Bridge::Settled,
+            news: VecDeque::new(),
+            wakings: 0,
+            stop_under_way: false,
+            lines: Vec::new(),
+            adrift: [0; MAX_CALLS],
+            stray: None,
+            editor: Editor::Up,
+            discovery_asked: false,
+            linked: None,
+            hope: false,
+            registry_asks: false,
+            stage: Stage::Running,
+            faults: self.faults,
+            due: false,
+            ghost: Ghost::default(),
+        };
+        shell::begin(&mut world, self);
+        let mut elsewhere = world.clone();
+        elsewhere.editor = Editor::Dead;
+        vec![world, elsewhere]
+    }
+
+    fn actions(&self, world: &World, actions: &mut Vec<Action>) {
+        action::possible(world, self, actions);
+    }
+
+    fn next_state(&self, world: &World, action: Action) -> Option<World> {
+        Some(step(world, self, action))
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        vec![
+            Property::always(ONE_CONNECTION, |_, world: &World| {
+                world.lines.iter().filter(|line| line.open).count() <= 1
+            }),
+            Property::always(ONE_ANSWER, |_, world: &World| world.ghost.answers.iter().all(|count| *count <= 1)),
+            Property::always(AT_MOST_ONCE, |setting: &Setting, world: &World| {
+                each(setting, |call, kind| {
+                    kind == Kind::Repeatable || (world.ghost.sent[call] <= 1 && world.ghost.executions[call] <= 1)
+                })
+            }),
+            Property::always(REPEATS_BOUNDED, |_, world: &World| {
+                world.ghost.executions.iter().all(|count| *count <= SENDINGS_MAX)
+            }),
+            Property::always(NOTHING_AFTER_STOP, |_, world: &World| !world.is_wrong(Wrong::AfterStop)),
+            Property::always(NOT_EXECUTED, |setting: &Setting, world: &World| {
+                each(setting, |call, _| {
+                    let said = world.ghost.words[call] == Some(Word::NotExecuted);
+                    !said || world.ghost.executions[call] == 0
+                })
+            }),
+            Property::always(ANSWER_RAN, |setting: &Setting, world: &World| {
+                each(setting, |call, _| {
+                    let said = world.ghost.words[call] == Some(Word::Answered);
+                    !said || world.ghost.executions[call] > 0
+                })
+            }),
+            Property::always(EPOCH_FENCE, |_, world: &World| !world.is_wrong(Wrong::OldFrame)),
+            Property::always(WINDOW, |_, world: &World| !world.is_wrong(Wrong::Window)),
+            Property::always(NO_SURPRISE, |_, world: &World| !world.is_wrong(Wrong::Surprise)),
+            Property::always(SETTLED_AT_END, |_, world: &World| world.stage != Stage::Ended || !world.waits()),
+            Property::sometimes("an answer arrives", |_, world: &World| {
+                world.ghost.words.contains(&Some(Word::Answered))
+            }),
+        ]
+    }
+}

@@ -1,0 +1,344 @@
+//! One state of the world.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use holdfast::fsm::bridge::Event;
+use holdfast::fsm::call::Verdict;
+
+use super::line::Line;
+use super::seam::{Said, Seam};
+use super::shell::Shell;
+
+/// Calls that a world can have.
+pub const MAX_CALLS: usize = 3;
+
+/// What sort of call a client makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Changes something: at most once.
+    Plain,
+    /// Declared repeatable.
+    Repeatable,
+    /// The editor writes its result into a file too.
+    Reported,
+    /// That the editor came back is all that can be learned.
+    Inferred,
+}
+
+/// A seam that is wrong. Each must be noticed by a promise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Broken {
+    /// Nothing: the world as it is.
+    Nothing,
+    /// Hanging up leaves the epoch open in the ledger.
+    EpochStaysOpen,
+    /// The ledger lets a call be claimed again after its connection ended.
+    ClaimsTwice,
+    /// The connection task writes first and claims then.
+    WritesBeforeClaim,
+    /// A late answer is given to the client instead of being kept.
+    LateAnswerDelivered,
+    /// A reply is matched by its call alone, not by the number of its message.
+    OldFrameAccepted,
+    /// The supervisor starts a successor while the old epoch is open and its tasks live.
+    SuccessorTooEarly,
+    /// A connection dials without the link's permit.
+    DialsWithoutPermit,
+    /// The end of the gateway is not told to the ledger.
+    DrainForgotten,
+    /// A claim is taken back although some bytes were written.
+    RevokesTorn,
+    /// The bridge is not told of a call that was accepted.
+    WakeUpLost,
+    /// Nothing settles what is left at the end.
+    EndUnsettled,
+    /// A list that came over a registry that ended frees the place of the next one.
+    OldListCounts,
+    /// A connection's task never falls.
+    PermitLeaks,
+    /// A successor of the bridge is found under its address only after it looked for work.
+    EnlistedTooLate,
+    /// A successor of the bridge looks for work although the gateway stops.
+    SuccessorUnaware,
+}
+
+/// What is walked.
+#[derive(Debug, Clone)]
+pub struct Setting {
+    /// The client's calls, in the order in which their patience ends.
+    pub calls: Vec<Kind>,
+    /// How many calls the bridge takes at once.
+    pub window: u8,
+    /// How many faults may happen.
+    pub faults: u8,
+    /// Only the loss of a connection, however it comes.
+    pub losses_only: bool,
+    /// Faults that end the gateway's own parts are among them.
+    pub crashes: bool,
+    /// The gateway may be stopped.
+    pub stop: bool,
+    /// What is wrong with the world.
+    pub broken: Broken,
+}
+
+/// The editor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Editor {
+    /// Listens and works.
+    Up,
+    /// Connected peers stay so, and hear nothing.
+    Frozen,
+    /// Between two domains: nothing listens.
+    Reloading,
+    /// Its process is gone.
+    Dead,
+}
+
+/// How far the gateway's end is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Stage {
+    /// It runs.
+    Running,
+    /// Nothing new is held; what was sent may still answer.
+    Draining,
+    /// The bridge was told to stop.
+    Told,
+    /// The tree is being taken down.
+    Falling,
+    /// Nothing of it is left.
+    Ended,
+}
+
+/// A message from a connection's task to the bridge's actor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct News {
+    /// Whose.
+    pub epoch: u64,
+    /// What it says.
+    pub event: Event,
+}
+
+/// What can be broken of a promise by one step, as it happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Wrong {
+    /// Something was dialled or claimed after the end began.
+    AfterStop = 1,
+    /// A frame of a connection that is over completed a call.
+    OldFrame = 2,
+    /// More was given to the editor at once than its bridge takes.
+    Window = 4,
+    /// The bridge's machine met an event that nobody decided.
+    Surprise = 8,
+}
+
+/// How a call ended, as far as promises ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Word {
+    /// The editor's own answer.
+    Answered,
+    /// Nothing of it left.
+    NotExecuted,
+    /// It may have run, or runs still.
+    MayHaveRun,
+    /// The client wants no answer.
+    Cancelled,
+}
+
+impl From<Verdict> for Word {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Ok | Verdict::ToolError => Self::Answered,
+            Verdict::NotExecuted(_) => Self::NotExecuted,
+            Verdict::OutcomeUnknown(_) | Verdict::StillRunning => Self::MayHaveRun,
+            Verdict::Cancelled => Self::Cancelled,
+        }
+    }
+}
+
+/// What only the observer knows.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct Ghost {
+    /// How often the editor ran each call.
+    pub executions: [u8; MAX_CALLS],
+    /// How often bytes of each call may have left.
+    pub sent: [u8; MAX_CALLS],
+    /// Answers to each call.
+    pub answers: [u8; MAX_CALLS],
+    /// What was said of each call first.
+    pub words: [Option<Word>; MAX_CALLS],
+    /// Calls that the client made, as bits.
+    pub accepted: u8,
+    /// Connections up to this epoch are over.
+    pub over: u64,
+    /// A bridge's machine was told to stop.
+    pub stop_heard: bool,
+    /// [`Wrong`] bits.
+    pub wrong: u8,
+}
+
+/// See the module's documentation.
+#[derive(Debug, Clone, Hash)]
+#[expect(
+    clippy::derived_hash_with_manual_eq,
+    reason = "equal worlds are those of equal hash: that is what a walk goes by"
+)]
+pub struct World {
+    /// The real ledger.
+    pub ledger: Seam,
+    /// The bridge's actor.
+    pub bridge: Bridge,
+    /// What connection tasks told it, in order. Other messages come from elsewhere and may overtake these.
+    pub news: VecDeque<News>,
+    /// `CallsWaiting` messages under way to it.
+    pub wakings: u8,
+    /// The order to stop is under way to it.
+    pub stop_under_way: bool,
+    /// Connection tasks that have not fallen.
+    pub lines: Vec<Line>,
+    /// Calls in sockets that our side has left: the editor may still run them.
+    pub adrift: [u8; MAX_CALLS],
+    /// A reply that the network has kept: its epoch and call.
+    pub stray: Option<(u64, u8)>,
+    /// The editor.
+    pub editor: Editor,
+    /// Discovery owes an answer.
+    pub discovery_asked: bool,
+    /// The connection that is greeted and not hung up.
+    pub linked: Option<u64>,
+    /// An editor was lost a moment ago, and did not quit.
+    pub hope: bool,
+    /// The registry is about to ask for a list.
+    pub registry_asks: bool,
+    /// How far the end is.
+    pub stage: Stage,
+    /// Faults that may still happen.
+    pub faults: u8,
+    /// A deadline has come that the clock has not taken yet.
+    pub due: bool,
+    /// What only the observer knows.
+    pub ghost: Ghost,
+}
+
+/// The bridge's actor as its supervisor sees it.
+#[derive(Debug, Clone, Hash)]
+pub enum Bridge {
+    /// It runs.
+    Alive(Shell),
+    /// It crashed; nothing was settled yet.
+    Crashed,
+    /// What it held is settled; its tasks are falling.
+    Settled,
+}
+
+/// The digest decides: a walk tells states apart by it anyway.
+impl PartialEq for World {
+    fn eq(&self, other: &Self) -> bool {
+        self.digest() == other.digest()
+    }
+}
+
+impl World {
+    /// A number that stands for this state.
+    pub fn digest(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// Notes that something went wrong.
+    pub fn mark(&mut self, wrong: Wrong) {
+        self.ghost.wrong |= wrong as u8;
+    }
+
+    /// Whether something went wrong.
+    pub fn is_wrong(&self, wrong: Wrong) -> bool {
+        self.ghost.wrong & wrong as u8 != 0
+    }
+
+    /// Whether the client made a call.
+    pub fn accepted(&self, call: u8) -> bool {
+        self.ghost.accepted & (1 << call) != 0
+    }
+
+    /// Whether the client waits for a call.
+    pub fn awaited(&self, call: u8) -> bool {
+        let index = usize::from(call);
+        self.accepted(call) && self.ghost.answers[index] == 0 && self.ghost.words[index].is_none()
+    }
+
+    /// Whether the client waits for anything.
+    pub fn waits(&self) -> bool {
+        (0..3).any(|call| self.awaited(call))
+    }
+
+    /// The living bridge, if it can be found under its address.
+    pub fn found(&self) -> Option<&Shell> {
+        match &self.bridge {
+            Bridge::Alive(shell) if shell.enlisted => Some(shell),
+            Bridge::Alive(_) | Bridge::Crashed | Bridge::Settled => None,
+        }
+    }
+
+    /// A number for a new connection that nothing refers to any more. (The gateway counts up; to the ledger, an epoch that
+    /// was closed is as unknown as one that never was, and numbers used again keep the graph finite.)
+    pub fn next_epoch(&mut self) -> u64 {
+        let lines = self.lines.iter().map(|line| line.epoch);
+        let letters = self.news.iter().map(|news| news.epoch);
+        let kept = self.stray.iter().map(|(epoch, _)| *epoch);
+        let kept = kept.chain(self.linked);
+        let used = lines.chain(letters).chain(kept).chain(self.ledger.newest_open()).max();
+        let next = used.unwrap_or_default() + 1;
+        self.ghost.over = self.ghost.over.min(next - 1);
+        next
+    }
+
+    /// Takes down what the ledger said.
+    pub fn settle(&mut self, broken: Broken, said: Vec<Said>) {
+        for word in said {
+            match word {
+                Said::Answer(call, verdict) => {
+                    let call = usize::from(call);
+                    self.ghost.answers[call] = self.ghost.answers[call].saturating_add(1);
+                    self.ghost.words[call].get_or_insert(verdict.into());
+                }
+                Said::Note(call, verdict) => {
+                    self.ghost.words[usize::from(call)].get_or_insert(verdict.into());
+                }
+                Said::KeepLate(call) if broken == Broken::LateAnswerDelivered => {
+                    self.ghost.answers[usize::from(call)] += 1;
+                }
+                Said::KeepLate(_) => {}
+            }
+        }
+    }
+
+    /// A message to the bridge from a task of the same incarnation.
+    pub fn tell(&mut self, epoch: u64, event: Event) {
+        if matches!(&self.bridge, Bridge::Alive(_)) {
+            self.news.push_back(News { epoch, event });
+        }
+    }
+}
+
+/// A call's name.
+pub fn name(call: u8) -> char {
+    char::from(b'A' + call)
+}
+
+/// One line for a person.
+impl fmt::Display for World {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bridge = match &self.bridge {
+            Bridge::Alive(shell) => shell.label(),
+            Bridge::Crashed => "crashed",
+            Bridge::Settled => "settled",
+        };
+        write!(f, "bridge {bridge}, editor {:?}, lines", self.editor)?;
+        for line in &self.lines {
+            write!(f, " {}{}", line.epoch, if line.hung_up { "(left)" } else { "" })?;
+        }
+        write!(f, "; {}", self.ledger.describe())
+    }
+}

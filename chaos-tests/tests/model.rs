@@ -1,0 +1,172 @@
+//! The model's walks. `cargo test -p chaos-tests --test model -- --nocapture` prints what was walked, and how each broken
+//! world was found out.
+#![expect(clippy::print_stdout, reason = "what was walked is told to whoever asks with --nocapture")]
+
+use chaos_tests::model::graph::Graph;
+use chaos_tests::model::promises::{self, *};
+use chaos_tests::model::world::Kind::{Inferred, Plain, Repeatable, Reported};
+use chaos_tests::model::world::{Broken, Kind, Setting};
+use holdfast::limits::SENDINGS_MAX;
+use stateright::{Checker, Expectation, Model};
+use tokio::time::Instant;
+
+/// More states than this are no test for every day.
+const STATES_MAX: usize = 1_500_000;
+
+/// `HOLDFAST_MODEL_MORE=n` walks on for n more faults each, and as many states as that takes: for nights.
+fn more() -> u8 {
+    std::env::var("HOLDFAST_MODEL_MORE").map_or(0, |more| more.parse().expect("HOLDFAST_MODEL_MORE is a small number"))
+}
+
+fn most() -> usize {
+    if more() == 0 { STATES_MAX } else { usize::MAX }
+}
+
+fn setting(calls: &[Kind], window: u8, faults: u8) -> Setting {
+    let broken = Broken::Nothing;
+    Setting { calls: calls.to_vec(), window, faults, losses_only: false, crashes: false, stop: false, broken }
+}
+
+fn with_crashes(setting: Setting) -> Setting {
+    Setting { crashes: true, ..setting }
+}
+
+fn with_stop(setting: Setting) -> Setting {
+    Setting { stop: true, ..setting }
+}
+
+fn describe(setting: &Setting) -> String {
+    let Setting { calls, window, faults, losses_only, crashes, stop, .. } = setting;
+    let kind = if *losses_only { "losses" } else { "faults" };
+    let and = |yes: &bool, what: &'static str| if *yes { what } else { "" };
+    format!("{calls:?} window {window}, {faults} {kind}{}{}", and(crashes, ", crashes"), and(stop, ", stop"))
+}
+
+/// No promise is broken in any state, whatever happens in whatever order.
+fn always(setting: Setting) {
+    let setting = Setting { faults: setting.faults + more(), ..setting };
+    let began = Instant::now();
+    let name = describe(&setting);
+    let checker = setting.clone().checker().threads(2).spawn_bfs().join();
+    let states = checker.unique_state_count();
+    println!("safe  {name}: {states} states, depth {}, {:.1} s", checker.max_depth(), began.elapsed().as_secs_f32());
+    assert!(checker.is_done() && states <= most());
+    for property in setting.properties() {
+        let found = checker.discovery(property.name).is_some();
+        match property.expectation {
+            Expectation::Always if found => {
+                let trace = Graph::first_breach(&setting, property.name, most()).unwrap_or_default();
+                panic!("{name} breaks \"{}\":\n{}", property.name, trace.join("\n"));
+            }
+            Expectation::Sometimes => assert!(found, "{name}: not a single time: {}", property.name),
+            Expectation::Always | Expectation::Eventually => {}
+        }
+    }
+}
+
+/// The states from which a goal cannot be reached any more: how many, and the way to the first.
+fn cut_off(setting: &Setting, promise: &'static str) -> Option<Vec<String>> {
+    let began = Instant::now();
+    let goal = if promise == READY_AGAIN { promises::ready } else { promises::ready_and_settled };
+    let graph = Graph::walk(setting, &[promises::running, goal], most());
+    let lost = graph.cut_off(0, 1);
+    println!(
+        "live  {}: {} states, {} steps, depth {}, {} cut off from \"{promise}\", {:.1} s",
+        describe(setting),
+        graph.states(),
+        graph.steps(),
+        graph.depth(),
+        lost.len(),
+        began.elapsed().as_secs_f32()
+    );
+    lost.first().map(|state| graph.trace(*state))
+}
+
+/// From every state that the gateway was not stopped in, it can be ready again with every call settled.
+fn always_again(setting: Setting) {
+    let setting = Setting { faults: setting.faults + more(), ..setting };
+    // Whoever can be ready with every call settled can be ready.
+    if let Some(trace) = cut_off(&setting, SETTLED_AGAIN) {
+        panic!("{} breaks \"{SETTLED_AGAIN}\":\n{}", describe(&setting), trace.join("\n"));
+    }
+}
+
+#[test]
+fn one_plain_call_survives_two_faults_crashes_and_the_stop() {
+    always(with_stop(with_crashes(setting(&[Plain], 1, 2))));
+}
+
+#[test]
+fn two_calls_survive_a_fault_a_crash_and_the_stop() {
+    always(with_stop(with_crashes(setting(&[Plain, Repeatable], 1, 1))));
+}
+
+#[test]
+fn two_calls_survive_two_faults() {
+    always(setting(&[Plain, Repeatable], 1, 2));
+}
+
+#[test]
+fn a_repeatable_call_survives_three_losses() {
+    let losses = Setting { losses_only: true, ..setting(&[Repeatable], 1, 3) };
+    // The bound is no accident of a world in which nothing runs so often.
+    assert!(Graph::walk(&losses, &[|world| world.ghost.executions[0] == SENDINGS_MAX], STATES_MAX).meets(0));
+    always(losses);
+}
+
+#[test]
+fn calls_with_an_outcome_elsewhere_survive_crashes_and_the_stop() {
+    always(setting(&[Reported], 1, 2));
+    always(with_stop(with_crashes(setting(&[Reported], 1, 1))));
+    always(with_stop(with_crashes(setting(&[Inferred, Plain], 1, 1))));
+}
+
+#[test]
+fn three_calls_survive_a_bridge_that_takes_two() {
+    always(setting(&[Plain, Plain, Repeatable], 2, 1));
+}
+
+#[test]
+fn the_way_back_to_ready_is_open_from_everywhere() {
+    always_again(with_crashes(setting(&[Plain, Repeatable], 1, 1)));
+    always_again(setting(&[Plain], 1, 2));
+    always_again(with_crashes(setting(&[Repeatable], 1, 2)));
+    always_again(with_crashes(setting(&[Reported], 1, 2)));
+    always_again(with_crashes(setting(&[Plain, Plain, Repeatable], 2, 1)));
+}
+
+/// Every broken world, the promise that must notice it, and where it is looked for.
+fn broken_worlds() -> Vec<(Broken, &'static str, Setting)> {
+    let plain = setting(&[Plain], 1, 2);
+    let again = setting(&[Repeatable], 1, 2);
+    vec![
+        (Broken::EpochStaysOpen, EPOCH_FENCE, plain.clone()),
+        (Broken::ClaimsTwice, AT_MOST_ONCE, plain.clone()),
+        (Broken::WritesBeforeClaim, NOT_EXECUTED, plain.clone()),
+        (Broken::LateAnswerDelivered, ONE_ANSWER, plain.clone()),
+        (Broken::OldFrameAccepted, EPOCH_FENCE, again.clone()),
+        (Broken::SuccessorTooEarly, EPOCH_FENCE, with_crashes(plain.clone())),
+        (Broken::DialsWithoutPermit, ONE_CONNECTION, plain.clone()),
+        (Broken::DrainForgotten, NOTHING_AFTER_STOP, with_stop(plain.clone())),
+        (Broken::RevokesTorn, AT_MOST_ONCE, plain.clone()),
+        (Broken::EndUnsettled, SETTLED_AT_END, with_stop(plain.clone())),
+        (Broken::SuccessorUnaware, NOTHING_AFTER_STOP, with_stop(with_crashes(plain.clone()))),
+        (Broken::OldListCounts, WINDOW, with_crashes(plain.clone())),
+        (Broken::WakeUpLost, SETTLED_AGAIN, setting(&[Plain], 1, 0)),
+        (Broken::EnlistedTooLate, SETTLED_AGAIN, with_crashes(setting(&[Plain], 1, 1))),
+        (Broken::PermitLeaks, READY_AGAIN, setting(&[Plain], 1, 1)),
+    ]
+}
+
+#[test]
+fn every_broken_world_is_found_out_by_the_promise_that_it_breaks() {
+    for (broken, promise, setting) in broken_worlds() {
+        let setting = Setting { broken, ..setting };
+        let found = match promise {
+            READY_AGAIN | SETTLED_AGAIN => cut_off(&setting, promise),
+            _ => Graph::first_breach(&setting, promise, STATES_MAX),
+        };
+        let trace = found.unwrap_or_else(|| panic!("{broken:?} goes unnoticed by \"{promise}\""));
+        println!("\n{broken:?} breaks \"{promise}\":\n{}\n", trace.join("\n"));
+    }
+}

@@ -1,0 +1,23 @@
+use std::time::Duration;
+
+use super::*;
+use crate::config::Config;
+use crate::host::RealHost;
+use crate::net::Tcp;
+use crate::protocol::dialect::uloop::Uloop;
+
+#[tokio::test]
+async fn a_successor_that_starts_while_the_gateway_stops_looks_for_no_editor() {
+    let config = Config { seed: Some(1), ..Config::default() };
+    let estate = Estate::new(config, Arc::new(Tcp), Arc::new(RealHost), Arc::new(Uloop));
+    estate.want_editor();
+    estate.begin_draining();
+    let mut link = estate.link.subscribe();
+    let actor = BridgeActor { estate: Arc::clone(&estate), tasks: Tasks::default() };
+    let (actor, task) = Actor::spawn(None, actor, ()).await.unwrap();
+    let begun = link.wait_for(|link| ["seeking", "stopped"].contains(&link.state));
+    let state = tokio::time::timeout(Duration::from_secs(20), begun).await.expect("it begins").unwrap().state;
+    assert_eq!(state, "stopped");
+    actor.stop(None);
+    task.await.unwrap();
+}
