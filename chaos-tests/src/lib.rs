@@ -2,4 +2,5 @@
 
 pub mod checker;
 pub mod history;
+pub mod record;
 pub mod sim;

@@ -13,7 +13,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use super::{HOLDFAST, Room, SOON};
+use super::{Room, SOON};
 
 /// How a call ended, read from its answer as an AI reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,7 +154,7 @@ impl Ear {
 
 /// How a gateway is started: an almost empty environment, a home of its own.
 pub fn command(room: &Room) -> Command {
-    let mut command = Command::new(HOLDFAST);
+    let mut command = Command::new(super::holdfast());
     environment(&mut command, room);
     command
 }

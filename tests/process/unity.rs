@@ -9,7 +9,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use super::{HOLDFAST, Room, SOON, client};
+use super::{Room, SOON, client};
 
 #[derive(Default)]
 struct Ear {
@@ -35,7 +35,7 @@ impl Drop for Unity {
 impl Unity {
     /// Starts an editor that counts into the room's file; it listens on return.
     pub fn start(room: &Room, arguments: &[&str]) -> Self {
-        let mut command = Command::new(HOLDFAST);
+        let mut command = Command::new(super::holdfast());
         client::environment(&mut command, room);
         command.arg("fake-unity").arg("--count-file").arg(room.count_file()).args(arguments);
         let mut child =
