@@ -15,6 +15,7 @@
 mod client;
 mod proxy;
 mod room;
+mod system;
 mod unity;
 
 mod cuts;
