@@ -12,10 +12,12 @@
     reason = "processes are watched from outside, in real time, on the threads of the tests"
 )]
 
+#[allow(dead_code, reason = "shared with the chaos suite, which uses the rest")]
 mod client;
 mod proxy;
 mod room;
 mod system;
+#[allow(dead_code, reason = "shared with the chaos suite, which uses the rest")]
 mod unity;
 
 mod cuts;

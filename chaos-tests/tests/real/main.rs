@@ -9,14 +9,15 @@
     reason = "processes are watched from outside, in real time, on the threads of the tests"
 )]
 
-#[expect(dead_code, reason = "shared with tests/process, which uses the rest")]
+#[allow(dead_code, reason = "shared with tests/process, which uses the rest")]
 #[path = "../../../tests/process/client.rs"]
 mod client;
-#[expect(dead_code, reason = "shared with tests/process, which uses the rest")]
+#[allow(dead_code, reason = "shared with tests/process, which uses the rest")]
 #[path = "../../../tests/process/room.rs"]
 mod room;
 #[path = "../../../tests/process/system.rs"]
 mod system;
+#[allow(dead_code, reason = "shared with tests/process, which uses the rest")]
 #[path = "../../../tests/process/unity.rs"]
 mod unity;
 
