@@ -68,19 +68,22 @@ fn an_end_that_comes_late_does_not_cost_a_call() {
 }
 
 #[test]
-fn a_connection_that_swallows_everything_is_given_up_and_the_call_is_not_sent_again() {
+fn a_connection_that_swallows_everything_leaves_the_session_quick_and_the_call_sent_once() {
     let mut scenario = Scenario::new("black-hole", &["N01"]);
     let room = Room::new();
     let unity = Unity::start(&room, &["--quiet"]);
     let shaper = Shaper::start(unity.port, Shape::PLAIN);
     let mut client = Client::open(&room, &["--port", &shaper.port.to_string()]);
     client.echoes();
-    let dials = shaper.dials();
     shaper.black_hole(true);
-    let began = Instant::now();
     let id = client.call("count", &json!({"key": "swallowed"}));
-    until("the gateway gives the dead connection up", || shaper.dials() > dials);
-    scenario.record.figure("dead_peer_noticed_ms", began.elapsed().as_secs_f64() * 1000.0);
+    // The editor has nothing that answers off its main thread, so silence alone ends no call; the session goes on meanwhile.
+    let began = Instant::now();
+    assert_eq!(client.done("holdfast_status", &json!({})).verdict(), Verdict::Ok);
+    scenario.record.figure("status_during_silence_ms", began.elapsed().as_secs_f64() * 1000.0);
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(!client.is_answered(id));
+    shaper.cut();
     shaper.black_hole(false);
     let answer = client.answer(id);
     scenario.verdict(answer.verdict());

@@ -2,8 +2,8 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// What happens to the bytes, in both directions.
@@ -29,6 +29,7 @@ pub struct Shaper {
     pub port: u16,
     hole: Arc<AtomicBool>,
     dials: Arc<AtomicUsize>,
+    streams: Arc<Mutex<Vec<TcpStream>>>,
 }
 
 impl Shaper {
@@ -37,11 +38,14 @@ impl Shaper {
         let port = listener.local_addr().expect("an address").port();
         let (hole, dials) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
         let (dark, count) = (Arc::clone(&hole), Arc::clone(&dials));
+        let streams = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&streams);
         std::thread::spawn(move || {
             for near in listener.incoming().flatten() {
                 count.fetch_add(1, Ordering::SeqCst);
                 let Ok(far) = TcpStream::connect((Ipv4Addr::LOCALHOST, editor)) else { continue };
                 let _ = (near.set_nodelay(true), far.set_nodelay(true));
+                kept.lock().expect("no holder panics").extend(near.try_clone().into_iter().chain(far.try_clone()));
                 for (from, to) in [(&near, &far), (&far, &near)] {
                     let (Ok(from), Ok(to)) = (from.try_clone(), to.try_clone()) else { continue };
                     let dark = Arc::clone(&dark);
@@ -49,12 +53,19 @@ impl Shaper {
                 }
             }
         });
-        Self { port, hole, dials }
+        Self { port, hole, dials, streams }
     }
 
     /// Whether everything vanishes, without an end.
     pub fn black_hole(&self, on: bool) {
         self.hole.store(on, Ordering::SeqCst);
+    }
+
+    /// Ends every connection.
+    pub fn cut(&self) {
+        for stream in self.streams.lock().expect("no holder panics").drain(..) {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
     }
 
     pub fn dials(&self) -> usize {
