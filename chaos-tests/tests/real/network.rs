@@ -105,6 +105,8 @@ fn a_program_that_takes_the_editors_port_is_sent_no_call() {
     client.echoes();
     let port = unity.port;
     unity.kill();
+    // A call written before the loss is seen would be unknown, and rightly so.
+    until("the loss is seen", || client.log().contains(r#""event":"link_down""#));
     let mut thief = None;
     until("the port is free to steal", || {
         thief = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).ok();
