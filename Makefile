@@ -4,12 +4,12 @@
 SHELL := /bin/sh
 CARGO ?= cargo
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench charts chaos clean
+.PHONY: help demo test lint bench charts chaos chaos-cycles soak clean
 # The steps of a target stand in an order, and two cargos would only wait for each other.
 .NOTPARALLEL:
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## watch a session survive a reload and a crash; needs nothing but this
 	@echo "demo: building the release binary (a minute or two, the first time)"
@@ -35,6 +35,19 @@ SEEDS ?= 100000
 chaos: ## many simulated seeds: make chaos SEEDS=100000 FROM=0
 	SEEDS=$(SEEDS) FROM=$(or $(FROM),0) $(CARGO) test --package chaos-tests --test sim -- --nocapture every_seed
 	@echo "chaos: $(SEEDS) seeds kept every promise"
+
+REAL = $(CARGO) build --bin holdfast && HOLDFAST_BIN=$(or $(CARGO_TARGET_DIR),$(CURDIR)/target)/debug/holdfast
+
+CYCLES ?= 10000
+RUNS ?= 1000
+chaos-cycles: ## kill and restart a real fake editor: make chaos-cycles CYCLES=10000 RUNS=1000
+	$(REAL) CYCLES=$(CYCLES) RUNS=$(RUNS) $(CARGO) test --package chaos-tests --test real -- --nocapture --test-threads=1 cycles:: exits::
+	@echo "chaos-cycles: $(CYCLES) kills and $(RUNS) ends kept every promise"
+
+MINUTES ?= 10
+soak: ## mixed load and faults, memory, descriptors and threads sampled: make soak MINUTES=10
+	$(REAL) SOAK_SECONDS=$$(($(MINUTES) * 60)) $(CARGO) test --package chaos-tests --test real -- --nocapture soak::
+	@echo "soak: $(MINUTES) minutes kept every promise"
 
 clean: ## remove what was built and what was installed here
 	$(CARGO) clean

@@ -3,4 +3,5 @@
 pub mod checker;
 pub mod history;
 pub mod model;
+pub mod record;
 pub mod sim;

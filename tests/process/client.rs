@@ -13,7 +13,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use super::{HOLDFAST, Room, SOON};
+use super::{Room, SOON};
 
 /// How a call ended, read from its answer as an AI reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +66,10 @@ impl Answer {
 #[derive(Default)]
 struct Heard {
     asked: BTreeSet<u64>,
+    /// Answered once or, from then on, not at all.
+    cancelled: BTreeSet<u64>,
     answers: BTreeMap<u64, Value>,
+    times: BTreeMap<u64, Instant>,
     nameless: Vec<Value>,
     notifications: Vec<Value>,
     progress: BTreeMap<u64, f64>,
@@ -101,6 +104,7 @@ impl Heard {
             self.faults.push(format!("an answer to something that was not asked: {message}"));
             return;
         };
+        self.times.insert(id, Instant::now());
         if let Some(first) = self.answers.insert(id, message.clone()) {
             self.faults.push(format!("two answers to {id}: {first} and {message}"));
         }
@@ -154,7 +158,7 @@ impl Ear {
 
 /// How a gateway is started: an almost empty environment, a home of its own.
 pub fn command(room: &Room) -> Command {
-    let mut command = Command::new(HOLDFAST);
+    let mut command = Command::new(super::holdfast());
     environment(&mut command, room);
     command
 }
@@ -276,6 +280,12 @@ impl Client {
         self.ask("tools/call", &json!({"name": tool, "arguments": arguments, "_meta": {"progressToken": token}}))
     }
 
+    /// Takes a request back.
+    pub fn cancel(&mut self, id: u64) {
+        self.ear.lock().cancelled.insert(id);
+        self.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}));
+    }
+
     pub fn initialize(&mut self) -> Answer {
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "process-test", "version": "1"}});
         let id = self.ask("initialize", &params);
@@ -295,6 +305,16 @@ impl Client {
     pub fn answer_within(&self, id: u64, bound: Duration) -> Answer {
         let answer = self.wait(bound, |heard| heard.answers.get(&id).cloned());
         Answer(answer.unwrap_or_else(|| panic!("request {id} has no answer within {bound:?}")))
+    }
+
+    /// Whether stdout has ended.
+    pub fn has_ended(&self) -> bool {
+        self.ear.lock().ended
+    }
+
+    /// When the answer was heard.
+    pub fn answered_at(&self, id: u64) -> Option<Instant> {
+        self.ear.lock().times.get(&id).copied()
     }
 
     pub fn is_answered(&self, id: u64) -> bool {
@@ -387,7 +407,12 @@ impl Client {
         assert_eq!(status.code(), Some(0), "{status}");
         let unanswered: Vec<u64> = {
             let heard = self.ear.lock();
-            heard.asked.iter().filter(|id| !heard.answers.contains_key(id)).copied().collect()
+            heard
+                .asked
+                .iter()
+                .filter(|id| !heard.answers.contains_key(id) && !heard.cancelled.contains(id))
+                .copied()
+                .collect()
         };
         assert!(unanswered.is_empty(), "never answered: {unanswered:?}");
         self.check(room);

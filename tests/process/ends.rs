@@ -7,6 +7,7 @@ use nix::sys::signal::Signal;
 use serde_json::json;
 
 use super::client::{self, Client, Verdict};
+use super::system::{memory_kib, runs};
 use super::unity::Unity;
 use super::{HOLDFAST, Room, until};
 
@@ -182,12 +183,6 @@ fn a_parent_that_dies_is_noticed_though_the_pipe_stays_open() {
     assert!(room.run_records().is_empty(), "{:?}", room.run_records());
 }
 
-/// Whether a process runs; one that has ended and was not yet collected does not.
-fn runs(pid: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().next()).is_some_and(|state| state != "Z")
-}
-
 #[test]
 fn a_client_that_closes_stdout_ends_it() {
     let room = Room::new();
@@ -287,11 +282,4 @@ fn copies_started_at_once_with_an_empty_environment_in_the_root_folder_all_work(
     let run = room.home().join(".local/state/holdfast/run");
     let left: Vec<_> = std::fs::read_dir(run).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     assert!(left.is_empty(), "{left:?}");
-}
-
-/// Resident memory as the system counts it; 0 where it does not tell.
-pub fn memory_kib(pid: u32) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    line.and_then(|line| line.split_whitespace().next()).and_then(|number| number.parse().ok()).unwrap_or(0)
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::Room;
 use super::client::Client;
-use super::ends::memory_kib;
+use super::system::memory_kib;
 use super::unity::Unity;
 
 /// Above what two longest lines and a queue of answers take in a debug build; a line that were kept whole is 64 MiB alone.

@@ -9,11 +9,12 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use super::{HOLDFAST, Room, SOON, client};
+use super::{Room, SOON, client};
 
 #[derive(Default)]
 struct Ear {
     events: Mutex<Vec<Value>>,
+    listened: Mutex<Option<Instant>>,
     changed: Condvar,
 }
 
@@ -35,7 +36,7 @@ impl Drop for Unity {
 impl Unity {
     /// Starts an editor that counts into the room's file; it listens on return.
     pub fn start(room: &Room, arguments: &[&str]) -> Self {
-        let mut command = Command::new(HOLDFAST);
+        let mut command = Command::new(super::holdfast());
         client::environment(&mut command, room);
         command.arg("fake-unity").arg("--count-file").arg(room.count_file()).args(arguments);
         let mut child =
@@ -46,7 +47,10 @@ impl Unity {
         let hearing = Arc::clone(&ear);
         std::thread::spawn(move || {
             for line in stdout.lines().map_while(Result::ok) {
-                let event = serde_json::from_str(&line).unwrap_or(Value::Null);
+                let event: Value = serde_json::from_str(&line).unwrap_or(Value::Null);
+                if event["event"] == "listening" {
+                    *hearing.listened.lock().expect("no holder panics") = Some(Instant::now());
+                }
                 hearing.events.lock().expect("no holder panics").push(event);
                 hearing.changed.notify_all();
             }
@@ -61,6 +65,15 @@ impl Unity {
     pub fn of_project(room: &Room, arguments: &[&str]) -> Self {
         let project = room.project().display().to_string();
         Self::start(room, &[&["--project", project.as_str()], arguments].concat())
+    }
+
+    /// When it said last that it listens.
+    pub fn listened(&self) -> Instant {
+        self.ear.listened.lock().expect("no holder panics").expect("it listened")
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     /// How many events were heard so far: the place to listen from.

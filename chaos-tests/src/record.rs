@@ -1,0 +1,101 @@
+//! What one scenario of the real-process layer found: one JSON object a line in `chaos-report/real-<name>.json`.
+//!
+//! The folder is `CHAOS_REPORT`, or `target/chaos-report` of the workspace.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// The result of one run of one scenario.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// The scenario, in kebab case.
+    pub name: String,
+    /// Ids of the fault catalogue that it injects, as `P01`.
+    pub faults: Vec<String>,
+    /// How often each invariant was checked, by its id, as `I1`.
+    pub invariants: BTreeMap<String, u64>,
+    /// How often each verdict was given: `ok`, `unknown`, `not_executed`, `refused`, ...
+    pub verdicts: BTreeMap<String, u64>,
+    /// From the listener's own event to the first good answer, in milliseconds, one for each recovery.
+    pub recoveries_ms: Vec<f64>,
+    /// Other measurements, by name with its unit (`exit_p99_ms`, `memory_max_kib`).
+    pub figures: BTreeMap<String, f64>,
+    /// When it began, in milliseconds since the Unix epoch.
+    pub started_unix_ms: u64,
+    /// How long it took, in milliseconds.
+    pub took_ms: u64,
+    /// Whether every check held. A scenario that panics leaves `false`.
+    pub passed: bool,
+}
+
+impl Record {
+    /// Counts checks of an invariant.
+    pub fn checked(&mut self, invariant: &str, times: u64) {
+        *self.invariants.entry(invariant.to_owned()).or_default() += times;
+    }
+
+    /// Counts one verdict.
+    pub fn verdict(&mut self, verdict: &str) {
+        *self.verdicts.entry(verdict.to_owned()).or_default() += 1;
+    }
+
+    /// Notes a measurement.
+    pub fn figure(&mut self, name: &str, value: f64) {
+        self.figures.insert(name.to_owned(), value);
+    }
+
+    /// The folder of the reports.
+    #[must_use]
+    pub fn folder() -> PathBuf {
+        let default = || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/chaos-report"));
+        std::env::var_os("CHAOS_REPORT").map_or_else(default, PathBuf::from)
+    }
+
+    /// Writes the record over that of an earlier run.
+    ///
+    /// # Errors
+    /// What the system says about the folder or the file.
+    pub fn write(&self) -> std::io::Result<PathBuf> {
+        let folder = Self::folder();
+        std::fs::create_dir_all(&folder)?;
+        let path = folder.join(format!("real-{}.json", self.name));
+        let mut file = std::fs::File::create(&path)?;
+        writeln!(file, "{}", serde_json::to_string(self)?)?;
+        Ok(path)
+    }
+}
+
+/// The value below which a share of the values lies (nearest rank); 0 for none.
+#[must_use]
+pub fn percentile(values: &[f64], share: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let rank = (share * sorted.len() as f64).ceil() as usize;
+    sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied().unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Record, percentile};
+
+    #[test]
+    fn a_record_survives_its_file() {
+        let mut record = Record { name: "x".to_owned(), recoveries_ms: vec![1.5], ..Record::default() };
+        record.checked("I1", 3);
+        record.verdict("ok");
+        record.figure("exit_p99_ms", 7.0);
+        let text = serde_json::to_string(&record).expect("it is plain data");
+        assert!(!text.contains('\n'));
+        assert_eq!(serde_json::from_str::<Record>(&text).expect("it was written here"), record);
+    }
+
+    #[test]
+    fn percentiles_are_values_that_were_seen() {
+        let values = [5.0, 1.0, 4.0, 2.0, 3.0];
+        assert_eq!((percentile(&values, 0.5), percentile(&values, 0.99), percentile(&values, 0.0)), (3.0, 5.0, 1.0));
+        assert_eq!(percentile(&[], 0.5), 0.0);
+    }
+}

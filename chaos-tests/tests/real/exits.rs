@@ -1,0 +1,31 @@
+//! The end of stdin with nothing sent, `RUNS` times.
+
+use std::time::Duration;
+
+use super::client::{self, Client};
+use super::scenario::Scenario;
+use super::system::runs;
+use super::{Room, setting, until};
+
+#[test]
+fn the_end_of_stdin_with_nothing_sent_ends_it_every_time_and_leaves_no_process() {
+    let mut scenario = Scenario::new("exit-after-eof", &["C01"]);
+    let room = Room::new();
+    let mut took = Vec::new();
+    for run in 0..setting("RUNS", 50) {
+        let mut client = Client::spawn(&room, client::command(&room));
+        // Every other time while it is already at work.
+        if run % 2 == 1 {
+            client.initialize();
+        }
+        let pid = client.pid();
+        client.close_stdin();
+        let (status, end) = client.ended_within(Duration::from_secs(5));
+        assert_eq!(status.code(), Some(0), "{status}");
+        client.check(&room);
+        until("the process is gone", || !runs(pid));
+        scenario.record.checked("I6", 1);
+        took.push(end.as_secs_f64() * 1000.0);
+    }
+    scenario.percentiles("exit", &took);
+}

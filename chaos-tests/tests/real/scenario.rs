@@ -1,0 +1,63 @@
+//! One scenario: what it covers, what it counted, and its record at the end, also when it panics.
+
+use std::io::Write as _;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use chaos_tests::record::{Record, percentile};
+
+use super::client::Verdict;
+
+pub struct Scenario {
+    pub record: Record,
+    began: Instant,
+}
+
+impl Scenario {
+    pub fn new(name: &str, faults: &[&str]) -> Self {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let record = Record {
+            name: name.to_owned(),
+            faults: faults.iter().map(|&fault| fault.to_owned()).collect(),
+            started_unix_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
+            ..Record::default()
+        };
+        Self { record, began: Instant::now() }
+    }
+
+    pub fn verdict(&mut self, verdict: Verdict) {
+        self.record.verdict(match verdict {
+            Verdict::Ok => "ok",
+            Verdict::ToolError => "tool_error",
+            Verdict::NotExecuted => "not_executed",
+            Verdict::Unknown => "unknown",
+            Verdict::StillRunning => "still_running",
+            Verdict::Refused => "refused",
+        });
+    }
+
+    /// Percentiles of some values, noted and printed.
+    pub fn percentiles(&mut self, name: &str, values: &[f64]) {
+        for (label, share) in [("p50", 0.5), ("p99", 0.99), ("max", 1.0)] {
+            self.record.figure(&format!("{name}_{label}_ms"), percentile(values, share));
+        }
+    }
+
+    /// Says one line, past the capture of the test runner's output.
+    pub fn say(&self, line: &str) {
+        let _ = writeln!(std::io::stderr(), "{}: {line}", self.record.name);
+    }
+}
+
+impl Drop for Scenario {
+    fn drop(&mut self) {
+        self.record.took_ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.record.passed = !std::thread::panicking();
+        self.say(&format!(
+            "verdicts {:?}, checks {:?}, {:?}",
+            self.record.verdicts, self.record.invariants, self.record.figures
+        ));
+        if let Err(error) = self.record.write() {
+            self.say(&format!("its record was not written: {error}"));
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Where a test lives, and how it waits.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long a wait for something that should be quick may take on a busy machine. Reached only when a promise is broken.
+pub const SOON: Duration = Duration::from_secs(20);
+
+/// A temporary place for one test: a home, a project, a count file.
+pub struct Room {
+    folder: tempfile::TempDir,
+}
+
+impl Room {
+    pub fn new() -> Self {
+        let room = Self { folder: tempfile::tempdir().expect("a temporary folder") };
+        std::fs::create_dir(room.home()).expect("a home");
+        room
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn home(&self) -> PathBuf {
+        self.path().join("home")
+    }
+
+    pub fn state(&self) -> PathBuf {
+        self.path().join("state")
+    }
+
+    pub fn project(&self) -> PathBuf {
+        self.path().join("project")
+    }
+
+    pub fn count_file(&self) -> PathBuf {
+        self.path().join("counts")
+    }
+
+    /// How often `count` ran with this key, by the file that is written before the reply.
+    pub fn runs(&self, key: &str) -> usize {
+        let text = std::fs::read_to_string(self.count_file()).unwrap_or_default();
+        let lines = text.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+        lines.filter(|line| line["key"] == key).count()
+    }
+
+    /// Files of gateways that run; none may be left behind.
+    pub fn run_records(&self) -> Vec<PathBuf> {
+        let listed = std::fs::read_dir(self.state().join("run"));
+        listed.map(|files| files.flatten().map(|file| file.path()).collect()).unwrap_or_default()
+    }
+}
+
+/// Waits until something holds; the bound is generous, what is waited for is a fact.
+pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < SOON, "{what}: not within {SOON:?}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
