@@ -4,12 +4,12 @@
 SHELL := /bin/sh
 CARGO ?= cargo
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench charts chaos clean
+.PHONY: help demo test lint bench charts chaos chaos-report clean
 # The steps of a target stand in an order, and two cargos would only wait for each other.
 .NOTPARALLEL:
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## watch a session survive a reload and a crash; needs nothing but this
 	@echo "demo: building the release binary (a minute or two, the first time)"
@@ -35,6 +35,9 @@ SEEDS ?= 100000
 chaos: ## many simulated seeds: make chaos SEEDS=100000 FROM=0
 	SEEDS=$(SEEDS) FROM=$(or $(FROM),0) $(CARGO) test --package chaos-tests --test sim -- --nocapture every_seed
 	@echo "chaos: $(SEEDS) seeds kept every promise"
+
+chaos-report: ## the report of what the last runs of the chaos suite left (target/chaos-report/)
+	CHAOS_COMMIT=$$(git describe --always --dirty 2>/dev/null) $(CARGO) run --quiet --package chaos-tests --bin chaos-report
 
 clean: ## remove what was built and what was installed here
 	$(CARGO) clean

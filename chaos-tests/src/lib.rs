@@ -1,5 +1,8 @@
 //! The chaos suite. See `README.md` beside this file.
 
+pub mod catalogue;
 pub mod checker;
 pub mod history;
+pub mod record;
+pub mod report;
 pub mod sim;

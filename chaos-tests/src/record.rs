@@ -1,36 +1,41 @@
-//! What one part of the suite found, as a JSON file that the report reads: one file a scenario, written when it ends.
+//! What one scenario found: one JSON object, in `chaos-report/real-<name>.json` where real processes ran, and beside it elsewhere.
+//!
+//! The folder is `CHAOS_REPORT`, or `target/chaos-report` of the workspace.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use holdfast::timeline::Timeline;
 use serde::{Deserialize, Serialize};
 
-/// One scenario of one run.
+/// The result of one run of one scenario.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Record {
-    /// Its name, like `sim` or `real-kill-restart`: also the file's.
+    /// The scenario, in kebab case.
     pub name: String,
-    /// What it does, in one sentence.
+    /// What it does, in a sentence.
     pub about: String,
-    /// Ids of the catalogue whose faults it causes.
+    /// Ids of the fault catalogue that it injects, as `P01`.
     pub faults: Vec<String>,
     /// What was injected, and how often.
     pub injected: BTreeMap<String, u64>,
-    /// Invariants, and how often each was checked.
+    /// How often each invariant was checked, by its id, as `I1`.
     pub invariants: BTreeMap<String, u64>,
-    /// How calls ended, and how often.
+    /// How often each verdict was given: `ok`, `unknown`, `not_executed`, `refused`, ...
     pub verdicts: BTreeMap<String, u64>,
-    /// From the listener's return to the first good answer, in milliseconds.
+    /// From the listener's own event to the first good answer, in milliseconds, one for each recovery.
     pub recoveries_ms: Vec<f64>,
-    /// Other figures worth a line: name, value with its unit.
-    pub figures: BTreeMap<String, String>,
-    /// Seconds of real time.
-    pub took_s: f64,
-    /// Whether every promise was kept.
+    /// Other measurements, by name with its unit (`exit_p99_ms`, `memory_max_kib`).
+    pub figures: BTreeMap<String, f64>,
+    /// What is to be said of it beside its figures.
+    pub notes: BTreeMap<String, String>,
+    /// When it began, in milliseconds since the Unix epoch.
+    pub started_unix_ms: u64,
+    /// How long it took, in milliseconds.
+    pub took_ms: u64,
+    /// Whether every check held. A scenario that panics leaves `false`.
     pub passed: bool,
     /// What was broken, in full.
     pub failures: Vec<String>,
@@ -38,27 +43,84 @@ pub struct Record {
     pub timeline: Option<Timeline>,
 }
 
-/// The folder of the report: `CHAOS_REPORT`, or `target/chaos-report` of the workspace.
-pub fn folder() -> PathBuf {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
-    match std::env::var_os("CHAOS_REPORT").filter(|path| !path.is_empty()) {
-        // Tests run in their package's folder; a relative path means the one where the suite was started.
-        Some(path) => workspace.join(path),
-        None => workspace.join("target/chaos-report"),
+impl Record {
+    /// Counts checks of an invariant.
+    pub fn checked(&mut self, invariant: &str, times: u64) {
+        *self.invariants.entry(invariant.to_owned()).or_default() += times;
+    }
+
+    /// Counts one verdict.
+    pub fn verdict(&mut self, verdict: &str) {
+        *self.verdicts.entry(verdict.to_owned()).or_default() += 1;
+    }
+
+    /// Notes a measurement.
+    pub fn figure(&mut self, name: &str, value: f64) {
+        self.figures.insert(name.to_owned(), value);
+    }
+
+    /// The folder of the reports.
+    #[must_use]
+    pub fn folder() -> PathBuf {
+        let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
+        let given = std::env::var_os("CHAOS_REPORT").filter(|folder| !folder.is_empty());
+        // Tests run in the folder of their package; what is relative is meant from where the suite was started.
+        given.map_or_else(|| workspace.join("target/chaos-report"), |folder| workspace.join(folder))
+    }
+
+    /// Writes the record of a scenario with real processes over that of an earlier run.
+    ///
+    /// # Errors
+    /// What the system says about the folder or the file.
+    pub fn write(&self) -> std::io::Result<PathBuf> {
+        self.write_as(&format!("real-{}", self.name))
+    }
+
+    /// Writes the record under another name, without its `.json`.
+    ///
+    /// # Errors
+    /// What the system says about the folder or the file.
+    pub fn write_as(&self, name: &str) -> std::io::Result<PathBuf> {
+        let folder = Self::folder();
+        std::fs::create_dir_all(&folder)?;
+        let path = folder.join(format!("{name}.json"));
+        // Whole or not at all: a report may be made while a scenario writes.
+        let half = folder.join(format!("{name}.half"));
+        let mut file = std::fs::File::create(&half)?;
+        writeln!(file, "{}", serde_json::to_string(self)?)?;
+        std::fs::rename(&half, &path)?;
+        Ok(path)
     }
 }
 
-impl Record {
-    /// Writes it into [`folder`], in place of an earlier run's.
-    pub fn write(&self) -> io::Result<PathBuf> {
-        let folder = folder();
-        fs::create_dir_all(&folder)?;
-        let file: String = self.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-        let path = folder.join(format!("{file}.json"));
-        // Whole or not at all: a report may be made while another scenario writes.
-        let half = folder.join(format!("{file}.half"));
-        fs::write(&half, serde_json::to_vec_pretty(self)?)?;
-        fs::rename(&half, &path)?;
-        Ok(path)
+/// The value below which a share of the values lies (nearest rank); 0 for none.
+#[must_use]
+pub fn percentile(values: &[f64], share: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let rank = (share * sorted.len() as f64).ceil() as usize;
+    sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied().unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Record, percentile};
+
+    #[test]
+    fn a_record_survives_its_file() {
+        let mut record = Record { name: "x".to_owned(), recoveries_ms: vec![1.5], ..Record::default() };
+        record.checked("I1", 3);
+        record.verdict("ok");
+        record.figure("exit_p99_ms", 7.0);
+        let text = serde_json::to_string(&record).expect("it is plain data");
+        assert!(!text.contains('\n'));
+        assert_eq!(serde_json::from_str::<Record>(&text).expect("it was written here"), record);
+    }
+
+    #[test]
+    fn percentiles_are_values_that_were_seen() {
+        let values = [5.0, 1.0, 4.0, 2.0, 3.0];
+        assert_eq!((percentile(&values, 0.5), percentile(&values, 0.99), percentile(&values, 0.0)), (3.0, 5.0, 1.0));
+        assert_eq!(percentile(&[], 0.5), 0.0);
     }
 }

@@ -286,7 +286,12 @@ mod tests {
         });
         timeline.calls = vec![
             Call { name: "#1 count".into(), asked: ms(2500), sent: Some(ms(3000)), end: Some((ms(4000), Verdict::Ok)) },
-            Call { name: "#2 </text>".into(), asked: ms(2600), sent: None, end: Some((ms(3600), Verdict::NotExecuted)) },
+            Call {
+                name: "#2 </text>".into(),
+                asked: ms(2600),
+                sent: None,
+                end: Some((ms(3600), Verdict::NotExecuted)),
+            },
             Call { name: "#3 open".into(), asked: ms(3900), sent: Some(ms(3900)), end: None },
         ];
         timeline
@@ -380,7 +385,12 @@ mod tests {
         let mut odd = Timeline::new(["only"]);
         let far = Moment { at: ms(0), from: 9, to: 7, tone: Tone::Broken, text: "\0".repeat(1000), measured: None };
         odd.moments.push(far);
-        odd.calls.push(Call { name: "x".repeat(500), asked: ms(9), sent: Some(ms(5)), end: Some((ms(1), Verdict::Internal)) });
+        odd.calls.push(Call {
+            name: "x".repeat(500),
+            asked: ms(9),
+            sent: Some(ms(5)),
+            end: Some((ms(1), Verdict::Internal)),
+        });
         let svg = draw(&odd, "odd");
         assert_well_formed(&svg);
         assert!(!svg.contains("NaN") && !svg.contains("inf") && !svg.contains("width=\"-"), "{svg}");
