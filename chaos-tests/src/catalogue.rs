@@ -6,8 +6,6 @@ use std::collections::BTreeMap;
 const FAMILIES: [(&str, u32); 8] = [("P", 10), ("N", 17), ("R", 12), ("T", 4), ("M", 8), ("C", 7), ("U", 10), ("X", 8)];
 /// What a waiver may wait for, or that no test can do it here.
 const EXCUSES: [&str; 5] = ["observability", "Unity package", "other bridges", "every AI editor", "physical:"];
-/// Attributes and comments between `#[test]` and its function are at most so many lines.
-const ATTRIBUTE_LINES_MAX: usize = 4;
 
 /// All ids: P01 to X08.
 pub fn ids() -> Vec<String> {
@@ -20,8 +18,9 @@ fn has_test(source: &str, name: &str) -> bool {
     let function = format!("fn {name}(");
     lines.iter().enumerate().any(|(index, line)| {
         let is_it = line.strip_prefix("async ").unwrap_or(line).starts_with(&function);
-        let before = lines.get(index.saturating_sub(ATTRIBUTE_LINES_MAX)..index).unwrap_or_default();
-        is_it && before.iter().any(|line| line.starts_with("#[test]") || line.starts_with("#[tokio::test"))
+        let above = lines.get(..index).unwrap_or_default().iter().rev();
+        let mut above = above.take_while(|line| line.starts_with("#[") || line.starts_with("//"));
+        is_it && above.any(|line| line.starts_with("#[test]") || line.starts_with("#[tokio::test"))
     })
 }
 
