@@ -87,6 +87,9 @@ impl Sums {
                     .to_owned(),
             ),
         ];
+        let mut failures = self.failures.clone();
+        let idle = self.checks.iter().filter(|(_, checks)| **checks == 0);
+        failures.extend(idle.map(|(name, _)| format!("nothing was checked of {name}")));
         Record {
             name: "sim".to_owned(),
             about: "The real actors against a simulated editor, network and client in virtual time; each seed draws its own \
@@ -99,8 +102,8 @@ impl Sums {
             recoveries_ms: self.recoveries.iter().map(|recovery| recovery.as_secs_f64() * 1000.0).collect(),
             notes: notes.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
             took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-            passed: self.failures.is_empty(),
-            failures: self.failures.clone(),
+            passed: failures.is_empty(),
+            failures,
             timeline: telling(from).map(|plan| picture::of(&run(&plan))),
             ..Record::default()
         }
