@@ -4,7 +4,7 @@
 SHELL := /bin/sh
 CARGO ?= cargo
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench charts chaos chaos-cycles soak clean
+.PHONY: help demo test lint bench charts chaos chaos-cycles soak chaos-report clean
 # The steps of a target stand in an order, and two cargos would only wait for each other.
 .NOTPARALLEL:
 
@@ -48,6 +48,9 @@ MINUTES ?= 10
 soak: ## mixed load and faults, memory, descriptors and threads sampled: make soak MINUTES=10
 	$(REAL) SOAK_SECONDS=$$(($(MINUTES) * 60)) $(CARGO) test --package chaos-tests --test real -- --nocapture soak::
 	@echo "soak: $(MINUTES) minutes kept every promise"
+
+chaos-report: ## the report of what the last runs of the chaos suite left (target/chaos-report/)
+	CHAOS_COMMIT=$$(git describe --always --dirty 2>/dev/null) $(CARGO) run --quiet --package chaos-tests --bin chaos-report
 
 clean: ## remove what was built and what was installed here
 	$(CARGO) clean

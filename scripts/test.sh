@@ -27,6 +27,11 @@ HOLDFAST_BIN=$PWD/target/debug/holdfast
 [ -x "$HOLDFAST_BIN" ] || HOLDFAST_BIN=${CARGO_TARGET_DIR:-$PWD/target}/debug/holdfast
 export HOLDFAST_BIN
 
+# What an earlier run found is not this one's.
+CHAOS_REPORT=$PWD/target/chaos-report
+export CHAOS_REPORT
+rm -rf "$CHAOS_REPORT"
+
 suite "cargo test" cargo test --workspace --locked --no-fail-fast
 suite "cargo deny" sh scripts/deny.sh
 if [ "$(uname -s)" = Linux ]; then
@@ -34,6 +39,8 @@ if [ "$(uname -s)" = Linux ]; then
 else
     loud "the official MCP clients were not run: their runner knows Linux only"
 fi
+
+suite "chaos report" make --no-print-directory chaos-report
 
 echo "$summary"
 if [ "$failures" != 0 ]; then

@@ -56,7 +56,7 @@ pub fn check(history: &History) -> Vec<Verdict> {
 
 /// What the editor answered, in the words of the gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Said {
+pub(crate) enum Said {
     Ok,
     ToolError,
     NotExecuted,
@@ -137,7 +137,8 @@ fn text_of(result: &Value) -> &str {
     result.pointer("/content/0/text").and_then(Value::as_str).unwrap_or_default()
 }
 
-fn said(message: &Value) -> Said {
+/// What a response says.
+pub(crate) fn said(message: &Value) -> Said {
     let Some(result) = message.get("result") else { return Said::Error };
     let text = text_of(result);
     match result.get("isError") == Some(&Value::Bool(true)) {

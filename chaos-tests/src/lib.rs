@@ -1,7 +1,9 @@
 //! The chaos suite. See `README.md` beside this file.
 
+pub mod catalogue;
 pub mod checker;
 pub mod history;
 pub mod model;
 pub mod record;
+pub mod report;
 pub mod sim;

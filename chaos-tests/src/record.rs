@@ -1,20 +1,26 @@
-//! What one scenario of the real-process layer found: one JSON object a line in `chaos-report/real-<name>.json`.
+//! What one scenario found: one JSON object, in `chaos-report/real-<name>.json` where real processes ran, and beside it elsewhere.
 //!
 //! The folder is `CHAOS_REPORT`, or `target/chaos-report` of the workspace.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use holdfast::timeline::Timeline;
 use serde::{Deserialize, Serialize};
 
 /// The result of one run of one scenario.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Record {
     /// The scenario, in kebab case.
     pub name: String,
+    /// What it does, in a sentence.
+    pub about: String,
     /// Ids of the fault catalogue that it injects, as `P01`.
     pub faults: Vec<String>,
+    /// What was injected, and how often.
+    pub injected: BTreeMap<String, u64>,
     /// How often each invariant was checked, by its id, as `I1`.
     pub invariants: BTreeMap<String, u64>,
     /// How often each verdict was given: `ok`, `unknown`, `not_executed`, `refused`, ...
@@ -23,12 +29,18 @@ pub struct Record {
     pub recoveries_ms: Vec<f64>,
     /// Other measurements, by name with its unit (`exit_p99_ms`, `memory_max_kib`).
     pub figures: BTreeMap<String, f64>,
+    /// What is to be said of it beside its figures.
+    pub notes: BTreeMap<String, String>,
     /// When it began, in milliseconds since the Unix epoch.
     pub started_unix_ms: u64,
     /// How long it took, in milliseconds.
     pub took_ms: u64,
     /// Whether every check held. A scenario that panics leaves `false`.
     pub passed: bool,
+    /// What was broken, in full.
+    pub failures: Vec<String>,
+    /// A picture of one session of it.
+    pub timeline: Option<Timeline>,
 }
 
 impl Record {
@@ -50,20 +62,33 @@ impl Record {
     /// The folder of the reports.
     #[must_use]
     pub fn folder() -> PathBuf {
-        let default = || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/chaos-report"));
-        std::env::var_os("CHAOS_REPORT").map_or_else(default, PathBuf::from)
+        let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
+        let given = std::env::var_os("CHAOS_REPORT").filter(|folder| !folder.is_empty());
+        // Tests run in the folder of their package; what is relative is meant from where the suite was started.
+        given.map_or_else(|| workspace.join("target/chaos-report"), |folder| workspace.join(folder))
     }
 
-    /// Writes the record over that of an earlier run.
+    /// Writes the record of a scenario with real processes over that of an earlier run.
     ///
     /// # Errors
     /// What the system says about the folder or the file.
     pub fn write(&self) -> std::io::Result<PathBuf> {
+        self.write_as(&format!("real-{}", self.name))
+    }
+
+    /// Writes the record under another name, without its `.json`.
+    ///
+    /// # Errors
+    /// What the system says about the folder or the file.
+    pub fn write_as(&self, name: &str) -> std::io::Result<PathBuf> {
         let folder = Self::folder();
         std::fs::create_dir_all(&folder)?;
-        let path = folder.join(format!("real-{}.json", self.name));
-        let mut file = std::fs::File::create(&path)?;
+        let path = folder.join(format!("{name}.json"));
+        // Whole or not at all: a report may be made while a scenario writes.
+        let half = folder.join(format!("{name}.half"));
+        let mut file = std::fs::File::create(&half)?;
         writeln!(file, "{}", serde_json::to_string(self)?)?;
+        std::fs::rename(&half, &path)?;
         Ok(path)
     }
 }

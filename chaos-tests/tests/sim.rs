@@ -56,9 +56,16 @@ fn every_seed_keeps_every_promise() {
         return;
     }
     let count = number("SEEDS").unwrap_or(SEEDS);
-    let mut sums = seeds(number("FROM").unwrap_or(0), count);
+    let from = number("FROM").unwrap_or(0);
+    let started = tokio::time::Instant::now();
+    let mut sums = seeds(from, count);
+    let took = started.elapsed();
     let text = sums.text();
     say(&text);
+    match sums.record(from, took).write_as("sim") {
+        Ok(path) => say(&format!("record: {}\n", path.display())),
+        Err(error) => panic!("the record could not be written: {error}"),
+    }
     assert!(sums.failures.is_empty(), "{}", sums.failures.join("\n\n"));
     assert_eq!(sums.seeds, count);
     // A handful of seeds may draw no stranger.

@@ -1,10 +1,10 @@
-//! A session as a picture: lanes, moments, bars. Values only; [`text`] draws them on a terminal, and other renderers draw the
-//! same values elsewhere.
+//! A session as a picture: lanes, moments, bars. Values only; [`text`] draws them on a terminal and [`svg`] on a page.
 //!
 //! * A [`Lane`] is one who takes part (client, gateway, Unity), with the [`Phase`]s of its life.
 //! * A [`Moment`] is something seen at one time: within one lane, or passing from one to another.
 //! * A [`Call`] is a bar: when it was held, when it ran, and how it ended.
 
+pub mod svg;
 pub mod text;
 
 #[cfg(test)]
@@ -12,10 +12,10 @@ mod tests;
 
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Everything there is to draw. Times count from the start of the session.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timeline {
     /// Who takes part, from left to right (or from top to bottom).
     pub lanes: Vec<Lane>,
@@ -26,7 +26,7 @@ pub struct Timeline {
 }
 
 /// One who takes part.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lane {
     /// Its name, at most ten characters or so.
     pub name: String,
@@ -35,7 +35,7 @@ pub struct Lane {
 }
 
 /// What a lane does for a while.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, strum::VariantArray)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, strum::VariantArray)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     /// There is no such process.
@@ -49,7 +49,7 @@ pub enum Phase {
 }
 
 /// Something seen at one time.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moment {
     /// When.
     pub at: Duration,
@@ -66,7 +66,7 @@ pub struct Moment {
 }
 
 /// What a moment means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, strum::VariantArray)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, strum::VariantArray)]
 #[serde(rename_all = "snake_case")]
 pub enum Tone {
     /// It happened.
@@ -84,7 +84,7 @@ pub enum Tone {
 }
 
 /// One call as a bar.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {
     /// What it is called in the picture.
     pub name: String,
@@ -97,7 +97,7 @@ pub struct Call {
 }
 
 /// How a call ended, in the words of the gateway's answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, strum::VariantArray)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, strum::VariantArray)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// The editor's own answer.

@@ -231,3 +231,37 @@ fn a_call_to_an_editor_that_never_was_is_answered_at_once_and_dials_grow_rare() 
     assert!(dials <= 6, "{dials} dials in two seconds to nobody");
     client.close(&room);
 }
+
+/// On Linux only, where the limits of a running process are set from outside.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_gateway_without_file_descriptors_answers_and_is_whole_once_it_has_some() {
+    let room = Room::new();
+    let mut unity = Unity::start(&room, &[]);
+    let proxy = Proxy::start(unity.port);
+    let mut client = Client::open(&room, &["--port", &proxy.port.to_string()]);
+    client.echoes();
+    let pid = client.pid().to_string();
+    let limit = |count: u32| {
+        let mut command = std::process::Command::new("prlimit");
+        let status = command.args(["--pid", &pid, &format!("--nofile={count}:")]).status();
+        assert!(status.expect("prlimit of util-linux").success());
+    };
+    // The lowest three are in use: whatever wants another one is refused.
+    limit(3);
+    unity.kill();
+    let next = Unity::start(&room, &["--quiet"]);
+    proxy.lead_to(next.port);
+    let without = client.call("count", &json!({"key": "without"}));
+    assert_eq!(client.done("holdfast_status", &json!({})).verdict(), Verdict::Ok);
+    limit(1024);
+    let answer = client.answer(without);
+    let runs = room.runs("without");
+    match answer.verdict() {
+        Verdict::Ok => assert_eq!(runs, 1, "{}", answer.0),
+        Verdict::NotExecuted => assert_eq!(runs, 0, "{}", answer.0),
+        _ => panic!("{}", answer.0),
+    }
+    client.echoes();
+    client.close(&room);
+}

@@ -6,6 +6,7 @@ pub mod editor;
 pub mod host;
 pub mod log;
 pub mod net;
+pub mod picture;
 pub mod plan;
 pub mod report;
 pub mod saboteur;

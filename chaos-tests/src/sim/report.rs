@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::plan::Plan;
-use super::run;
+use super::plan::{Act, Plan};
 use super::shrink::shrink;
+use super::{picture, run};
 use crate::checker::{self, Verdict};
 use crate::history::{Event, History};
+use crate::record::Record;
 
 /// Sums over many runs.
 #[derive(Debug, Default)]
@@ -19,6 +20,8 @@ pub struct Sums {
     pub checks: BTreeMap<&'static str, u64>,
     /// Faults by kind.
     pub faults: BTreeMap<String, u64>,
+    /// Ends of calls by verdict.
+    pub verdicts: BTreeMap<&'static str, u64>,
     /// Times until the editor was reached again after the healing.
     pub recoveries: Vec<Duration>,
     /// Virtual time.
@@ -39,6 +42,9 @@ impl Sums {
         for step in plan.steps.iter().filter(|step| step.act.is_fault()) {
             *self.faults.entry(step.act.name()).or_default() += 1;
         }
+        for (end, count) in picture::verdicts(history) {
+            *self.verdicts.entry(end).or_default() += count;
+        }
         self.recoveries.extend(checker::reached(history));
         self.requests += history.0.iter().filter(|entry| matches!(entry.what, Event::Asked(..))).count() as u64;
         self.simulated += history.0.last().map(|entry| entry.at).unwrap_or_default();
@@ -53,10 +59,54 @@ impl Sums {
         for (name, count) in other.faults {
             *self.faults.entry(name).or_default() += count;
         }
+        for (end, count) in other.verdicts {
+            *self.verdicts.entry(end).or_default() += count;
+        }
         self.recoveries.extend(other.recoveries);
         self.simulated += other.simulated;
         self.requests += other.requests;
         self.failures.extend(other.failures);
+    }
+
+    /// For the report.
+    pub fn record(&self, from: u64, took: Duration) -> Record {
+        let mut faults: Vec<String> =
+            self.faults.keys().flat_map(|name| catalogued(name)).map(|id| (*id).to_owned()).collect();
+        faults.sort();
+        faults.dedup();
+        let compression = self.simulated.as_secs_f64() / took.as_secs_f64().max(0.001);
+        let notes = [
+            ("seeds", format!("{} from {from} on", self.seeds)),
+            ("requests", self.requests.to_string()),
+            ("simulated time", format!("{:.0} s, {compression:.0} times as fast as the clock", self.simulated.as_secs_f64())),
+            ("faults a seed", format!("{:.1}", self.faults.values().sum::<u64>() as f64 / self.seeds.max(1) as f64)),
+            (
+                "recovery counts from",
+                "the healing of all faults, in virtual time; a connect begun while packets were lost, or a tree just being \
+                 rebuilt, is part of it"
+                    .to_owned(),
+            ),
+        ];
+        let mut failures = self.failures.clone();
+        let idle = self.checks.iter().filter(|(_, checks)| **checks == 0);
+        failures.extend(idle.map(|(name, _)| format!("nothing was checked of {name}")));
+        Record {
+            name: "sim".to_owned(),
+            about: "The real actors against a simulated editor, network and client in virtual time; each seed draws its own \
+                    faults, then all is healed and the service must return."
+                .to_owned(),
+            faults,
+            injected: self.faults.clone(),
+            invariants: self.checks.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect(),
+            verdicts: self.verdicts.iter().map(|(end, count)| ((*end).to_owned(), *count)).collect(),
+            recoveries_ms: self.recoveries.iter().map(|recovery| recovery.as_secs_f64() * 1000.0).collect(),
+            notes: notes.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            passed: failures.is_empty(),
+            failures,
+            timeline: telling(from).map(|plan| picture::of(&run(&plan))),
+            ..Record::default()
+        }
     }
 
     /// For people.
@@ -89,6 +139,60 @@ impl Sums {
         let _ = writeln!(text, "faults: {}", faults.join(", "));
         text
     }
+}
+
+/// Ids of the catalogue whose fault this kind of step is.
+fn catalogued(name: &str) -> &'static [&'static str] {
+    match name {
+        "Crash" => &["P01", "P04", "N11"],
+        "CutRead" | "CutWrite" => &["P01", "N02", "N03"],
+        "Rst" => &["N02"],
+        "Strike" => &["P05"],
+        "Freeze" => &["P02"],
+        "HalfOpen" => &["N01"],
+        "Move" => &["N14"],
+        "HoldLink" | "Partition" => &["N01", "N15"],
+        "Latency" => &["N16"],
+        "SliceRead" | "SliceWrite" => &["N04"],
+        "BlockWrite" => &["N17"],
+        "Garbage" => &["N07"],
+        "DoubleReply" => &["R02"],
+        "LateReply" => &["R03"],
+        "Replay" => &["R04"],
+        "PushStorm" => &["R06"],
+        "Reload" => &["U01"],
+        "CompileErrors" => &["U02"],
+        "Modal" => &["U04"],
+        "Import" => &["U05"],
+        "Unfocus" => &["U06"],
+        "ToolsChanged" => &["U09"],
+        "PauseReading" => &["M04"],
+        _ => &[],
+    }
+}
+
+/// How far the search for a picture goes.
+const PICTURES_SOUGHT: u64 = 300;
+
+/// A plan worth a picture: a reload and a crash, and not so many calls that nobody can see them.
+fn telling(from: u64) -> Option<Plan> {
+    (from..from.saturating_add(PICTURES_SOUGHT)).map(Plan::of).find(|plan| {
+        let has = |test: fn(&Act) -> bool| plan.steps.iter().any(|step| test(&step.act));
+        let calls: usize = plan
+            .steps
+            .iter()
+            .map(|step| match step.act {
+                Act::Call(..) => 1,
+                Act::Burst(count, _) => count.into(),
+                _ => 0,
+            })
+            .sum();
+        has(|act| matches!(act, Act::Reload(_)))
+            && has(|act| matches!(act, Act::Crash { .. }))
+            && plan.early_end.is_none()
+            && plan.editor_first
+            && (15..60).contains(&calls)
+    })
 }
 
 /// A failure in full: seed, the shortest plan found, its events, the broken promise, and how to see it again.

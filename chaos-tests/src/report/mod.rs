@@ -1,0 +1,78 @@
+//! Makes the report of a run out of the records that its scenarios left: `report.json`, `junit.xml` and `report.html`.
+
+mod histogram;
+mod html;
+mod junit;
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::record::Record;
+
+/// Recovery while an editor is likely, from the listener's return: half of them within this, in milliseconds.
+pub const RECOVERY_P50_MS: f64 = 50.0;
+/// And all but one in a hundred within this.
+pub const RECOVERY_P99_MS: f64 = 250.0;
+
+/// The reports' own files, which are no records.
+const OWN: &str = "report.json";
+
+/// One run of the suite.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Report {
+    /// What was tested: a commit, or empty.
+    pub commit: String,
+    /// The scenarios, by name.
+    pub records: Vec<Record>,
+}
+
+/// The value below which this share of sorted values lies (nearest rank); `None` of nothing.
+pub fn percentile(sorted: &[f64], share: f64) -> Option<f64> {
+    let rank = (sorted.len() as f64 * share).ceil();
+    // A rank is small and not negative; the cast saturates.
+    sorted.get((rank as usize).max(1) - 1).copied()
+}
+
+impl Report {
+    /// Reads all records of a folder. One that cannot be read is a scenario that failed: silence would look like success.
+    pub fn read(folder: &Path, commit: &str) -> io::Result<Self> {
+        let mut paths: Vec<_> = fs::read_dir(folder)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        paths.sort();
+        let mut records = Vec::new();
+        for path in paths {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if !name.ends_with(".json") || name == OWN {
+                continue;
+            }
+            let record = fs::read(&path).map_err(|error| error.to_string()).and_then(|bytes| {
+                let mut record: Record = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
+                record.recoveries_ms.sort_by(f64::total_cmp);
+                Ok(record)
+            });
+            records.push(record.unwrap_or_else(|error| Record {
+                about: "This record could not be read.".to_owned(),
+                failures: vec![format!("{name}: {error}")],
+                name,
+                ..Record::default()
+            }));
+        }
+        Ok(Self { commit: commit.to_owned(), records })
+    }
+
+    /// Whether there is something to tell and all of it is good.
+    pub fn passed(&self) -> bool {
+        !self.records.is_empty() && self.records.iter().all(|record| record.passed)
+    }
+
+    /// Writes the three files.
+    pub fn write(&self, folder: &Path) -> io::Result<()> {
+        fs::write(folder.join(OWN), serde_json::to_vec_pretty(self)?)?;
+        fs::write(folder.join("junit.xml"), junit::junit(self))?;
+        fs::write(folder.join("report.html"), html::page(self))
+    }
+}
