@@ -4,7 +4,7 @@
 SHELL := /bin/sh
 CARGO ?= cargo
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench charts chaos clean
+.PHONY: help demo test lint bench charts chaos fuzz clean
 # The steps of a target stand in an order, and two cargos would only wait for each other.
 .NOTPARALLEL:
 
@@ -35,6 +35,10 @@ SEEDS ?= 100000
 chaos: ## many simulated seeds: make chaos SEEDS=100000 FROM=0
 	SEEDS=$(SEEDS) FROM=$(or $(FROM),0) $(CARGO) test --package chaos-tests --test sim -- --nocapture every_seed
 	@echo "chaos: $(SEEDS) seeds kept every promise"
+
+SECONDS ?= 60
+fuzz: ## coverage-guided fuzzing: make fuzz SECONDS=600 TARGETS="session lines"
+	@TARGETS="$(TARGETS)" sh scripts/fuzz.sh $(SECONDS)
 
 clean: ## remove what was built and what was installed here
 	$(CARGO) clean
