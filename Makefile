@@ -4,7 +4,7 @@
 SHELL := /bin/sh
 CARGO ?= cargo
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench charts chaos chaos-cycles soak chaos-report clean
+.PHONY: help demo test lint bench charts chaos chaos-cycles soak fuzz chaos-report clean
 # The steps of a target stand in an order, and two cargos would only wait for each other.
 .NOTPARALLEL:
 
@@ -51,6 +51,9 @@ soak: ## mixed load and faults, memory, descriptors and threads sampled: make so
 
 chaos-report: ## the report of what the last runs of the chaos suite left (target/chaos-report/)
 	CHAOS_COMMIT=$$(git describe --always --dirty 2>/dev/null) $(CARGO) run --quiet --package chaos-tests --bin chaos-report
+SECONDS ?= 60
+fuzz: ## coverage-guided fuzzing: make fuzz SECONDS=600 TARGETS="session lines"
+	@TARGETS="$(TARGETS)" sh scripts/fuzz.sh $(SECONDS)
 
 clean: ## remove what was built and what was installed here
 	$(CARGO) clean

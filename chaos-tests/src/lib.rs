@@ -2,6 +2,7 @@
 
 pub mod catalogue;
 pub mod checker;
+pub mod fuzz;
 pub mod history;
 pub mod model;
 pub mod record;

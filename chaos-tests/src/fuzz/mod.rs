@@ -1,0 +1,49 @@
+//! Fuzz targets: one list for the quick run (`tests/fuzz.rs`) and for libFuzzer (`fuzz/`, `make fuzz`).
+//!
+//! A target takes any bytes and panics when the product breaks its word on them. "Does not panic" is the least that is
+//! asked: each target holds the product against a plain model of what it promises, or against itself in another split,
+//! another layout, another order.
+
+pub mod framing;
+pub mod jsonrpc;
+pub mod mutate;
+pub mod session;
+pub mod uloop;
+
+/// A fuzz target.
+#[derive(Debug, Clone, Copy)]
+pub struct Target {
+    /// Its name, and that of its corpus's folder below `fuzz/corpus/`.
+    pub name: &'static str,
+    /// Panics if the product breaks its word on these bytes.
+    pub run: fn(&[u8]),
+    /// Mutated inputs of the quick run: about a second in a debug build.
+    pub rounds: u32,
+    /// Longest input. What is tested is seen in few bytes; the bounds for large messages have tests of their own.
+    pub max_bytes: usize,
+}
+
+/// Every target.
+pub const TARGETS: &[Target] = &[
+    Target { name: "content_length", run: framing::content_length, rounds: 10_000, max_bytes: 8192 },
+    Target { name: "lines", run: framing::lines, rounds: 20_000, max_bytes: 2048 },
+    Target { name: "jsonrpc_parse", run: jsonrpc::parse, rounds: 20_000, max_bytes: 2048 },
+    Target { name: "jsonrpc_scan", run: jsonrpc::scan, rounds: 20_000, max_bytes: 2048 },
+    Target { name: "jsonrpc_compact", run: jsonrpc::compact, rounds: 20_000, max_bytes: 2048 },
+    Target { name: "uloop_decode", run: uloop::decode, rounds: 15_000, max_bytes: 4096 },
+    Target { name: "uloop_tools", run: uloop::tools, rounds: 3_000, max_bytes: 8192 },
+    Target { name: "uloop_project", run: uloop::project, rounds: 10_000, max_bytes: 4096 },
+    Target { name: "uloop_push", run: uloop::push, rounds: 20_000, max_bytes: 2048 },
+    Target { name: "uloop_result_file", run: uloop::result_file, rounds: 20_000, max_bytes: 4096 },
+    Target { name: "uloop_call", run: uloop::call, rounds: 5_000, max_bytes: 4096 },
+    Target { name: "session", run: session::session, rounds: 300, max_bytes: 4096 },
+];
+
+/// Separates the fields of an input that has several: a byte that JSON forbids everywhere, and a text editor shows.
+pub const SEPARATOR: u8 = 0x1e;
+
+/// The fields of an input; those that are not there are empty.
+fn fields<const N: usize>(input: &[u8]) -> [&[u8]; N] {
+    let mut all = input.splitn(N, |byte| *byte == SEPARATOR);
+    std::array::from_fn(|_| all.next().unwrap_or_default())
+}

@@ -1,0 +1,215 @@
+//! The whole session: a client's bytes into a gateway that has no editor, until the client closes its end.
+//!
+//! An input is what the client writes, line for line. So that mutations reach deep, a line that begins with `@` stands for
+//! what a client would have to write letter by letter, and for what it does besides writing (see [`client_writes`]).
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use holdfast::actors::gateway::Plain;
+use holdfast::actors::main_loop::{self, Pumps, Why};
+use holdfast::config::{Config, PortSource};
+use holdfast::estate::Estate;
+use holdfast::limits::OPEN_REQUESTS_MAX;
+use holdfast::net::{BoxFuture, BoxStream, Listener, Net};
+use holdfast::protocol::dialect::uloop::Uloop;
+use holdfast::protocol::jsonrpc::{self, Message};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::sync::mpsc;
+
+use crate::sim::host::SimHost;
+
+/// Lines of one input that are played.
+const LINES_MAX: usize = 64;
+/// Capacity of the client's pipes: small, so that both sides meet full ones.
+const PIPE: usize = 512;
+/// Virtual time in which a session whose input has ended is over.
+const END_MAX: Duration = Duration::from_secs(30);
+
+/// Nobody listens anywhere, and nothing can be bound.
+struct NoNet;
+
+impl Net for NoNet {
+    fn connect(&self, _: u16) -> BoxFuture<'_, io::Result<BoxStream>> {
+        Box::pin(async { Err(io::ErrorKind::ConnectionRefused.into()) })
+    }
+
+    fn bind(&self, _: u16) -> BoxFuture<'_, io::Result<Arc<dyn Listener>>> {
+        Box::pin(async { Err(io::ErrorKind::AddrInUse.into()) })
+    }
+}
+
+/// What a client does.
+enum Act {
+    Write(Vec<u8>),
+    Wait(Duration),
+}
+
+/// A line of the input as what the client does. `@i VERSION`: the handshake. `@c NAME ARGUMENTS`: a call under the next
+/// number. `@m METHOD PARAMS`: a request under it. `@n METHOD PARAMS`: a notification. `@x ID`: a cancel. `@w N`: N tenths
+/// of a second pass. Anything else is written as it is.
+fn client_writes(line: &[u8], next: &mut u64) -> Vec<Act> {
+    let text = String::from_utf8_lossy(line);
+    let mut words = text.splitn(3, ' ');
+    let (kind, first, rest) = (words.next(), words.next().unwrap_or_default(), words.next().unwrap_or("{}"));
+    let quoted = Value::from(first).to_string();
+    let mut number = || {
+        *next += 1;
+        *next
+    };
+    let written = |text: String| vec![Act::Write(text.into_bytes())];
+    match kind {
+        Some("@i") => {
+            let client = json!({"name": rest, "version": "1"});
+            let params = json!({"protocolVersion": first, "capabilities": {"roots": {}}, "clientInfo": client});
+            let open = format!(r#"{{"jsonrpc":"2.0","id":{},"method":"initialize","params":{params}}}"#, number());
+            let ready = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+            vec![Act::Write(open.into_bytes()), Act::Write(ready.into())]
+        }
+        Some("@c") => written(format!(
+            r#"{{"jsonrpc":"2.0","id":{},"method":"tools/call","params":{{"name":{quoted},"arguments":{rest}}}}}"#,
+            number()
+        )),
+        Some("@m") => written(format!(r#"{{"jsonrpc":"2.0","id":{},"method":{quoted},"params":{rest}}}"#, number())),
+        Some("@n") => written(format!(r#"{{"jsonrpc":"2.0","method":{quoted},"params":{rest}}}"#)),
+        Some("@x") => written(format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{first}}}}}"#
+        )),
+        Some("@w") => vec![Act::Wait(Duration::from_millis(100 * u64::from(first.parse::<u8>().unwrap_or(1))))],
+        _ => vec![Act::Write(line.to_vec())],
+    }
+}
+
+/// What the client may expect after all it wrote: per id (its JSON, or null) the answers owed, and how many of them
+/// cancels may have taken back.
+#[derive(Debug, Default)]
+pub struct Owed {
+    answers: BTreeMap<String, usize>,
+    cancels: usize,
+}
+
+impl Owed {
+    fn line(&mut self, line: &[u8]) {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.trim_ascii().is_empty() {
+            return;
+        }
+        let key = |id: Option<&jsonrpc::RequestId>| id.map_or("null", |id| id.as_json()).to_owned();
+        match jsonrpc::parse(line) {
+            Ok(Message::Request { id, .. }) => *self.answers.entry(key(Some(&id))).or_default() += 1,
+            Ok(Message::Notification { method, params }) if method == "notifications/cancelled" => {
+                let params: Option<Value> = params.and_then(|params| serde_json::from_str(params.get()).ok());
+                // Spelt as it may be, a number names the same request: a cancel that can be read excuses one missing answer.
+                if params.is_none_or(|params| params.get("requestId").is_some()) {
+                    self.cancels += 1;
+                }
+            }
+            Ok(_) => {}
+            Err(invalid) if invalid.owes_answer() => *self.answers.entry(key(invalid.id.as_ref())).or_default() += 1,
+            Err(_) => {}
+        }
+    }
+
+    /// Holds what stood on stdout against what was owed.
+    ///
+    /// # Errors
+    /// The first broken promise, in words.
+    pub fn check(&self, stdout: &[u8]) -> Result<(), String> {
+        let text = std::str::from_utf8(stdout).map_err(|_| "stdout is not UTF-8".to_owned())?;
+        if !text.is_empty() && !text.ends_with('\n') {
+            return Err("stdout ends within a line".to_owned());
+        }
+        let mut left = self.answers.clone();
+        for line in text.lines() {
+            let message: Value = serde_json::from_str(line).map_err(|error| format!("{line}: {error}"))?;
+            if message.get("jsonrpc") != Some(&Value::from("2.0")) {
+                return Err(format!("{line}: not JSON-RPC 2.0"));
+            }
+            let outcomes = usize::from(message.get("result").is_some()) + usize::from(message.get("error").is_some());
+            match (message.get("method"), outcomes) {
+                (Some(Value::String(_)), 0) => continue,
+                (None, 1) => {}
+                _ => return Err(format!("{line}: neither an answer nor a message of its own")),
+            }
+            // As it was written: ids are echoed to the byte.
+            let id = match jsonrpc::parse(line.as_bytes()) {
+                Ok(Message::Response { id, .. }) => id.map_or("null".to_owned(), |id| id.as_json().to_owned()),
+                other => return Err(format!("{line}: read as {other:?}")),
+            };
+            match left.get_mut(&id) {
+                Some(owed) if *owed > 0 => *owed -= 1,
+                _ => return Err(format!("{line}: an answer that nobody is owed")),
+            }
+        }
+        let missing: usize = left.values().sum();
+        if missing > self.cancels {
+            left.retain(|_, owed| *owed > 0);
+            return Err(format!("not answered: {left:?}, and {} cancels", self.cancels));
+        }
+        Ok(())
+    }
+}
+
+/// A client's session.
+pub fn session(input: &[u8]) {
+    let (owed, stdout) = play(input);
+    if let Err(broken) = owed.check(&stdout) {
+        panic!("{broken}\nstdout:\n{}", String::from_utf8_lossy(&stdout));
+    }
+}
+
+/// Plays a session and gives what was owed and what stood on stdout.
+pub fn play(input: &[u8]) -> (Owed, Vec<u8>) {
+    const { assert!(LINES_MAX * 2 < OPEN_REQUESTS_MAX) };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    let runtime = runtime.expect("a runtime without I/O needs nothing of the system");
+    runtime.block_on(async {
+        let config = Config {
+            ports: vec![(8700, PortSource::Flag)],
+            state_dir: Some(PathBuf::from("/simulated/state")),
+            patience: Some(Duration::from_secs(5)),
+            seed: Some(7),
+            ..Config::default()
+        };
+        let estate = Estate::new(config, Arc::new(NoNet), Arc::new(SimHost::new(7)), Arc::new(Uloop));
+        let (mut to_gateway, stdin) = tokio::io::duplex(PIPE);
+        let (stdout, mut from_gateway) = tokio::io::duplex(PIPE);
+        let pumps = Pumps::over(&estate, stdin, stdout);
+        let reading = tokio::spawn(async move {
+            let mut bytes = Vec::new();
+            let _ = from_gateway.read_to_end(&mut bytes).await;
+            bytes
+        });
+        let (quit, quitting) = mpsc::channel(1);
+        let running = tokio::spawn({
+            let estate = Arc::clone(&estate);
+            async move { main_loop::run(&estate, Plain, pumps, quitting).await }
+        });
+        let (mut owed, mut next) = (Owed::default(), 0);
+        for line in input.split(|byte| *byte == b'\n').take(LINES_MAX) {
+            for act in client_writes(line, &mut next) {
+                match act {
+                    Act::Wait(time) => tokio::time::sleep(time).await,
+                    Act::Write(mut line) => {
+                        line.iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = b' ');
+                        owed.line(&line);
+                        line.push(b'\n');
+                        to_gateway.write_all(&line).await.expect("the gateway reads until the end");
+                    }
+                }
+            }
+        }
+        drop(to_gateway);
+        let why = tokio::time::timeout(END_MAX, running).await.expect("the end comes").expect("main does not panic");
+        assert_eq!(why, Why::InputEnded);
+        assert!(estate.restarts().is_empty(), "an actor fell: {:?}", estate.restarts());
+        let counts = estate.front.counts();
+        assert_eq!((counts.open, counts.queued), (0, 0), "nothing is left");
+        drop((quit, estate));
+        (owed, reading.await.expect("reading does not panic"))
+    })
+}

@@ -1,0 +1,274 @@
+//! The dialect of uLoopMCP: whatever an editor, its push socket or its project's files hold.
+
+use std::collections::BTreeSet;
+
+use holdfast::limits::{LOG_FIELD_MAX_BYTES, TOOL_TIMEOUT_MAX, TOOLS_MAX, ULOOP_REQUEST_MAX_BYTES};
+use holdfast::protocol::dialect::uloop::Uloop;
+use holdfast::protocol::dialect::{
+    AnswerBody, Dialect as _, EditorTool, Expected, FileState, Hello, Inbound, ListStep, Order, ProjectFiles, Recovery,
+    Reply, WireId,
+};
+use holdfast::protocol::ids::CallId;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::fields;
+
+fn json(bytes: &[u8]) -> Option<Value> {
+    serde_json::from_slice(bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes)).ok()
+}
+
+fn check_words(text: &str) {
+    assert!(!text.trim().is_empty(), "a sentence says something");
+}
+
+fn check_reply(reply: Reply, body: &Value) {
+    if let Err(why) = Uloop.check_greeting(&reply) {
+        check_words(&why);
+    }
+    match &reply {
+        Reply::Result(result) => {
+            let read: Option<Value> = serde_json::from_str(result.get()).ok();
+            assert_eq!(read.as_ref(), body.get("result"), "the result is what the editor wrote");
+        }
+        Reply::Error(error) => {
+            check_words(&error.message);
+            assert!(!error.wrong_editor || error.refused, "another editor ran nothing");
+        }
+    }
+    let said = if let Reply::Result(result) = &reply { Some(result.get().to_owned()) } else { None };
+    let answer = Uloop.read_answer(reply);
+    match (said, &answer.body) {
+        (Some(said), AnswerBody::Json(json)) => {
+            assert_eq!(said, json.get(), "no byte of a result is touched");
+            let success = body.get("result").and_then(|result| result.get("Success")).and_then(Value::as_bool);
+            assert!(success != Some(false) || answer.is_error, "a failure is told as one");
+        }
+        (None, AnswerBody::Text(text)) => {
+            assert!(answer.is_error);
+            check_words(text);
+        }
+        (said, body) => panic!("{said:?} became {body:?}"),
+    }
+}
+
+/// A frame's body.
+pub fn decode(body: &[u8]) {
+    let value = json(body);
+    let Ok(inbound) = Uloop.decode(body) else { return };
+    let value = match value {
+        Some(value) => value,
+        // Read by members: one that no tree can hold (a lone surrogate, a number beyond all) does not spoil the others.
+        None => return,
+    };
+    assert!(value.is_object(), "a message is an object");
+    match inbound {
+        Inbound::Reply { number, reply } => {
+            let id = value.get("id").and_then(Value::as_str).unwrap_or_default();
+            assert!(value.get("method").is_none(), "a request is no reply");
+            let tail = id.rsplit('.').next().and_then(|tail| tail.parse().ok());
+            assert_eq!(tail, Some(number), "only our own spelling is ours: {id:?}");
+            check_reply(reply, &value);
+        }
+        Inbound::Event(_) => assert!(value.get("method").is_some_and(Value::is_string)),
+        Inbound::Unmatched { what } => {
+            check_words(&what);
+            assert!(what.len() <= LOG_FIELD_MAX_BYTES && !what.contains(char::is_control), "{what:?} is fit for a log");
+        }
+    }
+}
+
+/// A tool list: every entry is in the list or named as dropped, and what is in the list can be offered.
+pub fn tools(result: &[u8]) {
+    let Ok(text) = std::str::from_utf8(result) else { return };
+    let Ok(raw) = RawValue::from_string(text.to_owned()) else { return };
+    for step in 0..4 {
+        let ListStep::Tools(listing) = Uloop.read_tools(&Reply::Result(raw.clone()), step) else { continue };
+        assert!(listing.tools.len() <= TOOLS_MAX);
+        let names: BTreeSet<&str> = listing.tools.iter().map(|tool| tool.name.as_str()).collect();
+        assert_eq!(names.len(), listing.tools.len(), "no name twice");
+        for (name, reason) in &listing.dropped {
+            assert!(!name.is_empty());
+            check_words(reason);
+        }
+        let value = json(result);
+        let entries = value.as_ref().and_then(|value| {
+            let list = ["Tools", "Commands", "tools", "commands"].into_iter().find_map(|key| value.get(key));
+            list.unwrap_or(value).as_array().map(Vec::len)
+        });
+        if let Some(entries) = entries.filter(|entries| *entries <= TOOLS_MAX) {
+            assert_eq!(listing.tools.len() + listing.dropped.len(), entries, "no entry vanishes");
+        }
+        for tool in &listing.tools {
+            check_tool(tool);
+        }
+    }
+}
+
+fn check_tool(tool: &EditorTool) {
+    assert!(!tool.name.trim().is_empty() && !tool.annotations.title.is_empty());
+    check_words(&tool.description);
+    assert_eq!(tool.input_schema.get("type"), Some(&Value::from("object")));
+    assert!(tool.input_schema.get("properties").is_none_or(Value::is_object));
+    assert!(!tool.repeatable || tool.annotations.read_only_hint || tool.annotations.idempotent_hint);
+    // The catalogue on disk holds the same.
+    let kept = serde_json::to_string(tool).expect("a tool is JSON");
+    assert_eq!(serde_json::from_str::<EditorTool>(&kept).ok().as_ref(), Some(tool));
+}
+
+/// A project's files, one field each; an empty field is a file that is not there.
+pub fn project(input: &[u8]) {
+    let contents: [&[u8]; 10] = fields(input);
+    let wanted = Uloop.project_files();
+    let state = |content: &[u8], whole: bool| match (content, whole) {
+        (b"", _) => FileState::Missing,
+        (b"?", _) => FileState::Unreadable("Permission denied".to_owned()),
+        (_, false) => FileState::Present,
+        (content, true) => FileState::Content(content.to_vec()),
+    };
+    let files: ProjectFiles =
+        wanted.iter().zip(contents).map(|(file, content)| (file.path, state(content, file.content))).collect();
+    let facts = Uloop.read_project(&files);
+    facts.problems.iter().for_each(|problem| check_words(problem));
+    assert!(facts.port.is_none_or(|(port, file)| port > 0 && files.contains_key(file)));
+    assert!(facts.editor_pid != Some(0));
+    assert!(facts.package_version.is_none() || facts.installed);
+    if let Some(expected) = &facts.expected {
+        assert!(!expected.project_root.trim().is_empty() && !expected.server_session_id.trim().is_empty());
+    }
+    let nothing: ProjectFiles = wanted.iter().map(|file| (file.path, FileState::Missing)).collect();
+    if files == nothing {
+        assert_eq!(facts, holdfast::protocol::dialect::ProjectFacts::default());
+    }
+}
+
+/// A line of the push socket.
+pub fn push(line: &[u8]) {
+    let said = Uloop.decode_push(line);
+    match json(line) {
+        Some(Value::Object(_)) => {}
+        Some(_) => assert!(said.is_err(), "a hint is an object"),
+        None => {}
+    }
+    if let Ok(event) = said {
+        let padded = [b" ", line, b"\r"].concat();
+        if !line.starts_with(b"\xEF\xBB\xBF") {
+            assert_eq!(Uloop.decode_push(&padded).ok(), Some(event), "space around a line says nothing");
+        }
+    }
+}
+
+/// A compile's result file: nothing while it is not whole, and then what the editor wrote.
+pub fn result_file(bytes: &[u8]) {
+    match Uloop.read_result_file(bytes) {
+        None => {
+            let whole = json(bytes).is_some_and(|value| value.is_object());
+            assert!(!whole, "a whole object is a result");
+        }
+        Some(Reply::Error(error)) => panic!("a file is no error: {error:?}"),
+        Some(Reply::Result(result)) => {
+            let text = std::str::from_utf8(bytes).expect("a result is text");
+            assert!(text.contains(result.get()), "no byte of a result is touched");
+            assert!(result.get().starts_with('{'));
+            // Every part of it that an editor may have written so far is not whole.
+            let end = text.trim_end().len();
+            for cut in (0..end).rev().take(64) {
+                assert!(Uloop.read_result_file(&bytes[..cut]).is_none(), "whole after {cut} of {end} bytes");
+            }
+        }
+    }
+}
+
+/// A call: tool name, arguments, the tool's schema, and the project the editor must prove to have.
+pub fn call(input: &[u8]) {
+    let [name, arguments, schema, expected]: [&[u8]; 4] = fields(input);
+    let name = String::from_utf8_lossy(name);
+    let Some(arguments) = object(arguments) else { return };
+    let tool = serde_json::from_slice(schema).ok().map(|input_schema| EditorTool {
+        name: name.clone().into_owned(),
+        description: "d".to_owned(),
+        input_schema,
+        annotations: holdfast::protocol::dialect::Annotations {
+            title: "t".to_owned(),
+            read_only_hint: false,
+            destructive_hint: true,
+            idempotent_hint: false,
+            open_world_hint: true,
+        },
+        development_only: false,
+        repeatable: false,
+    });
+    let expected = (!expected.is_empty()).then(|| Expected {
+        project_root: String::from_utf8_lossy(expected).into_owned(),
+        server_session_id: "s".to_owned(),
+    });
+    let call = CallId::from_random([7; 16]);
+    for project_known in [false, true] {
+        let prepared = Uloop.prepare_call(call, &name, tool.as_ref(), &arguments, project_known);
+        if name != "compile" {
+            assert_eq!(prepared.arguments.get(), arguments.get(), "only a compile is touched");
+            assert_eq!(prepared.recovery, Recovery::None);
+        }
+        assert!(prepared.timeout.is_none_or(|limit| limit <= TOOL_TIMEOUT_MAX));
+        let sent: Option<Value> = serde_json::from_str(prepared.arguments.get()).ok();
+        if let Recovery::ResultFile { path, .. } = &prepared.recovery {
+            assert!(project_known && name == "compile");
+            let id = path.strip_prefix("Temp/uLoopMCP/compile-results/").and_then(|file| file.strip_suffix(".json"));
+            let id = id.unwrap_or_else(|| panic!("{path} is not in its folder"));
+            assert!(!id.is_empty() && !id.contains(['/', '\\', '.']), "{path} leads elsewhere");
+            if let Some(Value::Object(members)) = &sent {
+                let told = members.iter().rfind(|(key, _)| key.eq_ignore_ascii_case("RequestId"));
+                assert_eq!(told.and_then(|(_, told)| told.as_str()), Some(id), "the editor is told the file's name");
+            }
+        }
+        check_kept(&arguments, sent.as_ref());
+        check_encoded(call, &name, &prepared.arguments, expected.as_ref());
+    }
+}
+
+/// What the caller said is still said, but for the two parameters that the dialect sees to.
+fn check_kept(given: &RawValue, sent: Option<&Value>) {
+    let (Ok(Value::Object(given)), Some(Value::Object(sent))) = (serde_json::from_str(given.get()), sent) else {
+        return;
+    };
+    for (key, value) in &given {
+        if !key.eq_ignore_ascii_case("RequestId") {
+            assert_eq!(sent.get(key), Some(value), "the argument {key:?} is lost");
+        }
+    }
+}
+
+fn check_encoded(call: CallId, tool: &str, arguments: &RawValue, expected: Option<&Expected>) {
+    let id = WireId { number: 9, call: Some(call) };
+    let hello = Hello { client_name: tool.to_owned(), editor_port: 1, push_endpoint: Some(tool.to_owned()) };
+    let orders = [
+        Order::Call { tool, arguments, expected },
+        Order::Greeting(&hello),
+        Order::ListTools { step: tool.len() % 4, development: expected.is_some() },
+    ];
+    for order in &orders {
+        let frame = Uloop.encode(id, order).expect("a small message fits");
+        assert!(frame.len() <= ULOOP_REQUEST_MAX_BYTES);
+        let mut framer = Uloop.framer();
+        framer.push(&frame);
+        let body = framer.next_frame().expect("our own frame is one").expect("and whole");
+        assert!(framer.at_boundary(), "one frame and no byte more");
+        // Members that no tree can hold (lone surrogates) are passed on as they are.
+        if let Ok(message) = serde_json::from_slice::<Value>(&body) {
+            assert_eq!(message["id"], format!("{call}.9"));
+            if let Order::Call { .. } = order {
+                assert_eq!(message["method"], tool);
+                assert_eq!(message.get("x-uloop").is_some(), expected.is_some());
+                assert_eq!(message.as_object().map(serde_json::Map::len), Some(4 + usize::from(expected.is_some())));
+            }
+        }
+        let echo = Uloop.decode(&body);
+        assert!(echo.is_err(), "our own message, sent back, is no editor's: {echo:?}");
+    }
+}
+
+fn object(text: &[u8]) -> Option<Box<RawValue>> {
+    let text = std::str::from_utf8(text).ok()?.trim();
+    let within = holdfast::protocol::jsonrpc::depth_ok(text.as_bytes(), holdfast::limits::JSON_DEPTH_MAX - 1);
+    if within && text.starts_with('{') { RawValue::from_string(text.to_owned()).ok() } else { None }
+}

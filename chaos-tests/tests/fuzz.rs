@@ -1,0 +1,206 @@
+//! The quick fuzz run: every target over its committed corpus and over mutations of it, the same ones each time.
+//! `make fuzz` runs the same targets under libFuzzer.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use chaos_tests::fuzz::framing::{check_framer, model_of_content_length, model_of_lines};
+use chaos_tests::fuzz::mutate::Mutator;
+use chaos_tests::fuzz::{TARGETS, Target, session};
+use holdfast::protocol::framing::content_length::ContentLength;
+use holdfast::protocol::framing::lines::Lines;
+use holdfast::protocol::framing::{BadFrame, Framer};
+
+/// The seed of the mutations; another one is another run, and needs no other reason.
+const SEED: u64 = 1;
+/// Committed inputs altogether stay below this.
+const CORPUS_MAX_BYTES: u64 = 200_000;
+
+fn corpora() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus")
+}
+
+fn corpus(name: &str) -> Vec<Vec<u8>> {
+    let folder = corpora().join(name);
+    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("a folder of ours").path()).collect();
+    files.sort();
+    files.iter().map(|file| std::fs::read(file).expect("a file of ours")).collect()
+}
+
+/// The inputs of one target's quick run, in order.
+fn inputs(target: &Target, corpus: &[Vec<u8>]) -> impl Iterator<Item = Vec<u8>> {
+    let mut mutator = Mutator::new(corpus, SEED, target.max_bytes);
+    let mutated = (0..target.rounds).map(move |_| mutator.next_input());
+    corpus.to_vec().into_iter().chain(mutated)
+}
+
+fn quick(name: &str) {
+    let target = TARGETS.iter().find(|target| target.name == name).expect("a target of the list");
+    let corpus = corpus(name);
+    assert!(corpus.len() >= 3, "{name} begins from next to nothing");
+    for input in inputs(target, &corpus) {
+        if let Err(panic) = catch_unwind(|| (target.run)(&input)) {
+            let said = panic.downcast_ref::<String>().map(String::as_str);
+            let said = said.or(panic.downcast_ref::<&str>().copied()).unwrap_or_default();
+            panic!("{name} broke on {:?}:\n{said}", input.escape_ascii().to_string());
+        }
+    }
+}
+
+macro_rules! quick {
+    ($($name:ident)*) => {
+        $(#[test]
+        fn $name() {
+            quick(stringify!($name));
+        })*
+        const RUN: &[&str] = &[$(stringify!($name)),*];
+    };
+}
+
+quick! {
+    content_length lines jsonrpc_parse jsonrpc_scan jsonrpc_compact uloop_decode uloop_tools uloop_project uloop_push
+    uloop_result_file uloop_call session
+}
+
+#[test]
+fn every_target_is_run_and_has_a_corpus_and_no_corpus_is_left_over() {
+    let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
+    assert_eq!(names, RUN);
+    let mut bytes = 0;
+    for folder in std::fs::read_dir(corpora()).expect("the corpora") {
+        let folder = folder.expect("a folder of ours");
+        let name = folder.file_name().to_string_lossy().into_owned();
+        let target = TARGETS.iter().find(|target| target.name == name);
+        let longest = target.unwrap_or_else(|| panic!("{name} is the corpus of no target")).max_bytes;
+        for input in corpus(&name) {
+            bytes += input.len() as u64;
+            assert!(input.len() <= longest, "{name} has an input that is longer than its inputs are");
+        }
+    }
+    assert!(bytes <= CORPUS_MAX_BYTES, "{bytes} bytes: minimise the corpora (fuzz/README.md)");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_inputs() {
+    let target = TARGETS.first().expect("a target");
+    let corpus = corpus(target.name);
+    let again = || inputs(target, &corpus).take(2000).collect::<Vec<_>>();
+    assert_eq!(again(), again());
+    let mut distinct = again();
+    distinct.sort();
+    distinct.dedup();
+    assert!(distinct.len() > 1000, "{} distinct inputs in 2000", distinct.len());
+}
+
+// ---- The oracles can fail --------------------------------------------------------------------------------------------
+
+/// How a decoder may be wrong.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Wrong {
+    /// It is not: the wrapper itself breaks nothing.
+    Nothing,
+    /// It loses a byte that comes alone.
+    LosesSingleBytes,
+    /// It gives the second frame twice.
+    DoublesAFrame,
+    /// It cuts a frame's last byte.
+    CutsAFrame,
+    /// It says nothing of a violation.
+    HidesTheViolation,
+    /// It calls any end a clean one.
+    AlwaysAtBoundary,
+}
+
+struct Broken<F> {
+    framer: F,
+    wrong: Wrong,
+    frames: usize,
+    again: Option<Bytes>,
+}
+
+impl<F: Framer> Framer for Broken<F> {
+    fn push(&mut self, bytes: &[u8]) {
+        if self.wrong != Wrong::LosesSingleBytes || bytes != b"\n" {
+            self.framer.push(bytes);
+        }
+    }
+
+    fn next_frame(&mut self) -> Result<Option<Bytes>, BadFrame> {
+        if let Some(again) = self.again.take() {
+            return Ok(Some(again));
+        }
+        match self.framer.next_frame() {
+            Ok(Some(frame)) => {
+                self.frames += 1;
+                if self.wrong == Wrong::DoublesAFrame && self.frames == 2 {
+                    self.again = Some(frame.clone());
+                }
+                let cut = usize::from(self.wrong == Wrong::CutsAFrame);
+                Ok(Some(frame.slice(..frame.len().saturating_sub(cut))))
+            }
+            Err(_) if self.wrong == Wrong::HidesTheViolation => Ok(None),
+            other => other,
+        }
+    }
+
+    fn at_boundary(&self) -> bool {
+        self.wrong == Wrong::AlwaysAtBoundary || self.framer.at_boundary()
+    }
+}
+
+/// The number of the first input of a quick run that the oracle rejects.
+fn caught<F: Framer>(
+    name: &str,
+    make: impl Fn() -> F,
+    wrong: Wrong,
+    model: fn(&[u8]) -> chaos_tests::fuzz::framing::Found,
+) -> Option<usize> {
+    let target = TARGETS.iter().find(|target| target.name == name).expect("a target of the list");
+    let corpus = corpus(name);
+    let broken = || Broken { framer: make(), wrong, frames: 0, again: None };
+    let holds = |input: &[u8]| catch_unwind(AssertUnwindSafe(|| check_framer(input, broken, model))).is_ok();
+    inputs(target, &corpus).take(2000).position(|input| !holds(&input))
+}
+
+#[test]
+fn a_wrong_decoder_is_caught_whatever_is_wrong_with_it() {
+    let wrongs = [
+        Wrong::LosesSingleBytes,
+        Wrong::DoublesAFrame,
+        Wrong::CutsAFrame,
+        Wrong::HidesTheViolation,
+        Wrong::AlwaysAtBoundary,
+    ];
+    let lines = |wrong| caught("lines", || Lines::new(64), wrong, model_of_lines);
+    let frames = |wrong| caught("content_length", || ContentLength::new(64), wrong, model_of_content_length);
+    assert_eq!((lines(Wrong::Nothing), frames(Wrong::Nothing)), (None, None), "the wrapper alone breaks nothing");
+    for wrong in wrongs {
+        assert!(lines(wrong).is_some(), "lines: {wrong:?} goes unseen");
+        assert!(frames(wrong).is_some(), "content_length: {wrong:?} goes unseen");
+    }
+}
+
+#[test]
+fn a_session_that_is_answered_wrongly_is_caught() {
+    let (owed, good) = session::play(b"@i 2025-06-18 x\n@m ping {}\n@m tools/list {}\n{broken");
+    let text = String::from_utf8(good.clone()).expect("stdout is text");
+    assert_eq!(owed.check(&good), Ok(()));
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines.len() >= 4, "{text}");
+    let ping = lines.iter().find(|line| line.contains(r#""id":2"#)).expect("the ping's answer");
+    let bad = [
+        ("lost", text.replace(&format!("{ping}\n"), "")),
+        ("doubled", format!("{text}{ping}\n")),
+        ("for somebody else", text.replace(ping, &ping.replace(r#""id":2"#, r#""id":77"#))),
+        ("spelt otherwise", text.replace(ping, &ping.replace(r#""id":2"#, r#""id":"2""#))),
+        ("dirtied", format!("Fast Refresh: 3 files reloaded\n{text}")),
+        ("cut", text.trim_end().to_owned()),
+        ("both", text.replace(ping, r#"{"jsonrpc":"2.0","id":2,"result":{},"error":{}}"#)),
+        ("of another protocol", text.replace(ping, r#"{"jsonrpc":"1.0","id":2,"result":{}}"#)),
+    ];
+    for (what, stdout) in bad {
+        assert!(owed.check(stdout.as_bytes()).is_err(), "an answer {what} goes unseen");
+    }
+}
