@@ -288,6 +288,13 @@ fn recovery(run: &Run<'_>) -> Verdict {
     if healed && !early {
         verdict.look(recovered.is_some(), || "never served again after the healing".into());
     }
+    let healed_at = run.events().find(|(_, event)| **event == Event::Healed).map(|(at, _)| at);
+    for (id, (at, ask)) in run.asks.iter().filter(|(_, (at, _))| healed_at.is_some_and(|healed| *at >= healed)) {
+        // An editor that is well lists its tools at once: a call that waited for that in vain was forgotten.
+        let forgotten = |answer: &Answer| text_of(&answer.result).contains("tool list could not be had");
+        let good = !run.answers.get(id).is_some_and(|answers| answers.iter().any(forgotten));
+        verdict.look(good, || format!("#{id} ({}), asked at {at:?}, was held in vain beside a ready editor", ask.tool));
+    }
     for (id, ask) in run.calls() {
         let after = recovered.is_some_and(|recovered| run.asks.get(&id).is_some_and(|(at, _)| *at >= recovered));
         if after {

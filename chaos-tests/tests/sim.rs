@@ -2,8 +2,10 @@
 
 use std::io::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use chaos_tests::checker;
+use chaos_tests::history::Event;
 use chaos_tests::sim::plan::{Break, Plan};
 use chaos_tests::sim::report::{self, Sums};
 use chaos_tests::sim::run;
@@ -113,6 +115,21 @@ fn a_quiet_run_breaks_nothing() {
     let history = run(&Plan::quiet(1));
     for verdict in checker::check(&history) {
         assert!(verdict.violations.is_empty(), "{}: {:?}\n{}", verdict.name, verdict.violations, history.lines());
+    }
+}
+
+/// Once it was reserved for the dying connection, un-reserved, and forgotten until its limit. The healing resets the connection
+/// in the instant in which the client asks.
+#[test]
+fn a_call_that_comes_as_the_connection_falls_is_sent_on_the_next_one() {
+    for seed in 1..4 {
+        let history = run(&Plan::quiet(seed));
+        let recovered = history.0.iter().find_map(|entry| match entry.what {
+            Event::Recovered(after) => Some(after),
+            _ => None,
+        });
+        let good = recovered.is_some_and(|after| after < Duration::from_secs(1));
+        assert!(good, "served again after {recovered:?}\n{}", history.lines());
     }
 }
 
