@@ -51,6 +51,7 @@ soak: ## mixed load and faults, memory, descriptors and threads sampled: make so
 
 chaos-report: ## the report of what the last runs of the chaos suite left (target/chaos-report/)
 	CHAOS_COMMIT=$$(git describe --always --dirty 2>/dev/null) $(CARGO) run --quiet --package chaos-tests --bin chaos-report
+
 SECONDS ?= 60
 fuzz: ## coverage-guided fuzzing: make fuzz SECONDS=600 TARGETS="session lines"
 	@TARGETS="$(TARGETS)" sh scripts/fuzz.sh $(SECONDS)

@@ -33,7 +33,7 @@ fn corpus(name: &str) -> Vec<Vec<u8>> {
 fn inputs(target: &Target, corpus: &[Vec<u8>]) -> impl Iterator<Item = Vec<u8>> {
     let mut mutator = Mutator::new(corpus, SEED, target.max_bytes);
     let mutated = (0..target.rounds).map(move |_| mutator.next_input());
-    corpus.to_vec().into_iter().chain(mutated)
+    corpus.iter().cloned().chain(mutated)
 }
 
 fn quick(name: &str) {

@@ -56,11 +56,8 @@ fn check_reply(reply: Reply, body: &Value) {
 pub fn decode(body: &[u8]) {
     let value = json(body);
     let Ok(inbound) = Uloop.decode(body) else { return };
-    let value = match value {
-        Some(value) => value,
-        // Read by members: one that no tree can hold (a lone surrogate, a number beyond all) does not spoil the others.
-        None => return,
-    };
+    // Read by members: one that no tree can hold (a lone surrogate, a number beyond all) does not spoil the others.
+    let Some(value) = value else { return };
     assert!(value.is_object(), "a message is an object");
     match inbound {
         Inbound::Reply { number, reply } => {

@@ -3,6 +3,7 @@
 //! The harness is that of `tests/process`; what is added here is repetition, the faults of a network that is merely bad, and
 //! those of a machine that is short of something. Every scenario writes a [`chaos_tests::record::Record`].
 
+#![allow(clippy::disallowed_types, reason = "thieves and shapers of connections are programs outside the runtime")]
 #![cfg(unix)]
 #![expect(
     clippy::disallowed_methods,
