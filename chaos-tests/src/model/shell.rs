@@ -125,7 +125,7 @@ fn carry_out(world: &mut World, setting: &Setting, shell: &mut Shell, effect: Ef
                 None => events.push_back(Event::WorkFinished { more: false }),
             }
         }
-        Effect::HangUp(loss) => hang_up(world, setting, shell, loss, events),
+        Effect::HangUp(loss) => hang_up(world, setting, shell, loss),
         Effect::TellUp => {
             world.linked = shell.connection;
             world.registry_asks = true;
@@ -167,7 +167,7 @@ fn order(world: &mut World, shell: &Shell, order: Order) {
     }
 }
 
-fn hang_up(world: &mut World, setting: &Setting, shell: &mut Shell, loss: Loss, events: &mut VecDeque<Event>) {
+fn hang_up(world: &mut World, setting: &Setting, shell: &mut Shell, loss: Loss) {
     let Some(epoch) = shell.connection.take() else { return };
     if setting.broken != Broken::EpochStaysOpen {
         let said = world.ledger.close_epoch(epoch, loss);
@@ -178,9 +178,6 @@ fn hang_up(world: &mut World, setting: &Setting, shell: &mut Shell, loss: Loss, 
     }
     world.ghost.over = world.ghost.over.max(epoch);
     leave(world, epoch);
-    if world.ledger.has_held() {
-        events.push_back(Event::CallsWaiting);
-    }
 }
 
 /// The bridge's end of a connection is dropped.
