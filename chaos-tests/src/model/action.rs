@@ -58,6 +58,8 @@ pub enum Action {
     Misgreet(u8),
     /// The editor answers the call it ran, and the task reads it.
     EditorReplies(u8),
+    /// The editor says that the call is meant for another, and runs nothing.
+    EditorTurnsAway(u8),
     /// The editor says that the result will be in a file.
     EditorDefers(u8),
     /// The editor answers the call it ran twice.
@@ -146,6 +148,7 @@ pub fn describe(world: &World, action: Action) -> String {
         Action::Break(index) => (index, "breaks"),
         Action::Fall(index) => (index, "falls"),
         Action::EditorTakes(index) => (index, "the editor runs the call"),
+        Action::EditorTurnsAway(index) => (index, "the editor turns the call away"),
         Action::EditorReplies(index) => (index, "the editor's answer is read"),
         Action::EditorDefers(index) => (index, "the editor puts its answer off"),
         Action::EditorRepeats(index) => (index, "the editor answers twice"),
@@ -212,6 +215,7 @@ pub fn cost(world: &World, action: Action) -> u8 {
         | Action::Unsendable(_)
         | Action::Misgreet(_)
         | Action::EditorRepeats(_)
+        | Action::EditorTurnsAway(_)
         | Action::EditorAnnounces(_)
         | Action::EditorQuits(_)
         | Action::Reload
@@ -381,7 +385,7 @@ fn open(world: &World, setting: &Setting, index: u8, line: &Line, out: &mut Vec<
             out.push(Action::EditorDefers(index));
         }
     } else if matches!(line.out.front(), Some(Order::Call(_))) {
-        out.push(Action::EditorTakes(index));
+        out.extend([Action::EditorTakes(index), Action::EditorTurnsAway(index)]);
     }
     if !line.hung_up {
         out.extend([Action::EditorAnnounces(index), Action::EditorQuits(index)]);

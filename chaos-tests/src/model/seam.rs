@@ -184,6 +184,13 @@ impl Seam {
         (known, said(settlements))
     }
 
+    /// The editor replied that the call is meant for another, and ran nothing.
+    pub fn turned_away(&mut self, call: u8, epoch: u64) -> (bool, Vec<Said>) {
+        let turned = |ledger: &mut Ledger| ledger.turned_away(id(call), Epoch(epoch), answer(), now());
+        let (known, settlements) = self.change(turned);
+        (known, said(settlements))
+    }
+
     /// The outcome will be told elsewhere.
     pub fn defer(&mut self, call: u8, epoch: u64) -> Vec<Said> {
         said(self.change(|ledger| ledger.defer(id(call), Epoch(epoch), now())))

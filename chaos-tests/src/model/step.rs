@@ -162,6 +162,7 @@ impl Step<'_> {
             | Action::EditorReplies(_)
             | Action::EditorDefers(_)
             | Action::EditorRepeats(_)
+            | Action::EditorTurnsAway(_)
             | Action::EditorAnnounces(_)
             | Action::EditorQuits(_)
             | Action::RunAdrift(_)
@@ -347,6 +348,21 @@ impl Step<'_> {
         self.free_place(index);
     }
 
+    fn turned_away(&mut self, index: u8) {
+        let line = self.line(index);
+        let (epoch, Some(Order::Call(call))) = (line.epoch, line.out.pop_front()) else { return };
+        if line.settle(Order::Call(call)) {
+            // The editor's own word that it ran nothing: as if it had never been sent.
+            self.world.ghost.sent[usize::from(call)] -= 1;
+            let (known, said) = self.world.ledger.turned_away(call, epoch);
+            if known && epoch <= self.world.ghost.over {
+                self.world.mark(Wrong::OldFrame);
+            }
+            self.settle(said);
+            self.end_with(index, Event::Disconnected(Drop::Eof));
+        }
+    }
+
     // ---- the editor ----
 
     fn editor(&mut self, action: Action) {
@@ -374,6 +390,7 @@ impl Step<'_> {
                     self.replied(index, call, epoch);
                 }
             }
+            Action::EditorTurnsAway(index) => self.turned_away(index),
             Action::EditorAnnounces(index) => self.line(index).back.push_back(Frame::Reload),
             Action::EditorQuits(index) => {
                 self.line(index).back.push_back(Frame::Quit);

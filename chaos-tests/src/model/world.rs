@@ -136,8 +136,10 @@ pub enum Wrong {
 /// How a call ended, as far as promises ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Word {
-    /// The editor's own answer.
+    /// The editor's answer of a call that it ran.
     Answered,
+    /// The editor's answer that it did not do it.
+    Refused,
     /// Nothing of it left.
     NotExecuted,
     /// It may have run, or runs still.
@@ -149,7 +151,8 @@ pub enum Word {
 impl From<Verdict> for Word {
     fn from(verdict: Verdict) -> Self {
         match verdict {
-            Verdict::Ok | Verdict::ToolError => Self::Answered,
+            Verdict::Ok => Self::Answered,
+            Verdict::ToolError => Self::Refused,
             Verdict::NotExecuted(_) => Self::NotExecuted,
             Verdict::OutcomeUnknown(_) | Verdict::StillRunning => Self::MayHaveRun,
             Verdict::Cancelled => Self::Cancelled,
