@@ -17,7 +17,7 @@ use tokio::time::Instant;
 pub use self::words::{Answer, ClaimRefused, HeldCall, Lookup, NewCall, Record, Settlement, Terms};
 use self::words::{Late, remember};
 use crate::fsm::Driver;
-use crate::fsm::call::{Call, Effect, Event, State};
+use crate::fsm::call::{Call, Effect, Event, State, Verdict};
 use crate::fsm::cause::{Cause, Loss, Outlook};
 use crate::limits::{
     HOLD_MAX, HOLD_WITHOUT_EVIDENCE, LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES, PATIENCE_MARGIN, PROGRESS_EVERY,
@@ -555,6 +555,8 @@ impl Ledger {
                             // While a connection ends, the outlook is still that of before.
                             .filter(|_| self.outlook == Some(Outlook::Open) && !self.open_epochs.is_empty())
                             .map(|lost| now.saturating_duration_since(lost)),
+                        // Only a refusal of the editor leaves a sending behind that is no loss.
+                        turned_away: matches!(verdict, Verdict::NotExecuted(_)) && entry.machine.machine().sendings > 0,
                         version: entry.version,
                     }));
                     let mut record = Record::of(entry);

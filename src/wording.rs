@@ -115,7 +115,12 @@ fn not_executed(answer: &Answer, cause: Cause) -> String {
         ),
         Cause::ShuttingDown => ("the gateway is shutting down".into(), "Call again in a new session."),
     };
-    format!("Not executed: {happened}. `{}` was not sent to Unity, so nothing changed. {next}", answer.tool)
+    let proof = if answer.turned_away {
+        "was sent, but the editor turned it away as meant for another before it ran"
+    } else {
+        "was not sent to Unity"
+    };
+    format!("Not executed: {happened}. `{}` {proof}, so nothing changed. {next}", answer.tool)
 }
 
 fn outcome_unknown(answer: &Answer, loss: Loss) -> String {
@@ -167,7 +172,7 @@ pub const NOT_SPILLED: &str = "Unity answered, so the tool ran; but its answer i
 /// What `holdfast_result` says of a call that is not finished. `state` is its machine's label.
 pub fn not_finished(call: CallId, tool: &str, state: &str, since: Duration) -> String {
     let what = match state {
-        "accepted" | "held" => "it waits and was not sent to Unity yet",
+        "accepted" | "held" => "it waits to be sent",
         "recovering" => "Unity reloaded, and its outcome is being looked for",
         "cancelled" => "it was cancelled after it was sent, and Unity has not answered it yet",
         "answered" => "Unity has just answered, and the answer is being made ready",
@@ -219,8 +224,15 @@ mod tests {
             took: Duration::from_millis(1500),
             behind: None,
             came_back: None,
+            turned_away: false,
             version: ProtocolVersion::negotiate("2025-11-25"),
         }
+    }
+
+    #[test]
+    fn a_call_that_was_turned_away_is_not_said_to_have_stayed_here() {
+        let text = verdict(&Answer { turned_away: true, ..answer(Verdict::NotExecuted(Cause::Reloading)) });
+        assert!(text.contains("was sent, but the editor turned it away") && !text.contains("was not sent"), "{text}");
     }
 
     #[test]

@@ -569,3 +569,21 @@ fn whoever_sleeps_is_told_of_an_earlier_deadline_only() {
     book.accept_with(30, None);
     assert!(book.ledger.wakes_late());
 }
+
+#[test]
+fn a_call_that_was_turned_away_and_never_sent_again_is_said_to_have_been_sent() {
+    let mut book = Book::connected();
+    let (id, _) = book.accept_with(60, None);
+    book.ledger.reserve(FIRST).unwrap();
+    book.ledger.claim(id, FIRST, once(), book.now).unwrap();
+    let (known, told) = book.ledger.turned_away(id, FIRST, reply(true), book.now);
+    assert!(known && told.is_empty(), "it is held again");
+    let refused = book.ledger.refuse(id, Cause::Closed, book.now);
+    let [Settlement::Answer(answer)] = refused.as_slice() else { panic!("{refused:?}") };
+    assert_eq!(answer.verdict, Verdict::NotExecuted(Cause::Closed));
+    assert!(answer.turned_away);
+    let (other, _) = book.accept_with(60, None);
+    let refused = book.ledger.refuse(other, Cause::Closed, book.now);
+    let [Settlement::Answer(answer)] = refused.as_slice() else { panic!("{refused:?}") };
+    assert!(!answer.turned_away, "not a byte of this one left");
+}

@@ -118,6 +118,8 @@ pub struct Answer {
     pub behind: Option<(CallId, Duration)>,
     /// The editor came back this long after the connection was lost.
     pub came_back: Option<Duration>,
+    /// It was sent, and an editor turned it away as meant for another before anything of it ran.
+    pub turned_away: bool,
     /// The version to write it in.
     pub version: ProtocolVersion,
 }
