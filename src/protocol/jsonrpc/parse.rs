@@ -45,7 +45,7 @@ pub enum Message {
 /// # Errors
 /// [`Invalid`], with the id where one could be told although the rest is broken.
 pub fn parse(line: &[u8]) -> Result<Message, Invalid> {
-    let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line).trim_ascii();
+    let line = trim(line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line));
     let text = str::from_utf8(line).map_err(|_| broken(line, Fault::NotUtf8))?;
     if !depth_ok(line, JSON_DEPTH_MAX) {
         return Err(broken(line, Fault::TooDeep));
@@ -211,5 +211,14 @@ impl<'de> Deserialize<'de> for Envelope<'de> {
         }
 
         deserializer.deserialize_map(Members)
+    }
+}
+
+/// Without the whitespace around it: that of JSON (RFC 8259, section 2), to which ASCII's form feed does not belong.
+fn trim(line: &[u8]) -> &[u8] {
+    let is_text = |byte: &u8| !matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
+    match (line.iter().position(is_text), line.iter().rposition(is_text)) {
+        (Some(first), Some(last)) => &line[first..=last],
+        _ => &[],
     }
 }

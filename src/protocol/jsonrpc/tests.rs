@@ -75,7 +75,9 @@ fn every_fault_has_its_code_and_the_id_that_can_be_seen() {
     let with_long_id = format!(r#"{{"jsonrpc":"2.0","id":{long_id},"method":"m"}}"#);
     let deep = "[".repeat(10_000) + &"]".repeat(10_000);
     let deep = format!(r#"{{"jsonrpc":"2.0","method":"m","params":{deep},"id":3}}"#);
-    let rows: [(&[u8], &str); 47] = [
+    let rows: [(&[u8], &str); 48] = [
+        // A form feed is whitespace to ASCII and not to JSON.
+        (b"\x0C{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"m\"}", "not_json - -32700"),
         (b"", "not_json - -32700"),
         (b"\xFF\xFE{\0", "not_utf8 - -32700"),
         (b"{\"jsonrpc\":\"2.0\",\"method\":\"\xC3\x28\",\"id\":3}", "not_utf8 3 -32700"),
