@@ -9,7 +9,7 @@ use std::time::Duration;
 use holdfast::limits::{DRAIN_MAX, FLUSH_MAX, JOIN_TIMEOUT, SESSION_ABSENCE_MAX};
 use serde_json::Value;
 
-use crate::history::{Ask, Event, History};
+use crate::history::{Ask, Event, History, field};
 use crate::sim::SLACK;
 
 /// What one checker says.
@@ -262,7 +262,8 @@ pub fn served(history: &History) -> Option<Duration> {
         let id = answered_id(line).filter(|id| {
             run.asks.get(id).is_some_and(|(_, ask)| ask.method == "tools/call" && !ask.tool.starts_with("holdfast_"))
         });
-        id.and_then(|id| run.answers.get(&id)).is_some_and(|answers| answers.iter().any(|answer| answer.said == Said::Ok))
+        id.and_then(|id| run.answers.get(&id))
+            .is_some_and(|answers| answers.iter().any(|answer| answer.said == Said::Ok))
     };
     after_the_healing(history, good)
 }
@@ -280,8 +281,28 @@ fn after_the_healing(history: &History, is_it: impl Fn(&Event) -> bool) -> Optio
     None
 }
 
-/// The editor is reached again within this after the healing, unless the whole tree was just being built anew: two seconds of
-/// a connect that had begun before it (packets were lost without a word), and the delay after it.
+/// How much of the time after the healing the gateway had no actors, because its tree was to be built anew after a pause.
+pub fn rebuilding(history: &History) -> Duration {
+    let mut healed = None;
+    let mut ends = Duration::ZERO;
+    for entry in &history.0 {
+        match &entry.what {
+            Event::Healed => healed = Some(entry.at),
+            Event::Told(line) if line.starts_with("tree_rebuilding ") => {
+                let pause = field(line, "after_ms")
+                    .and_then(|ms| ms.parse().ok())
+                    .map_or(Duration::ZERO, Duration::from_millis);
+                ends = entry.at + pause;
+            }
+            Event::FrameIn(..) if healed.is_some() => break,
+            _ => {}
+        }
+    }
+    healed.map_or(Duration::ZERO, |healed| ends.saturating_sub(healed))
+}
+
+/// The editor is reached again within this after the healing, and after the tree was built anew if that was under way: two
+/// seconds of a connect that had begun before it (packets were lost without a word), and the delay after it.
 const REACHED: Duration = Duration::from_millis(2500);
 /// After the healing the first good answer comes within this: the longest pause before the tree is built anew (two rebuilds
 /// within a run), a list that is asked for again after 5 s, and the calls that were before it.
@@ -302,10 +323,9 @@ fn recovery(run: &Run<'_>) -> Verdict {
             _ => {}
         }
     }
-    let rebuilt =
-        run.events().any(|(_, event)| matches!(event, Event::Told(line) if line.starts_with("tree_rebuilding")));
-    if let Some(after) = reached(run.history).filter(|_| !rebuilt) {
-        verdict.look(after <= REACHED, || format!("reached again only {after:?} after the healing"));
+    if let Some(after) = reached(run.history) {
+        let longest = REACHED + rebuilding(run.history);
+        verdict.look(after <= longest, || format!("reached again only {after:?} after the healing"));
     }
     let early = run.input_closed.is_some() && recovered.is_none();
     if healed && !early {
@@ -383,7 +403,8 @@ fn right_editor(run: &Run<'_>) -> Verdict {
     }
     for part in heard.split("\"method\":").skip(1) {
         let method = part.split('"').nth(1).unwrap_or_default();
-        verdict.look(method == "set-client-name", || format!("a stranger was sent {method}"));
+        // A connection that was cut leaves the beginning of a word.
+        verdict.look("set-client-name".starts_with(method), || format!("a stranger was sent {method}"));
     }
     verdict
 }

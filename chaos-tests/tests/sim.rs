@@ -134,8 +134,7 @@ fn a_call_that_comes_as_the_connection_falls_is_sent_on_the_next_one() {
 }
 
 /// More than all queues and pipes hold, while the client reads nothing.
-const TOO_MUCH: [Step; 2] =
-    [Step { at: 610, act: Act::PauseReading(2000) }, Step { at: 620, act: Act::Flood(12_000) }];
+const TOO_MUCH: [Step; 2] = [Step { at: 610, act: Act::PauseReading(2000) }, Step { at: 620, act: Act::Flood(12_000) }];
 
 /// The same flood on bounded pipes: stdin is stopped, and nothing is lost.
 #[test]

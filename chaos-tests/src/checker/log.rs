@@ -20,7 +20,8 @@ pub(super) fn discretion(run: &Run<'_>) -> Verdict {
         let (Event::Told(line) | Event::Unexpected(line)) = event else { continue };
         verdict.look(!line.contains(SECRET), || format!("an argument or a result stands in the log: {line:?}"));
         let raw = |character: char| {
-            character.is_control() || matches!(character, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+            character.is_control()
+                || matches!(character, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
         };
         verdict.look(!line.contains(raw), || format!("raw text of somebody else stands in the log: {line:?}"));
         verdict.look(line.len() <= FIELDS_MAX * LOG_FIELD_MAX_BYTES, || format!("a line of {} bytes", line.len()));
@@ -188,9 +189,10 @@ pub(super) fn grounds(run: &Run<'_>) -> Verdict {
             "ok" | "tool_error" => told_elsewhere || replied.get(call).is_some_and(|replies| *replies > 0),
             "still_running" => !told.sent.is_empty() && at + SLACK + SLACK >= *asked + run.patience_of(ask),
             "outcome_unknown" if told_elsewhere => !told.sent.is_empty(),
-            "outcome_unknown" => told.sent.iter().any(|epoch| {
-                downs.get(epoch).is_some_and(|(reason, down)| *reason == cause && *down <= at)
-            }),
+            "outcome_unknown" => told
+                .sent
+                .iter()
+                .any(|epoch| downs.get(epoch).is_some_and(|(reason, down)| *reason == cause && *down <= at)),
             _ => true,
         };
         verdict.look(good, || {

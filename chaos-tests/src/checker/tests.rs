@@ -39,7 +39,8 @@ fn told(line: &str) -> Event {
 /// The checkers that find something. A history that is only about something else need not have a log.
 fn names(history: &History) -> Vec<&'static str> {
     let logged = history.0.iter().any(|entry| matches!(entry.what, Event::Told(_)));
-    let broken = check(history).into_iter().filter(|verdict| !verdict.violations.is_empty()).map(|verdict| verdict.name);
+    let broken =
+        check(history).into_iter().filter(|verdict| !verdict.violations.is_empty()).map(|verdict| verdict.name);
     broken.filter(|name| logged || *name != "I14 truth").collect()
 }
 
@@ -202,12 +203,7 @@ fn grounds_reject_a_verdict_that_nothing_on_the_wire_bears_out() {
         assert_eq!(run([events, unknown()].concat()), names, "{epoch} {reason}");
     }
     // Still running, long before the client's patience ends, or never sent.
-    let patient = Ask {
-        method: "tools/call",
-        tool: "fail",
-        allowed: Duration::from_secs(30),
-        ..Ask::default()
-    };
+    let patient = Ask { method: "tools/call", tool: "fail", allowed: Duration::from_secs(30), ..Ask::default() };
     let early = vec![
         Event::Asked(1, patient),
         told(ACCEPTED),
@@ -234,7 +230,8 @@ fn truth_rejects_a_log_that_does_not_balance() {
     let over = Event::Ended("input_ended");
     let noted = |verdict: &str| told(&format!("call_noted call={CALL} tool=fail verdict=\"{verdict}\""));
     let refused = || ended("not_executed", "lost");
-    let run = |events: Vec<Event>| broken([vec![ask(1, "fail", ""), told(ACCEPTED)], events, vec![over.clone()]].concat());
+    let run =
+        |events: Vec<Event>| broken([vec![ask(1, "fail", ""), told(ACCEPTED)], events, vec![over.clone()]].concat());
     let said = || got(1, "Not executed: lost", true);
     assert_eq!(run(vec![refused(), said()]), [""; 0]);
     assert_eq!(run(vec![noted("cancelled"), Event::Cancelled(1)]), [""; 0]);
@@ -309,6 +306,7 @@ fn total_rejects_surprises_and_panics() {
 fn right_editor_rejects_a_call_in_a_strangers_ear_also_in_pieces() {
     let heard = |text: &str| Event::StrangerHeard(text.into());
     assert_eq!(broken(vec![heard(r#"{"method":"set-client-name"}"#)]), [""; 0]);
+    assert_eq!(broken(vec![heard(r#"{"method":"#)]), [""; 0]);
     assert_eq!(broken(vec![heard(r#"{"method":"count"}"#)]), ["I9 right-editor"]);
     assert_eq!(broken(vec![heard(r#"{"meth"#), heard(r#"od":"count"}"#)]), ["I9 right-editor"]);
 }

@@ -1,4 +1,4 @@
-//! Takes the gateway's own log into the history: what its machines did, and what surprised them.
+//! Takes the gateway's own log into the history. Only the runtime's ids of actors are left out: they differ from run to run.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -39,7 +39,7 @@ impl Visit for Line {
         use fmt::Write as _;
         if field.name() == "event" {
             self.name = format!("{value:?}").trim_matches('"').to_owned();
-        } else {
+        } else if field.name() != "actor_id" {
             let _ = write!(self.rest, " {}={value:?}", field.name());
         }
     }

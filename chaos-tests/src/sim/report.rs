@@ -36,8 +36,10 @@ pub struct Sums {
     pub recoveries: Vec<Duration>,
     /// Times until the first good answer after the healing.
     pub served: Vec<Duration>,
-    /// The slowest seeds, and when the editor was reached and a call served in them.
-    pub slowest: Vec<(Duration, Option<Duration>, u64)>,
+    /// The same two where no pause before the tree is built anew is in it.
+    pub whole: [Vec<Duration>; 2],
+    /// The slowest seeds, when the editor was reached and a call served in them, and how long there were no actors.
+    pub slowest: Vec<(Duration, Option<Duration>, Duration, u64)>,
     /// Virtual time.
     pub simulated: Duration,
     /// Requests.
@@ -62,7 +64,12 @@ impl Sums {
         let (reached, served) = (checker::reached(history), checker::served(history));
         self.recoveries.extend(reached);
         self.served.extend(served);
-        self.slowest.extend(reached.map(|reached| (reached, served, plan.seed)));
+        let rebuilding = checker::rebuilding(history);
+        if rebuilding.is_zero() {
+            self.whole[0].extend(reached);
+            self.whole[1].extend(served);
+        }
+        self.slowest.extend(reached.map(|reached| (reached, served, rebuilding, plan.seed)));
         self.keep_slowest();
         self.requests += history.0.iter().filter(|entry| matches!(entry.what, Event::Asked(..))).count() as u64;
         self.simulated += history.0.last().map(|entry| entry.at).unwrap_or_default();
@@ -88,6 +95,9 @@ impl Sums {
         }
         self.recoveries.extend(other.recoveries);
         self.served.extend(other.served);
+        for (mine, theirs) in self.whole.iter_mut().zip(other.whole) {
+            mine.extend(theirs);
+        }
         self.slowest.extend(other.slowest);
         self.keep_slowest();
         self.simulated += other.simulated;
@@ -140,6 +150,7 @@ impl Sums {
     pub fn text(&mut self) -> String {
         self.recoveries.sort();
         self.served.sort();
+        self.whole.iter_mut().for_each(|times| times.sort());
         let mut text = format!(
             "{} seeds, {} requests, {:.0} s simulated, {} failures\n",
             self.seeds,
@@ -147,13 +158,21 @@ impl Sums {
             self.simulated.as_secs_f64(),
             self.failures.len()
         );
-        for (what, times) in [("reached again", &self.recoveries), ("first good answer", &self.served)] {
+        for (what, times) in [
+            ("reached again", &self.recoveries),
+            ("first good answer", &self.served),
+            ("with a whole tree: reached again", &self.whole[0]),
+            ("with a whole tree: first good answer", &self.whole[1]),
+        ] {
             let at = |share: f64| rank(times, share);
             let (p50, p90, p99, max) = (at(0.5), at(0.9), at(0.99), at(1.0));
             let _ = writeln!(text, "{what} after the healing: p50 {p50:?}, p90 {p90:?}, p99 {p99:?}, max {max:?}");
         }
-        for (reached, served, seed) in &self.slowest {
-            let _ = writeln!(text, "  seed {seed}: reached after {reached:?}, first good answer after {served:?}");
+        for (reached, served, rebuilding, seed) in &self.slowest {
+            let _ = writeln!(
+                text,
+                "  seed {seed}: reached after {reached:?} (no tree for {rebuilding:?}), first good answer after {served:?}"
+            );
         }
         for (name, count) in &self.checks {
             let _ = writeln!(text, "  {count:>9} checks  {name}");
