@@ -451,6 +451,21 @@ impl Estate {
     /// Whoever owned the connection is gone: what it had claimed may have run.
     pub fn close_epochs(self: &Arc<Self>, loss: Loss) {
         self.decide(|ledger, now| ledger.close_all_epochs(loss, now));
+        self.link_lost(loss);
+    }
+
+    /// The greeted connection, if there is one, has ended. Told once, whoever sees it first.
+    pub fn link_lost(&self, loss: Loss) {
+        let mut ended = None;
+        self.link.send_modify(|link| {
+            ended = link.epoch.take();
+            if ended.is_some() {
+                link.last_loss = Some((Instant::now(), loss, None));
+            }
+        });
+        if let Some(epoch) = ended {
+            events::link_down(epoch, loss.into());
+        }
     }
 
     // ---- supervision ----

@@ -200,7 +200,9 @@ impl Ledger {
         let mut out: Vec<Settlement> = open.into_iter().flat_map(|epoch| self.close_epoch(epoch, loss, now)).collect();
         if loss == Loss::Shutdown {
             out.extend(self.drain(now));
-            out.extend(self.feed_all(now, |entry| (!entry.settled).then_some(Event::EpochClosed(loss))));
+            // Nobody looks any longer for the outcome of one whose client was told "still running".
+            let open = |entry: &Entry| !entry.settled || entry.state() == State::Abandoned;
+            out.extend(self.feed_all(now, |entry| open(entry).then_some(Event::EpochClosed(loss))));
         }
         out
     }

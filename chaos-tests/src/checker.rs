@@ -1,14 +1,16 @@
 //! The promises, one checker each. A checker reads a history and says how often it looked, and what it found broken.
 
+mod bounds;
+mod log;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use holdfast::limits::{
-    DRAIN_MAX, FLUSH_MAX, JOIN_TIMEOUT, MAILBOX_MESSAGES_MAX, OPEN_REQUESTS_MAX, STDOUT_NOTIFICATIONS_MAX,
-};
+use holdfast::limits::{DRAIN_MAX, FLUSH_MAX, JOIN_TIMEOUT, SESSION_ABSENCE_MAX};
 use serde_json::Value;
 
-use crate::history::{Ask, Event, History};
+use crate::history::{Ask, Event, History, field};
+use crate::sim::SLACK;
 
 /// What one checker says.
 #[derive(Debug, Clone, Default)]
@@ -42,7 +44,8 @@ pub fn check(history: &History) -> Vec<Verdict> {
         at_most_once(&run),
         verdict_truth(&run),
         stdout_is_mcp(&run),
-        bounded(&run),
+        log::grounds(&run),
+        bounds::bounded(&run),
         recovery(&run),
         orderly_end(&run),
         total(&run),
@@ -50,7 +53,9 @@ pub fn check(history: &History) -> Vec<Verdict> {
         one_connection(&run),
         epoch_fence(&run),
         deadline(&run),
+        log::discretion(&run),
         order(&run),
+        log::truth(&run),
     ]
 }
 
@@ -124,6 +129,11 @@ impl<'a> Run<'a> {
         self.asks.iter().filter(|(_, (_, ask))| ask.method == "tools/call").map(|(id, (_, ask))| (*id, *ask))
     }
 
+    /// For how long a call may be waited for before its client gives up.
+    fn patience_of(&self, ask: &Ask) -> Duration {
+        ask.allowed.saturating_sub(SESSION_ABSENCE_MAX + SLACK)
+    }
+
     fn runs(&self, key: &str) -> u64 {
         self.totals.and_then(|totals| totals.get(key)).copied().unwrap_or(0)
     }
@@ -135,6 +145,13 @@ impl<'a> Run<'a> {
 
 fn text_of(result: &Value) -> &str {
     result.pointer("/content/0/text").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The request that a line from the gateway answers.
+fn answered_id(line: &str) -> Option<u64> {
+    let message: Value = serde_json::from_str(line).ok()?;
+    let answers = message.get("method").is_none();
+    message.get("id").and_then(Value::as_u64).filter(|_| answers)
 }
 
 /// What a response says.
@@ -229,36 +246,63 @@ fn stdout_is_mcp(run: &Run<'_>) -> Verdict {
     verdict
 }
 
-/// I4: nothing grows beyond its bound.
-fn bounded(run: &Run<'_>) -> Verdict {
-    let mut verdict = Verdict::new("I4 bounded");
-    for (at, event) in run.events() {
-        let Event::Sized(sizes) = event else { continue };
-        let good = sizes.open <= OPEN_REQUESTS_MAX
-            && sizes.held <= OPEN_REQUESTS_MAX
-            && sizes.queued <= 2 * OPEN_REQUESTS_MAX + STDOUT_NOTIFICATIONS_MAX
-            && sizes.edge <= MAILBOX_MESSAGES_MAX;
-        verdict.look(good, || format!("at {at:?}: {sizes:?}"));
-    }
-    verdict
+/// How long after the healing the editor's first whole frame came: the time that the gateway itself takes to be back. What its
+/// queue then still has to work through is not in it. Where the editor's listener began to listen only later, by its own word,
+/// it counts from there.
+pub fn reached(history: &History) -> Option<Duration> {
+    after_the_healing(history, |event| matches!(event, Event::FrameIn(..)))
 }
 
-/// How long after the healing the editor's first whole frame came: the time that the gateway itself takes to be back. What its
-/// queue then still has to work through is not in it.
-pub fn reached(history: &History) -> Option<Duration> {
-    let mut healed = None;
+/// How long after the healing, counted in the same way, the first good answer of one of the editor's tools came: what a client
+/// waits. The time that tools take is in it.
+pub fn served(history: &History) -> Option<Duration> {
+    let run = Run::of(history);
+    let good = |event: &Event| {
+        let Event::Got(line) = event else { return false };
+        let id = answered_id(line).filter(|id| {
+            run.asks.get(id).is_some_and(|(_, ask)| ask.method == "tools/call" && !ask.tool.starts_with("holdfast_"))
+        });
+        id.and_then(|id| run.answers.get(&id))
+            .is_some_and(|answers| answers.iter().any(|answer| answer.said == Said::Ok))
+    };
+    after_the_healing(history, good)
+}
+
+fn after_the_healing(history: &History, is_it: impl Fn(&Event) -> bool) -> Option<Duration> {
+    let (mut healed, mut since) = (false, Duration::ZERO);
     for entry in &history.0 {
-        match (&entry.what, healed) {
-            (Event::Healed, _) => healed = Some(entry.at),
-            (Event::FrameIn(..), Some(healed)) => return Some(entry.at.saturating_sub(healed)),
+        match &entry.what {
+            Event::Healed => (healed, since) = (true, entry.at),
+            Event::Listens(_) | Event::EditorUp(..) => since = entry.at,
+            event if healed && is_it(event) => return Some(entry.at.saturating_sub(since)),
             _ => {}
         }
     }
     None
 }
 
-/// The editor is reached again within this after the healing, unless the whole tree was just being built anew: two seconds of
-/// a connect that had begun before it (packets were lost without a word), and the delay after it.
+/// How much of the time after the healing the gateway had no actors, because its tree was to be built anew after a pause.
+pub fn rebuilding(history: &History) -> Duration {
+    let mut healed = None;
+    let mut ends = Duration::ZERO;
+    for entry in &history.0 {
+        match &entry.what {
+            Event::Healed => healed = Some(entry.at),
+            Event::Told(line) if line.starts_with("tree_rebuilding ") => {
+                let pause = field(line, "after_ms")
+                    .and_then(|ms| ms.parse().ok())
+                    .map_or(Duration::ZERO, Duration::from_millis);
+                ends = entry.at + pause;
+            }
+            Event::FrameIn(..) if healed.is_some() => break,
+            _ => {}
+        }
+    }
+    healed.map_or(Duration::ZERO, |healed| ends.saturating_sub(healed))
+}
+
+/// The editor is reached again within this after the healing, and after the tree was built anew if that was under way: two
+/// seconds of a connect that had begun before it (packets were lost without a word), and the delay after it.
 const REACHED: Duration = Duration::from_millis(2500);
 /// After the healing the first good answer comes within this: the longest pause before the tree is built anew (two rebuilds
 /// within a run), a list that is asked for again after 5 s, and the calls that were before it.
@@ -279,10 +323,9 @@ fn recovery(run: &Run<'_>) -> Verdict {
             _ => {}
         }
     }
-    let rebuilt =
-        run.events().any(|(_, event)| matches!(event, Event::Told(line) if line.starts_with("tree_rebuilding")));
-    if let Some(after) = reached(run.history).filter(|_| !rebuilt) {
-        verdict.look(after <= REACHED, || format!("reached again only {after:?} after the healing"));
+    if let Some(after) = reached(run.history) {
+        let longest = REACHED + rebuilding(run.history);
+        verdict.look(after <= longest, || format!("reached again only {after:?} after the healing"));
     }
     let early = run.input_closed.is_some() && recovered.is_none();
     if healed && !early {
@@ -360,7 +403,8 @@ fn right_editor(run: &Run<'_>) -> Verdict {
     }
     for part in heard.split("\"method\":").skip(1) {
         let method = part.split('"').nth(1).unwrap_or_default();
-        verdict.look(method == "set-client-name", || format!("a stranger was sent {method}"));
+        // A connection that was cut leaves the beginning of a word.
+        verdict.look("set-client-name".starts_with(method), || format!("a stranger was sent {method}"));
     }
     verdict
 }

@@ -6,6 +6,9 @@ use std::hash::Hasher;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+/// Stands in the arguments and results of the client's calls, and nowhere else: where it is read, one of them has leaked.
+pub const SECRET: &str = "canary";
+
 /// What a client asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ask {
@@ -73,12 +76,16 @@ pub enum Event {
     Sized(Sizes),
     /// The gateway ended, and why.
     Ended(&'static str),
+    /// After the end: what is still open.
+    Left(Sizes),
     /// After the end: free connection permits.
     PermitsLeft(usize),
     /// The editor ran the counting tool: key, and how often in all.
     Ran(String, u64),
     /// An editor listens: pid, port.
     EditorUp(u32, u16),
+    /// The editor's bridge began to listen, as the editor itself tells it.
+    Listens(u16),
     /// An editor is gone.
     EditorGone(u32),
     /// A stranger on the editor's port heard this.
@@ -137,6 +144,10 @@ impl fmt::Display for Entry {
                 sizes.open, sizes.queued, sizes.held, sizes.flying, sizes.edge
             ),
             Event::Ended(why) => write!(f, "gateway  ended: {why}"),
+            Event::Left(sizes) => {
+                write!(f, "gateway  left open {} held {} flying {}", sizes.open, sizes.held, sizes.flying)
+            }
+            Event::Listens(port) => write!(f, "editor   begins to listen on {port}"),
             Event::PermitsLeft(count) => write!(f, "gateway  connection permits free: {count}"),
             Event::Ran(key, total) => write!(f, "editor   ran {key} ({total})"),
             Event::EditorUp(pid, port) => write!(f, "editor   {pid} listens on {port}"),
@@ -186,6 +197,12 @@ impl History {
     pub fn lines(&self) -> String {
         self.0.iter().map(|entry| format!("{entry}\n")).collect()
     }
+}
+
+/// The value of a field in a line of the gateway's log.
+pub fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
+    let rest = line.split(&format!(" {name}=")).nth(1)?;
+    Some(rest.split(' ').next()?.trim_matches('"'))
 }
 
 /// Writes a history from many places of one simulated world.

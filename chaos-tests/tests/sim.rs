@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use chaos_tests::checker;
 use chaos_tests::history::Event;
-use chaos_tests::sim::plan::{Break, Plan};
+use chaos_tests::sim::plan::{Act, Break, Plan, Step, Tool};
 use chaos_tests::sim::report::{self, Sums};
 use chaos_tests::sim::run;
 
@@ -133,6 +133,20 @@ fn a_call_that_comes_as_the_connection_falls_is_sent_on_the_next_one() {
     }
 }
 
+/// More than all queues and pipes hold, while the client reads nothing.
+const TOO_MUCH: [Step; 2] = [Step { at: 610, act: Act::PauseReading(2000) }, Step { at: 620, act: Act::Flood(12_000) }];
+
+/// The same flood on bounded pipes: stdin is stopped, and nothing is lost.
+#[test]
+fn a_flood_from_a_client_that_does_not_read_is_stopped_at_stdin() {
+    let mut plan = Plan::quiet(7);
+    plan.steps.extend(TOO_MUCH);
+    plan.steps.sort_by_key(|step| step.at);
+    for verdict in checker::check(&run(&plan)) {
+        assert!(verdict.violations.is_empty(), "{}: {:?}", verdict.name, verdict.violations.first());
+    }
+}
+
 #[test]
 fn what_is_broken_at_the_seams_is_noticed_by_its_checker() {
     for (broken, name) in [
@@ -144,10 +158,19 @@ fn what_is_broken_at_the_seams_is_noticed_by_its_checker() {
         (Break::LateProgress, "I13 order"),
         (Break::DirtyStdout, "I3 stdout-is-mcp"),
         (Break::SlowAnswer, "I11 deadline"),
+        (Break::NoWindow, "I4 bounded"),
+        (Break::EndlessInput, "I4 bounded"),
+        (Break::LoggedFrame, "I12 discretion"),
+        (Break::LostLine, "I14 truth"),
     ] {
         let mut plan = Plan { broken: Some(broken), ..Plan::quiet(7) };
         // A second connection, for what needs one.
-        plan.steps.push(chaos_tests::sim::plan::Step { at: 1500, act: chaos_tests::sim::plan::Act::Reload(100) });
+        plan.steps.push(Step { at: 1500, act: Act::Reload(100) });
+        match broken {
+            Break::NoWindow => plan.steps.push(Step { at: 1000, act: Act::Burst(10, Tool::Echo) }),
+            Break::EndlessInput => plan.steps.extend(TOO_MUCH),
+            _ => {}
+        }
         plan.steps.sort_by_key(|step| step.at);
         let verdicts = checker::check(&run(&plan));
         let noticed: Vec<&str> =

@@ -323,19 +323,17 @@ impl BridgeActor {
         // The ledger first: from here on no claim, write or frame of that epoch counts. Then the socket falls.
         self.estate.decide(|ledger, now| ledger.close_epoch(epoch, loss, now));
         drop(connection);
-        events::link_down(epoch, loss.into());
-        self.estate.link.send_modify(|link| {
-            // One that was never greeted is no loss of the editor.
-            if link.epoch.take() == Some(epoch) {
-                link.last_loss = Some((Instant::now(), loss, None));
-            }
-        });
+        // One that was never greeted is no loss of the editor.
+        self.estate.link_lost(loss);
         self.look_for_outcomes(state);
     }
 
     fn tell_up(&self, state: &State) {
         let Some(connection) = &state.connection else { return };
         let target = state.targets.get(usize::from(state.driver.machine().target())).cloned();
+        if let Some(target) = &target {
+            events::link_up(connection.epoch, target.port, target.source.into());
+        }
         self.estate.link.send_modify(|link| {
             link.epoch = Some(connection.epoch);
             link.target = target;

@@ -337,7 +337,7 @@ impl Line {
                     }
                     Ok(None) => break,
                     Err(bad) => {
-                        events::link_down(self.epoch, &bad.to_string());
+                        events::bad_frame(self.epoch, &bad.to_string());
                         return self.bad_bytes(&bad.to_string());
                     }
                 }
@@ -383,7 +383,6 @@ impl Line {
     fn greeted(&self, reply: &Reply) {
         match self.estate.dialect.check_greeting(reply) {
             Ok(()) => {
-                events::link_up(self.epoch, self.target.port, self.target.source.into());
                 self.tell(News::Greeted);
             }
             Err(said) => {

@@ -154,11 +154,6 @@ fn link_recipes<S: Spawn>(estate: &Arc<Estate>, spawn: &S) -> Vec<Recipe> {
             |estate| {
                 let loss = if estate.is_draining() { Loss::Shutdown } else { Loss::Gateway };
                 estate.close_epochs(loss);
-                estate.link.send_modify(|link| {
-                    if link.epoch.take().is_some() {
-                        link.last_loss = Some((Instant::now(), loss, None));
-                    }
-                });
                 estate.addresses.registry.cast(super::registry::Message::LinkLost);
             },
         ),
@@ -284,6 +279,6 @@ fn settle_everything(estate: &Arc<Estate>) {
     estate.close_epochs(Loss::Gateway);
     settle_session(estate);
     let outlook = Outlook::Coming(Cause::Connecting);
-    estate.link.send_modify(|link| (link.epoch, link.outlook, link.undecided) = (None, outlook, true));
+    estate.link.send_modify(|link| (link.outlook, link.undecided) = (outlook, true));
     estate.decide(|ledger, now| ledger.set_outlook(outlook, now));
 }

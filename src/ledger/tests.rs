@@ -587,3 +587,14 @@ fn a_call_that_was_turned_away_and_never_sent_again_is_said_to_have_been_sent() 
     let [Settlement::Answer(answer)] = refused.as_slice() else { panic!("{refused:?}") };
     assert!(!answer.turned_away, "not a byte of this one left");
 }
+
+#[test]
+fn the_end_closes_the_record_of_a_call_whose_outcome_is_still_looked_for() {
+    let mut book = Book::connected();
+    let (call, _) = book.accept_with(30, None);
+    assert_eq!(book.send(FIRST, terms(result_file(), false)), call);
+    assert!(book.close(FIRST, Loss::Reload).is_empty());
+    assert_eq!(told(&book.wait(secs(30) - PATIENCE_MARGIN)), ["still_running"]);
+    assert_eq!(book.ledger.counts(), (0, 1));
+    assert_eq!(told(&book.ledger.close_all_epochs(Loss::Shutdown, book.now)), ["noted:outcome_unknown"]);
+}

@@ -63,9 +63,14 @@ pub fn dial_failed(port: u16, reason: &'static str, detail: &str) {
     tracing::debug!(event = "dial_failed", port, reason, detail = %clean(detail));
 }
 
-/// The connection ended.
-pub fn link_down(epoch: Epoch, reason: &str) {
-    tracing::info!(event = "link_down", epoch = epoch.0, reason = %clean(reason));
+/// A connection that was up ended: once for each [`link_up`], whoever saw it end.
+pub fn link_down(epoch: Epoch, reason: &'static str) {
+    tracing::info!(event = "link_down", epoch = epoch.0, reason);
+}
+
+/// The editor's side sent what is no frame.
+pub fn bad_frame(epoch: Epoch, why: &str) {
+    tracing::warn!(event = "bad_frame", epoch = epoch.0, why = %clean(why));
 }
 
 /// What listens on the port is no bridge of this dialect.

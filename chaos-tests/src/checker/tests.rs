@@ -32,9 +32,20 @@ fn frame(id: &str, method: &str) -> Event {
     Event::FrameOut(1, method.into(), id.into())
 }
 
+fn told(line: &str) -> Event {
+    Event::Told(line.to_owned())
+}
+
+/// The checkers that find something. A history that is only about something else need not have a log.
+fn names(history: &History) -> Vec<&'static str> {
+    let logged = history.0.iter().any(|entry| matches!(entry.what, Event::Told(_)));
+    let broken =
+        check(history).into_iter().filter(|verdict| !verdict.violations.is_empty()).map(|verdict| verdict.name);
+    broken.filter(|name| logged || *name != "I14 truth").collect()
+}
+
 fn broken(events: Vec<Event>) -> Vec<&'static str> {
-    let verdicts = check(&History::of(events));
-    verdicts.into_iter().filter(|verdict| !verdict.violations.is_empty()).map(|verdict| verdict.name).collect()
+    names(&History::of(events))
 }
 
 const CALL: &str = "01b622b5-6a0f-40f3-bd32-16ac3afd7786";
@@ -45,10 +56,16 @@ fn a_good_history_passes_every_checker() {
         ask(1, "count", "a"),
         progress(1, 1),
         Event::Dialed(1),
+        told("link_up epoch=1 port=8701"),
+        told(&format!("call_accepted call={CALL} tool=count mcp_id=1")),
+        told(&format!("call_sent call={CALL} epoch=1 wire=3")),
         frame(&format!("{CALL}.3"), "count"),
         Event::Ran("a".into(), 1),
+        Event::FrameIn(1, format!("{CALL}.3")),
+        told(&format!("call_answered call={CALL} tool=count verdict=\"ok\" cause=\"\" millis=1")),
         got(1, "{\"Key\":\"a\"}", false),
         Event::Sized(Sizes { open: 1, ..Sizes::default() }),
+        told("link_down epoch=1 reason=reload"),
         Event::HungUp(1),
         Event::Dialed(2),
         Event::Healed,
@@ -57,6 +74,7 @@ fn a_good_history_passes_every_checker() {
         Event::InputClosed,
         Event::HungUp(2),
         Event::Ended("input_ended"),
+        Event::Left(Sizes::default()),
         Event::PermitsLeft(1),
         totals("a", 1),
     ];
@@ -77,9 +95,14 @@ fn answer_once_rejects_none_two_and_those_that_nobody_asked_for() {
 fn at_most_once_rejects_a_second_run_and_a_second_frame() {
     assert_eq!(broken(vec![totals("a", 2)]), ["I2 at-most-once"]);
     let (first, second) = (format!("{CALL}.3"), format!("{CALL}.4"));
-    assert_eq!(broken(vec![frame(&first, "count"), frame(&second, "count")]), ["I2 at-most-once"]);
-    assert_eq!(broken(vec![frame(&first, "get-logs"), frame(&second, "get-logs")]), [""; 0]);
-    assert_eq!(broken(vec![frame(&first, "get-logs"); 4]), ["I2 at-most-once"]);
+    let on = |connection, id: &str, method: &str| Event::FrameOut(connection, method.into(), id.into());
+    assert_eq!(broken(vec![on(1, &first, "count"), on(2, &second, "count")]), ["I2 at-most-once"]);
+    assert_eq!(broken(vec![on(1, &first, "get-logs"), on(2, &second, "get-logs")]), [""; 0]);
+    let four = (1..=4).map(|n| on(n, &format!("{CALL}.{n}"), "get-logs")).collect();
+    assert_eq!(broken(four), ["I2 at-most-once", "I2 grounds"]);
+    // A new greeting lies between two sendings, whatever is sent.
+    let same = vec![on(1, &first, "get-logs"), Event::FrameIn(1, first.clone()), on(1, &second, "get-logs")];
+    assert_eq!(broken(same), ["I2 grounds"]);
 }
 
 #[test]
@@ -120,6 +143,133 @@ fn bounded_rejects_each_bound_that_is_passed() {
 }
 
 #[test]
+fn bounded_rejects_what_the_neighbours_see_beyond_a_bound() {
+    // A second request while the first is unanswered: the bridge is a serial one.
+    assert_eq!(broken(vec![frame("holdfast.1", "get-tool-details"), frame("holdfast.2", "x")]), ["I4 bounded"]);
+    let answered = Event::FrameIn(1, "holdfast.1".into());
+    assert_eq!(broken(vec![frame("holdfast.1", "x"), answered, frame("holdfast.2", "x")]), [""; 0]);
+    assert_eq!(broken(vec![frame("holdfast.1", "x"), Event::HungUp(1), frame("holdfast.2", "x")]), [""; 0]);
+    // More open requests than are kept, and none refused.
+    let held = |count: u64| History::of((1..=count).map(|id| ask(id, "fail", "")));
+    let bounded = |history: &History| names(history).contains(&"I4 bounded");
+    assert!(bounded(&held(600)) && !bounded(&held(256)));
+    // More taken than all queues together hold, from a client that reads nothing.
+    let taken = |count: u64| {
+        let pause = Event::ReadingPaused(Duration::from_secs(60));
+        History::of(std::iter::once(pause).chain((1..=count).map(|id| ask(id, "fail", ""))))
+    };
+    assert!(bounded(&taken(11_000)) && !bounded(&taken(5_000)));
+}
+
+const ACCEPTED: &str = "call_accepted call=01b622b5-6a0f-40f3-bd32-16ac3afd7786 tool=fail mcp_id=1";
+
+fn sent(epoch: u64) -> Event {
+    told(&format!("call_sent call={CALL} epoch={epoch} wire=3"))
+}
+
+fn ended(verdict: &str, cause: &str) -> Event {
+    told(&format!("call_answered call={CALL} tool=fail verdict=\"{verdict}\" cause=\"{cause}\" millis=1"))
+}
+
+fn down(epoch: u64, reason: &str) -> Event {
+    told(&format!("link_down epoch={epoch} reason={reason}"))
+}
+
+fn up(epoch: u64) -> Event {
+    told(&format!("link_up epoch={epoch} port=8701 source=\"settings\""))
+}
+
+#[test]
+fn grounds_reject_a_verdict_that_nothing_on_the_wire_bears_out() {
+    let out = || frame(&format!("{CALL}.3"), "fail");
+    let back = || Event::FrameIn(1, format!("{CALL}.3"));
+    let run = |events: Vec<Event>| broken([vec![ask(1, "fail", ""), told(ACCEPTED)], events].concat());
+    // Not executed, and its frame had left.
+    let lie = vec![sent(1), out(), ended("not_executed", "lost"), got(1, "Not executed: lost", true)];
+    assert_eq!(run(lie), ["I2 grounds"]);
+    let away = Event::TurnedAway(1, format!("{CALL}.3"));
+    let proven = vec![sent(1), out(), away, ended("not_executed", "lost"), got(1, "Not executed: lost", true)];
+    assert_eq!(run(proven), [""; 0]);
+    // Answered by nobody.
+    assert_eq!(run(vec![sent(1), out(), ended("tool_error", ""), got(1, "", true)]), ["I2 grounds"]);
+    assert_eq!(run(vec![sent(1), out(), back(), ended("tool_error", ""), got(1, "", true)]), [""; 0]);
+    // Unknown, though its connection lives, or ended for another reason, or another one ended.
+    let unknown = || vec![ended("outcome_unknown", "reload"), got(1, "Outcome unknown: reload", true)];
+    assert_eq!(run([vec![up(1), sent(1), out()], unknown()].concat()), ["I2 grounds"]);
+    for (epoch, reason, names) in
+        [(1, "reload", vec![]), (1, "disconnect", vec!["I2 grounds"]), (2, "reload", vec!["I2 grounds"])]
+    {
+        let events = vec![up(epoch), sent(1), out(), down(epoch, reason)];
+        assert_eq!(run([events, unknown()].concat()), names, "{epoch} {reason}");
+    }
+    // Still running, long before the client's patience ends, or never sent.
+    let patient = Ask { method: "tools/call", tool: "fail", allowed: Duration::from_secs(30), ..Ask::default() };
+    let early = vec![
+        Event::Asked(1, patient),
+        told(ACCEPTED),
+        sent(1),
+        ended("still_running", ""),
+        got(1, "Still running: yes", true),
+    ];
+    assert_eq!(broken(early), ["I2 grounds"]);
+    assert_eq!(run(vec![ended("still_running", ""), got(1, "Still running: yes", true)]), ["I2 grounds"]);
+}
+
+#[test]
+fn discretion_rejects_secrets_and_raw_text_in_the_log() {
+    assert_eq!(broken(vec![told("call_accepted arguments={\"key\":\"count-canary-1\"}")]), ["I12 discretion"]);
+    for raw in ["a\nb", "a\u{1b}[31m", "a\u{202e}b", "a\u{2028}b"] {
+        assert_eq!(broken(vec![told(&format!("wrong_peer said={raw}"))]), ["I12 discretion"]);
+    }
+    assert_eq!(broken(vec![told(&format!("wrong_peer said={}", "x".repeat(10_000)))]), ["I12 discretion"]);
+    assert_eq!(broken(vec![told("wrong_peer said=a\\u{a}b")]), [""; 0]);
+}
+
+#[test]
+fn truth_rejects_a_log_that_does_not_balance() {
+    let over = Event::Ended("input_ended");
+    let noted = |verdict: &str| told(&format!("call_noted call={CALL} tool=fail verdict=\"{verdict}\""));
+    let refused = || ended("not_executed", "lost");
+    let run =
+        |events: Vec<Event>| broken([vec![ask(1, "fail", ""), told(ACCEPTED)], events, vec![over.clone()]].concat());
+    let said = || got(1, "Not executed: lost", true);
+    assert_eq!(run(vec![refused(), said()]), [""; 0]);
+    assert_eq!(run(vec![noted("cancelled"), Event::Cancelled(1)]), [""; 0]);
+    // No end, two ends, an end that is none, and one that the client was not told.
+    assert_eq!(run(vec![said()]), ["I14 truth"]);
+    assert_eq!(run(vec![refused(), refused(), said()]), ["I14 truth"]);
+    assert_eq!(run(vec![noted("ok"), said()]), ["I14 truth"]);
+    assert_eq!(run(vec![refused(), got(1, "Outcome unknown: lost", true)]), ["I14 truth"]);
+    // Ends of what was never begun.
+    assert_eq!(broken(vec![refused()]), ["I14 truth"]);
+    // Connections.
+    assert_eq!(broken(vec![up(1), down(1, "reload"), over.clone()]), [""; 0]);
+    for events in [
+        vec![up(1)],
+        vec![up(1), up(2), down(2, "reload")],
+        vec![up(1), down(2, "reload")],
+        vec![down(1, "reload")],
+        vec![up(1), down(1, "reload"), down(1, "reload")],
+    ] {
+        assert_eq!(broken([events, vec![over.clone()]].concat()), ["I14 truth"]);
+    }
+    // The status.
+    let status = |connections: u64| {
+        let line = serde_json::json!({
+            "jsonrpc": "2.0", "id": 1, "result": {"structuredContent": {"editor": {"connections": connections}}},
+        });
+        broken(vec![up(1), down(1, "reload"), ask(1, "holdfast_status", ""), Event::Got(line.to_string())])
+    };
+    assert_eq!(status(1), [""; 0]);
+    assert_eq!(status(2), ["I14 truth"]);
+    // What is left.
+    let left = |sizes| broken(vec![told("x"), Event::Left(sizes)]);
+    assert_eq!(left(Sizes { open: 1, ..Sizes::default() }), ["I14 truth"]);
+    assert_eq!(left(Sizes { held: 1, ..Sizes::default() }), ["I14 truth"]);
+    assert_eq!(left(Sizes { flying: 1, ..Sizes::default() }), ["I14 truth"]);
+}
+
+#[test]
 fn recovery_rejects_never_late_and_a_failure_afterwards() {
     assert_eq!(broken(vec![Event::Healed]), ["I5 recovery"]);
     assert_eq!(broken(vec![Event::Healed, Event::Recovered(Duration::from_secs(60))]), ["I5 recovery"]);
@@ -156,6 +306,7 @@ fn total_rejects_surprises_and_panics() {
 fn right_editor_rejects_a_call_in_a_strangers_ear_also_in_pieces() {
     let heard = |text: &str| Event::StrangerHeard(text.into());
     assert_eq!(broken(vec![heard(r#"{"method":"set-client-name"}"#)]), [""; 0]);
+    assert_eq!(broken(vec![heard(r#"{"method":"#)]), [""; 0]);
     assert_eq!(broken(vec![heard(r#"{"method":"count"}"#)]), ["I9 right-editor"]);
     assert_eq!(broken(vec![heard(r#"{"meth"#), heard(r#"od":"count"}"#)]), ["I9 right-editor"]);
 }
@@ -175,13 +326,6 @@ fn epoch_fence_rejects_another_calls_answer() {
 fn deadline_rejects_a_late_answer_unless_the_client_did_not_read() {
     let at = |ms, what| Entry { at: Duration::from_millis(ms), what };
     let late = History(vec![at(0, ask(1, "fail", "")), at(101, got(1, "", true))]);
-    let names = |history: &History| -> Vec<&str> {
-        check(history)
-            .into_iter()
-            .filter(|verdict| !verdict.violations.is_empty())
-            .map(|verdict| verdict.name)
-            .collect()
-    };
     assert_eq!(names(&late), ["I11 deadline"]);
     let mut paused = late.clone();
     paused.0.insert(1, at(50, Event::ReadingPaused(Duration::from_millis(10))));

@@ -87,8 +87,8 @@ impl<W: AsyncWrite + Unpin> Client<W> {
 
     async fn call(&mut self, tool: Tool, token: bool) -> u64 {
         let (name, arguments, payload, repeatable) = match tool {
-            Tool::Echo => ("echo", json!({"text": "echo-$"}), "echo-$", false),
-            Tool::Count => ("count", json!({"key": "count-$"}), "count-$", false),
+            Tool::Echo => ("echo", json!({"text": "echo-canary-$"}), "echo-canary-$", false),
+            Tool::Count => ("count", json!({"key": "count-canary-$"}), "count-canary-$", false),
             Tool::Sleep(ms) => ("sleep", json!({"ms": ms}), "", false),
             Tool::Block(ms) => ("block", json!({"ms": ms}), "", false),
             Tool::Logs => ("get-logs", json!({}), "", true),
@@ -97,7 +97,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
             Tool::Throw => ("throw", json!({}), "", false),
             Tool::Big(n) => ("big", json!({"n": n}), "", false),
             Tool::Hold => ("hold", json!({}), "", false),
-            Tool::Unheard => ("unheard-of", json!({}), "", false),
+            Tool::Unheard => ("unheard\u{1b}[31m\nof\u{202e}", json!({}), "", false),
         };
         let allowed = self.plan.patience.saturating_sub(PATIENCE_MARGIN) + SESSION_ABSENCE_MAX + SLACK;
         let ask = Ask { method: "tools/call", tool: name, payload: payload.into(), repeatable, token, allowed };
@@ -115,7 +115,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
     }
 
     async fn open_session(&mut self) {
-        let name = if self.plan.honours_changes { "claude-code" } else { "simulated-client" };
+        let name = if self.plan.honours_changes { "claude-code" } else { "simulated\u{1b}[31m\nclient" };
         let params = json!({
             "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": name, "version": "1"},
         });
@@ -147,6 +147,11 @@ impl<W: AsyncWrite + Unpin> Client<W> {
             Act::Burst(count, tool) => {
                 for _ in 0..count {
                     self.call(tool, false).await;
+                }
+            }
+            Act::Flood(count) => {
+                for _ in 0..count {
+                    self.plain("ping", SLACK).await;
                 }
             }
             Act::Cancel(nth) => {

@@ -257,7 +257,7 @@ impl Running {
             Act::LateReply(ms) => wire.steer(|faults| faults.late = Some(Duration::from_millis(ms.into()))),
             Act::Garbage(kind) => {
                 let garbage: &[u8] = match kind {
-                    0 => b"HTTP/1.1 400 Bad Request\r\n\r\n",
+                    0 => b"HTTP/1.1 400 Bad\x1b[31m Request\r\n\r\n",
                     1 => b"Content-Length: 99999999999999999999\r\n\r\n",
                     2 => b"Content-Length: 7\r\n\r\n{\"id\":]",
                     _ => b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
@@ -428,6 +428,7 @@ async fn follow(
                 let Some(unity) = unity.upgrade() else { return };
                 note_runs(&unity, &seen, &before, &recorder);
             }
+            Ok(fake_unity::Event::Listening { port, .. }) => recorder.record(Event::Listens(port)),
             Ok(_) => {}
             Err(broadcast::error::RecvError::Closed) => return,
         }

@@ -26,7 +26,7 @@ use self::client::Client;
 use self::editor::Editor;
 use self::host::SimHost;
 use self::net::{SimNet, Wire};
-use self::plan::Plan;
+use self::plan::{Break, Plan};
 use self::saboteur::Saboteur;
 use crate::history::{Event, History, Recorder, Sizes};
 
@@ -35,7 +35,9 @@ const PORT: u16 = 8701;
 /// What is added to every deadline: the 100 ms of the promise, and the ticks of the simulation.
 pub const SLACK: Duration = Duration::from_millis(150);
 /// Capacity of the client's pipes.
-const PIPE: usize = 64 * 1024;
+pub const PIPE: usize = 64 * 1024;
+/// Capacity of a pipe whose bound was taken away.
+const PIPE_WITHOUT_BOUND: usize = 64 * 1024 * 1024;
 /// Virtual time after which a run is called stuck.
 const LONGEST: Duration = Duration::from_secs(400);
 /// One step of the simulated network. Timers are exact within a step; half the steps are half the cost of a run.
@@ -74,7 +76,7 @@ pub fn run(plan: &Plan) -> History {
         let (plan, recorder) = (Arc::clone(&plan), recorder.clone());
         std::thread::Builder::new().name(format!("seed {}", plan.seed)).spawn(move || {
             log::watch_panics(Some(recorder.clone()));
-            let dispatch = tracing::Dispatch::new(log::IntoHistory(recorder.clone()));
+            let dispatch = tracing::Dispatch::new(log::IntoHistory::new(recorder.clone(), plan.broken));
             let ended = tracing::dispatcher::with_default(&dispatch, || world(&plan, &recorder));
             if let Err(why) = ended {
                 recorder.record(Event::Panicked(format!("the simulation ended: {why}")));
@@ -154,7 +156,8 @@ async fn gateway(
         ..Config::default()
     };
     let estate = Estate::new(config, Arc::new(net), host, Arc::new(Uloop));
-    let (to_gateway, stdin) = tokio::io::duplex(PIPE);
+    let endless = plan.broken == Some(Break::EndlessInput);
+    let (to_gateway, stdin) = tokio::io::duplex(if endless { PIPE_WITHOUT_BOUND } else { PIPE });
     let (stdout, from_gateway) = tokio::io::duplex(PIPE);
     let pumps = Pumps::over(&estate, stdin, stdout);
     let (client, reading) = Client::new(Arc::clone(&plan), recorder.clone(), to_gateway, from_gateway);
@@ -165,6 +168,9 @@ async fn gateway(
         async move {
             let why = main_loop::run(&estate, saboteur, pumps, quitting).await;
             recorder.record(Event::Ended(why.into()));
+            let (held, flying) = estate.ledger(|ledger, _| ledger.counts());
+            let counts = estate.front.counts();
+            recorder.record(Event::Left(Sizes { open: counts.open, queued: counts.queued, held, flying, edge: 0 }));
             recorder.record(Event::PermitsLeft(estate.connection.available_permits()));
         }
     };

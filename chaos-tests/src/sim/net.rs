@@ -301,6 +301,17 @@ impl Proxied {
             let message = body(&bytes).unwrap_or_default();
             let method = message.get("method").and_then(Value::as_str).unwrap_or_default().to_owned();
             let doubled = method == "count" && self.wire.lock().broken == Some(Break::DoubledRequest);
+            let broken = self.wire.lock().broken;
+            if broken == Some(Break::LoggedFrame) {
+                let frame = String::from_utf8_lossy(&bytes).into_owned();
+                tracing::debug!(target: "holdfast", event = "frame_written", frame = %frame);
+            }
+            if broken == Some(Break::NoWindow) && method == "echo" {
+                let done = serde_json::json!({"jsonrpc": "2.0", "id": message["id"], "result": {}});
+                self.outbox.extend(frame(&done));
+                let reader = self.wire.lock().wakers.remove(&(self.connection, true));
+                reader.into_iter().for_each(Waker::wake);
+            }
             self.recorder.record(Event::FrameOut(self.connection, method, id_of(&message)));
             if doubled {
                 self.extra.extend(&bytes);

@@ -7,7 +7,7 @@ use holdfast::timeline::{Call, Moment, Phase, Timeline, Tone, Verdict};
 use serde_json::Value;
 
 use crate::checker::{Said, said};
-use crate::history::{Event, History};
+use crate::history::{Event, History, field};
 
 const CLIENT: usize = 0;
 const GATEWAY: usize = 1;
@@ -58,12 +58,6 @@ pub fn verdicts(history: &History) -> BTreeMap<&'static str, u64> {
         *counts.entry(end).or_default() += 1;
     }
     counts
-}
-
-/// The value of a field in a line of the gateway's log.
-fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
-    let rest = line.split(&format!(" {name}=")).nth(1)?;
-    Some(rest.split(' ').next()?.trim_matches('"'))
 }
 
 /// How long a fault makes the editor unreachable or mute, and which of the two; read from the words of the plan.

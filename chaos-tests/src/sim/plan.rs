@@ -23,6 +23,14 @@ pub enum Break {
     DirtyStdout,
     /// An answer reaches the client half a minute late.
     SlowAnswer,
+    /// The editor seems to be done with a call that it has just got: nothing bounds what it has to do.
+    NoWindow,
+    /// The pipe to the gateway takes everything, whether it is read or not.
+    EndlessInput,
+    /// Whole frames stand in the log.
+    LoggedFrame,
+    /// The end of a call is missing in the log.
+    LostLine,
 }
 
 /// A tool that the client calls.
@@ -71,6 +79,8 @@ pub enum Act {
     Call(Tool, bool),
     /// Many calls at once.
     Burst(u16, Tool),
+    /// So many pings at once.
+    Flood(u16),
     /// Cancels the n-th newest open call.
     Cancel(u8),
     /// A ping.
@@ -160,6 +170,7 @@ impl Act {
             self,
             Self::Call(..)
                 | Self::Burst(..)
+                | Self::Flood(_)
                 | Self::Cancel(_)
                 | Self::Ping
                 | Self::List
@@ -318,6 +329,12 @@ impl Plan {
         while at + 100 < heal_at {
             at += dice.u32(1..2 * spacing);
             steps.push(Step { at, act: doing(&mut dice) });
+        }
+        // More than may be open at once, now and then.
+        let mut rare = fastrand::Rng::with_seed(seed);
+        if rare.u8(..20) == 0 {
+            let act = Act::Burst(rare.u16(257..400), Tool::Echo);
+            steps.push(Step { at: rare.u32(150..heal_at - 100), act });
         }
         steps.sort_by_key(|step| step.at);
         let fast = dice.u64(..3);

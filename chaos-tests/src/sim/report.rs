@@ -11,6 +11,16 @@ use crate::checker::{self, Verdict};
 use crate::history::{Event, History};
 use crate::record::Record;
 
+/// Seeds that are named for their slow recovery.
+const SLOWEST_SHOWN: usize = 12;
+
+/// The value at a share of sorted values.
+fn rank(sorted: &[Duration], share: f64) -> Duration {
+    let last = sorted.len().saturating_sub(1);
+    // Truncation is what a rank is.
+    sorted.get((last as f64 * share) as usize).copied().unwrap_or_default()
+}
+
 /// Sums over many runs.
 #[derive(Debug, Default)]
 pub struct Sums {
@@ -24,6 +34,12 @@ pub struct Sums {
     pub verdicts: BTreeMap<&'static str, u64>,
     /// Times until the editor was reached again after the healing.
     pub recoveries: Vec<Duration>,
+    /// Times until the first good answer after the healing.
+    pub served: Vec<Duration>,
+    /// The same two where no pause before the tree is built anew is in it.
+    pub whole: [Vec<Duration>; 2],
+    /// The slowest seeds, when the editor was reached and a call served in them, and how long there were no actors.
+    pub slowest: Vec<(Duration, Option<Duration>, Duration, u64)>,
     /// Virtual time.
     pub simulated: Duration,
     /// Requests.
@@ -45,9 +61,24 @@ impl Sums {
         for (end, count) in picture::verdicts(history) {
             *self.verdicts.entry(end).or_default() += count;
         }
-        self.recoveries.extend(checker::reached(history));
+        let (reached, served) = (checker::reached(history), checker::served(history));
+        self.recoveries.extend(reached);
+        self.served.extend(served);
+        let rebuilding = checker::rebuilding(history);
+        if rebuilding.is_zero() {
+            self.whole[0].extend(reached);
+            self.whole[1].extend(served);
+        }
+        self.slowest.extend(reached.map(|reached| (reached, served, rebuilding, plan.seed)));
+        self.keep_slowest();
         self.requests += history.0.iter().filter(|entry| matches!(entry.what, Event::Asked(..))).count() as u64;
         self.simulated += history.0.last().map(|entry| entry.at).unwrap_or_default();
+    }
+
+    fn keep_slowest(&mut self) {
+        self.slowest.sort();
+        self.slowest.reverse();
+        self.slowest.truncate(SLOWEST_SHOWN);
     }
 
     /// Adds what another thread summed up.
@@ -63,6 +94,12 @@ impl Sums {
             *self.verdicts.entry(end).or_default() += count;
         }
         self.recoveries.extend(other.recoveries);
+        self.served.extend(other.served);
+        for (mine, theirs) in self.whole.iter_mut().zip(other.whole) {
+            mine.extend(theirs);
+        }
+        self.slowest.extend(other.slowest);
+        self.keep_slowest();
         self.simulated += other.simulated;
         self.requests += other.requests;
         self.failures.extend(other.failures);
@@ -112,11 +149,8 @@ impl Sums {
     /// For people.
     pub fn text(&mut self) -> String {
         self.recoveries.sort();
-        let at = |share: f64| {
-            let last = self.recoveries.len().saturating_sub(1);
-            // Truncation is what a rank is.
-            self.recoveries.get((last as f64 * share) as usize).copied().unwrap_or_default()
-        };
+        self.served.sort();
+        self.whole.iter_mut().for_each(|times| times.sort());
         let mut text = format!(
             "{} seeds, {} requests, {:.0} s simulated, {} failures\n",
             self.seeds,
@@ -124,14 +158,22 @@ impl Sums {
             self.simulated.as_secs_f64(),
             self.failures.len()
         );
-        let _ = writeln!(
-            text,
-            "reached again after the healing: p50 {:?}, p90 {:?}, p99 {:?}, max {:?}",
-            at(0.5),
-            at(0.9),
-            at(0.99),
-            at(1.0)
-        );
+        for (what, times) in [
+            ("reached again", &self.recoveries),
+            ("first good answer", &self.served),
+            ("with a whole tree: reached again", &self.whole[0]),
+            ("with a whole tree: first good answer", &self.whole[1]),
+        ] {
+            let at = |share: f64| rank(times, share);
+            let (p50, p90, p99, max) = (at(0.5), at(0.9), at(0.99), at(1.0));
+            let _ = writeln!(text, "{what} after the healing: p50 {p50:?}, p90 {p90:?}, p99 {p99:?}, max {max:?}");
+        }
+        for (reached, served, rebuilding, seed) in &self.slowest {
+            let _ = writeln!(
+                text,
+                "  seed {seed}: reached after {reached:?} (no tree for {rebuilding:?}), first good answer after {served:?}"
+            );
+        }
         for (name, count) in &self.checks {
             let _ = writeln!(text, "  {count:>9} checks  {name}");
         }

@@ -1,0 +1,90 @@
+//! I4: nothing grows beyond its bound; neither what the gateway says of itself, nor what its neighbours see of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use holdfast::limits::{MAILBOX_MESSAGES_MAX, OPEN_REQUESTS_MAX, STDOUT_NOTIFICATIONS_MAX};
+use holdfast::protocol::dialect::Dialect as _;
+use holdfast::protocol::dialect::uloop::Uloop;
+
+use super::{Run, Verdict};
+use crate::history::Event;
+use crate::sim::{PIPE, SLACK};
+
+/// No line of the client or to it is shorter: an answer to a ping.
+const LINE_MIN: usize = 36;
+/// Requests that the gateway can have taken without their answers having been read: those that are open, the answers that wait
+/// for stdout, and what lies in pipes and buffers (both pipes, one read of the intake, one shared write and what it waits behind).
+const TAKEN_MAX: usize = 3 * OPEN_REQUESTS_MAX + STDOUT_NOTIFICATIONS_MAX + 5 * PIPE / LINE_MIN;
+
+/// See the module's documentation.
+pub(super) fn bounded(run: &Run<'_>) -> Verdict {
+    let mut verdict = Verdict::new("I4 bounded");
+    said_by_itself(run, &mut verdict);
+    seen_by_the_editor(run, &mut verdict);
+    seen_by_the_client(run, &mut verdict);
+    verdict
+}
+
+fn said_by_itself(run: &Run<'_>, verdict: &mut Verdict) {
+    for (at, event) in run.events() {
+        let Event::Sized(sizes) = event else { continue };
+        let good = sizes.open <= OPEN_REQUESTS_MAX
+            && sizes.held <= OPEN_REQUESTS_MAX
+            && sizes.queued <= 2 * OPEN_REQUESTS_MAX + STDOUT_NOTIFICATIONS_MAX
+            && sizes.edge <= MAILBOX_MESSAGES_MAX;
+        verdict.look(good, || format!("at {at:?}: {sizes:?}"));
+    }
+}
+
+/// A bridge owes no more answers than its window has places, list and greeting included.
+fn seen_by_the_editor(run: &Run<'_>, verdict: &mut Verdict) {
+    let window = usize::from(Uloop.properties().window);
+    let mut owed: BTreeMap<u64, BTreeSet<&str>> = BTreeMap::new();
+    for (at, event) in run.events() {
+        match event {
+            Event::FrameOut(connection, _, id) => {
+                let owed = owed.entry(*connection).or_default();
+                owed.insert(id);
+                verdict.look(owed.len() <= window, || format!("at {at:?} the editor owes {owed:?}"));
+            }
+            Event::FrameIn(connection, id) => {
+                owed.entry(*connection).or_default().remove(id.as_str());
+            }
+            Event::HungUp(connection) => {
+                owed.remove(connection);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Beyond the bound of open requests one is refused at once; while the client does not read, no more is taken than has room.
+fn seen_by_the_client(run: &Run<'_>, verdict: &mut Verdict) {
+    let mut open: BTreeMap<u64, Duration> = BTreeMap::new();
+    let mut paused_until = Duration::ZERO;
+    for (at, event) in run.events() {
+        match event {
+            Event::ReadingPaused(span) => paused_until = paused_until.max(at + *span),
+            Event::Cancelled(id) => {
+                open.remove(id);
+            }
+            Event::Got(line) => {
+                if let Some(id) = super::answered_id(line) {
+                    open.remove(&id);
+                }
+            }
+            Event::Asked(id, _) => {
+                // The one before has been taken; this one is only being written.
+                let taken = open.len();
+                verdict.look(taken <= TAKEN_MAX, || format!("at {at:?} {taken} requests are taken and not answered"));
+                if at > paused_until + SLACK && taken > OPEN_REQUESTS_MAX {
+                    let kept = open.values().filter(|asked| **asked + SLACK < at).count();
+                    verdict.look(kept <= OPEN_REQUESTS_MAX, || format!("at {at:?} {kept} requests are kept open"));
+                }
+                open.insert(*id, at);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! What the gateway's own log says, held against the history: I12 discretion, I14 truth, and the words of each verdict.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use holdfast::limits::{LOG_FIELD_MAX_BYTES, SENDINGS_MAX};
+use serde_json::Value;
+
+use super::{Run, Said, Verdict};
+use crate::history::{Event, SECRET, field};
+use crate::sim::SLACK;
+
+/// Fields of the longest line.
+const FIELDS_MAX: usize = 8;
+
+/// I12: no argument, result or raw text of a peer stands in the log; each event is one line.
+pub(super) fn discretion(run: &Run<'_>) -> Verdict {
+    let mut verdict = Verdict::new("I12 discretion");
+    for (_, event) in run.events() {
+        let (Event::Told(line) | Event::Unexpected(line)) = event else { continue };
+        verdict.look(!line.contains(SECRET), || format!("an argument or a result stands in the log: {line:?}"));
+        let raw = |character: char| {
+            character.is_control()
+                || matches!(character, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        };
+        verdict.look(!line.contains(raw), || format!("raw text of somebody else stands in the log: {line:?}"));
+        verdict.look(line.len() <= FIELDS_MAX * LOG_FIELD_MAX_BYTES, || format!("a line of {} bytes", line.len()));
+    }
+    verdict
+}
+
+/// What the log tells of one call.
+#[derive(Default)]
+struct Told<'a> {
+    request: Option<u64>,
+    /// The connections it was sent on.
+    sent: Vec<&'a str>,
+    /// Its ends: whether the client was answered, the verdict, the cause, when.
+    ends: Vec<(bool, &'a str, &'a str, Duration)>,
+}
+
+fn calls<'a>(run: &Run<'a>) -> BTreeMap<&'a str, Told<'a>> {
+    let mut calls: BTreeMap<&str, Told<'_>> = BTreeMap::new();
+    for (at, event) in run.events() {
+        let Event::Told(line) = event else { continue };
+        let name = line.split(' ').next().unwrap_or_default();
+        let Some(call) = field(line, "call") else { continue };
+        let told = calls.entry(call).or_default();
+        let get = |name| field(line, name).unwrap_or_default();
+        match name {
+            "call_accepted" => told.request = get("mcp_id").parse().ok(),
+            "call_sent" => told.sent.push(get("epoch")),
+            "call_answered" => told.ends.push((true, get("verdict"), get("cause"), at)),
+            "call_noted" => told.ends.push((false, get("verdict"), "", at)),
+            _ => {}
+        }
+    }
+    calls
+}
+
+fn word(said: Said) -> &'static str {
+    match said {
+        Said::Ok => "ok",
+        Said::ToolError => "tool_error",
+        // The one call that is answered with a protocol error names a tool that is on no list.
+        Said::NotExecuted | Said::Error => "not_executed",
+        Said::OutcomeUnknown => "outcome_unknown",
+        Said::StillRunning => "still_running",
+    }
+}
+
+/// I14: the log balances: one end for each call, and the one that the client was told; one end for each connection; and nothing
+/// is open when the gateway has ended.
+pub(super) fn truth(run: &Run<'_>) -> Verdict {
+    let mut verdict = Verdict::new("I14 truth");
+    let ended = run.events().any(|(_, event)| matches!(event, Event::Ended(_)));
+    let calls = calls(run);
+    let mut answered = BTreeMap::new();
+    for (call, told) in &calls {
+        let ends: Vec<(bool, &str)> = told.ends.iter().map(|(answered, verdict, ..)| (*answered, *verdict)).collect();
+        let good = match ends.as_slice() {
+            [] => !ended,
+            [(true, _) | (false, "cancelled")] | [(true, "still_running") | (false, "cancelled"), (false, _)] => true,
+            _ => false,
+        };
+        verdict.look(good && told.request.is_some(), || format!("call {call} (#{:?}) ended {ends:?}", told.request));
+        if let (Some(request), Some((true, end))) = (told.request, ends.first()) {
+            answered.insert(request, *end);
+        }
+    }
+    for (id, ask) in run.calls().filter(|(_, ask)| !ask.tool.starts_with("holdfast_")) {
+        let got = run.answers.get(&id).and_then(|answers| answers.first()).map(|answer| answer.said);
+        let good = match (answered.get(&id), got) {
+            (Some(end), Some(said)) => *end == word(said),
+            // Cancelled while its answer was on its way; or the run was cut off.
+            (Some(_), None) => run.cancelled.contains_key(&id) || !ended,
+            // Refused before it became a call.
+            (None, Some(said)) => matches!(said, Said::Error | Said::NotExecuted),
+            (None, None) => true,
+        };
+        let logged = answered.get(&id);
+        verdict.look(good, || format!("#{id} ({}) was answered {got:?}, and the log says {logged:?}", ask.tool));
+    }
+    connections(run, ended, &mut verdict);
+    for (_, event) in run.events() {
+        if let Event::Left(sizes) = event {
+            let good = (sizes.open, sizes.held, sizes.flying) == (0, 0, 0);
+            verdict.look(good, || format!("left open at the end: {sizes:?}"));
+        }
+    }
+    verdict
+}
+
+/// Each connection that came up goes down once, under its own number, and the status counts as the log does.
+fn connections(run: &Run<'_>, ended: bool, verdict: &mut Verdict) {
+    let mut up: Option<&str> = None;
+    let mut ups = 0_u64;
+    let mut ups_when_asked: BTreeMap<u64, u64> = BTreeMap::new();
+    for (at, event) in run.events() {
+        match event {
+            Event::Told(line) if line.starts_with("link_up ") => {
+                verdict.look(up.is_none(), || format!("at {at:?} up beside {up:?}: {line}"));
+                up = field(line, "epoch");
+                ups += 1;
+            }
+            Event::Told(line) if line.starts_with("link_down ") => {
+                let epoch = field(line, "epoch");
+                verdict.look(up.is_some() && up == epoch, || format!("at {at:?}, with {up:?} up: {line}"));
+                up = None;
+            }
+            Event::Asked(id, ask) if ask.tool == "holdfast_status" => {
+                ups_when_asked.insert(*id, ups);
+            }
+            Event::Got(line) => {
+                let Some(before) = super::answered_id(line).and_then(|id| ups_when_asked.remove(&id)) else { continue };
+                let message: Value = serde_json::from_str(line).unwrap_or_default();
+                let Some(said) = message.pointer("/result/structuredContent/editor/connections") else { continue };
+                let good = said.as_u64().is_some_and(|said| (before..=ups).contains(&said));
+                verdict.look(good, || format!("the status counts {said} connections, the log {before} to {ups}"));
+            }
+            _ => {}
+        }
+    }
+    verdict.look(!ended || up.is_none(), || format!("{up:?} was never told to be down"));
+}
+
+/// I2, the words: each verdict stands on what was seen on the wire.
+pub(super) fn grounds(run: &Run<'_>) -> Verdict {
+    let mut verdict = Verdict::new("I2 grounds");
+    let mut left: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut replied: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut sendings: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+    let mut downs: BTreeMap<&str, (&str, Duration)> = BTreeMap::new();
+    for (at, event) in run.events() {
+        match event {
+            Event::FrameOut(connection, _, id) => {
+                let Some((call, _)) = id.rsplit_once('.') else { continue };
+                *left.entry(call).or_default() += 1;
+                sendings.entry(call).or_default().push(*connection);
+            }
+            Event::TurnedAway(_, id) => {
+                let Some((call, _)) = id.rsplit_once('.') else { continue };
+                left.entry(call).and_modify(|left| *left = left.saturating_sub(1));
+            }
+            Event::FrameIn(_, id) => {
+                let Some((call, _)) = id.rsplit_once('.') else { continue };
+                *replied.entry(call).or_default() += 1;
+            }
+            Event::Told(line) if line.starts_with("link_down ") => {
+                let get = |name| field(line, name).unwrap_or_default();
+                downs.insert(get("epoch"), (get("reason"), at));
+            }
+            _ => {}
+        }
+    }
+    for (call, on) in sendings.iter().filter(|(call, _)| call.len() == 36) {
+        let again = on.iter().collect::<std::collections::BTreeSet<_>>().len() < on.len();
+        let few = on.len() <= usize::from(SENDINGS_MAX);
+        verdict.look(!again && few, || format!("call {call} left on the connections {on:?}"));
+    }
+    for (call, told) in calls(run) {
+        let Some((id, (asked, ask))) = told.request.and_then(|id| Some((id, run.asks.get(&id)?))) else { continue };
+        let Some((true, end, cause, at)) = told.ends.first().copied() else { continue };
+        // Its outcome is told by a file too, and is looked for after its connection is lost.
+        let told_elsewhere = ask.tool == "compile";
+        let frames = left.get(call).copied().unwrap_or(0);
+        let good = match end {
+            "not_executed" => frames == 0,
+            "ok" | "tool_error" => told_elsewhere || replied.get(call).is_some_and(|replies| *replies > 0),
+            "still_running" => !told.sent.is_empty() && at + SLACK + SLACK >= *asked + run.patience_of(ask),
+            "outcome_unknown" if told_elsewhere => !told.sent.is_empty(),
+            "outcome_unknown" => told
+                .sent
+                .iter()
+                .any(|epoch| downs.get(epoch).is_some_and(|(reason, down)| *reason == cause && *down <= at)),
+            _ => true,
+        };
+        verdict.look(good, || {
+            let sent = &told.sent;
+            format!("#{id} ({}) ended {end} {cause:?} at {at:?}: {frames} frames left, sent on {sent:?}", ask.tool)
+        });
+    }
+    verdict
+}
