@@ -166,6 +166,8 @@ pub fn command(room: &Room) -> Command {
 /// See [`command`].
 pub fn environment(command: &mut Command, room: &Room) {
     command.env_clear().env("HOME", room.home()).env("HOLDFAST_STATE_DIR", room.state()).current_dir(room.path());
+    // Each step: the timelines of the chaos suite are read from the log, and a failure shows its end.
+    command.env("HOLDFAST_LOG", "debug");
     // Coverage runs need to know where their counters go.
     if let Some(profile) = std::env::var_os("LLVM_PROFILE_FILE") {
         command.env("LLVM_PROFILE_FILE", profile);
