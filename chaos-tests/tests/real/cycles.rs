@@ -143,6 +143,7 @@ fn an_editor_killed_and_restarted_again_and_again_costs_no_call_its_answer_and_n
         }
     }
     load.audit(&room, &mut scenario);
+    scenario.picture(&client, &room);
     client.close(&room);
     scenario.record.figure("cycles", cycles as f64);
     scenario.record.figure("cycles_not_measured", f64::from(late));
