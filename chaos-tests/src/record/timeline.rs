@@ -14,8 +14,8 @@ const BRIDGE: usize = 4;
 const UNITY: usize = 5;
 /// How much is shown: the last of a session, where its faults are.
 const STRETCH: Duration = Duration::from_secs(30);
-/// More lines than this are no picture.
-const EVENTS_MAX: usize = 250;
+/// More changes of state than this are no picture.
+const CHANGES_MAX: usize = 120;
 /// More bars than this neither.
 const CALLS_MAX: usize = 60;
 
@@ -67,6 +67,12 @@ struct Said {
     by_unity: bool,
 }
 
+impl Said {
+    fn is_change(&self) -> bool {
+        self.by_unity || matches!(text(&self.line, "event"), "state_changed" | "link_up" | "link_down")
+    }
+}
+
 fn lines(log: &str, by_unity: bool) -> impl Iterator<Item = Said> {
     let mut before = Duration::ZERO;
     let mut days = Duration::ZERO;
@@ -90,8 +96,10 @@ pub fn of(gateway: &str, unity: &str) -> Option<Timeline> {
     let mut said: Vec<Said> = lines(gateway, false).chain(lines(unity, true)).collect();
     said.sort_by_key(|said| said.at);
     let end = said.last()?.at;
-    let shown = said.len().saturating_sub(EVENTS_MAX);
-    let begin = said.iter().skip(shown).map(|said| said.at).find(|at| *at + STRETCH >= end)?;
+    let changes: Vec<Duration> = said.iter().filter(|said| said.is_change()).map(|said| said.at).collect();
+    let shown = changes.len().saturating_sub(CHANGES_MAX);
+    let begin = changes.into_iter().skip(shown).find(|at| *at + STRETCH >= end);
+    let begin = begin.unwrap_or_else(|| end.saturating_sub(STRETCH));
     let mut picture = Painter { timeline: Timeline::new(LANES), begin, ..Painter::default() };
     for said in &said {
         if said.by_unity { picture.unity(said.at, &said.line) } else { picture.gateway(said.at, &said.line) }
@@ -203,13 +211,19 @@ mod tests {
             ("00:00:00.600000", r#""event":"state_changed","machine":"bridge","from":"ready","to":"seeking""#),
             ("00:00:00.700000", r#""event":"call_answered","call":"a","verdict":"outcome_unknown""#),
         ]);
-        let unity = log(&[("23:59:58.000000", r#""event":"listening","port":8700"#), ("00:00:00.400000", r#""event":"killed""#)]);
+        let unity = log(&[
+            ("23:59:58.000000", r#""event":"listening","port":8700"#),
+            ("00:00:00.400000", r#""event":"killed""#),
+        ]);
         let timeline = of(&format!("not a line\n{gateway}"), &unity).expect("a picture");
         let ms = Duration::from_millis;
         assert_eq!(timeline.lanes[BRIDGE].phases, [(ms(0), Phase::Up), (ms(2600), Phase::Reloading)]);
         assert_eq!(timeline.lanes[UNITY].phases, [(ms(0), Phase::Up), (ms(2400), Phase::Gone)]);
         let [call] = &timeline.calls[..] else { panic!("{:?}", timeline.calls) };
-        assert_eq!((call.asked, call.sent, call.end), (ms(1500), Some(ms(1600)), Some((ms(2700), Verdict::OutcomeUnknown))));
+        assert_eq!(
+            (call.asked, call.sent, call.end),
+            (ms(1500), Some(ms(1600)), Some((ms(2700), Verdict::OutcomeUnknown)))
+        );
         assert_eq!(timeline.moments.len(), 5);
     }
 
@@ -217,7 +231,7 @@ mod tests {
     fn only_the_end_of_a_long_session_is_shown_and_a_lane_begins_as_it_was() {
         let mut lines = vec![("00:00:00.000000".to_owned(), r#""event":"listening","port":1"#)];
         for second in 0..59 {
-            lines.push((format!("00:01:{second:02}.000000"), r#""event":"accepted""#));
+            lines.push((format!("00:01:{second:02}.000000"), r#""event":"request""#));
         }
         let lines: Vec<(&str, &str)> = lines.iter().map(|(at, rest)| (at.as_str(), *rest)).collect();
         let timeline = of("", &log(&lines)).expect("a picture");
