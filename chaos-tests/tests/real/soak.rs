@@ -16,8 +16,8 @@ use super::{Room, setting};
 /// What is sampled, and by how much it may drift; what the system counts rises and falls by a few as connections and threads
 /// come and go. Memory has no bound in so short a time: an allocator keeps what it once had.
 const KINDS: [(&str, f64); 4] = [("memory_kib", f64::INFINITY), ("descriptors", 3.0), ("threads", 3.0), ("tasks", 3.0)];
-/// From this length on a drift is worth a figure per hour; what a shorter one shows is mostly its beginning.
-const SLOPE_FROM: Duration = Duration::from_secs(180);
+/// From this length on a drift is worth a figure per hour; what a shorter one shows is mostly its beginning, and the allocator's.
+const SLOPE_FROM: Duration = Duration::from_secs(600);
 /// Fewer samples than this have no quarters worth comparing.
 const SAMPLES_MIN: usize = 40;
 
