@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::time::Instant;
 
@@ -148,6 +149,7 @@ pub struct Estate {
     push_port: Mutex<Option<u16>>,
     dice: Mutex<fastrand::Rng>,
     restarts: Mutex<BTreeMap<&'static str, u64>>,
+    runtimes: Mutex<Vec<Handle>>,
     epochs: AtomicU64,
     wire_numbers: AtomicU64,
     wanted: AtomicBool,
@@ -217,6 +219,7 @@ impl Estate {
             push_port: Mutex::default(),
             dice: Mutex::new(fastrand::Rng::with_seed(seed)),
             restarts: Mutex::default(),
+            runtimes: Mutex::default(),
             epochs: AtomicU64::new(0),
             wire_numbers: AtomicU64::new(0),
             wanted: AtomicBool::new(false),
@@ -478,6 +481,18 @@ impl Estate {
     /// Restarts so far, by actor.
     pub fn restarts(&self) -> BTreeMap<&'static str, u64> {
         enter(&self.restarts).clone()
+    }
+
+    /// The gateway's tasks run on this runtime, among others: they are counted.
+    pub fn count_tasks_of(&self, runtime: Handle) {
+        enter(&self.runtimes).push(runtime);
+    }
+
+    /// Tasks that live, on all runtimes of the gateway; a number that only rises is a leak. `None` where no runtime was named
+    /// (tests that bring their own).
+    pub fn tasks(&self) -> Option<usize> {
+        let runtimes = enter(&self.runtimes);
+        (!runtimes.is_empty()).then(|| runtimes.iter().map(|runtime| runtime.metrics().num_alive_tasks()).sum())
     }
 
     /// The gateway ends: nothing new is held.

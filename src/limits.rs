@@ -162,6 +162,9 @@ pub const WAIT_READY_MAX: Duration = Duration::from_secs(120);
 
 // ---- Supervision and shutdown --------------------------------------------------------------------------------------
 
+/// Threads that a session begins with: the log's, the actors', those of stdin and stdout, and two for files (one look around
+/// the project, one write).
+pub const START_THREADS: usize = 6;
 /// Restarts of a leaf under the link within [`LEAF_WINDOW`], beyond which the link itself restarts.
 pub const LEAF_RESTARTS_MAX: usize = 5;
 /// See [`LEAF_RESTARTS_MAX`].

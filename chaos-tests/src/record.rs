@@ -2,6 +2,8 @@
 //!
 //! The folder is `CHAOS_REPORT`, or `target/chaos-report` of the workspace.
 
+pub mod timeline;
+
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -102,9 +104,28 @@ pub fn percentile(values: &[f64], share: f64) -> f64 {
     sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied().unwrap_or(0.0)
 }
 
+/// The medians of the second and the last quarter of a series of samples: their difference is its drift. The first quarter is left
+/// out, since what is taken once at the beginning is no drift; single samples, the last one too, decide nothing.
+#[must_use]
+pub fn quarters(samples: &[f64]) -> (f64, f64) {
+    let quarter = samples.len().div_ceil(4);
+    let second = samples.get(quarter..(2 * quarter).min(samples.len())).unwrap_or_default();
+    let last = samples.get(samples.len().saturating_sub(quarter)..).unwrap_or_default();
+    (percentile(second, 0.5), percentile(last, 0.5))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Record, percentile};
+    use super::{Record, percentile, quarters};
+
+    #[test]
+    fn a_drift_is_no_matter_of_single_samples() {
+        let level = [9.0, 9.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 77.0];
+        assert_eq!(quarters(&level), (5.0, 5.0));
+        let rising: Vec<f64> = (0..100).map(f64::from).collect();
+        assert_eq!(quarters(&rising), (37.0, 87.0));
+        assert_eq!(quarters(&[]), (0.0, 0.0));
+    }
 
     #[test]
     fn a_record_survives_its_file() {

@@ -98,6 +98,8 @@ pub fn status(estate: &Estate) -> Value {
             "client": crate::telemetry::clean(&client.name),
             "actor_restarts": estate.restarts(),
         },
+        // What the gateway itself holds, beside what the system shows of any process; for whoever looks for a leak.
+        "resources": {"tasks": estate.tasks()},
     })
 }
 

@@ -40,6 +40,8 @@ pub enum Exit {
     Unknown = 4,
     /// A bug of holdfast.
     Internal = 70,
+    /// The system refused what every start needs, threads.
+    NoResources = 71,
 }
 
 impl From<Exit> for ExitCode {
@@ -56,7 +58,7 @@ impl From<Exit> for ExitCode {
 #[command(name = "holdfast", version, args_conflicts_with_subcommands = true, max_term_width = 100)]
 #[command(
     after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not executed, 4 outcome unknown or still running, \
-                        70 a bug of holdfast."
+                        70 a bug of holdfast, 71 the system gave it no threads."
 )]
 pub struct Cli {
     #[command(subcommand)]

@@ -17,7 +17,7 @@ use crate::actors::intake;
 use crate::actors::main_loop::{self, Pumps, Why};
 use crate::estate::Estate;
 use crate::host::RealHost;
-use crate::limits::PARENT_WATCH_EVERY;
+use crate::limits::{PARENT_WATCH_EVERY, START_THREADS};
 use crate::net::Tcp;
 use crate::protocol::dialect::uloop::Uloop;
 use crate::run_record::RunRecord;
@@ -33,6 +33,9 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
     if bare && io::stdin().is_terminal() {
         output::complain(ON_A_TERMINAL);
     }
+    if let Err(error) = spare_threads() {
+        return no_threads(&error);
+    }
     let logs = logs::start(arguments.editor.verbosity(false), arguments.editor.log_format);
     log_panics();
     let (config, complaints) = arguments.config();
@@ -42,13 +45,12 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
     }
     let (runtime, workers) = match runtimes() {
         Ok(both) => both,
-        Err(error) => {
-            output::complain(&format!("holdfast: no threads could be started ({error}); free some and start it again"));
-            return Exit::Internal.into();
-        }
+        Err(error) => return no_threads(&error),
     };
     let why = runtime.block_on(async {
         let estate = Estate::new(config, Arc::new(Tcp), Arc::new(RealHost), Arc::new(Uloop));
+        estate.count_tasks_of(tokio::runtime::Handle::current());
+        estate.count_tasks_of(workers.handle().clone());
         let record = RunRecord::keep(&estate);
         let (quit, quitting) = mpsc::channel(4);
         tokio::spawn(watch_signals(quit.clone()));
@@ -69,6 +71,33 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
         }
         Why::InputEnded | Why::Signal | Why::ClientGone => Exit::Ok.into(),
     }
+}
+
+/// Starts as many threads as a session begins with and lets them end. The runtime and its blocking lane panic where they get
+/// none, in the middle of a session; so it is asked for before there is one.
+fn spare_threads() -> io::Result<()> {
+    let mut held = Vec::with_capacity(START_THREADS);
+    for _ in 0..START_THREADS {
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        // Each lives until all were had: it ends when its sender falls.
+        let thread = std::thread::Builder::new().spawn(move || {
+            let _ = ended.recv();
+        })?;
+        held.push((end, thread));
+    }
+    for (end, thread) in held {
+        drop(end);
+        let _ = thread.join();
+    }
+    Ok(())
+}
+
+fn no_threads(error: &io::Error) -> ExitCode {
+    output::complain(&format!(
+        "holdfast: the system gave it no threads ({error}); nothing was served. Raise the limit on processes (ulimit -u, or \
+         that of its container), or end programs that run, and start it again"
+    ));
+    Exit::NoResources.into()
 }
 
 /// The main thread's runtime (main loop, deadlines, supervision) and the actors' (one worker).

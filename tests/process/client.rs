@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -166,6 +166,8 @@ pub fn command(room: &Room) -> Command {
 /// See [`command`].
 pub fn environment(command: &mut Command, room: &Room) {
     command.env_clear().env("HOME", room.home()).env("HOLDFAST_STATE_DIR", room.state()).current_dir(room.path());
+    // Each step: the timelines of the chaos suite are read from the log, and a failure shows its end.
+    command.env("HOLDFAST_LOG", "debug");
     // Coverage runs need to know where their counters go.
     if let Some(profile) = std::env::var_os("LLVM_PROFILE_FILE") {
         command.env("LLVM_PROFILE_FILE", profile);
@@ -207,6 +209,16 @@ impl Client {
         client
     }
 
+    /// As [`open`](Self::open), for a client that waits so many seconds for an answer (6 at the least): what is not answered
+    /// is told about 5 seconds before.
+    pub fn impatient(room: &Room, seconds: u64, arguments: &[&str]) -> Self {
+        let mut command = command(room);
+        command.args(arguments).env("HOLDFAST_PATIENCE", seconds.to_string());
+        let mut client = Self::spawn(room, command);
+        client.initialize();
+        client
+    }
+
     /// Starts a gateway whose stdout is read.
     pub fn spawn(room: &Room, command: Command) -> Self {
         let mut client = Self::deaf(room, command);
@@ -230,6 +242,11 @@ impl Client {
 
     pub fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Where the gateway's log is.
+    pub fn log_file(&self) -> &Path {
+        &self.log
     }
 
     /// What the gateway logged so far.

@@ -38,6 +38,11 @@ impl Room {
         self.path().join("counts")
     }
 
+    /// What the room's editors said, one JSON object a line, each with its time.
+    pub fn editor_log(&self) -> PathBuf {
+        self.path().join("editor.log")
+    }
+
     /// How often `count` ran with this key, by the file that is written before the reply.
     pub fn runs(&self, key: &str) -> usize {
         let text = std::fs::read_to_string(self.count_file()).unwrap_or_default();

@@ -1,13 +1,15 @@
 //! A fake editor as a real process: steered by lines, heard by events, stopped and killed by signals.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Room, SOON, client};
 
@@ -18,11 +20,24 @@ struct Ear {
     changed: Condvar,
 }
 
+/// Appends to what editors said, with the time as the gateway's log has it (a date is never needed).
+fn note(log: &Path, mut event: Value) {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let (day, micros) = (since.as_secs() % (24 * 3600), since.subsec_micros());
+    let (hours, minutes, seconds) = (day / 3600, day / 60 % 60, day % 60);
+    event["timestamp"] = format!("T{hours:02}:{minutes:02}:{seconds:02}.{micros:06}Z").into();
+    let file = File::options().create(true).append(true).open(log);
+    // The last words of a killed editor may be heard when the room is gone already.
+    let _ = file.and_then(|mut file| file.write_all(format!("{event}\n").as_bytes()));
+}
+
 /// A running fake editor. Dropping it kills the process.
 pub struct Unity {
     child: Child,
     stdin: ChildStdin,
     ear: Arc<Ear>,
+    log: PathBuf,
+    killed: bool,
     /// Where it listened first.
     pub port: u16,
 }
@@ -45,17 +60,21 @@ impl Unity {
         let stdout = BufReader::new(child.stdout.take().expect("a piped stdout"));
         let ear = Arc::new(Ear::default());
         let hearing = Arc::clone(&ear);
+        let (log, noting) = (room.editor_log(), room.editor_log());
         std::thread::spawn(move || {
             for line in stdout.lines().map_while(Result::ok) {
                 let event: Value = serde_json::from_str(&line).unwrap_or(Value::Null);
                 if event["event"] == "listening" {
                     *hearing.listened.lock().expect("no holder panics") = Some(Instant::now());
                 }
+                if event.is_object() {
+                    note(&noting, event.clone());
+                }
                 hearing.events.lock().expect("no holder panics").push(event);
                 hearing.changed.notify_all();
             }
         });
-        let mut unity = Self { child, stdin, ear, port: 0 };
+        let mut unity = Self { child, stdin, ear, log, killed: false, port: 0 };
         let listening = unity.hear(0, |event| event["event"] == "listening");
         unity.port = listening["port"].as_u64().and_then(|port| u16::try_from(port).ok()).expect("a port");
         unity
@@ -122,11 +141,19 @@ impl Unity {
 
     pub fn signal(&self, signal: Signal) {
         kill(Pid::from_raw(i32::try_from(self.child.id()).expect("a pid")), signal).expect("the editor lives");
+        match signal {
+            Signal::SIGSTOP => note(&self.log, json!({"event": "stopped"})),
+            Signal::SIGCONT => note(&self.log, json!({"event": "continued"})),
+            _ => {}
+        }
     }
 
     /// SIGKILL, and the end of the process.
     pub fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+        if !std::mem::replace(&mut self.killed, true) {
+            note(&self.log, json!({"event": "killed"}));
+        }
     }
 }

@@ -24,11 +24,13 @@ mod unity;
 
 mod cycles;
 mod exits;
+mod floods;
 mod network;
 mod resources;
 mod scenario;
 mod shaper;
 mod soak;
+mod stopped;
 
 use room::{Room, SOON, until};
 

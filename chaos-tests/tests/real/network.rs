@@ -11,6 +11,7 @@ use serde_json::json;
 use super::client::{Client, Verdict};
 use super::scenario::Scenario;
 use super::shaper::{Shape, Shaper};
+use super::system::memory_kib;
 use super::unity::Unity;
 use super::{Room, until};
 
@@ -46,6 +47,7 @@ fn all_good(name: &str, faults: &[&str], shape: Shape, calls: usize) {
     assert!(shaper.dials() <= 40, "{} dials", shaper.dials());
     scenario.record.checked("I5", 1);
     scenario.percentiles("call", &took);
+    scenario.picture(&client, &room);
     client.close(&room);
 }
 
@@ -67,46 +69,148 @@ fn an_end_that_comes_late_does_not_cost_a_call() {
     all_good("slow-close", &["N16"], Shape { slow_end: Duration::from_millis(700), ..Shape::PLAIN }, 6);
 }
 
+/// A client that waits for 8 s hears of every call within 3.
+const IMPATIENT: u64 = 8;
+/// That, and room for a busy machine: far below the client's own limit.
+const BY_ITS_DEADLINE: Duration = Duration::from_millis(4500);
+
+/// The answer to a call, which comes by the deadline of an impatient client, and not at once.
+fn by_the_deadline(client: &Client, scenario: &mut Scenario, id: u64) -> Verdict {
+    let began = Instant::now();
+    let answer = client.answer_within(id, BY_ITS_DEADLINE);
+    scenario.verdict(answer.verdict());
+    scenario.record.checked("I1", 1);
+    scenario.record.checked("I11", 1);
+    scenario.record.figure("answered_by_deadline_ms", began.elapsed().as_secs_f64() * 1000.0);
+    answer.verdict()
+}
+
+/// The gateway itself is awake while its editor is not.
+fn awake(client: &mut Client, scenario: &mut Scenario) {
+    let began = Instant::now();
+    assert_eq!(client.done("holdfast_status", &json!({})).verdict(), Verdict::Ok);
+    scenario.record.figure("status_during_silence_ms", began.elapsed().as_secs_f64() * 1000.0);
+}
+
+/// The bridge answers nothing off its main thread, and takes one call at a time: while one runs, a hole in the network looks as a
+/// long import does. So silence alone ends no connection for ten minutes (`SILENCE_MAX`, in virtual time in `tests/calls.rs`);
+/// what the gateway does by itself meanwhile is to answer every call by its deadline, and truly.
 #[test]
-fn a_connection_that_swallows_everything_leaves_the_session_quick_and_the_call_sent_once() {
+fn a_connection_that_swallows_everything_costs_each_call_no_more_than_its_deadline() {
     let mut scenario = Scenario::new("black-hole", &["N01"]);
     let room = Room::new();
     let unity = Unity::start(&room, &["--quiet"]);
     let shaper = Shaper::start(unity.port, Shape::PLAIN);
-    let mut client = Client::open(&room, &["--port", &shaper.port.to_string()]);
+    let mut client = Client::impatient(&room, IMPATIENT, &["--port", &shaper.port.to_string()]);
     client.echoes();
     shaper.black_hole(true);
-    let id = client.call("count", &json!({"key": "swallowed"}));
-    // The editor has nothing that answers off its main thread, so silence alone ends no call; the session goes on meanwhile.
-    let began = Instant::now();
-    assert_eq!(client.done("holdfast_status", &json!({})).verdict(), Verdict::Ok);
-    scenario.record.figure("status_during_silence_ms", began.elapsed().as_secs_f64() * 1000.0);
-    std::thread::sleep(Duration::from_millis(500));
-    assert!(!client.is_answered(id));
+    // Nothing ran when the hole opened: the next call is the first to meet it.
+    let swallowed = client.call("count", &json!({"key": "swallowed"}));
+    let behind = client.call("count", &json!({"key": "behind"}));
+    awake(&mut client, &mut scenario);
+    assert_eq!(by_the_deadline(&client, &mut scenario, swallowed), Verdict::StillRunning);
+    assert_eq!(by_the_deadline(&client, &mut scenario, behind), Verdict::NotExecuted);
+    // The place is not free before the connection ends.
+    let later = client.call("count", &json!({"key": "later"}));
+    assert_eq!(by_the_deadline(&client, &mut scenario, later), Verdict::NotExecuted);
+    assert_eq!(shaper.dials(), 1, "it dialled beside a connection that lives");
     shaper.cut();
     shaper.black_hole(false);
-    let answer = client.answer(id);
-    scenario.verdict(answer.verdict());
-    assert_eq!(answer.verdict(), Verdict::Unknown, "{}", answer.0);
     client.echoes();
-    assert_eq!(room.runs("swallowed"), 0);
-    for invariant in ["I1", "I2", "I11"] {
-        scenario.record.checked(invariant, 1);
+    for key in ["swallowed", "behind", "later"] {
+        assert_eq!(room.runs(key), 0, "{key} was sent again");
+        scenario.record.checked("I2", 1);
     }
+    scenario.picture(&client, &room);
     client.close(&room);
 }
 
 #[test]
-fn a_program_that_takes_the_editors_port_is_sent_no_call() {
-    let mut scenario = Scenario::new("port-stolen", &["N11", "N13"]);
+fn an_editor_that_dies_behind_a_silent_network_is_noticed_by_its_process() {
+    let mut scenario = Scenario::new("half-open", &["N01", "P01"]);
     let room = Room::new();
     let mut unity = Unity::of_project(&room, &["--quiet"]);
-    let mut client = Client::open(&room, &["--project", &room.project().display().to_string()]);
+    let shaper = Shaper::start(unity.port, Shape::PLAIN);
+    let project = room.project().display().to_string();
+    let mut client = Client::open(&room, &["--port", &shaper.port.to_string(), "--project", &project]);
     client.echoes();
-    let port = unity.port;
+    shaper.black_hole(true);
+    let sent = |client: &Client| client.log().matches(r#""event":"call_sent""#).count();
+    let before = sent(&client);
+    let running = client.call("count", &json!({"key": "running"}));
+    until("it was sent", || sent(&client) > before);
+    let died = Instant::now();
     unity.kill();
-    // A call written before the loss is seen would be unknown, and rightly so.
-    until("the loss is seen", || client.log().contains(r#""event":"link_down""#));
+    // No end of the connection reaches the gateway; it looks every 5 s whether the process lives.
+    let answer = client.answer_within(running, Duration::from_secs(8));
+    scenario.verdict(answer.verdict());
+    scenario.record.figure("death_noticed_ms", died.elapsed().as_secs_f64() * 1000.0);
+    assert_eq!(answer.verdict(), Verdict::Unknown, "{}", answer.0);
+    shaper.black_hole(false);
+    // The next editor is found by its files, though the port that was named leads nowhere.
+    let _next = Unity::of_project(&room, &["--quiet"]);
+    client.echoes();
+    assert_eq!(room.runs("running"), 0);
+    for invariant in ["I1", "I2", "I5", "I11"] {
+        scenario.record.checked(invariant, 1);
+    }
+    scenario.picture(&client, &room);
+    client.close(&room);
+}
+
+#[test]
+fn a_reply_that_trickles_costs_the_call_its_deadline_and_its_late_result_is_whole() {
+    let mut scenario = Scenario::new("slow-loris", &["N06", "R03"]);
+    let room = Room::new();
+    let unity = Unity::start(&room, &["--quiet"]);
+    let shaper = Shaper::start(unity.port, Shape::PLAIN);
+    let mut client = Client::impatient(&room, IMPATIENT, &["--port", &shaper.port.to_string()]);
+    client.echoes();
+    // The header alone takes longer than the deadline.
+    shaper.trickle(Duration::from_millis(400));
+    let id = client.call("count", &json!({"key": "trickles"}));
+    awake(&mut client, &mut scenario);
+    assert_eq!(by_the_deadline(&client, &mut scenario, id), Verdict::StillRunning);
+    let text = client.answer(id).text();
+    shaper.trickle(Duration::ZERO);
+    client.echoes();
+    let call = text.split(|c: char| !c.is_ascii_hexdigit() && c != '-').find(|word| word.len() == 36);
+    let late = client.done("holdfast_result", &json!({"call_id": call.expect("the answer names the call")}));
+    assert_eq!((late.verdict(), &late.body()["Key"]), (Verdict::Ok, &json!("trickles")), "{}", late.0);
+    assert_eq!((room.runs("trickles"), shaper.dials()), (1, 1));
+    scenario.record.checked("I2", 1);
+    scenario.picture(&client, &room);
+    client.close(&room);
+}
+
+/// The system takes a whole request (at most 1 MiB) out of the gateway's hands before a write blocks, so that here the call counts
+/// as sent; writes that block are the simulation's (`BlockWrite`).
+#[test]
+fn a_peer_that_never_reads_costs_the_call_its_deadline_and_runs_it_once_when_it_reads_again() {
+    let mut scenario = Scenario::new("never-reads", &["N17"]);
+    let room = Room::new();
+    let unity = Unity::start(&room, &["--quiet"]);
+    let shaper = Shaper::start(unity.port, Shape::PLAIN);
+    let mut client = Client::impatient(&room, IMPATIENT, &["--port", &shaper.port.to_string()]);
+    client.echoes();
+    shaper.deaf(true);
+    // The pump is inside a read: that one still goes through, and is what it waits with.
+    client.echoes();
+    let large = client.call("count", &json!({"key": "unread", "note": "x".repeat(900 * 1024)}));
+    awake(&mut client, &mut scenario);
+    assert_eq!(by_the_deadline(&client, &mut scenario, large), Verdict::StillRunning);
+    assert_eq!(room.runs("unread"), 0);
+    scenario.record.figure("memory_kib", memory_kib(client.pid()) as f64);
+    shaper.deaf(false);
+    client.echoes();
+    assert_eq!((room.runs("unread"), shaper.dials()), (1, 1));
+    scenario.record.checked("I2", 1);
+    scenario.picture(&client, &room);
+    client.close(&room);
+}
+
+/// A program that takes every connection and notes whether a call for Unity comes.
+fn thief_of(port: u16) -> Arc<AtomicUsize> {
     let mut thief = None;
     until("the port is free to steal", || {
         thief = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).ok();
@@ -128,29 +232,61 @@ fn a_program_that_takes_the_editors_port_is_sent_no_call() {
             });
         }
     });
-    let held: Vec<u64> = (0..3).map(|n| client.call("count", &json!({"key": format!("for-unity-{n}")}))).collect();
+    stolen
+}
+
+/// The editor dies, somebody else takes its port, calls are made, and the editor comes back elsewhere.
+fn port_is_stolen(name: &str, calls_at_once: bool) {
+    let mut scenario = Scenario::new(name, &["N11", "N13"]);
+    let room = Room::new();
+    let mut unity = Unity::of_project(&room, &["--quiet"]);
+    let mut client = Client::open(&room, &["--project", &room.project().display().to_string()]);
+    client.echoes();
+    let port = unity.port;
+    unity.kill();
+    if !calls_at_once {
+        until("the loss is seen", || client.log().contains(r#""event":"link_down""#));
+    }
+    let call = |client: &mut Client, n: usize| client.call("count", &json!({"key": format!("for-unity-{n}")}));
+    let mut held: Vec<u64> = (0..3).map(|n| call(&mut client, n)).collect();
+    let stolen = thief_of(port);
+    held.extend((3..6).map(|n| call(&mut client, n)));
     let _moved = Unity::of_project(&room, &["--quiet"]);
-    // Those that waited run at the editor's new port, or were told before that nobody came.
+    let mut unknown = 0;
+    // It was lost a moment ago, so that it is likely to return: every call waits for its new port.
     for (n, id) in held.into_iter().enumerate() {
         let answer = client.answer(id);
         scenario.verdict(answer.verdict());
         let runs = room.runs(&format!("for-unity-{n}"));
-        let fits = match answer.verdict() {
-            Verdict::Ok => runs == 1,
-            Verdict::NotExecuted => runs == 0,
-            _ => false,
-        };
-        assert!(fits, "call {n} ran {runs} times: {}", answer.0);
+        match answer.verdict() {
+            Verdict::Ok => assert_eq!(runs, 1, "call {n}"),
+            // Written to the dead editor's connection before its end was seen: one at the most, the bridge takes one at a time.
+            Verdict::Unknown if calls_at_once => {
+                unknown += 1;
+                assert_eq!(runs, 0, "call {n}");
+            }
+            _ => panic!("call {n} ran {runs} times: {}", answer.0),
+        }
         scenario.record.checked("I1", 1);
         scenario.record.checked("I2", 1);
     }
-    until("the editor is found at its new port", || {
-        client.done("count", &json!({"key": "for-unity-again"})).verdict() == Verdict::Ok
-    });
+    assert!(unknown <= 1, "{unknown} calls were written to a dead connection");
+    assert_eq!(client.done("count", &json!({"key": "for-unity-again"})).verdict(), Verdict::Ok);
     assert_eq!(stolen.load(Ordering::SeqCst), 0, "a call went to a stranger");
     scenario.record.checked("I9", 1);
     assert_eq!(room.runs("for-unity-again"), 1);
+    scenario.picture(&client, &room);
     client.close(&room);
+}
+
+#[test]
+fn a_program_that_takes_the_editors_port_is_sent_no_call() {
+    port_is_stolen("port-stolen", false);
+}
+
+#[test]
+fn a_program_that_takes_the_editors_port_is_sent_no_call_that_was_made_as_the_editor_died() {
+    port_is_stolen("port-stolen-at-once", true);
 }
 
 #[test]
@@ -170,5 +306,6 @@ fn a_storm_of_restarts_leaves_every_call_answered_once() {
     client.echoes();
     load.settle(&client, &mut scenario);
     load.audit(&room, &mut scenario);
+    scenario.picture(&client, &room);
     client.close(&room);
 }

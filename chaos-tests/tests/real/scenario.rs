@@ -1,11 +1,34 @@
 //! One scenario: what it covers, what it counted, and its record at the end, also when it panics.
 
-use std::io::Write as _;
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use chaos_tests::record::{Record, percentile};
+use chaos_tests::record::{Record, percentile, timeline};
 
-use super::client::Verdict;
+use super::Room;
+use super::client::{Client, Verdict};
+
+/// Far more of a log than a picture shows.
+const TAIL_BYTES: u64 = 1024 * 1024;
+
+/// The end of a file, from the beginning of a line on.
+fn tail(path: &Path) -> String {
+    let read = || {
+        let mut file = File::open(path)?;
+        let skipped = file.metadata()?.len().saturating_sub(TAIL_BYTES);
+        file.seek(SeekFrom::Start(skipped))?;
+        let mut text = Vec::new();
+        file.read_to_end(&mut text)?;
+        let text = String::from_utf8_lossy(&text).into_owned();
+        Ok::<_, std::io::Error>(match text.split_once('\n') {
+            Some((_, whole)) if skipped > 0 => whole.to_owned(),
+            _ => text,
+        })
+    };
+    read().unwrap_or_default()
+}
 
 pub struct Scenario {
     pub record: Record,
@@ -40,6 +63,11 @@ impl Scenario {
         for (label, share) in [("p50", 0.5), ("p99", 0.99), ("max", 1.0)] {
             self.record.figure(&format!("{name}_{label}_ms"), percentile(values, share));
         }
+    }
+
+    /// A picture of the session's last stretch. To be taken before the client closes: the log goes with the room.
+    pub fn picture(&mut self, client: &Client, room: &Room) {
+        self.record.timeline = timeline::of(&tail(client.log_file()), &tail(&room.editor_log()));
     }
 
     /// Says one line, past the capture of the test runner's output.

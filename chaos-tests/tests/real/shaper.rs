@@ -2,7 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -28,6 +28,8 @@ impl Shape {
 pub struct Shaper {
     pub port: u16,
     hole: Arc<AtomicBool>,
+    deaf: Arc<AtomicBool>,
+    trickle: Arc<AtomicU64>,
     dials: Arc<AtomicUsize>,
     streams: Arc<Mutex<Vec<TcpStream>>>,
 }
@@ -36,8 +38,10 @@ impl Shaper {
     pub fn start(editor: u16, shape: Shape) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
         let port = listener.local_addr().expect("an address").port();
-        let (hole, dials) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
-        let (dark, count) = (Arc::clone(&hole), Arc::clone(&dials));
+        let (hole, deaf, dials) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default(), Arc::default());
+        let trickle = Arc::<AtomicU64>::default();
+        let (dark, mute, slow) = (Arc::clone(&hole), Arc::clone(&deaf), Arc::clone(&trickle));
+        let count: Arc<AtomicUsize> = Arc::clone(&dials);
         let streams = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&streams);
         std::thread::spawn(move || {
@@ -46,19 +50,34 @@ impl Shaper {
                 let Ok(far) = TcpStream::connect((Ipv4Addr::LOCALHOST, editor)) else { continue };
                 let _ = (near.set_nodelay(true), far.set_nodelay(true));
                 kept.lock().expect("no holder panics").extend(near.try_clone().into_iter().chain(far.try_clone()));
-                for (from, to) in [(&near, &far), (&far, &near)] {
+                for (from, to, reply) in [(&near, &far, false), (&far, &near, true)] {
                     let (Ok(from), Ok(to)) = (from.try_clone(), to.try_clone()) else { continue };
-                    let dark = Arc::clone(&dark);
-                    std::thread::spawn(move || pump(from, to, shape, &dark));
+                    let mut pump = Pump { shape, hole: Arc::clone(&dark), deaf: None, trickle: None };
+                    if reply {
+                        pump.trickle = Some(Arc::clone(&slow));
+                    } else {
+                        pump.deaf = Some(Arc::clone(&mute));
+                    }
+                    std::thread::spawn(move || pump.run(from, to));
                 }
             }
         });
-        Self { port, hole, dials, streams }
+        Self { port, hole, deaf, trickle, dials, streams }
     }
 
-    /// Whether everything vanishes, without an end.
+    /// Whether everything vanishes, the ends of connections too.
     pub fn black_hole(&self, on: bool) {
         self.hole.store(on, Ordering::SeqCst);
+    }
+
+    /// Whether nobody reads what the gateway writes; what was written meanwhile is read afterwards.
+    pub fn deaf(&self, on: bool) {
+        self.deaf.store(on, Ordering::SeqCst);
+    }
+
+    /// Replies come one byte at a time, so far apart; zero: at once, also what is left of one that trickles.
+    pub fn trickle(&self, pause: Duration) {
+        self.trickle.store(u64::try_from(pause.as_millis()).expect("a short pause"), Ordering::SeqCst);
     }
 
     /// Ends every connection.
@@ -73,22 +92,55 @@ impl Shaper {
     }
 }
 
-fn pump(mut from: TcpStream, mut to: TcpStream, shape: Shape, hole: &AtomicBool) {
-    let mut buffer = [0; 16 * 1024];
-    while let Ok(count @ 1..) = from.read(&mut buffer) {
-        if hole.load(Ordering::SeqCst) {
-            continue;
-        }
-        std::thread::sleep(shape.latency);
-        for part in buffer[..count].chunks(shape.slice) {
-            if to.write_all(part).is_err() {
+/// One direction of a connection.
+struct Pump {
+    shape: Shape,
+    hole: Arc<AtomicBool>,
+    deaf: Option<Arc<AtomicBool>>,
+    trickle: Option<Arc<AtomicU64>>,
+}
+
+/// How often what holds a pump is looked at again.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+impl Pump {
+    fn run(&self, mut from: TcpStream, mut to: TcpStream) {
+        let mut buffer = [0; 16 * 1024];
+        loop {
+            while self.deaf.as_ref().is_some_and(|deaf| deaf.load(Ordering::SeqCst)) {
+                std::thread::sleep(LOOK_EVERY);
+            }
+            let Ok(count @ 1..) = from.read(&mut buffer) else { break };
+            if self.hole.load(Ordering::SeqCst) {
+                continue;
+            }
+            std::thread::sleep(self.shape.latency);
+            if !self.pass(&buffer[..count], &mut to) {
                 return;
             }
-            if !shape.pause.is_zero() {
-                std::thread::sleep(shape.pause);
-            }
         }
+        while self.hole.load(Ordering::SeqCst) {
+            std::thread::sleep(LOOK_EVERY);
+        }
+        std::thread::sleep(self.shape.slow_end);
+        let _ = to.shutdown(Shutdown::Write);
     }
-    std::thread::sleep(shape.slow_end);
-    let _ = to.shutdown(Shutdown::Write);
+
+    /// Writes it in the shape; false when nobody takes it.
+    fn pass(&self, mut bytes: &[u8], to: &mut TcpStream) -> bool {
+        while !bytes.is_empty() {
+            let trickle = self.trickle.as_ref().map_or(0, |trickle| trickle.load(Ordering::SeqCst));
+            let (slice, pause) =
+                if trickle > 0 { (1, Duration::from_millis(trickle)) } else { (self.shape.slice, self.shape.pause) };
+            let (part, rest) = bytes.split_at(slice.min(bytes.len()));
+            if to.write_all(part).is_err() {
+                return false;
+            }
+            if !pause.is_zero() {
+                std::thread::sleep(pause);
+            }
+            bytes = rest;
+        }
+        true
+    }
 }
