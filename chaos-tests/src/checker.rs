@@ -134,6 +134,16 @@ impl<'a> Run<'a> {
         ask.allowed.saturating_sub(SESSION_ABSENCE_MAX + SLACK)
     }
 
+    /// The client closed stdin and then read nothing for as long as the last answers may take to leave. What it was owed lies in
+    /// the pipe, the last line perhaps in part: nobody can deliver to a reader that does not read, and the end must come.
+    fn ended_unread(&self) -> bool {
+        let ended = self.events().find_map(|(at, event)| matches!(event, Event::Ended(_)).then_some(at));
+        let (Some(closed), Some(ended)) = (self.input_closed, ended) else { return false };
+        let since = closed.max(ended.saturating_sub(FLUSH_MAX));
+        self.events()
+            .any(|(at, event)| matches!(event, Event::ReadingPaused(span) if at <= since && at + *span >= ended))
+    }
+
     fn runs(&self, key: &str) -> u64 {
         self.totals.and_then(|totals| totals.get(key)).copied().unwrap_or(0)
     }
@@ -170,9 +180,11 @@ pub(crate) fn said(message: &Value) -> Said {
 /// I1: every request is answered exactly once; a cancelled one at most once; nothing is answered that was not asked.
 fn answer_once(run: &Run<'_>) -> Verdict {
     let mut verdict = Verdict::new("I1 answer-once");
+    let unread = run.ended_unread();
     for id in run.asks.keys() {
         let count = run.answers.get(id).map_or(0, Vec::len);
-        let good = if run.cancelled.contains_key(id) { count <= 1 } else { count == 1 };
+        let may_lack = run.cancelled.contains_key(id) || unread;
+        let good = if may_lack { count <= 1 } else { count == 1 };
         verdict.look(good, || format!("request #{id} has {count} answers"));
     }
     for id in run.answers.keys() {
@@ -234,13 +246,15 @@ fn verdict_truth(run: &Run<'_>) -> Verdict {
 /// I3: every line on stdout is one JSON-RPC message.
 fn stdout_is_mcp(run: &Run<'_>) -> Verdict {
     let mut verdict = Verdict::new("I3 stdout-is-mcp");
-    for (_, line, message) in &run.lines {
-        let good = message.as_ref().is_some_and(|message| {
-            let is = |name: &str| message.get(name).is_some();
-            let answer = is("id") && (is("result") != is("error")) && !is("method");
-            let notification = message.get("method").is_some_and(Value::is_string) && !is("result") && !is("error");
-            message.get("jsonrpc") == Some(&Value::from("2.0")) && (answer || notification)
-        });
+    for (nth, (_, line, message)) in run.lines.iter().enumerate() {
+        let is_cut = message.is_none() && nth + 1 == run.lines.len() && run.ended_unread();
+        let good = is_cut
+            || message.as_ref().is_some_and(|message| {
+                let is = |name: &str| message.get(name).is_some();
+                let answer = is("id") && (is("result") != is("error")) && !is("method");
+                let notification = message.get("method").is_some_and(Value::is_string) && !is("result") && !is("error");
+                message.get("jsonrpc") == Some(&Value::from("2.0")) && (answer || notification)
+            });
         verdict.look(good, || format!("no message of MCP: {line}"));
     }
     verdict

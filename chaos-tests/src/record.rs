@@ -51,6 +51,11 @@ impl Record {
         *self.invariants.entry(invariant.to_owned()).or_default() += times;
     }
 
+    /// Counts one fault that was injected.
+    pub fn injected(&mut self, fault: &str) {
+        *self.injected.entry(fault.to_owned()).or_default() += 1;
+    }
+
     /// Counts one verdict.
     pub fn verdict(&mut self, verdict: &str) {
         *self.verdicts.entry(verdict.to_owned()).or_default() += 1;

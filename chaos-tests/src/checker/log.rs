@@ -92,8 +92,8 @@ pub(super) fn truth(run: &Run<'_>) -> Verdict {
         let got = run.answers.get(&id).and_then(|answers| answers.first()).map(|answer| answer.said);
         let good = match (answered.get(&id), got) {
             (Some(end), Some(said)) => *end == word(said),
-            // Cancelled while its answer was on its way; or the run was cut off.
-            (Some(_), None) => run.cancelled.contains_key(&id) || !ended,
+            // Cancelled while its answer was on its way; or the run was cut off; or nobody read.
+            (Some(_), None) => run.cancelled.contains_key(&id) || !ended || run.ended_unread(),
             // Refused before it became a call.
             (None, Some(said)) => matches!(said, Said::Error | Said::NotExecuted),
             (None, None) => true,

@@ -92,6 +92,23 @@ fn answer_once_rejects_none_two_and_those_that_nobody_asked_for() {
 }
 
 #[test]
+fn what_nobody_read_at_the_end_may_lack_and_be_cut_and_nothing_else_may() {
+    let pause = |ms| Event::ReadingPaused(Duration::from_millis(ms));
+    let cut = || Event::Got("{\"jsonrpc\":\"2.0\",\"id\":1,\"res".into());
+    let history = |pause, rest: Vec<Event>| {
+        let mut events = vec![ask(1, "fail", ""), pause, Event::InputClosed, Event::Ended("input_ended")];
+        events.extend(rest);
+        broken(events)
+    };
+    assert_eq!(history(pause(60), vec![]), [""; 0]);
+    assert_eq!(history(pause(60), vec![cut()]), [""; 0]);
+    assert_eq!(history(pause(60), vec![got(1, "", true), got(1, "", true)]), ["I1 answer-once"]);
+    assert_eq!(history(pause(60), vec![cut(), got(1, "", true)]), ["I3 stdout-is-mcp"]);
+    // It read again before the end.
+    assert_eq!(history(pause(1), vec![cut()]), ["I1 answer-once", "I3 stdout-is-mcp"]);
+}
+
+#[test]
 fn at_most_once_rejects_a_second_run_and_a_second_frame() {
     assert_eq!(broken(vec![totals("a", 2)]), ["I2 at-most-once"]);
     let (first, second) = (format!("{CALL}.3"), format!("{CALL}.4"));

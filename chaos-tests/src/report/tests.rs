@@ -69,7 +69,7 @@ fn records_come_back_whole_and_the_three_files_are_written() {
         "kills &lt;everything&gt; &amp; more",
         "target p99 250 ms",
         "p50 20.0 ms",
-        "I1 answer-once",
+        "I1 answer once",
         "class=\"tl\"",
     ] {
         assert!(html.contains(part), "{part}");
@@ -78,6 +78,7 @@ fn records_come_back_whole_and_the_three_files_are_written() {
         assert!(!html.contains(outside), "{outside}");
     }
     assert!(html.contains("10\u{202f}000"), "sums over scenarios");
+    assert!(!html.contains("I1 answer-once"), "a row for each invariant, whatever its checkers are called");
 }
 
 #[test]

@@ -117,6 +117,7 @@ fn an_editor_killed_and_restarted_again_and_again_costs_no_call_its_answer_and_n
         std::thread::sleep(Duration::from_micros(fastrand::u64(0..20_000)));
         load.some(&mut client);
         unity.kill();
+        scenario.record.injected("SIGKILL of the editor");
         load.some(&mut client);
         let while_down = load.counted.last().map(|call| call.id);
         let port = if cycle % 2 == 0 { unity.port.to_string() } else { "0".to_owned() };

@@ -20,6 +20,7 @@ fn the_end_of_stdin_with_nothing_sent_ends_it_every_time_and_leaves_no_process()
         }
         let pid = client.pid();
         client.close_stdin();
+        scenario.record.injected("end of stdin");
         let (status, end) = client.ended_within(Duration::from_secs(5));
         assert_eq!(status.code(), Some(0), "{status}");
         client.check(&room);

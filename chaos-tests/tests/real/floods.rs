@@ -51,6 +51,7 @@ fn a_flood_on_stdin_is_answered_within_the_memory_that_was_promised() {
     let mut client = Client::open(&room, &[]);
     let megabytes = setting("FLOOD_MIB", 128);
     let pid = client.pid();
+    scenario.record.injected("flood on stdin");
     watched(&mut scenario, pid, || {
         // One line without an end, then thousands of requests and notifications.
         let garbage = vec![b'x'; 1024 * 1024];
@@ -113,6 +114,7 @@ fn a_storm_of_pushes_costs_no_call_its_answer_and_no_memory() {
         }
     });
     let pid = client.pid();
+    scenario.record.injected("storm of pushes");
     let began = Instant::now();
     let during = watched(&mut scenario, pid, || latencies(&mut client, &room, "storm", length));
     let rate = sent.load(Ordering::Relaxed) as f64 / began.elapsed().as_secs_f64();

@@ -27,6 +27,7 @@ fn all_good(name: &str, faults: &[&str], shape: Shape, calls: usize) {
     for n in 0..calls {
         if n == calls / 2 {
             unity.say("reload 50");
+            scenario.record.injected("domain reload");
         }
         let key = format!("{name}-{n}");
         let began = Instant::now();
@@ -104,6 +105,7 @@ fn a_connection_that_swallows_everything_costs_each_call_no_more_than_its_deadli
     let mut client = Client::impatient(&room, IMPATIENT, &["--port", &shaper.port.to_string()]);
     client.echoes();
     shaper.black_hole(true);
+    scenario.record.injected("black hole");
     // Nothing ran when the hole opened: the next call is the first to meet it.
     let swallowed = client.call("count", &json!({"key": "swallowed"}));
     let behind = client.call("count", &json!({"key": "behind"}));
@@ -135,12 +137,14 @@ fn an_editor_that_dies_behind_a_silent_network_is_noticed_by_its_process() {
     let mut client = Client::open(&room, &["--port", &shaper.port.to_string(), "--project", &project]);
     client.echoes();
     shaper.black_hole(true);
+    scenario.record.injected("black hole");
     let sent = |client: &Client| client.log().matches(r#""event":"call_sent""#).count();
     let before = sent(&client);
     let running = client.call("count", &json!({"key": "running"}));
     until("it was sent", || sent(&client) > before);
     let died = Instant::now();
     unity.kill();
+    scenario.record.injected("SIGKILL of the editor");
     // No end of the connection reaches the gateway; it looks every 5 s whether the process lives.
     let answer = client.answer_within(running, Duration::from_secs(8));
     scenario.verdict(answer.verdict());
@@ -168,6 +172,7 @@ fn a_reply_that_trickles_costs_the_call_its_deadline_and_its_late_result_is_whol
     client.echoes();
     // The header alone takes longer than the deadline.
     shaper.trickle(Duration::from_millis(400));
+    scenario.record.injected("trickle");
     let id = client.call("count", &json!({"key": "trickles"}));
     awake(&mut client, &mut scenario);
     assert_eq!(by_the_deadline(&client, &mut scenario, id), Verdict::StillRunning);
@@ -194,6 +199,7 @@ fn a_peer_that_never_reads_costs_the_call_its_deadline_and_runs_it_once_when_it_
     let mut client = Client::impatient(&room, IMPATIENT, &["--port", &shaper.port.to_string()]);
     client.echoes();
     shaper.deaf(true);
+    scenario.record.injected("peer that never reads");
     // The pump is inside a read: that one still goes through, and is what it waits with.
     client.echoes();
     let large = client.call("count", &json!({"key": "unread", "note": "x".repeat(900 * 1024)}));
@@ -244,12 +250,14 @@ fn port_is_stolen(name: &str, calls_at_once: bool) {
     client.echoes();
     let port = unity.port;
     unity.kill();
+    scenario.record.injected("SIGKILL of the editor");
     if !calls_at_once {
         until("the loss is seen", || client.log().contains(r#""event":"link_down""#));
     }
     let call = |client: &mut Client, n: usize| client.call("count", &json!({"key": format!("for-unity-{n}")}));
     let mut held: Vec<u64> = (0..3).map(|n| call(&mut client, n)).collect();
     let stolen = thief_of(port);
+    scenario.record.injected("port stolen");
     held.extend((3..6).map(|n| call(&mut client, n)));
     let _moved = Unity::of_project(&room, &["--quiet"]);
     let mut unknown = 0;
@@ -299,7 +307,9 @@ fn a_storm_of_restarts_leaves_every_call_answered_once() {
     let mut load = super::cycles::Load::default();
     for round in 0..25 {
         load.some(&mut client);
-        unity.say(if round % 3 == 0 { "rst" } else { "down" });
+        let fault = if round % 3 == 0 { "rst" } else { "down" };
+        unity.say(fault);
+        scenario.record.injected(fault);
         load.some(&mut client);
         unity.say("up");
     }

@@ -19,6 +19,7 @@ fn with_few_descriptors_it_serves_or_says_why_not() {
     let unity = Unity::start(&room, &["--quiet"]);
     let mut served = 0;
     for limit in [4, 6, 8, 9, 10, 11, 12, 14, 16, 20, 32] {
+        scenario.record.injected("few descriptors");
         let mut command = Command::new("/bin/sh");
         client::environment(&mut command, &room);
         command.args(["-c", r#"ulimit -n "$1"; exec "$0" --port "$2""#]);
@@ -67,6 +68,7 @@ fn without_a_place_for_its_state_and_with_a_full_disk_for_its_log_it_serves() {
         command.args(["-c", &format!(r#"exec "$0" --project "$1" 2>{stderr}"#)]);
         command.arg(holdfast()).arg(room.project());
         let mut client = Client::spawn(&room, command);
+        scenario.record.injected("no disk");
         client.initialize();
         client.echoes();
         let key = format!("no-disk-{}-{}", stderr.len(), state.display());
@@ -121,6 +123,7 @@ fn on_a_disk_that_is_full_it_serves_and_a_result_that_fits_nowhere_is_told_as_ru
     client.initialize();
     client.echoes();
     for round in 0..3 {
+        scenario.record.injected("full disk");
         let key = format!("full-{round}");
         let answer = client.done("count", &json!({"key": key}));
         scenario.verdict(answer.verdict());
@@ -187,6 +190,7 @@ fn without_threads_it_does_not_start_and_says_why_and_with_enough_it_serves() {
             assert!(log.contains("gave it no threads") && log.contains("start it again"), "{limit}: {log}");
             assert!(!log.contains("panic"), "{limit}: {log}");
         }
+        scenario.record.injected("few threads");
         scenario.record.checked("I6", 1);
     }
     scenario.record.figure("limits_refused_of_10", f64::from(refused));

@@ -30,6 +30,13 @@ fn tail(path: &Path) -> String {
     read().unwrap_or_default()
 }
 
+/// What a scenario does: its test says it, in its name.
+fn about() -> String {
+    let thread = std::thread::current();
+    let test = thread.name().and_then(|name| name.rsplit("::").next()).unwrap_or_default();
+    test.replace('_', " ")
+}
+
 pub struct Scenario {
     pub record: Record,
     began: Instant,
@@ -40,6 +47,7 @@ impl Scenario {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let record = Record {
             name: name.to_owned(),
+            about: about(),
             faults: faults.iter().map(|&fault| fault.to_owned()).collect(),
             started_unix_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
             ..Record::default()

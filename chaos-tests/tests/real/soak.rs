@@ -42,18 +42,24 @@ fn mixed_faults_for_a_while_leave_no_call_behind() {
     while began.elapsed() < length {
         load.some(&mut client);
         match fastrand::u8(0..6) {
-            0 => unity.say("reload 60"),
+            0 => {
+                scenario.record.injected("domain reload");
+                unity.say("reload 60");
+            }
             1 => {
+                scenario.record.injected("reset");
                 unity.say("rst");
                 load.some(&mut client);
                 unity.say("up");
             }
             2 => {
+                scenario.record.injected("SIGKILL of the editor");
                 unity.kill();
                 load.some(&mut client);
                 unity = Unity::of_project(&room, &["--quiet"]);
             }
             3 => {
+                scenario.record.injected("SIGSTOP of the editor");
                 unity.signal(Signal::SIGSTOP);
                 load.some(&mut client);
                 std::thread::sleep(Duration::from_millis(200));

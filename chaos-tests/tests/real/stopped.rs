@@ -34,6 +34,7 @@ fn a_gateway_that_was_stopped_beyond_every_deadline_answers_each_call_once_and_s
         let ping = client.ask("ping", &json!({}));
         client.answer(ping);
         client.signal(Signal::SIGSTOP);
+        scenario.record.injected("SIGSTOP of the gateway");
         std::thread::sleep(STOPPED);
         assert!(!client.is_answered(running), "a stopped gateway has answered");
         client.signal(Signal::SIGCONT);
@@ -97,6 +98,7 @@ fn a_gateway_that_hardly_gets_a_processor_answers_every_call_within_its_deadline
     client.initialize();
     client.echoes();
     let processors = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+    scenario.record.injected("no processor");
     let spinners = Spinners::start(processors * 4, 6);
     let began = Instant::now();
     let mut took = Vec::new();
