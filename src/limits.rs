@@ -90,8 +90,9 @@ pub const LEAVE_MAX: Duration = Duration::from_secs(5);
 pub const STALL_AFTER: Duration = Duration::from_secs(10);
 /// Outstanding work without a byte from the editor after which the connection is closed and dialled anew.
 pub const SILENCE_MAX: Duration = Duration::from_secs(600);
-/// How often a quiet connection's editor process is looked at.
-pub const LIVENESS_EVERY: Duration = Duration::from_secs(5);
+/// How often a connection's editor process is looked at: a dead one behind a silent network is noticed within 5 s, with room for a
+/// machine that is busy.
+pub const LIVENESS_EVERY: Duration = Duration::from_secs(2);
 
 /// Pause after an accept that failed (out of descriptors, most likely), so that the loop does not spin.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
