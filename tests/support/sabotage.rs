@@ -57,6 +57,11 @@ impl Sabotage {
         self.plans().faults.values().all(VecDeque::is_empty)
     }
 
+    /// Nothing that is planted strikes any more.
+    pub fn clear(&self) {
+        self.plans().faults.clear();
+    }
+
     /// From now on whoever starts `name` hears of it only after so long.
     pub fn slow(&self, name: &'static str, delay: Duration) {
         self.plans().slow.insert(name, delay);
@@ -81,7 +86,7 @@ impl Sabotage {
         let fault = self.plans().faults.get_mut(&(name, hook)).and_then(VecDeque::pop_front);
         match fault {
             None => Ok(()),
-            Some(Fault::Panic) => panic!("sabotage"),
+            Some(Fault::Panic) => std::panic::panic_any(MARK),
             Some(Fault::Err) => Err(MARK.into()),
         }
     }

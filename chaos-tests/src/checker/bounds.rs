@@ -39,7 +39,7 @@ fn said_by_itself(run: &Run<'_>, verdict: &mut Verdict) {
 
 /// A bridge owes no more answers than its window has places, list and greeting included.
 fn seen_by_the_editor(run: &Run<'_>, verdict: &mut Verdict) {
-    let window = usize::from(Uloop.properties().window);
+    let window = Uloop.properties().window;
     let mut owed: BTreeMap<u64, BTreeSet<&str>> = BTreeMap::new();
     for (at, event) in run.events() {
         match event {

@@ -11,7 +11,7 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Metadata, Subscriber};
 
 use super::plan::Break;
-use super::saboteur::SABOTAGE;
+use super::saboteur::sabotage::MARK;
 use crate::history::{Event, Recorder};
 
 /// A subscriber that writes every line of the gateway into a history.
@@ -85,7 +85,7 @@ pub fn watch_panics(recorder: Option<Recorder>) {
     HOOK.call_once(|| {
         let other = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
-            if panic.payload().downcast_ref::<&str>() == Some(&SABOTAGE) {
+            if panic.payload().downcast_ref::<&str>() == Some(&MARK) {
                 return;
             }
             let recorder = PANICS.with(|slot| slot.try_borrow().ok().and_then(|slot| slot.clone()));

@@ -224,7 +224,7 @@ pub struct Plan {
     pub broken: Option<Break>,
 }
 
-const ACTORS: [&str; 5] = ["discovery", "bridge", "push", "registry", "session"];
+const ACTORS: [&str; 6] = ["discovery", "bridge", "push", "registry", "session", "link"];
 const HOOKS: [Hook; 6] = [Hook::PreStart, Hook::PostStart, Hook::Handle, Hook::Error, Hook::PostStop, Hook::Kill];
 const KINDS: u8 = 30;
 /// Deaths that a seed plans: below what makes the gateway give up for good.

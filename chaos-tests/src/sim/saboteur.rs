@@ -1,16 +1,17 @@
-//! Actors that break on command: the wrapper that the gateway's spawning seam lets us put around each of its own.
+//! Actors that break on command: what breaks them is the wrapper of the supervision tests, put around each of the gateway's own
+//! by its spawning seam.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+#[allow(dead_code, missing_docs, reason = "shared with the tests of the gateway, which use the rest")]
+#[path = "../../../tests/support/sabotage.rs"]
+pub mod sabotage;
 
 use holdfast::actors::gateway::Spawn;
-use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SpawnErr};
+use ractor::{Actor, ActorCell, ActorRef, SpawnErr};
 use tokio::task::JoinHandle;
 
-/// What every planted panic says; the panic hook knows it.
-pub const SABOTAGE: &str = "sabotage";
+use sabotage::{Fault, Sabotage};
 
-/// Where an actor breaks.
+/// How an actor breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hook {
     /// A panic while it starts.
@@ -27,31 +28,26 @@ pub enum Hook {
     Kill,
 }
 
-#[derive(Default)]
-struct Inner {
-    armed: BTreeMap<&'static str, Hook>,
-    cells: BTreeMap<&'static str, ActorCell>,
-}
-
 /// See the module's documentation.
 #[derive(Clone, Default)]
-pub struct Saboteur(Arc<Mutex<Inner>>);
+pub struct Saboteur(Sabotage);
 
 impl Saboteur {
-    fn inner(&self) -> MutexGuard<'_, Inner> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Breaks an actor.
     pub fn strike(&self, actor: &'static str, hook: Hook) {
-        let mut inner = self.inner();
-        let cell = inner.cells.get(actor).cloned();
-        if hook != Hook::Kill {
-            inner.armed.insert(actor, hook);
+        let (at, fault) = match hook {
+            Hook::PreStart => (Some(sabotage::Hook::PreStart), Fault::Panic),
+            Hook::PostStart => (Some(sabotage::Hook::PostStart), Fault::Panic),
+            Hook::Handle => (Some(sabotage::Hook::Handle), Fault::Panic),
+            Hook::Error => (Some(sabotage::Hook::Handle), Fault::Err),
+            Hook::PostStop => (Some(sabotage::Hook::PostStop), Fault::Panic),
+            Hook::Kill => (None, Fault::Panic),
+        };
+        if let Some(at) = at {
+            self.0.plant(actor, at, fault);
         }
-        drop(inner);
         // What breaks at a start or at an end needs one.
-        if let Some(cell) = cell {
+        if let Some(cell) = self.0.lives(actor).pop() {
             match hook {
                 Hook::Kill | Hook::PreStart | Hook::PostStart => cell.kill(),
                 Hook::PostStop => cell.stop(None),
@@ -62,22 +58,7 @@ impl Saboteur {
 
     /// No more strikes.
     pub fn disarm(&self) {
-        self.inner().armed.clear();
-    }
-
-    fn breaks(&self, actor: &'static str, hook: Hook) -> bool {
-        let mut inner = self.inner();
-        let breaks = inner.armed.get(actor) == Some(&hook);
-        if breaks {
-            inner.armed.remove(actor);
-        }
-        breaks
-    }
-
-    fn maybe_panic(&self, actor: &'static str, hook: Hook) {
-        if self.breaks(actor, hook) {
-            std::panic::panic_any(SABOTAGE);
-        }
+        self.0.clear();
     }
 }
 
@@ -89,49 +70,6 @@ impl Spawn for Saboteur {
         arguments: A::Arguments,
         supervisor: ActorCell,
     ) -> Result<(ActorRef<A::Msg>, JoinHandle<()>), SpawnErr> {
-        let wrapped = Wrapped { inner: actor, name, saboteur: self.clone() };
-        let spawned = Wrapped::spawn_linked(None, wrapped, arguments, supervisor).await?;
-        self.inner().cells.insert(name, spawned.0.get_cell());
-        Ok(spawned)
-    }
-}
-
-struct Wrapped<A> {
-    inner: A,
-    name: &'static str,
-    saboteur: Saboteur,
-}
-
-impl<A: Actor> Actor for Wrapped<A> {
-    type Msg = A::Msg;
-    type State = A::State;
-    type Arguments = A::Arguments;
-
-    async fn pre_start(&self, me: ActorRef<A::Msg>, arguments: A::Arguments) -> Result<A::State, ActorProcessingErr> {
-        self.saboteur.maybe_panic(self.name, Hook::PreStart);
-        self.inner.pre_start(me, arguments).await
-    }
-
-    async fn post_start(&self, me: ActorRef<A::Msg>, state: &mut A::State) -> Result<(), ActorProcessingErr> {
-        self.saboteur.maybe_panic(self.name, Hook::PostStart);
-        self.inner.post_start(me, state).await
-    }
-
-    async fn post_stop(&self, me: ActorRef<A::Msg>, state: &mut A::State) -> Result<(), ActorProcessingErr> {
-        self.saboteur.maybe_panic(self.name, Hook::PostStop);
-        self.inner.post_stop(me, state).await
-    }
-
-    async fn handle(
-        &self,
-        me: ActorRef<A::Msg>,
-        message: A::Msg,
-        state: &mut A::State,
-    ) -> Result<(), ActorProcessingErr> {
-        self.saboteur.maybe_panic(self.name, Hook::Handle);
-        if self.saboteur.breaks(self.name, Hook::Error) {
-            return Err(SABOTAGE.into());
-        }
-        self.inner.handle(me, message, state).await
+        self.0.spawn(name, actor, arguments, supervisor).await
     }
 }
