@@ -161,6 +161,26 @@ async fn whatever_hook_of_whatever_actor_fails_the_session_goes_on_and_every_ans
     }
 }
 
+/// The bridge asks once and waits; found by the simulation, where a call then waited for the bridge's own time limit.
+#[tokio::test(start_paused = true)]
+async fn a_wish_that_falls_with_discovery_is_its_successors() {
+    for hook in [Hook::Handle, Hook::PostStart] {
+        let (mut gateway, unity) = connected().await;
+        unity.rst().await.unwrap();
+        until("the loss is seen", || gateway.estate.link.borrow().epoch.is_none()).await;
+        gateway.sabotage.plant("discovery", Hook::Handle, Fault::Panic);
+        if hook == Hook::PostStart {
+            gateway.sabotage.plant("discovery", hook, Fault::Panic);
+        }
+        until("discovery fell over the wish", || gateway.sabotage.struck()).await;
+        unity.up().await.unwrap();
+        let began = Instant::now();
+        assert!(gateway.client.ok("echo", json!({"text": "again"})).await.contains("again"), "{hook:?}");
+        assert!(began.elapsed() < Duration::from_secs(1), "{hook:?}: served again after {:?}", began.elapsed());
+        assert_eq!(gateway.close().await, Why::InputEnded, "{hook:?}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_supervisor_that_fails_itself_leaves_nothing_behind() {
     for fault in [Fault::Panic, Fault::Err] {

@@ -62,6 +62,16 @@ impl Actor for DiscoveryActor {
         Ok(State { driver, me, survey: None, watching: false, watch: None })
     }
 
+    async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
+        // What a predecessor was told may have fallen with it: the order to stop, or the wish, and the bridge asks once and waits.
+        if self.estate.is_draining() {
+            self.feed(state, &Event::StopRequested);
+        } else if self.estate.is_wanted() {
+            self.feed(state, &Event::Wanted);
+        }
+        Ok(())
+    }
+
     async fn handle(
         &self,
         _me: ActorRef<Message>,
