@@ -36,16 +36,14 @@ chaos: ## many simulated seeds: make chaos SEEDS=100000 FROM=0
 	SEEDS=$(SEEDS) FROM=$(or $(FROM),0) $(CARGO) test --package chaos-tests --test sim -- --nocapture every_seed
 	@echo "chaos: $(SEEDS) seeds kept every promise"
 
-REAL = $(CARGO) build --bin holdfast && HOLDFAST_BIN=$(or $(CARGO_TARGET_DIR),$(CURDIR)/target)/debug/holdfast
+# Promised figures are those of the binary that people run.
+RELEASE = $(CARGO) build --release --bin holdfast && HOLDFAST_BIN=$(or $(CARGO_TARGET_DIR),$(CURDIR)/target)/release/holdfast
 
 CYCLES ?= 10000
 RUNS ?= 1000
 chaos-cycles: ## kill and restart a real fake editor: make chaos-cycles CYCLES=10000 RUNS=1000
-	$(REAL) CYCLES=$(CYCLES) RUNS=$(RUNS) $(CARGO) test --package chaos-tests --test real -- --nocapture --test-threads=1 cycles:: exits::
+	$(RELEASE) CYCLES=$(CYCLES) RUNS=$(RUNS) $(CARGO) test --package chaos-tests --test real -- --nocapture --test-threads=1 cycles:: exits::
 	@echo "chaos-cycles: $(CYCLES) kills and $(RUNS) ends kept every promise"
-
-# Promised figures are those of the binary that people run.
-RELEASE = $(CARGO) build --release --bin holdfast && HOLDFAST_BIN=$(or $(CARGO_TARGET_DIR),$(CURDIR)/target)/release/holdfast
 
 chaos-figures: ## memory under floods, exit and recovery times, of a release build
 	$(RELEASE) MEMORY_MIB=64 FLOOD_MIB=1024 STORM_SECONDS=10 RUNS=1000 CYCLES=200 $(CARGO) test --package chaos-tests --test real -- --nocapture --test-threads=1 floods:: exits:: cycles::
