@@ -168,7 +168,7 @@ metrics! {
     RecoveryDuration: Histogram(RECOVERY), Seconds, "unity_recovery_duration_seconds", Plain,
         "From the editor's accept after a loss until the first call that was held for it is on its way";
     Instances: Gauge, Count, "unity_instances", Each(&[("state", labels::instances)]),
-        "Editors that the last look around found, by whether they may be called";
+        "Ports of editors that the last look around found, by whether they may be called";
 
     PushEvents: Counter, Count, "push_events_total", Rows(&["kind", "result"], labels::push_events),
         "Messages on the push channel; none of them is needed";
