@@ -89,7 +89,7 @@ mod tests {
         record.write(&host, b"[]".to_vec()).await.unwrap();
         let foreign = folder.path().join("last.prom");
         std::fs::write(&foreign, "x 1\n").unwrap();
-        assert_eq!(living(&RealHost, folder.path()), [path.clone()]);
+        assert_eq!(living(&RealHost, folder.path()), std::slice::from_ref(&path));
         // As after a kill: the file stays, the lock falls.
         drop(record);
         assert!(living(&RealHost, folder.path()).is_empty());

@@ -162,9 +162,12 @@ async fn a_hostile_session_makes_no_series_and_balances_too() {
         let word = format!("PEER\"}}\n{{x=\"{}\" {item} C:\\p\\{}", dice.u64(..), dice.u32(..));
         match item % 5 {
             0 => {
-                drop(gateway.client.request_as(json!(word), "tools/call", json!({"name": word, "arguments": {}})).await)
+                let call = json!({"name": word, "arguments": {}});
+                gateway.client.request_as(json!(word), "tools/call", call).await;
             }
-            1 => drop(gateway.client.request(&word, json!({"path": word})).await),
+            1 => {
+                gateway.client.request(&word, json!({"path": word})).await;
+            }
             2 => gateway.client.notify(&word, json!({"requestId": word, "count": item})).await,
             3 => gateway.client.line(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":7}}", dice.u32(..))).await,
             _ => {

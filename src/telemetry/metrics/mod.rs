@@ -7,6 +7,7 @@
 mod edges;
 pub mod labels;
 pub mod table;
+mod words;
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -38,7 +39,13 @@ struct Recording {
     families: Vec<Vec<(Row, Handle)>>,
     late: Mutex<BTreeMap<(usize, Row), Handle>>,
     /// The tools with series of their own, the last of them [`labels::OTHER`].
-    tools: Mutex<Vec<(String, Vec<(&'static str, metrics::Counter)>)>>,
+    tools: Mutex<Vec<ToolSeries>>,
+}
+
+/// The series of one tool, by verdict.
+struct ToolSeries {
+    tool: String,
+    verdicts: Vec<(&'static str, metrics::Counter)>,
 }
 
 impl std::fmt::Debug for Metrics {
@@ -152,7 +159,7 @@ impl Metrics {
             if tools.len() > METRIC_TOOLS_MAX {
                 break;
             }
-            if !tools.iter().any(|(known, _)| known == tool) {
+            if !tools.iter().any(|known| known.tool == tool) {
                 let at = tools.len().saturating_sub(1);
                 tools.insert(at, tool_series(&recording.recorder, tool));
             }
@@ -163,8 +170,8 @@ impl Metrics {
     pub fn count_tool(&self, tool: &str, verdict: &'static str) {
         let Some(recording) = &self.0 else { return };
         let tools = recording.tools.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = tools.iter().find(|(known, _)| known == tool).or_else(|| tools.last());
-        let counter = found.and_then(|(_, verdicts)| verdicts.iter().find(|(known, _)| *known == verdict));
+        let found = tools.iter().find(|known| known.tool == tool).or_else(|| tools.last());
+        let counter = found.and_then(|series| series.verdicts.iter().find(|(known, _)| *known == verdict));
         if let Some((_, counter)) = counter {
             counter.increment(1);
         }
@@ -192,7 +199,7 @@ impl Metrics {
     }
 }
 
-fn tool_series(recorder: &PrometheusRecorder, tool: &str) -> (String, Vec<(&'static str, metrics::Counter)>) {
+fn tool_series(recorder: &PrometheusRecorder, tool: &str) -> ToolSeries {
     let counter = |verdict: &'static str| {
         let row = [tool.to_owned(), verdict.to_owned(), String::new()];
         match register(recorder, Id::ToolCallsByTool.metric(), &row) {
@@ -200,7 +207,7 @@ fn tool_series(recorder: &PrometheusRecorder, tool: &str) -> (String, Vec<(&'sta
             Handle::Gauge(_) | Handle::Histogram(_) => None,
         }
     };
-    (tool.to_owned(), labels::verdicts().into_iter().filter_map(counter).collect())
+    ToolSeries { tool: tool.to_owned(), verdicts: labels::verdicts().into_iter().filter_map(counter).collect() }
 }
 
 fn register(recorder: &PrometheusRecorder, metric: &Metric, row: &[String; 3]) -> Handle {
