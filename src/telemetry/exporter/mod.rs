@@ -163,6 +163,3 @@ async fn watch(estate: Arc<Estate>) {
         estate.events.tidy();
     }
 }
-
-#[cfg(test)]
-mod tests;
