@@ -1,4 +1,4 @@
-//! The numbers: every series of the [table](table) registered, described and at zero from the start, and rendered for a scrape.
+//! The numbers: every series of the [`table`] registered, described and at zero from the start, and rendered for a scrape.
 //!
 //! The recorder belongs to one gateway, not to the process, so that tests have as many as they have gateways. Who counts holds
 //! the handles: an event finds its own by a binary search over a handful of labels, without a lock, a hash or an allocation.
