@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes grafana/*.json from panels.py and metrics.json. With --check it writes nothing and fails if a file is stale.
+"""Writes grafana/*.json from panels.py, metrics.json and the machines' charts. With --check it writes nothing and fails if a file is stale.
 
 Needs nothing but Python 3. The panels stand in panels.py; this file knows what Grafana wants around them.
 """
@@ -15,6 +15,19 @@ HERE = Path(__file__).resolve().parent
 METRICS = json.loads((HERE / "metrics.json").read_text())
 CARGO = (HERE.parent / "Cargo.toml").read_text()
 RUNBOOKS = re.search(r'^repository = "(.+)"$', CARGO, re.M).group(1) + "/blob/main/docs/runbooks/"
+
+
+
+def machines():
+    """Machine -> state -> number. `holdfast_fsm_state_code` counts in the order of the machine's chart, from 0."""
+    out = {}
+    for chart in sorted((HERE.parent / "src" / "fsm" / "charts").glob("*.md")):
+        names = re.findall(r"^## (\w+)", chart.read_text(), re.M)
+        out[chart.stem] = {name: number for number, name in enumerate(names)}
+    return out
+
+
+MACHINES = machines()
 
 # Grafana 11's; newer ones read it and migrate it in memory.
 SCHEMA_VERSION = 39
@@ -43,7 +56,7 @@ def state_overrides():
             "matcher": {"id": "byRegexp", "options": f"/(^| ){machine}$/"},
             "properties": [{"id": "mappings", "value": value_mapping(states, panels.STATE_COLOURS)}],
         }
-        for machine, states in METRICS["machines"].items()
+        for machine, states in MACHINES.items()
         if machine in metric("holdfast_fsm_state_code")["labels"]["machine"]
     ]
 

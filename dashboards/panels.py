@@ -19,18 +19,14 @@ STATE_COLOURS = {
     "stalled": BAD, "exhausted": BAD, "uncertain": BAD,
 }  # fmt: skip
 
-# Verdicts and causes for which the gateway itself answers; the same selectors stand in prometheus/recording.yaml.
+# Causes for which the gateway itself answers; the same selector stands in prometheus/recording.yaml.
 OURS = "connecting|listing|overload|gateway"
-BAD_CALLS = (
-    'sum({fn}(holdfast_tool_calls_total{{$f, verdict="internal"}}[{w}]) '
-    f'or {{fn}}(holdfast_tool_calls_total{{{{$f, cause=~"{OURS}"}}}}[{{w}}]))'
-)
 
 
 def definitive(fn, w):
-    bad = BAD_CALLS.format(fn=fn, w=w)
+    bad = f'sum({fn}(holdfast_tool_calls_total{{$f, cause=~"{OURS}"}}[{w}]))'
     total = f"sum({fn}(holdfast_tool_calls_total{{$f}}[{w}]))"
-    return f"1 - ({bad} or 0 * {total}) / ({total} > 0)"
+    return f"1 - {bad} / ({total} > 0)"
 
 
 def quantiles(base, by="", extra="", of=(0.5, 0.95, 0.99)):
@@ -178,13 +174,13 @@ OVERVIEW = [
         min=0, runbook="queue-nearly-full",
     ),
     table(
-        "Tools", "short", HALF, "Calls in the time shown, and those that ended other than `ok`.",
-        ("sum by (tool) (increase(holdfast_tool_calls_total{$f}[$__range]))", ""),
-        ('sum by (tool) (increase(holdfast_tool_calls_total{$f, verdict!="ok"}[$__range]))', ""),
+        "Tools", "short", HALF, "Calls in the time shown, and those that ended other than `ok`. A tool's very first call is not seen.",
+        ("sum by (tool) (increase(holdfast_tool_calls_by_tool_total{$f}[$__range]))", ""),
+        ('sum by (tool) (increase(holdfast_tool_calls_by_tool_total{$f, verdict!="ok"}[$__range]))', ""),
         rename={"Value #A": "calls", "Value #B": "not ok"}, decimals=0,
     ),
     counts(
-        "Calls sent again", HALF, "Only calls declared read-only or idempotent are; everything else is sent once.",
+        "Calls sent again", HALF, "Only calls that are declared repeatable, or that an editor turned away before anything ran.",
         ("sum by (cause) (increase(holdfast_tool_call_resends_total{$f}[$i]))", "{{cause}}"),
     ),
     graph(
@@ -214,6 +210,14 @@ OVERVIEW = [
         ("sum(holdfast_stdout_queued_messages{$f})", "lines waiting"),
         ("sum(holdfast_stdout_queue_capacity{$f})", "bound"),
         min=0, runbook="stdout-stalled",
+    ),
+    counts(
+        "Answers that nobody waited for any more", HALF, "Their request was cancelled or answered at an end; nothing was written.",
+        ("sum(increase(holdfast_mcp_surplus_answers_total{$f}[$i]))", "answers"),
+    ),
+    counts(
+        "Notifications that were not written", HALF, "The client does not read; answers are never dropped.",
+        ("sum(increase(holdfast_stdout_dropped_notifications_total{$f}[$i]))", "notifications"), runbook="stdout-stalled",
     ),
     graph(
         "stdout: time since it last took bytes, while lines wait", "s", WIDE, "0 as long as nothing waits.",
@@ -270,7 +274,7 @@ LINK_AND_RELOAD = [
         ("sum by (reason) (increase(holdfast_unity_disconnects_total{$f}[$i]))", "{{reason}}"),
     ),
     graph(
-        "Connection number", "short", THIRD, "Rises by one with each connection; a steep line is a link that does not hold.",
+        "Connection number", "short", THIRD, "Of the connection that is up, 0 when none is; a steep line is a link that does not hold.",
         ("max by (instance, pid) (holdfast_unity_connection_epoch{$f})", "{{instance}} {{pid}}"), min=0,
     ),
     row("Reloads"),
@@ -279,30 +283,20 @@ LINK_AND_RELOAD = [
         ("sum by (result) (increase(holdfast_unity_reloads_total{$f}[$i]))", "{{result}}"), runbook="slow-reloads",
     ),
     heatmap(
-        "Reload duration", "s", THIRD, "From the announcement, or the loss it caused, until the editor is ready again.",
+        "Reload duration", "s", THIRD, "From the connection's end by a reload until the next one is greeted.",
         "holdfast_unity_reload_duration_seconds",
     ),
     graph(
-        "Recovery: listening again to first good answer", "s", THIRD,
-        "Our part of an outage. The line is the objective: 99 % within 1 s.",
+        "Recovery: listening again to the first call on its way", "s", THIRD,
+        "Our part of an outage, for calls that were held through it. The line is the objective: 99 % within 1 s.",
         *quantiles("holdfast_unity_recovery_duration_seconds"), min=0, line=True, steps=[(None, GOOD), (1, BAD)],
         runbook="recovery-slow",
     ),
     row("The editor"),
     graph(
-        "Time since the editor's main thread ticked", "s", HALF,
-        "Only holdfast's own Unity package tells ticks; with other bridges this is empty.",
-        ("time() - (holdfast_unity_last_editor_tick_timestamp_seconds{$f} > 0)", "{{instance}} {{pid}}"), min=0,
-        noValue="not told by this bridge", runbook="main-thread-stalled",
-    ),
-    graph(
-        "Time since the editor said anything", "s", HALF, "Long is normal while nothing is asked of it.",
+        "Time since the editor said anything", "s", WIDE, "Long is normal while nothing is asked of it.",
         ("time() - (holdfast_unity_last_message_timestamp_seconds{$f} > 0)", "{{instance}} {{pid}}"), min=0,
         runbook="editor-silent",
-    ),
-    graph(
-        "Heartbeat", "s", THIRD, "Round trip off the main thread. Only holdfast's own Unity package answers one.",
-        *quantiles("holdfast_unity_heartbeat_seconds"), min=0, noValue="not told by this bridge",
     ),
     graph(
         "Frames", "cps", THIRD, "Messages of the editor's protocol.",
@@ -329,18 +323,6 @@ LINK_AND_RELOAD = [
         "Push queue and its bound", "short", HALF, "Messages that wait to be handled.",
         ("sum(holdfast_push_queue_depth{$f})", "waiting"), ("sum(holdfast_push_queue_capacity{$f})", "bound"), min=0,
         runbook="push-dropping",
-    ),
-    graph(
-        "Push delay", "s", THIRD, "From the message's own time to its being handled.",
-        *quantiles("holdfast_push_delay_seconds"), min=0,
-    ),
-    counts(
-        "Gaps in push numbers", THIRD, "Messages that were lost. Only holdfast's own Unity package numbers them.",
-        ("sum(increase(holdfast_push_sequence_gaps_total{$f}[$i]))", "gaps"),
-    ),
-    counts(
-        "Push connections refused", THIRD, "By why. Only holdfast's own Unity package carries a token.",
-        ("sum by (reason) (increase(holdfast_push_auth_failures_total{$f}[$i]))", "{{reason}}"),
     ),
 ]  # fmt: skip
 
@@ -377,8 +359,12 @@ SUPERVISION = [
         ("sum by (machine, state) (increase(holdfast_fsm_unexpected_events_total{$f}[$i])) > 0", "{{machine}} in {{state}}"),
         runbook="unexpected-event",
     ),
+    counts(
+        "The whole tree was built again", THIRD, "The root supervisor gave up. After the third time in ten minutes holdfast ends.",
+        ("sum(increase(holdfast_tree_rebuilds_total{$f}[$i]))", "rebuilds"), runbook="supervisor-escalated",
+    ),
     stat(
-        "States at once, per machine", "short", THIRD, "Each machine is in exactly one state: every number here is 1.",
+        "States at once, per machine", "short", (16, 8), "Each machine is in exactly one state: every number here is 1.",
         (
             "max by (machine) (count by (job, instance, pid, machine) (holdfast_fsm_state{$f} == 1))", "{{machine}}",
         ),
@@ -415,14 +401,14 @@ SUPERVISION = [
     ),
     counts(
         "Clock jumps", THIRD, "The machine slept, or its clock was set: explains odd graphs.",
-        ("sum by (kind) (increase(holdfast_clock_jumps_total{$f}[$i]))", "{{kind}}"),
+        ("sum by (direction) (increase(holdfast_clock_jumps_total{$f}[$i]))", "{{direction}}"),
     ),
     table(
         "Running since", "dateTimeFromNow", THIRD, "When each gateway was started by its client.",
         ("process_start_time_seconds{$f} * 1000", ""), hide=["project"], rename={"Value": "since"}, runbook="metrics-stale",
     ),
     counts(
-        "Scrapes", THIRD, "Requests for these metrics. `rejected`: wrong host, path or method.",
+        "Scrapes", THIRD, "Requests for these metrics. All but `ok` were refused.",
         ("sum by (result) (increase(holdfast_scrapes_total{$f}[$i]))", "{{result}}"), runbook="metrics-stale",
     ),
     graph(
