@@ -1,5 +1,6 @@
 //! What the flags, the environment and the project mean, decided once at start. The flags themselves stand in `cli`.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -40,6 +41,8 @@ pub struct Config {
     pub list_changed: Option<bool>,
     /// What in the environment is not used and why, with the mend: `holdfast_status` names it.
     pub complaints: Vec<String>,
+    /// Serve metrics on this loopback address (port 0: any); `None` neither serves nor counts.
+    pub metrics: Option<SocketAddr>,
     /// Seed of the dice (jitter, call ids); `None` takes it from the system.
     pub seed: Option<u64>,
 }
@@ -57,6 +60,7 @@ impl Default for Config {
             patience: None,
             list_changed: None,
             complaints: Vec::new(),
+            metrics: None,
             seed: None,
         }
     }

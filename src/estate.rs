@@ -28,9 +28,10 @@ use crate::limits::{PATIENCE_UNKNOWN, RESULT_FILE_MAX_AGE, RESULT_FILES_MAX, RES
 use crate::net::{Listener, Net};
 use crate::protocol::dialect::{Dialect, EditorAnswer, EditorTool};
 use crate::protocol::ids::{CallId, Epoch};
+use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::{self, Catalogue, ProtocolVersion, ToolResult};
 use crate::survey::{Survey, Target};
-use crate::telemetry::events;
+use crate::telemetry::events::Events;
 use crate::wording;
 
 /// The published catalogue.
@@ -122,6 +123,8 @@ pub struct Estate {
     pub net: Arc<dyn Net>,
     /// The machine.
     pub host: Arc<dyn Host>,
+    /// What is told and counted.
+    pub events: Events,
     /// The editor's protocol.
     pub dialect: Arc<dyn Dialect>,
     /// Open requests and stdout.
@@ -189,12 +192,14 @@ impl Estate {
             connections: 0,
             last_loss: None,
         };
+        let events = Events::new(Arc::clone(&host), config.metrics.is_some());
         Arc::new(Self {
             config,
             net,
             host,
+            front: Front::new(events.clone()),
+            events,
             dialect,
-            front: Front::default(),
             published: watch::Sender::new(nothing),
             link: watch::Sender::new(link),
             survey: watch::Sender::new(None),
@@ -258,7 +263,7 @@ impl Estate {
                     self.front.progress(&request, progress, line);
                 }
                 Settlement::KeepLate { call, answer } => self.keep_late(call, answer),
-                Settlement::Noted { call, tool, verdict } => events::call_noted(call, &tool, verdict.label()),
+                Settlement::Noted { call, tool, verdict } => self.events.call_noted(call, &tool, verdict),
             }
         }
         if settled {
@@ -278,7 +283,7 @@ impl Estate {
     }
 
     fn answer(self: &Arc<Self>, mut answer: Answer) {
-        events::call_answered(&answer);
+        self.events.call_answered(&answer);
         if answer.verdict == Verdict::NotExecuted(Cause::UnknownTool) {
             self.front.answer_error(&answer.request, &mcp::unknown_tool(&answer.tool));
             return;
@@ -288,15 +293,25 @@ impl Estate {
             None => ToolResult::error(wording::verdict(&answer)),
         };
         let Answer { request, call, version, .. } = answer;
-        if mcp::result_size(&result, version) <= RESULT_INLINE_MAX_BYTES {
-            self.front.answer(&request, &mcp::tool_result(&result, version));
+        let size = mcp::result_size(&result, version);
+        self.events.result_rendered(size);
+        if size <= RESULT_INLINE_MAX_BYTES {
+            self.deliver(call, &request, &mcp::tool_result(&result, version));
             return;
         }
         let estate = Arc::clone(self);
         tokio::spawn(async move {
             let result = estate.spill(call, result).await;
-            estate.front.answer(&request, &mcp::tool_result(&result, version));
+            estate.deliver(call, &request, &mcp::tool_result(&result, version));
         });
+    }
+
+    fn deliver(&self, call: CallId, request: &RequestId, result: &str) {
+        // At the end main itself answers what is still open, and a result from a file comes behind it.
+        let answered = self.front.answer(request, result);
+        if !answered && !self.front.was_cancelled(request) && !self.is_draining() {
+            self.events.answer_for_nobody(call);
+        }
     }
 
     fn keep_late(self: &Arc<Self>, call: CallId, answer: EditorAnswer) {
@@ -327,7 +342,7 @@ impl Estate {
         match written.await {
             Some((result, Some(Ok(path)))) => result.spilled(&path.display().to_string()),
             Some((result, Some(Err(error)))) => {
-                events::catalogue_trouble("result_file", &error.to_string());
+                self.events.catalogue_trouble("result_file", &error.to_string());
                 result
             }
             Some((result, None)) => result,
@@ -467,7 +482,7 @@ impl Estate {
             }
         });
         if let Some(epoch) = ended {
-            events::link_down(epoch, loss.into());
+            self.events.link_down(epoch, loss);
         }
     }
 

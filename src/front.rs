@@ -8,11 +8,19 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use crate::limits::{
     CLIENT_MESSAGE_MAX_BYTES, OPEN_REQUESTS_MAX, SHARED_WRITE_BYTES, STDOUT_NOTIFICATIONS_MAX, STDOUT_QUEUE_HIGH_BYTES,
+    STDOUT_QUEUE_MAX_LINES,
 };
 use crate::protocol::jsonrpc::{self, RequestId, RpcError};
+use crate::protocol::mcp::Method;
+use crate::telemetry::events::Events;
+use crate::telemetry::metrics::labels::{MessageKind, Outcome};
+
+/// The kind of our own request for the client's roots.
+pub const ROOTS_LIST: &str = "roots/list";
 
 /// Why a request is not opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,10 +42,19 @@ enum Holder {
     Ledger,
 }
 
+/// An open request.
+struct Open {
+    holder: Holder,
+    method: Method,
+    since: Instant,
+}
+
 #[derive(Default)]
 struct Inner {
     /// Open requests.
-    open: HashMap<RequestId, Holder>,
+    open: HashMap<RequestId, Open>,
+    /// The last requests that were cancelled: an answer may be on its way to them.
+    cancelled: VecDeque<RequestId>,
     /// The last progress told of an open request.
     progress: HashMap<RequestId, u64>,
     /// Answers whose request is taken and whose line is not queued yet.
@@ -60,6 +77,7 @@ struct Line {
 /// See the module's documentation.
 #[derive(Default)]
 pub struct Front {
+    events: Events,
     inner: Mutex<Inner>,
     filled: Notify,
     /// Lines left, or a request was answered.
@@ -87,6 +105,11 @@ pub struct FrontCounts {
 }
 
 impl Front {
+    /// A front that tells these events.
+    pub fn new(events: Events) -> Self {
+        Self { events, ..Self::default() }
+    }
+
     /// A lock whose holder panicked is entered again: every operation leaves the table whole.
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
@@ -96,7 +119,7 @@ impl Front {
     ///
     /// # Errors
     /// [`NotOpened`]; the request must be answered by [`reject`](Front::reject).
-    pub fn open(&self, id: &RequestId) -> Result<(), NotOpened> {
+    pub fn open(&self, id: &RequestId, method: Method) -> Result<(), NotOpened> {
         let mut inner = self.lock();
         if inner.open.contains_key(id) {
             return Err(NotOpened::Duplicate);
@@ -104,7 +127,7 @@ impl Front {
         if inner.open.len() >= OPEN_REQUESTS_MAX {
             return Err(NotOpened::Full);
         }
-        inner.open.insert(id.clone(), Holder::Intake);
+        inner.open.insert(id.clone(), Open { holder: Holder::Intake, method, since: Instant::now() });
         Ok(())
     }
 
@@ -125,7 +148,7 @@ impl Front {
 
     fn held_by(&self, id: &RequestId, holder: Holder) {
         if let Some(held) = self.lock().open.get_mut(id) {
-            *held = holder;
+            held.holder = holder;
         }
     }
 
@@ -146,7 +169,7 @@ impl Front {
 
     fn requests(&self, wanted: impl Fn(Holder) -> bool) -> Vec<RequestId> {
         let mut ids: Vec<RequestId> =
-            self.lock().open.iter().filter(|(_, holder)| wanted(**holder)).map(|(id, _)| id.clone()).collect();
+            self.lock().open.iter().filter(|(_, open)| wanted(open.holder)).map(|(id, _)| id.clone()).collect();
         ids.sort();
         ids
     }
@@ -158,20 +181,20 @@ impl Front {
 
     /// Answers an open request with a result (JSON on one line). False if it was not open: nothing is written.
     pub fn answer(&self, id: &RequestId, result_json: &str) -> bool {
-        self.settle(id, || jsonrpc::response(id, result_json))
+        self.settle(id, Outcome::Ok, || jsonrpc::response(id, result_json))
     }
 
     /// Answers an open request with an error. False if it was not open.
     pub fn answer_error(&self, id: &RequestId, error: &RpcError) -> bool {
-        self.settle(id, || jsonrpc::error(Some(id), error))
+        self.settle(id, Outcome::Error, || jsonrpc::error(Some(id), error))
     }
 
-    fn settle(&self, id: &RequestId, line: impl FnOnce() -> String) -> bool {
+    fn settle(&self, id: &RequestId, outcome: Outcome, line: impl FnOnce() -> String) -> bool {
         let mut inner = self.lock();
-        if inner.open.remove(id).is_none() {
+        let Some(open) = inner.open.remove(id) else {
             inner.surplus_answers += 1;
             return false;
-        }
+        };
         inner.progress.remove(id);
         inner.rendering += 1;
         drop(inner);
@@ -181,6 +204,8 @@ impl Front {
             let error = RpcError::internal("the answer is larger than a client can take, and was not put into a file");
             text = jsonrpc::error(Some(id), &error);
         }
+        self.events.request_ended(open.method, outcome, open.since.elapsed());
+        self.events.message_queued(MessageKind::Response, &text);
         self.push_and(Line { text, notification: None }, |inner| inner.rendering -= 1);
         self.emptied.notify_waiters();
         true
@@ -190,17 +215,33 @@ impl Front {
     pub fn cancel(&self, id: &RequestId) -> bool {
         let mut inner = self.lock();
         inner.progress.remove(id);
-        inner.open.remove(id).is_some()
+        let Some(open) = inner.open.remove(id) else { return false };
+        if inner.cancelled.len() >= OPEN_REQUESTS_MAX {
+            inner.cancelled.pop_front();
+        }
+        inner.cancelled.push_back(id.clone());
+        drop(inner);
+        self.events.request_ended(open.method, Outcome::Cancelled, open.since.elapsed());
+        true
+    }
+
+    /// Whether a request was cancelled a while ago.
+    pub fn was_cancelled(&self, id: &RequestId) -> bool {
+        self.lock().cancelled.contains(id)
     }
 
     /// Answers something that never became an open request (broken, duplicate, beyond the bound).
     pub fn reject(&self, id: Option<&RequestId>, error: &RpcError) {
-        self.push(Line { text: jsonrpc::error(id, error), notification: None });
+        let text = jsonrpc::error(id, error);
+        self.events.message_queued(MessageKind::Response, &text);
+        self.push(Line { text, notification: None });
     }
 
     /// Answers something that never became an open request with a result (JSON on one line).
     pub fn reject_with_result(&self, id: &RequestId, result_json: &str) {
-        self.push(Line { text: jsonrpc::response(id, result_json), notification: None });
+        let text = jsonrpc::response(id, result_json);
+        self.events.message_queued(MessageKind::Response, &text);
+        self.push(Line { text, notification: None });
     }
 
     /// Sends a notification (or a request of ours). `kind` names what may be coalesced: a line of the same kind that is still
@@ -216,6 +257,8 @@ impl Front {
         }
         inner.notifications += 1;
         drop(inner);
+        let sort = if kind == ROOTS_LIST { MessageKind::Request } else { MessageKind::Notification };
+        self.events.message_queued(sort, &text);
         self.push(Line { text, notification: Some(kind) });
     }
 
@@ -237,6 +280,7 @@ impl Front {
         inner.queued_bytes += text.len();
         inner.queue.push_back(Line { text, notification: Some("progress") });
         drop(inner);
+        self.events.message_queued(MessageKind::Notification, "");
         self.filled.notify_one();
     }
 
@@ -264,7 +308,7 @@ impl Front {
             let emptied = self.emptied.notified();
             {
                 let inner = self.lock();
-                let room = inner.queue.len() < 2 * OPEN_REQUESTS_MAX && inner.queued_bytes < STDOUT_QUEUE_HIGH_BYTES;
+                let room = inner.queue.len() < STDOUT_QUEUE_MAX_LINES && inner.queued_bytes < STDOUT_QUEUE_HIGH_BYTES;
                 if room || inner.broken {
                     return;
                 }
@@ -276,7 +320,7 @@ impl Front {
     /// True while a full queue keeps requests from being read.
     pub fn is_blocked(&self) -> bool {
         let inner = self.lock();
-        inner.queue.len() >= 2 * OPEN_REQUESTS_MAX || inner.queued_bytes >= STDOUT_QUEUE_HIGH_BYTES
+        inner.queue.len() >= STDOUT_QUEUE_MAX_LINES || inner.queued_bytes >= STDOUT_QUEUE_HIGH_BYTES
     }
 
     /// True when everything that was queued has been written.
@@ -339,6 +383,7 @@ impl Front {
             if failed {
                 return;
             }
+            self.events.stdout_written();
         }
     }
 
@@ -401,9 +446,9 @@ mod tests {
     #[tokio::test]
     async fn a_request_is_answered_once_and_a_cancelled_one_never() {
         let front = Front::default();
-        front.open(&id(1)).unwrap();
-        front.open(&id(2)).unwrap();
-        assert_eq!(front.open(&id(1)), Err(NotOpened::Duplicate));
+        front.open(&id(1), Method::CallTool).unwrap();
+        front.open(&id(2), Method::CallTool).unwrap();
+        assert_eq!(front.open(&id(1), Method::CallTool), Err(NotOpened::Duplicate));
         assert!(front.cancel(&id(2)) && !front.cancel(&id(2)));
         assert!(front.answer(&id(1), "{}"));
         assert!(!front.answer(&id(1), "{\"again\":true}"));
@@ -417,9 +462,9 @@ mod tests {
     async fn open_requests_and_notifications_are_bounded_and_list_changes_coalesce() {
         let front = Front::default();
         for number in 0..OPEN_REQUESTS_MAX as u64 {
-            front.open(&id(number)).unwrap();
+            front.open(&id(number), Method::CallTool).unwrap();
         }
-        assert_eq!(front.open(&id(9999)), Err(NotOpened::Full));
+        assert_eq!(front.open(&id(9999), Method::CallTool), Err(NotOpened::Full));
         for _ in 0..10 {
             front.notify("changed", "{}".into(), true);
         }
@@ -434,7 +479,7 @@ mod tests {
     #[test]
     fn progress_that_was_overtaken_is_not_told() {
         let front = Front::default();
-        front.open(&id(1)).unwrap();
+        front.open(&id(1), Method::CallTool).unwrap();
         for progress in [2, 1, 2, 3] {
             front.progress(&id(1), progress, progress.to_string());
         }
@@ -443,7 +488,7 @@ mod tests {
         front.progress(&id(1), 4, "late".to_owned());
         assert_eq!(front.counts().queued, 3);
         // The next request with this id begins anew.
-        front.open(&id(1)).unwrap();
+        front.open(&id(1), Method::CallTool).unwrap();
         front.progress(&id(1), 1, "1".to_owned());
         assert_eq!(front.counts().queued, 4);
     }
@@ -453,7 +498,7 @@ mod tests {
         let front = Front::default();
         let (near, far) = tokio::io::duplex(64);
         drop(near);
-        front.open(&id(1)).unwrap();
+        front.open(&id(1), Method::CallTool).unwrap();
         front.answer(&id(1), "{}");
         front.pump_out(far).await;
         front.flushed().await;

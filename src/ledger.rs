@@ -14,7 +14,7 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-pub use self::words::{Answer, ClaimRefused, HeldCall, Lookup, NewCall, Record, Settlement, Terms};
+pub use self::words::{Answer, ClaimRefused, HeldCall, Lookup, NewCall, Record, Sending, Settlement, Surprises, Terms};
 use self::words::{Late, remember};
 use crate::fsm::Driver;
 use crate::fsm::call::{Call, Effect, Event, State, Verdict};
@@ -45,6 +45,9 @@ struct Entry {
     running_max: Duration,
     version: ProtocolVersion,
     progress: Option<Progress>,
+    /// What it waits for, or waited for last.
+    waits_for: Cause,
+    sending: Option<Sending>,
     /// The client has had its answer, or wants none.
     settled: bool,
 }
@@ -84,6 +87,7 @@ pub struct Ledger {
     absent_since: Option<Instant>,
     draining: bool,
     armed: Option<Instant>,
+    surprises: Surprises,
 }
 
 impl std::fmt::Debug for Ledger {
@@ -128,8 +132,15 @@ impl Ledger {
             running_max: RUNNING_MAX,
             version: call.version,
             progress,
+            waits_for: Cause::Connecting,
+            sending: None,
             settled: false,
         });
+        if let Some(cause) = self.entries.back().map(|entry| self.hold_cause(entry))
+            && let Some(entry) = self.entries.back_mut()
+        {
+            entry.waits_for = cause;
+        }
         if self.draining { self.refuse(call.id, Cause::ShuttingDown, now) } else { Vec::new() }
     }
 
@@ -244,6 +255,14 @@ impl Ledger {
             return Err(ClaimRefused::LimitPassed);
         }
         let (recoverable, repeatable) = (terms.recovery != Recovery::None, terms.repeatable);
+        let before = entry.machine.machine();
+        entry.sending = Some(Sending {
+            waited: now.saturating_duration_since(entry.lost.unwrap_or(entry.accepted)),
+            waited_for: entry.waits_for,
+            nth: before.sendings.saturating_add(1),
+            lost: before.loss.is_some(),
+            repeatable: before.repeatable,
+        });
         entry.running_max = terms.running_max();
         entry.recovery = terms.recovery;
         entry.epoch = Some(epoch);
@@ -255,6 +274,16 @@ impl Ledger {
         self.feed(index, &Event::Claimed { recoverable, repeatable }, None, now, &mut out);
         self.report_progress(index, now, &mut out);
         Ok(out)
+    }
+
+    /// What is to be told of a call that was claimed just now.
+    pub fn sending(&self, call: CallId) -> Option<Sending> {
+        self.position(call).and_then(|index| self.entries.get(index)).and_then(|entry| entry.sending)
+    }
+
+    /// What should never have been seen.
+    pub fn surprises(&self) -> &Surprises {
+        &self.surprises
     }
 
     /// Proof that not a byte of a claimed call was written.
@@ -349,6 +378,11 @@ impl Ledger {
     /// What callers may expect of the link from now on.
     pub fn set_outlook(&mut self, outlook: Outlook, now: Instant) -> Vec<Settlement> {
         self.outlook = Some(outlook);
+        if let Some(cause) = outlook.cause() {
+            for entry in self.entries.iter_mut().filter(|entry| entry.state() == State::Held) {
+                entry.waits_for = cause;
+            }
+        }
         self.absent_since = match outlook {
             Outlook::Absent(_) => self.absent_since.or(Some(now)),
             Outlook::Open | Outlook::Coming(_) => None,
@@ -540,9 +574,15 @@ impl Ledger {
         let Some(entry) = self.entries.get_mut(index) else { return };
         let was_held = entry.state() == State::Held;
         let mut late = false;
-        for effect in entry.machine.feed(event).effects {
+        let state = entry.state();
+        let stepped = entry.machine.feed(event);
+        if stepped.unexpected {
+            *self.surprises.undecided.entry(state.into()).or_default() += 1;
+        }
+        for effect in stepped.effects {
             match effect {
                 Effect::Answer(verdict) => {
+                    self.surprises.answered_twice += u64::from(entry.settled);
                     entry.settled = true;
                     out.push(Settlement::Answer(Answer {
                         request: entry.request.clone(),

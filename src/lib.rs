@@ -32,6 +32,7 @@ pub mod limits;
 pub mod net;
 pub mod protocol;
 pub mod run_record;
+pub mod state_record;
 pub mod survey;
 pub mod telemetry;
 pub mod timeline;

@@ -24,6 +24,8 @@ pub const REQUEST_ID_MAX_BYTES: usize = 1024;
 pub const OPEN_REQUESTS_MAX: usize = 256;
 /// Notifications that may wait for a slow stdout before the oldest kinds are coalesced or dropped.
 pub const STDOUT_NOTIFICATIONS_MAX: usize = 256;
+/// Lines that wait for a slow stdout from which on nothing more is read: an answer to each open request, and as much again.
+pub const STDOUT_QUEUE_MAX_LINES: usize = 2 * OPEN_REQUESTS_MAX;
 /// Bytes waiting for a slow stdout above which the gateway stops reading results from the editor.
 pub const STDOUT_QUEUE_HIGH_BYTES: usize = 16 * MIB;
 /// Lines below this size share one write to stdout (a pipe takes 64 KiB at once); a longer one has its own and is not copied.
@@ -207,6 +209,33 @@ pub const CALL_TIMEOUT_MAX: Duration = Duration::from_secs(PATIENCE_MAX.as_secs(
 pub const DOCTOR_WAIT: Duration = Duration::from_secs(3);
 /// Age from which a lock file of a living editor is called old: imports of large projects take minutes.
 pub const LOCK_FILE_OLD: Duration = Duration::from_secs(10 * 60);
+
+// ---- Metrics -------------------------------------------------------------------------------------------------------
+
+/// Tools with series of their own: an editor lists thousands, and each costs a series for every verdict.
+pub const METRIC_TOOLS_MAX: usize = 24;
+/// Combinations of closed values that one metric may show as they are met.
+pub const LATE_SERIES_MAX: usize = 16;
+/// Series of one gateway, whatever its peers do: what a Prometheus takes from many processes without a thought.
+pub const SERIES_MAX: usize = 1500;
+/// Transitions kept of each machine: some minutes of a reload loop, some days of quiet.
+pub const FLIGHT_RECORD_MAX: usize = 256;
+/// Transitions of one machine in one log line.
+pub const FLIGHT_LINE_STEPS: usize = 32;
+/// Connections to the exporter at once: one scraper, one browser, and room. More are told to come again.
+pub const SCRAPERS_MAX: usize = 8;
+/// Largest head of a request to the exporter; a browser's has 1 KiB.
+pub const SCRAPE_HEAD_MAX_BYTES: usize = 8 * 1024;
+/// Most headers of such a request; a browser sends twenty.
+pub const SCRAPE_HEADERS_MAX: usize = 64;
+/// How long a scraper may take to send its head, and again to take its answer. Prometheus gives up after 10 s by default.
+pub const SCRAPE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often the exporter sorts recorded sizes into buckets, and looks at the clocks.
+pub const METRICS_UPKEEP_EVERY: Duration = Duration::from_secs(1);
+/// Between wall clock and our own within [`METRICS_UPKEEP_EVERY`]: more than any correction of a running clock.
+pub const CLOCK_JUMP_MIN: Duration = Duration::from_secs(2);
+/// Longest label made of a project's folder name.
+pub const PROJECT_LABEL_MAX_BYTES: usize = 64;
 
 // ---- Files ---------------------------------------------------------------------------------------------------------
 

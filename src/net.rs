@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -33,6 +33,13 @@ pub trait Net: Send + Sync + 'static {
     fn connect(&self, port: u16) -> BoxFuture<'_, io::Result<BoxStream>>;
     /// Binds `port` on the IPv4 loopback address; 0 lets the system choose.
     fn bind(&self, port: u16) -> BoxFuture<'_, io::Result<Arc<dyn Listener>>>;
+    /// Binds a loopback address that a user named; a net that knows only one knows no other.
+    fn bind_at(&self, address: SocketAddr) -> BoxFuture<'_, io::Result<Arc<dyn Listener>>> {
+        if address.ip() == IpAddr::V4(Ipv4Addr::LOCALHOST) {
+            return self.bind(address.port());
+        }
+        Box::pin(std::future::ready(Err(io::ErrorKind::AddrNotAvailable.into())))
+    }
 }
 
 /// Real TCP on 127.0.0.1.
@@ -54,8 +61,15 @@ impl Net for Tcp {
     }
 
     fn bind(&self, port: u16) -> BoxFuture<'_, io::Result<Arc<dyn Listener>>> {
+        self.bind_at((Ipv4Addr::LOCALHOST, port).into())
+    }
+
+    fn bind_at(&self, address: SocketAddr) -> BoxFuture<'_, io::Result<Arc<dyn Listener>>> {
         Box::pin(async move {
-            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
+            if !address.ip().is_loopback() {
+                return Err(io::ErrorKind::AddrNotAvailable.into());
+            }
+            let listener = TcpListener::bind(address).await?;
             let addr = listener.local_addr()?;
             Ok(Arc::new(TcpBound { listener, addr }) as Arc<dyn Listener>)
         })

@@ -1,7 +1,7 @@
 //! The run record: `<state>/run/<pid>.json`, by which `holdfast status` sees every running gateway.
 //!
 //! Kept from the first session on (a client that only probes leaves no trace), renewed when the link changes and every few
-//! seconds, removed at exit. A lock on a sibling file tells a record that a killed process left behind, without trusting pids.
+//! seconds, removed at exit. What a killed process left behind is told by its lock ([`crate::state_record`]).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use tokio::time::{sleep, timeout};
 use crate::actors::gateway_tools;
 use crate::estate::Estate;
 use crate::limits::{FLUSH_MAX, PROJECT_FILE_MAX_BYTES, RUN_RECORD_EVERY, RUN_RECORD_SPACING};
-use crate::telemetry::events;
+use crate::state_record::{self, StateRecord};
 
 /// Our own record.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl RunRecord {
         let Some(folder) = estate.config.state_dir.as_ref().map(|state| state.join("run")) else {
             return Self { keeper: None };
         };
-        let path = folder.join(format!("{}.json", std::process::id()));
+        let path = state_record::path_in(&folder);
         let (stop, stopped) = oneshot::channel();
         let task = tokio::spawn(renew(Arc::clone(estate), path.clone(), stopped));
         Self { keeper: Some(Keeper { task, path, stop }) }
@@ -49,13 +49,8 @@ impl RunRecord {
         if timeout(FLUSH_MAX, &mut task).await.is_err() {
             task.abort();
         }
-        let _ = std::fs::remove_file(&path);
-        let _ = std::fs::remove_file(lock_of(&path));
+        state_record::remove(&path);
     }
-}
-
-fn lock_of(path: &Path) -> PathBuf {
-    path.with_extension("lock")
 }
 
 async fn renew(estate: Arc<Estate>, path: PathBuf, mut stopped: oneshot::Receiver<()>) {
@@ -68,14 +63,14 @@ async fn renew(estate: Arc<Estate>, path: PathBuf, mut stopped: oneshot::Receive
             changed = link.changed() => if changed.is_err() { return },
         }
     }
-    let Some(_lock) = lock(&estate, &path).await else { return };
+    let record = match StateRecord::claim(&estate.host, path).await {
+        Ok(record) => record,
+        Err(error) => return estate.events.catalogue_trouble("run_record", &error.to_string()),
+    };
     loop {
-        let record = gateway_tools::status(&estate).to_string();
-        let host = Arc::clone(&estate.host);
-        let to = path.clone();
-        let written = crate::host::run(&*estate.host, move || host.write(&to, record.as_bytes())).await;
-        if let Some(Err(error)) = written {
-            events::catalogue_trouble("run_record", &error.to_string());
+        let status = gateway_tools::status(&estate).to_string();
+        if let Err(error) = record.write(&estate.host, status.into_bytes()).await {
+            estate.events.catalogue_trouble("run_record", &error.to_string());
         }
         let pause = async {
             sleep(RUN_RECORD_SPACING).await;
@@ -89,45 +84,13 @@ async fn renew(estate: Arc<Estate>, path: PathBuf, mut stopped: oneshot::Receive
     }
 }
 
-/// Takes the lock that says that this process lives; held as long as the file is open.
-async fn lock(estate: &Arc<Estate>, path: &Path) -> Option<std::fs::File> {
-    let (host, at) = (Arc::clone(&estate.host), lock_of(path));
-    let opened = crate::host::run(&*estate.host, move || {
-        host.write(&at, b"")?;
-        let file = std::fs::OpenOptions::new().write(true).open(&at)?;
-        file.try_lock().map_err(std::io::Error::from)?;
-        Ok::<_, std::io::Error>(file)
-    });
-    match opened.await? {
-        Ok(file) => Some(file),
-        Err(error) => {
-            events::catalogue_trouble("run_record", &error.to_string());
-            None
-        }
-    }
-}
-
 /// The records of all running gateways; what killed ones left behind is removed on the way.
 pub fn all(state_dir: &Path) -> Vec<Value> {
     use crate::host::Host as _;
     let host = crate::host::RealHost;
-    let mut records: Vec<(PathBuf, Value)> = Vec::new();
-    for (path, _) in host.list(&state_dir.join("run")).unwrap_or_default() {
-        if path.extension().is_none_or(|extension| extension != "json") {
-            continue;
-        }
-        let held =
-            std::fs::OpenOptions::new().write(true).open(lock_of(&path)).is_ok_and(|file| file.try_lock().is_err());
-        if !held {
-            let _ = host.remove(&path);
-            let _ = host.remove(&lock_of(&path));
-            continue;
-        }
-        let read = host.read(&path, PROJECT_FILE_MAX_BYTES).ok();
-        if let Some(record) = read.and_then(|bytes| serde_json::from_slice(&bytes).ok()) {
-            records.push((path, record));
-        }
-    }
-    records.sort_by(|(a, _), (b, _)| a.cmp(b));
-    records.into_iter().map(|(_, record)| record).collect()
+    let read = |path: &PathBuf| {
+        let bytes = host.read(path, PROJECT_FILE_MAX_BYTES).ok()?;
+        serde_json::from_slice(&bytes).ok()
+    };
+    state_record::living(&host, &state_dir.join("run")).iter().filter_map(read).collect()
 }

@@ -25,7 +25,6 @@ use crate::limits::{HINT_DIAL_SPACING, LIKELY_AFTER_LOSS, RETRY_UNLIKELY_MAX};
 use crate::protocol::dialect::PushEvent;
 use crate::protocol::ids::{CallId, Epoch};
 use crate::survey::{Identity, Survey, Target};
-use crate::telemetry::events;
 
 /// What the bridge receives.
 #[derive(Debug)]
@@ -105,6 +104,7 @@ impl Actor for BridgeActor {
             None => Bridge::new(window),
         };
         let (driver, _) = Driver::start(machine);
+        self.estate.events.machine_started(driver.machine(), driver.state());
         Ok(State {
             driver,
             timers,
@@ -242,9 +242,13 @@ impl BridgeActor {
     fn feed(&self, state: &mut State, event: Event) {
         let mut events = VecDeque::from([event]);
         while let Some(event) = events.pop_front() {
+            let before = state.driver.state();
             let out = state.driver.feed(&event);
-            events::stepped(&out, &event);
+            self.estate.events.stepped(&out, before, &event);
             for effect in out.effects {
+                if effect == Effect::ShortenRetry {
+                    self.shorten_wait(state, &event);
+                }
                 self.carry_out(state, effect, &mut events);
             }
         }
@@ -272,14 +276,20 @@ impl BridgeActor {
             Effect::Retry { attempt, likely } => {
                 let likely = likely || self.estate.ledger(|ledger, _| ledger.has_held());
                 let delay = retry::delay(u32::from(attempt), likely, self.estate.die());
+                self.estate.events.backing_off(delay);
                 state.timers.arm(Timer::Retry, delay);
             }
-            Effect::ShortenRetry => {
-                let since = state.last_dial.map_or(HINT_DIAL_SPACING, |dial| dial.elapsed());
-                state.timers.bring_forward(Timer::Retry, HINT_DIAL_SPACING.saturating_sub(since));
-            }
+            // Done where the event is known that brought it.
+            Effect::ShortenRetry => {}
             Effect::Arm(timer, delay) => state.timers.arm(timer, delay),
             Effect::Disarm(timer) => state.timers.disarm(timer),
+        }
+    }
+
+    fn shorten_wait(&self, state: &mut State, because: &Event) {
+        let since = state.last_dial.map_or(HINT_DIAL_SPACING, |dial| dial.elapsed());
+        if state.timers.bring_forward(Timer::Retry, HINT_DIAL_SPACING.saturating_sub(since)) {
+            self.estate.events.wait_cut_short(because);
         }
     }
 
@@ -332,7 +342,8 @@ impl BridgeActor {
         let Some(connection) = &state.connection else { return };
         let target = state.targets.get(usize::from(state.driver.machine().target())).cloned();
         if let Some(target) = &target {
-            events::link_up(connection.epoch, target.port, target.source.into());
+            let waited_for = self.estate.ledger(|ledger, _| ledger.has_held());
+            self.estate.events.link_up(connection.epoch, target.port, target.source.into(), waited_for);
         }
         self.estate.link.send_modify(|link| {
             link.epoch = Some(connection.epoch);
@@ -387,6 +398,7 @@ impl BridgeActor {
             link.since = Instant::now();
         });
         if outlook_changed {
+            self.estate.events.outlook_changed(outlook);
             self.estate.decide(|ledger, now| ledger.set_outlook(outlook, now));
             self.estate.addresses.session.cast(session::Message::OutlookChanged(likelihood(outlook, undecided)));
         }

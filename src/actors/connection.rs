@@ -29,7 +29,7 @@ use crate::protocol::dialect::{
 };
 use crate::protocol::ids::{CallId, Epoch};
 use crate::survey::{self, Identity, Target};
-use crate::telemetry::events;
+use crate::telemetry::metrics::labels::Stray;
 
 /// What the bridge wants sent.
 #[derive(Debug)]
@@ -117,6 +117,7 @@ pub fn open(estate: &Arc<Estate>, tasks: &Tasks, target: Target, bridge: ActorRe
         orders: orders.downgrade(),
         list_owed: Arc::clone(&list_owed),
         awaiting: Mutex::default(),
+        dialled: Mutex::new(Some(Dialled { at: Instant::now(), accepted: Instant::now() })),
     };
     tasks.spawn(async move {
         tokio::select! {
@@ -143,6 +144,17 @@ struct Line {
     orders: mpsc::WeakSender<Order>,
     list_owed: Arc<AtomicBool>,
     awaiting: Mutex<HashMap<u64, Awaited>>,
+    /// Until it is told how the dial ended, which is told once.
+    dialled: Mutex<Option<Dialled>>,
+}
+
+/// A dial whose result is not told yet.
+#[derive(Debug, Clone, Copy)]
+struct Dialled {
+    /// When it began.
+    at: Instant,
+    /// When the editor accepted.
+    accepted: Instant,
 }
 
 /// A panic in the connection's task is our bug like one in the bridge itself, and must not look like an idle connection.
@@ -150,6 +162,9 @@ impl std::ops::Drop for Line {
     fn drop(&mut self) {
         if std::thread::panicking() {
             let _ = self.bridge.cast(bridge::Message::ConnectionFailed(self.epoch));
+        }
+        if self.dial_result().is_some() {
+            self.estate.events.dial_unfinished(self.target.port);
         }
     }
 }
@@ -163,6 +178,9 @@ impl Line {
             Ok(Err(error)) => return self.failed(ConnectFailure::Refused, &error.to_string()),
             Err(_) => return self.failed(ConnectFailure::TimedOut, ""),
         };
+        if let Some(dialled) = self.dialled().as_mut() {
+            dialled.accepted = Instant::now();
+        }
         let (host, target) = (Arc::clone(&self.estate.host), self.target.clone());
         let looked_up = crate::host::run(&*self.estate.host, move || survey::check_owner(&*host, &target));
         let identity = match timeout(OWNER_LOOKUP_MAX, looked_up).await {
@@ -198,8 +216,19 @@ impl Line {
     }
 
     fn failed(&self, failure: ConnectFailure, detail: &str) {
-        events::dial_failed(self.target.port, failure.into(), detail);
+        if self.dial_result().is_some() {
+            self.estate.events.dial_failed(self.target.port, failure, detail);
+        }
         self.tell(News::ConnectFailed(failure));
+    }
+
+    fn dialled(&self) -> std::sync::MutexGuard<'_, Option<Dialled>> {
+        self.dialled.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The right to tell how the dial ended; `None` once it was told.
+    fn dial_result(&self) -> Option<Dialled> {
+        self.dialled().take()
     }
 
     fn awaiting(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Awaited>> {
@@ -232,7 +261,7 @@ impl Line {
         match self.encode(None, &WireOrder::Greeting(&hello)) {
             Ok((number, frame)) => {
                 self.awaiting().insert(number, Awaited::Greeting);
-                write_frame(socket, &frame).await
+                self.write_frame(socket, &frame).await
             }
             Err(_) => {
                 self.tell(News::GreetingRefused);
@@ -246,7 +275,7 @@ impl Line {
         match self.encode(None, &WireOrder::ListTools { step, development: true }) {
             Ok((number, frame)) => {
                 self.awaiting().insert(number, Awaited::List { step });
-                write_frame(socket, &frame).await
+                self.write_frame(socket, &frame).await
             }
             Err(_) => {
                 self.list_owed.store(false, Ordering::Release);
@@ -283,7 +312,10 @@ impl Line {
             repeatable: entry.tool.repeatable,
         };
         let running_max = terms.running_max();
-        let claim = self.estate.ledger(|ledger, now| ledger.claim(id, self.epoch, terms, now));
+        let (claim, sending) = self.estate.ledger(|ledger, now| {
+            let claim = ledger.claim(id, self.epoch, terms, now);
+            (claim, ledger.sending(id))
+        });
         match claim {
             Ok(settlements) => self.estate.settle(settlements),
             // Not a byte may leave: it was cancelled, has timed out, or the epoch is closed.
@@ -293,11 +325,19 @@ impl Line {
             }
         }
         self.tell(News::CallSent { running_max });
-        events::call_sent(id, self.epoch, number);
+        self.estate.events.call_sent(id, self.epoch, number, sending);
         self.awaiting().insert(number, Awaited::Call { id, recoverable });
-        let sent = write_frame(socket, &frame).await;
+        let sent = self.write_frame(socket, &frame).await;
         if sent == Err(NotWritten::NoByte) {
             self.estate.decide(|ledger, now| ledger.revoke_claim(id, self.epoch, now));
+        }
+        sent
+    }
+
+    async fn write_frame(&self, socket: &mut WriteHalf<BoxStream>, frame: &[u8]) -> Result<(), NotWritten> {
+        let sent = write_frame(socket, frame).await;
+        if sent.is_ok() {
+            self.estate.events.frame_written(frame.len());
         }
         sent
     }
@@ -325,20 +365,21 @@ impl Line {
                 Ok(count) => count,
                 Err(_) => return Drop::Reset,
             };
+            self.estate.events.bytes_read(count);
             framer.push(buffer.get(..count).unwrap_or_default());
             let mut whole = false;
             loop {
                 match framer.next_frame() {
                     Ok(Some(frame)) => {
                         whole = true;
+                        self.estate.events.frame_read();
                         if let Err(drop) = self.take(frame).await {
                             return drop;
                         }
                     }
                     Ok(None) => break,
                     Err(bad) => {
-                        events::bad_frame(self.epoch, &bad.to_string());
-                        return self.bad_bytes(&bad.to_string());
+                        return self.bad_bytes((&bad).into(), &bad.to_string());
                     }
                 }
             }
@@ -349,15 +390,18 @@ impl Line {
         }
     }
 
-    fn bad_bytes(&self, why: &str) -> Drop {
-        if self.awaiting().values().any(|awaited| matches!(awaited, Awaited::Greeting)) {
-            events::wrong_peer(self.target.port, why);
+    fn bad_bytes(&self, fault: &'static str, why: &str) -> Drop {
+        self.estate.events.frame_error(self.epoch, fault, why);
+        let greeting = self.awaiting().values().any(|awaited| matches!(awaited, Awaited::Greeting));
+        if greeting && self.dial_result().is_some() {
+            self.estate.events.wrong_peer(self.target.port, why);
         }
         Drop::Protocol
     }
 
     async fn take(&self, frame: Bytes) -> Result<(), Drop> {
-        let inbound = self.estate.dialect.decode(&frame).map_err(|bad| self.bad_bytes(&bad.to_string()))?;
+        let inbound =
+            self.estate.dialect.decode(&frame).map_err(|bad| self.bad_bytes((&bad).into(), &bad.to_string()))?;
         // It may have megabytes, and rendering the answer takes as much again.
         drop(frame);
         match inbound {
@@ -367,10 +411,14 @@ impl Line {
                     Some(Awaited::Greeting) => self.greeted(&reply),
                     Some(Awaited::List { step }) => self.listed(&reply, step),
                     Some(Awaited::Call { id, recoverable }) => return self.answered(id, recoverable, reply).await,
-                    None => events::reply_unmatched(self.epoch, &format!("no open request has number {number}")),
+                    None => self.estate.events.reply_unmatched(
+                        self.epoch,
+                        Stray::UnknownId,
+                        &format!("no open request has number {number}"),
+                    ),
                 }
             }
-            Inbound::Unmatched { what } => events::reply_unmatched(self.epoch, &what),
+            Inbound::Unmatched { what } => self.estate.events.reply_unmatched(self.epoch, Stray::NoId, &what),
             Inbound::Event(EditorEvent::ToolsChanged) => {
                 let permit = self.estate.edges.bridge.permit(0).await;
                 self.estate.addresses.registry.cast(registry::Message::ChangeHinted(permit));
@@ -383,10 +431,15 @@ impl Line {
     fn greeted(&self, reply: &Reply) {
         match self.estate.dialect.check_greeting(reply) {
             Ok(()) => {
+                if let Some(Dialled { at, accepted }) = self.dial_result() {
+                    self.estate.events.dial_succeeded(at, accepted);
+                }
                 self.tell(News::Greeted);
             }
             Err(said) => {
-                events::wrong_peer(self.target.port, &said);
+                if self.dial_result().is_some() {
+                    self.estate.events.wrong_peer(self.target.port, &said);
+                }
                 self.tell(News::GreetingRefused);
             }
         }
@@ -434,7 +487,8 @@ impl Line {
             }
         });
         if !known {
-            events::reply_unmatched(self.epoch, &format!("call {id} owes nothing to this connection"));
+            let what = format!("call {id} owes nothing to this connection");
+            self.estate.events.reply_unmatched(self.epoch, Stray::Late, &what);
         }
         self.estate.settle(settlements);
         if turned_away {

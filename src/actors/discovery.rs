@@ -16,7 +16,6 @@ use crate::fsm::Driver;
 use crate::fsm::discovery::{Discovery, Effect, Event, Finding};
 use crate::limits::WATCH_SPACING;
 use crate::survey::{self, Survey};
-use crate::telemetry::events;
 
 /// What discovery receives.
 #[derive(Debug)]
@@ -59,6 +58,7 @@ impl Actor for DiscoveryActor {
     async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
         self.estate.addresses.discovery.fill(me.clone());
         let (driver, _) = Driver::start(Discovery::default());
+        self.estate.events.machine_started(driver.machine(), driver.state());
         Ok(State { driver, me, survey: None, watching: false, watch: None })
     }
 
@@ -94,7 +94,7 @@ impl DiscoveryActor {
         let before = state.survey.replace(Arc::clone(&survey));
         if before.as_ref().map(|before| &before.facts.problems) != Some(&survey.facts.problems) {
             for problem in &survey.facts.problems {
-                events::project_problem(problem);
+                self.estate.events.project_problem(problem);
             }
         }
         self.estate.survey.send_replace(Some(Arc::clone(&survey)));
@@ -120,8 +120,9 @@ impl DiscoveryActor {
     }
 
     fn feed(&self, state: &mut State, event: &Event) {
+        let before = state.driver.state();
         let out = state.driver.feed(event);
-        events::stepped(&out, event);
+        self.estate.events.stepped(&out, before, event);
         for effect in out.effects {
             self.carry_out(state, &effect);
         }

@@ -27,13 +27,13 @@ use super::registry::RegistryActor;
 use super::session::SessionActor;
 use super::slot::Slot;
 use super::supervisor::{Brood, Message, Recipe, Report, Started, Supervisor, Tasks};
+use super::timed::Timed;
 use crate::estate::Estate;
 use crate::fsm::cause::{Cause, Loss, Outlook};
 use crate::limits::{
     JOIN_TIMEOUT, LEAF_RESTARTS_MAX, LEAF_WINDOW, REBUILD_DELAYS, REBUILD_WINDOW, ROOT_RESTARTS_MAX, ROOT_WINDOW,
 };
 use crate::protocol::jsonrpc::RpcError;
-use crate::telemetry::events;
 use crate::wording;
 
 /// How actors are spawned: the seam at which tests put a saboteur around an actor.
@@ -104,9 +104,12 @@ where
         Box::new(move |supervisor: ActorCell| {
             let spawn = spawn.clone();
             let actor = make(Arc::clone(&estate), tasks.clone());
+            let events = estate.events.clone();
             Box::pin(async move {
-                let (actor, task) =
-                    spawn.spawn(name, actor, (), supervisor).await.map_err(|error| error.to_string())?;
+                let (actor, task) = spawn
+                    .spawn(name, Timed { inner: actor, name, events }, (), supervisor)
+                    .await
+                    .map_err(|error| error.to_string())?;
                 Ok(Started { cell: actor.get_cell(), task })
             }) as crate::net::BoxFuture<'static, Result<Started, String>>
         })
@@ -115,6 +118,7 @@ where
         let estate = Arc::clone(estate);
         Box::new(move || {
             slot(&estate).clear();
+            estate.events.actor_down(name);
             settle(&estate);
         })
     };
@@ -124,12 +128,12 @@ where
 fn reporter(estate: &Arc<Estate>) -> Arc<dyn Fn(Report) + Send + Sync> {
     let estate = Arc::clone(estate);
     Arc::new(move |report| match report {
-        Report::Started(actor) => events::actor_started(actor),
+        Report::Started(actor) => estate.events.actor_started(actor),
         Report::Restarting(actor, reason) => {
             estate.count_restart(actor);
-            events::actor_restarting(actor, reason.into());
+            estate.events.actor_restarting(actor, reason);
         }
-        Report::Escalated(supervisor) => events::escalated(supervisor),
+        Report::Escalated(supervisor) => estate.events.escalated(supervisor),
     })
 }
 
@@ -193,6 +197,7 @@ fn root_recipes<S: Spawn>(estate: &Arc<Estate>, spawn: &S) -> Vec<Recipe> {
 
 fn link_recipe<S: Spawn>(estate: &Arc<Estate>, spawn: &S) -> Recipe {
     let (estate, spawn) = (Arc::clone(estate), spawn.clone());
+    let down = estate.events.clone();
     let brood = Brood::new(link_recipes(&estate, &spawn));
     let children = Arc::clone(&brood);
     let start = Box::new(move |supervisor: ActorCell| {
@@ -205,7 +210,13 @@ fn link_recipe<S: Spawn>(estate: &Arc<Estate>, spawn: &S) -> Recipe {
             Ok(Started { cell: actor.get_cell(), task })
         }) as crate::net::BoxFuture<'static, Result<Started, String>>
     });
-    Recipe { name: "link", start, tasks: Tasks::default(), settle: Box::new(|| {}), brood: Some(brood) }
+    Recipe {
+        name: "link",
+        start,
+        tasks: Tasks::default(),
+        settle: Box::new(move || down.actor_down("link")),
+        brood: Some(brood),
+    }
 }
 
 /// What a dead session had been handed and did not get into the ledger is answered: nothing of it ran.
@@ -238,7 +249,7 @@ pub async fn run<S: Spawn>(estate: Arc<Estate>, spawn: S, mut stop: watch::Recei
         rebuilds.retain(|at| now.saturating_duration_since(*at) < REBUILD_WINDOW);
         let Some(delay) = REBUILD_DELAYS.get(rebuilds.len()).copied() else { return Ended::Exhausted };
         rebuilds.push_back(now);
-        events::rebuilding(rebuilds.len(), delay);
+        estate.events.rebuilding(rebuilds.len(), delay);
         if timeout(delay, stop.wait_for(|stop| *stop)).await.is_ok() {
             return Ended::Stopped;
         }
@@ -250,6 +261,7 @@ async fn life<S: Spawn>(estate: &Arc<Estate>, spawn: &S, stop: &mut watch::Recei
     let root = Supervisor { name: "gateway", max: ROOT_RESTARTS_MAX, window: ROOT_WINDOW, report: reporter(estate) };
     let brood = Brood::new(root_recipes(estate, spawn));
     let Ok((root, mut task)) = Supervisor::spawn(None, root, Arc::clone(&brood)).await else { return false };
+    estate.events.actor_started("gateway");
     let told = tokio::select! {
         biased;
         _ = stop.wait_for(|stop| *stop) => true,
@@ -258,6 +270,7 @@ async fn life<S: Spawn>(estate: &Arc<Estate>, spawn: &S, stop: &mut watch::Recei
     if !told {
         // A root that gave up has stopped its children itself; one that failed could not.
         brood.stop().await;
+        estate.events.actor_down("gateway");
         return false;
     }
     // The machines stop first (a greeting answered now must not send a call), then the actors, children before parents.

@@ -19,8 +19,8 @@ use crate::front::NotOpened;
 use crate::limits::{CLIENT_LINE_MAX_BYTES, MAILBOX_BYTES_MAX, OPEN_REQUESTS_MAX, SESSION_ABSENCE_MAX};
 use crate::protocol::framing::lines::{Line, LineDecoder};
 use crate::protocol::jsonrpc::{self, Fault, Invalid, Message, RequestId, RpcError};
-use crate::protocol::mcp::{self, Notification, ToolResult};
-use crate::telemetry::events;
+use crate::protocol::mcp::{self, Method, Notification, ToolResult};
+use crate::telemetry::metrics::labels::{DUPLICATE_ID, MessageKind, TOO_MANY_REQUESTS};
 use crate::wording;
 
 /// Reads the client's lines until its stdin ends.
@@ -94,7 +94,7 @@ impl Intake {
         let bytes = match line {
             Line::Whole(bytes) => bytes,
             Line::TooLong { id, request, .. } => {
-                events::bad_line(Fault::TooLong.into());
+                self.estate.events.bad_line(Fault::TooLong.into());
                 if request {
                     front.reject(id.as_ref(), &Invalid { id: None, fault: Fault::TooLong }.to_error());
                 }
@@ -103,7 +103,7 @@ impl Intake {
         };
         match jsonrpc::parse(&bytes) {
             Err(invalid) => {
-                events::bad_line(invalid.fault.into());
+                self.estate.events.bad_line(invalid.fault.into());
                 if invalid.owes_answer() {
                     front.reject(invalid.id.as_ref(), &invalid.to_error());
                 }
@@ -113,6 +113,11 @@ impl Intake {
     }
 
     async fn message(&self, message: Message, bytes: usize) {
+        self.estate.events.message_read(match &message {
+            Message::Request { .. } => MessageKind::Request,
+            Message::Notification { .. } => MessageKind::Notification,
+            Message::Response { .. } => MessageKind::Response,
+        });
         match &message {
             Message::Request { id, method, .. } => {
                 if !self.open(id, method) {
@@ -136,10 +141,10 @@ impl Intake {
 
     fn open(&self, id: &RequestId, method: &str) -> bool {
         let front = &self.estate.front;
-        match front.open(id) {
+        match front.open(id, Method::from_name(method)) {
             Ok(()) => true,
             Err(NotOpened::Duplicate) => {
-                events::bad_line("duplicate_id");
+                self.estate.events.bad_line(DUPLICATE_ID);
                 let error = RpcError::invalid_request(
                     "a request with this id is still open; it keeps its answer, and this one was not handled. Use a new id.",
                 );
@@ -147,7 +152,7 @@ impl Intake {
                 false
             }
             Err(NotOpened::Full) => {
-                events::bad_line("too_many_requests");
+                self.estate.events.bad_line(TOO_MANY_REQUESTS);
                 let text = wording::overload();
                 if method == "tools/call" {
                     let result = mcp::tool_result(&ToolResult::error(text), self.estate.client().version);

@@ -15,10 +15,9 @@ use crate::estate::Estate;
 use crate::fsm::cause::Loss;
 use crate::limits::{DRAIN_MAX, FLUSH_MAX};
 use crate::protocol::jsonrpc::RpcError;
-use crate::telemetry::events;
 
 /// Why the gateway ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Why {
     /// stdin ended: the client closed the session.
@@ -47,7 +46,7 @@ pub async fn run<S: Spawn>(estate: &Arc<Estate>, spawn: S, pumps: Pumps, mut qui
             Ok(Ended::Exhausted) | Err(_) => Why::Exhausted,
         },
     };
-    events::ending(why.into());
+    estate.events.ending(why);
     estate.begin_draining();
     estate.addresses.session.cast(session::Message::InputEnded);
     if why != Why::ClientGone {

@@ -17,4 +17,5 @@ pub mod registry;
 pub mod session;
 pub mod slot;
 pub mod supervisor;
+pub mod timed;
 pub mod timers;

@@ -23,7 +23,6 @@ use crate::limits::{ACCEPT_PAUSE, PUSH_CONNECTIONS_MAX, PUSH_LINE_MAX_BYTES, PUS
 use crate::net::{BoxStream, Listener};
 use crate::protocol::dialect::PushEvent;
 use crate::protocol::framing::lines::{Line, LineDecoder};
-use crate::telemetry::events;
 
 /// What push receives.
 pub enum Message {
@@ -80,6 +79,7 @@ impl Actor for PushActor {
     async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
         self.estate.addresses.push.fill(me.clone());
         let (driver, _) = Driver::start(Push::default());
+        self.estate.events.machine_started(driver.machine(), driver.state());
         let timers = Timers::new(me.clone(), Message::Timer);
         Ok(State { driver, timers, me, open: None, second: (Instant::now(), 0) })
     }
@@ -105,7 +105,7 @@ impl Actor for PushActor {
                 self.feed(state, &Event::Bound { port });
             }
             Message::Bound(Err(error)) => {
-                events::push_ignored(&format!("the listener could not be bound: {error}"));
+                self.estate.events.push_not_bound(&error.to_string());
                 self.feed(state, &Event::BindFailed);
             }
             Message::Attached => self.feed(state, &Event::Attached),
@@ -114,7 +114,7 @@ impl Actor for PushActor {
                 if within_rate(state) {
                     self.feed(state, &Event::HintReceived(hint));
                 } else {
-                    events::push_ignored("more messages than are taken per second");
+                    self.estate.events.push_dropped(hint, "more messages than are taken per second");
                 }
             }
             Message::Timer(timer) => {
@@ -139,8 +139,9 @@ fn within_rate(state: &mut State) -> bool {
 
 impl PushActor {
     fn feed(&self, state: &mut State, event: &Event) {
+        let before = state.driver.state();
         let out = state.driver.feed(event);
-        events::stepped(&out, event);
+        self.estate.events.stepped(&out, before, event);
         for effect in out.effects {
             match effect {
                 Effect::Bind => self.bind(state),
@@ -148,9 +149,10 @@ impl PushActor {
                 Effect::Disarm(timer) => state.timers.disarm(timer),
                 Effect::PublishEndpoint(port) => self.estate.set_push_port(port),
                 Effect::PassHint(hint) => {
+                    self.estate.events.push_passed_on(hint);
                     self.estate.addresses.bridge.cast(bridge::Message::Hint(hint));
                 }
-                Effect::CountUnknown => events::push_ignored("a type that is not known"),
+                Effect::CountUnknown => self.estate.events.push_rejected("a type that is not known"),
                 Effect::CloseSockets => {
                     state.open = None;
                     self.estate.keep_push_listener(None);
@@ -188,7 +190,7 @@ impl PushActor {
                     };
                     if sockets.fetch_add(1, Ordering::Relaxed) >= PUSH_CONNECTIONS_MAX {
                         sockets.fetch_sub(1, Ordering::Relaxed);
-                        events::push_ignored("more sockets than are taken");
+                        estate.events.push_dropped(PushEvent::ConnectionEstablished, "more sockets than are taken");
                         continue;
                     }
                     let _ = me.cast(Message::Attached);
@@ -228,7 +230,7 @@ async fn read(estate: &Estate, mut socket: BoxStream, me: &ActorRef<Message>) {
                     let permit = estate.edges.push.permit(0).await;
                     let _ = me.cast(Message::Hint(hint, permit));
                 }
-                Err(why) => events::push_ignored(&why),
+                Err(why) => estate.events.push_rejected(&why),
             }
         }
     }

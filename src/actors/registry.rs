@@ -22,7 +22,6 @@ use crate::fsm::registry::{Effect, Event, Registry, Source, Timer};
 use crate::protocol::dialect::{EditorTool, ToolListing};
 use crate::protocol::ids::Epoch;
 use crate::protocol::mcp::Catalogue;
-use crate::telemetry::events;
 
 /// What the registry receives.
 #[derive(Debug)]
@@ -113,7 +112,7 @@ impl Actor for RegistryActor {
             Message::ChangeHinted(_permit) => self.feed(state, &Event::ChangeHinted),
             Message::ListReceived(epoch, listing) => self.received(state, epoch, listing),
             Message::ListFailed(epoch, why) => {
-                events::catalogue_trouble("list_failed", &why);
+                self.estate.events.catalogue_trouble("list_failed", &why);
                 if self.is_current(epoch) {
                     self.feed(state, &Event::ListFailed);
                     self.list_is_over(epoch, News::ListFailed);
@@ -145,7 +144,7 @@ impl RegistryActor {
         if !self.is_current(epoch) {
             return;
         }
-        events::tools_listed(listing.tools.len(), &listing.dropped);
+        self.estate.events.tools_listed(listing.tools.len(), &listing.dropped);
         let changed = !same_tools(&self.estate.published.borrow().tools, &listing.tools);
         state.staged = Some(listing);
         self.feed(state, &Event::ListReceived { changed });
@@ -162,7 +161,7 @@ impl RegistryActor {
             Ok(_) => return self.estate.disk_was_read(),
             Err(Unusable::Missing) => false,
             Err(trouble) => {
-                events::catalogue_trouble("catalogue_file", &format!("{trouble} ({})", project.display()));
+                self.estate.events.catalogue_trouble("catalogue_file", &format!("{trouble} ({})", project.display()));
                 false
             }
         };
@@ -171,8 +170,9 @@ impl RegistryActor {
     }
 
     fn feed(&self, state: &mut State, event: &Event) {
+        let before = state.driver.state();
         let out = state.driver.feed(event);
-        events::stepped(&out, event);
+        self.estate.events.stepped(&out, before, event);
         for effect in out.effects {
             match effect {
                 // Done as soon as the project is known: `read_disk`.
@@ -203,6 +203,8 @@ impl RegistryActor {
                 published.tools = Arc::new(tools);
             }
         });
+        let catalogue = Arc::clone(&self.estate.published.borrow().catalogue);
+        self.estate.events.tools_published(catalogue.entries().iter().map(|entry| entry.name.as_str()));
         self.estate.addresses.session.cast(session::Message::CataloguePublished(source));
     }
 
@@ -236,11 +238,11 @@ impl RegistryActor {
         });
         let tools = self.estate.published.borrow().tools.as_ref().clone();
         let file = CatalogueFile::new(&project, self.estate.dialect.name(), version, tools);
-        let host = Arc::clone(&self.estate.host);
+        let (host, events) = (Arc::clone(&self.estate.host), self.estate.events.clone());
         // Begun here and not in the task: a session may end right after its list, and the next one wants the file.
         self.tasks.spawn(self.estate.host.blocking(Box::new(move || {
             if let Err(error) = catalogue_file::write(&*host, &folder, &file) {
-                events::catalogue_trouble("catalogue_write", &error.to_string());
+                events.catalogue_trouble("catalogue_write", &error.to_string());
             }
         })));
     }

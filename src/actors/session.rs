@@ -15,13 +15,13 @@ use super::supervisor::Tasks;
 use super::timers::Timers;
 use super::{bridge, discovery, gateway_tools};
 use crate::estate::Estate;
+use crate::front::ROOTS_LIST;
 use crate::fsm::Driver;
 use crate::fsm::registry::Source;
 use crate::fsm::session::{Effect, Event, Kind, Outlook, Session, Timer};
 use crate::ledger::NewCall;
 use crate::protocol::jsonrpc::{self, RequestId, RpcError};
 use crate::protocol::mcp::{self, CallTool, GatewayTool, Initialize, Notification, ProtocolVersion, Request};
-use crate::telemetry::events;
 
 /// What the session receives.
 #[derive(Debug)]
@@ -87,6 +87,7 @@ impl Actor for SessionActor {
             outlook: bridge::likelihood(link.outlook, link.undecided),
             first_list_served: client.first_list_served,
         });
+        self.estate.events.machine_started(driver.machine(), driver.state());
         let timers = Timers::new(me, Message::Timer);
         Ok(State { driver, timers, opening: None, lists: Vec::new(), call: None, rendered: None })
     }
@@ -167,7 +168,7 @@ impl SessionActor {
         let config = &self.estate.config;
         let honours_changes = config.list_changed.unwrap_or(traits.list_changed);
         let kind = if honours_changes { Kind::Async } else { Kind::Sync };
-        events::session_opened(&client.name, version.label(), honours_changes);
+        self.estate.events.session_opened(&client.name, version, honours_changes);
         self.estate.with_client(|known| {
             known.opened = true;
             known.name = client.name;
@@ -194,7 +195,7 @@ impl SessionActor {
     fn ask_roots(&self) {
         if self.estate.client().roots && self.estate.config.project.is_none() {
             let line = mcp::roots_list_request(&RequestId::from_text(ROOTS_REQUEST));
-            self.estate.front.notify("roots/list", line, true);
+            self.estate.front.notify(ROOTS_LIST, line, true);
         }
     }
 
@@ -212,8 +213,9 @@ impl SessionActor {
     // ---- what the machine orders ----
 
     fn feed(&self, state: &mut State, event: &Event) {
+        let before = state.driver.state();
         let out = state.driver.feed(event);
-        events::stepped(&out, event);
+        self.estate.events.stepped(&out, before, event);
         for effect in out.effects {
             self.carry_out(state, effect);
         }
@@ -309,7 +311,7 @@ impl SessionActor {
             patience: client.patience,
             version: client.version,
         };
-        events::call_accepted(new.id, &new.tool, id.as_json());
+        self.estate.events.call_accepted(new.id, &new.tool, id.as_json());
         self.estate.decide(|ledger, now| ledger.accept(new, now));
         self.estate.front.became_call(&id);
         // A cancel that came between the look above and the ledger found nothing to cancel there.

@@ -49,12 +49,14 @@ impl<K: Copy + Ord + Send + 'static, M: Message> Timers<K, M> {
         }
     }
 
-    /// Brings an armed name forward. Does nothing if it is not armed, or due earlier.
-    pub fn bring_forward(&mut self, name: K, delay: Duration) {
+    /// Brings an armed name forward. False, and nothing done, if it is not armed, or due earlier.
+    pub fn bring_forward(&mut self, name: K, delay: Duration) -> bool {
         let due = self.armed.get(&name).and_then(|armed| armed.due);
-        if due.is_some_and(|due| Instant::now() + delay < due) {
+        let forward = due.is_some_and(|due| Instant::now() + delay < due);
+        if forward {
             self.arm(name, delay);
         }
+        forward
     }
 
     /// A sleeping task woke the actor: true if the name is armed and due, and disarmed by that.
@@ -142,7 +144,9 @@ mod tests {
             match message {
                 Message::Arm(name, delay) => timers.arm(name, delay),
                 Message::Disarm(name) => timers.disarm(name),
-                Message::BringForward(name, delay) => timers.bring_forward(name, delay),
+                Message::BringForward(name, delay) => {
+                    timers.bring_forward(name, delay);
+                }
                 Message::Woken(name) => {
                     if timers.fired(name) {
                         self.0.send((name, self.1.elapsed())).await?;

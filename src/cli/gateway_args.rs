@@ -1,5 +1,6 @@
 //! The flags of everything that talks to an editor, and what they mean.
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -51,6 +52,43 @@ pub struct GatewayArgs {
     /// Whether the client honours tools/list_changed, in place of what is known of it.
     #[arg(long, value_name = "BOOL", env = "HOLDFAST_LIST_CHANGED")]
     pub list_changed: Option<bool>,
+    /// Serve Prometheus metrics and a status page on a loopback address: --metrics alone takes any free port of 127.0.0.1 and
+    /// writes it to the state folder (metrics/PID.json). Off by default; HOLDFAST_METRICS also takes `on` and `off`.
+    #[arg(
+        long,
+        value_name = "ADDR:PORT",
+        env = "HOLDFAST_METRICS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "on",
+        value_parser = metrics
+    )]
+    pub metrics: Option<MetricsAddress>,
+}
+
+/// Where metrics are served, if they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MetricsAddress(pub Option<SocketAddr>);
+
+/// An address as `--metrics` gives it.
+fn metrics(text: &str) -> Result<MetricsAddress, String> {
+    match text.trim() {
+        "" | "off" | "false" | "0" => return Ok(MetricsAddress(None)),
+        "on" | "true" | "1" => return Ok(MetricsAddress(Some((Ipv4Addr::LOCALHOST, 0).into()))),
+        _ => {}
+    }
+    let literal = text.trim().replacen("localhost:", "127.0.0.1:", 1);
+    let address: SocketAddr = literal.parse().map_err(|_| {
+        "it is an address and a port, such as 127.0.0.1:9464, or nothing at all for any free port".to_owned()
+    })?;
+    if !address.ip().is_loopback() {
+        return Err(
+            "only loopback addresses are served (127.0.0.1 or [::1]): the page has no password, and what it shows is \
+                    nobody else's business. Let a Prometheus on this machine scrape it, or forward the port"
+                .to_owned(),
+        );
+    }
+    Ok(MetricsAddress(Some(address)))
 }
 
 impl GatewayArgs {
@@ -62,6 +100,7 @@ impl GatewayArgs {
             push: !self.no_push,
             patience: self.patience.map(Duration::from_secs),
             list_changed: self.list_changed,
+            metrics: self.metrics.and_then(|metrics| metrics.0),
             ..config
         };
         (config, complaints)
@@ -141,4 +180,31 @@ fn state_dir() -> Option<PathBuf> {
     let below =
         if cfg!(target_os = "macos") { "Library/Application Support/holdfast" } else { ".local/state/holdfast" };
     Some(home.join(below))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_are_served_on_loopback_or_not_at_all() {
+        let any = Ok(MetricsAddress(Some(SocketAddr::from(([127, 0, 0, 1], 0)))));
+        for (text, meant) in [
+            ("on", any.clone()),
+            ("1", any),
+            ("off", Ok(MetricsAddress(None))),
+            ("", Ok(MetricsAddress(None))),
+            ("127.0.0.1:9464", Ok(MetricsAddress(Some(SocketAddr::from(([127, 0, 0, 1], 9464)))))),
+            ("localhost:9464", Ok(MetricsAddress(Some(SocketAddr::from(([127, 0, 0, 1], 9464)))))),
+            ("[::1]:0", Ok(MetricsAddress(Some("[::1]:0".parse().unwrap())))),
+        ] {
+            assert_eq!(metrics(text), meant, "{text}");
+        }
+        for text in ["0.0.0.0:9464", "192.168.1.2:80", "[::]:9464"] {
+            assert!(metrics(text).unwrap_err().contains("only loopback"), "{text}");
+        }
+        for text in ["9464", "example.org:80", "127.0.0.1", "127.0.0.1:99999"] {
+            assert!(metrics(text).unwrap_err().contains("such as 127.0.0.1:9464"), "{text}");
+        }
+    }
 }

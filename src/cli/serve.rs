@@ -21,6 +21,7 @@ use crate::limits::{PARENT_WATCH_EVERY, START_THREADS};
 use crate::net::Tcp;
 use crate::protocol::dialect::uloop::Uloop;
 use crate::run_record::RunRecord;
+use crate::telemetry::exporter::Exporter;
 use crate::telemetry::logs;
 
 const ON_A_TERMINAL: &str = "\
@@ -39,10 +40,6 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
     let logs = logs::start(arguments.editor.verbosity(false), arguments.editor.log_format);
     log_panics();
     let (config, complaints) = arguments.config();
-    for complaint in complaints {
-        // The session goes on: the AI hears of it in holdfast_status, and a person here.
-        crate::telemetry::events::project_problem(&complaint);
-    }
     let (runtime, workers) = match runtimes() {
         Ok(both) => both,
         Err(error) => return no_threads(&error),
@@ -51,12 +48,21 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
         let estate = Estate::new(config, Arc::new(Tcp), Arc::new(RealHost), Arc::new(Uloop));
         estate.count_tasks_of(tokio::runtime::Handle::current());
         estate.count_tasks_of(workers.handle().clone());
+        for complaint in complaints {
+            // The session goes on: the AI hears of it in holdfast_status, and a person here.
+            estate.events.project_problem(&complaint);
+        }
+        if let Some(logs) = &logs {
+            estate.events.watch_logs(logs.counts());
+        }
         let record = RunRecord::keep(&estate);
+        let exporter = Exporter::start(&estate);
         let (quit, quitting) = mpsc::channel(4);
         tokio::spawn(watch_signals(quit.clone()));
         tokio::spawn(watch_client(Arc::clone(&estate), quit));
         let pumps = stdio_pumps(&estate);
         let why = main_loop::run(&estate, OnWorkers(workers.handle().clone()), pumps, quitting).await;
+        exporter.end(&estate, why).await;
         record.remove().await;
         why
     });

@@ -1,6 +1,6 @@
 //! What the ledger takes, gives and remembers.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +9,7 @@ use tokio::time::Instant;
 
 use super::Entry;
 use crate::fsm::call::Verdict;
+use crate::fsm::cause::Cause;
 use crate::limits::{FINISHED_CALLS_MAX, PATIENCE_MARGIN, RUNNING_MAX};
 use crate::protocol::dialect::{EditorAnswer, Recovery};
 use crate::protocol::ids::CallId;
@@ -122,6 +123,30 @@ pub struct Answer {
     pub turned_away: bool,
     /// The version to write it in.
     pub version: ProtocolVersion,
+}
+
+/// A claim, for the log and the numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sending {
+    /// From the client's request, or from the loss if it was lost, until now.
+    pub waited: Duration,
+    /// What for, last.
+    pub waited_for: Cause,
+    /// 1 for the first time.
+    pub nth: u8,
+    /// It was sent before on a connection that was lost.
+    pub lost: bool,
+    /// It was declared repeatable when it was sent before.
+    pub repeatable: bool,
+}
+
+/// What should never be seen. Only counted: nothing is decided by it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Surprises {
+    /// Calls that were answered a second time.
+    pub answered_twice: u64,
+    /// Events that no state of a call decides, by the state.
+    pub undecided: BTreeMap<&'static str, u64>,
 }
 
 /// Why a claim was refused. Nothing may be written.

@@ -6,7 +6,10 @@
 
 use std::io::{self, Write};
 use std::mem;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use tracing::Level;
 
 use crate::limits::{FLUSH_MAX, LOG_BATCH_EVERY, LOG_QUEUE_MAX_LINES};
 
@@ -14,7 +17,6 @@ use crate::limits::{FLUSH_MAX, LOG_BATCH_EVERY, LOG_QUEUE_MAX_LINES};
 struct Queue {
     bytes: Vec<u8>,
     lines: usize,
-    dropped: usize,
     /// The thread sleeps until somebody wakes it; otherwise it comes back by itself.
     idle: bool,
     ending: bool,
@@ -23,6 +25,7 @@ struct Queue {
 
 #[derive(Default)]
 struct Shared {
+    counts: LogCounts,
     queue: Mutex<Queue>,
     moved: Condvar,
 }
@@ -31,6 +34,53 @@ impl Shared {
     /// A lock whose holder panicked is entered again: at worst a line is torn.
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What became of the lines so far. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct LogCounts(Arc<Counts>);
+
+#[derive(Debug, Default)]
+struct Counts {
+    levels: [AtomicU64; 5],
+    queue_full: AtomicU64,
+    sink_errors: AtomicU64,
+}
+
+/// All levels, with their labels.
+const LEVELS: [(Level, &str); 5] = [
+    (Level::ERROR, "error"),
+    (Level::WARN, "warn"),
+    (Level::INFO, "info"),
+    (Level::DEBUG, "debug"),
+    (Level::TRACE, "trace"),
+];
+
+impl LogCounts {
+    /// A line of this level.
+    pub fn line(&self, level: Level) {
+        if let Some(at) = LEVELS.iter().position(|(known, _)| *known == level)
+            && let Some(count) = self.0.levels.get(at)
+        {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Lines by the label of their level.
+    pub fn lines(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let counts = LEVELS.iter().zip(&self.0.levels);
+        counts.map(|((_, label), count)| (*label, count.load(Ordering::Relaxed)))
+    }
+
+    /// Lines dropped because too many waited for stderr.
+    pub fn queue_full(&self) -> u64 {
+        self.0.queue_full.load(Ordering::Relaxed)
+    }
+
+    /// Lines that stderr did not take.
+    pub fn sink_errors(&self) -> u64 {
+        self.0.sink_errors.load(Ordering::Relaxed)
     }
 }
 
@@ -56,9 +106,9 @@ impl LogQueue {
         LogWriter(Arc::clone(&self.0))
     }
 
-    /// Lines dropped because stderr was slow.
-    pub fn dropped(&self) -> usize {
-        self.0.lock().dropped
+    /// What becomes of the lines.
+    pub fn counts(&self) -> LogCounts {
+        self.0.counts.clone()
     }
 }
 
@@ -76,7 +126,8 @@ impl Write for LogWriter {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let mut queue = self.0.lock();
         if queue.lines >= LOG_QUEUE_MAX_LINES {
-            queue.dropped += 1;
+            drop(queue);
+            self.0.counts.0.queue_full.fetch_add(1, Ordering::Relaxed);
             return Ok(line.len());
         }
         queue.bytes.extend_from_slice(line);
@@ -109,7 +160,10 @@ fn run(shared: &Shared, mut out: impl Write) {
         queue.lines = 0;
         drop(queue);
         // A reader that is gone is no reason to stop taking lines.
-        let _ = out.write_all(&batch).and_then(|()| out.flush());
+        if out.write_all(&batch).and_then(|()| out.flush()).is_err() {
+            let lines = batch.iter().filter(|byte| **byte == b'\n').count();
+            shared.counts.0.sink_errors.fetch_add(lines as u64, Ordering::Relaxed);
+        }
         let pause = shared.moved.wait_timeout_while(shared.lock(), LOG_BATCH_EVERY, |queue| !queue.ending);
         queue = pause.unwrap_or_else(PoisonError::into_inner).0;
     }
@@ -162,7 +216,7 @@ mod tests {
         for _ in 0..3 * LOG_QUEUE_MAX_LINES {
             queue.writer().write_all(b"line\n").unwrap();
         }
-        assert!(queue.dropped() >= LOG_QUEUE_MAX_LINES);
+        assert!(queue.counts().queue_full() >= LOG_QUEUE_MAX_LINES as u64);
         drop(queue);
         drop(unread);
     }

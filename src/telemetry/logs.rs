@@ -9,7 +9,7 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use super::log_queue::LogQueue;
+use super::log_queue::{LogCounts, LogQueue};
 
 /// How much is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -45,9 +45,9 @@ pub enum Format {
 pub struct Logs(LogQueue);
 
 impl Logs {
-    /// Lines dropped because stderr was slow.
-    pub fn dropped(&self) -> usize {
-        self.0.dropped()
+    /// What becomes of the lines.
+    pub fn counts(&self) -> LogCounts {
+        self.0.counts()
     }
 }
 
@@ -65,7 +65,7 @@ pub fn start(verbosity: Verbosity, format: Format) -> Option<Logs> {
     let colours = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let filter = Targets::new().with_default(LevelFilter::WARN).with_target("holdfast", verbosity.filter());
     let filter = if verbosity == Verbosity::Off { Targets::new() } else { filter };
-    let registry = tracing_subscriber::registry().with(filter);
+    let registry = tracing_subscriber::registry().with(filter).with(CountLevels(queue.counts()));
     let started = if pretty {
         let layer =
             tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(colours).with_target(false).compact();
@@ -75,6 +75,15 @@ pub fn start(verbosity: Verbosity, format: Format) -> Option<Logs> {
         registry.with(layer).try_init()
     };
     started.ok().map(|()| Logs(queue))
+}
+
+/// Counts the lines that are written, by level.
+struct CountLevels(LogCounts);
+
+impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for CountLevels {
+    fn on_event(&self, event: &tracing::Event<'_>, _: tracing_subscriber::layer::Context<'_, S>) {
+        self.0.line(*event.metadata().level());
+    }
 }
 
 impl Verbosity {

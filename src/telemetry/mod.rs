@@ -1,8 +1,13 @@
-//! What is said about what goes on: every event in one place ([`events`]), logs on stderr ([`logs`]).
+//! What is said about what goes on: every event in one place ([`events`]), logs on stderr ([`logs`]), numbers ([`metrics`])
+//! and the last steps of every machine ([`flight`]), served on request ([`exporter`]).
 
 pub mod events;
-mod log_queue;
+pub mod exporter;
+pub mod flight;
+pub mod log_queue;
 pub mod logs;
+pub mod metrics;
+mod process;
 
 use std::fmt::Write as _;
 

@@ -25,6 +25,7 @@ mod ends;
 mod finding;
 mod floods;
 mod losses;
+mod metrics;
 mod storms;
 
 use room::{Room, SOON, until};

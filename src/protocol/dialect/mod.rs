@@ -235,7 +235,7 @@ pub enum PushEvent {
 }
 
 /// Why a message is not one of the dialect. The connection has a wrong peer or a broken one and is closed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, strum::IntoStaticStr)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]
 #[strum(serialize_all = "snake_case")]
 pub enum BadMessage {
     /// Not UTF-8.

@@ -21,7 +21,7 @@ pub use gateway_tools::{GatewayCall, GatewayTool};
 pub use handshake::{INSTRUCTIONS, ProtocolVersion, ServerInfo, initialize_result};
 pub use notify::{progress, tools_list_changed};
 pub use request::{
-    CallTool, ClientInfo, Initialize, Notification, Request, parse_notification, parse_request, unknown_tool,
+    CallTool, ClientInfo, Initialize, Method, Notification, Request, parse_notification, parse_request, unknown_tool,
 };
 pub use result::{Content, ToolResult, result_size, tool_result};
 pub use roots::{parse_roots, roots_list_request};

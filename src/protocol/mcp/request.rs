@@ -17,6 +17,39 @@ const METHOD_NOT_FOUND: i64 = -32601;
 /// JSON-RPC's code for params that cannot be used; also MCP's for an unknown tool and an invalid cursor.
 const INVALID_PARAMS: i64 = -32602;
 
+/// The methods that are told apart, by their names on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+pub enum Method {
+    /// Opens the session.
+    #[strum(serialize = "initialize")]
+    Initialize,
+    /// Asks whether we live.
+    #[strum(serialize = "ping")]
+    Ping,
+    /// Asks for the tools.
+    #[strum(serialize = "tools/list")]
+    ListTools,
+    /// Calls one.
+    #[strum(serialize = "tools/call")]
+    CallTool,
+    /// Anything else.
+    #[strum(serialize = "other")]
+    Other,
+}
+
+impl Method {
+    /// The method with this name.
+    pub fn from_name(name: &str) -> Self {
+        match name {
+            "initialize" => Self::Initialize,
+            "ping" => Self::Ping,
+            "tools/list" => Self::ListTools,
+            "tools/call" => Self::CallTool,
+            _ => Self::Other,
+        }
+    }
+}
+
 /// A client's request.
 #[derive(Debug)]
 pub enum Request {

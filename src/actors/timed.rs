@@ -1,0 +1,58 @@
+//! An actor whose handling is timed: the product's own actors run inside it, and nothing else of them changes.
+
+use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
+use tokio::time::Instant;
+
+use crate::telemetry::events::Events;
+
+/// See the module's documentation.
+pub struct Timed<A> {
+    /// The actor.
+    pub inner: A,
+    /// Its name in logs and labels.
+    pub name: &'static str,
+    /// Whom it is told.
+    pub events: Events,
+}
+
+impl<A: Actor> Actor for Timed<A> {
+    type Msg = A::Msg;
+    type State = A::State;
+    type Arguments = A::Arguments;
+
+    async fn pre_start(&self, me: ActorRef<A::Msg>, arguments: A::Arguments) -> Result<A::State, ActorProcessingErr> {
+        self.inner.pre_start(me, arguments).await
+    }
+
+    async fn post_start(&self, me: ActorRef<A::Msg>, state: &mut A::State) -> Result<(), ActorProcessingErr> {
+        self.inner.post_start(me, state).await
+    }
+
+    async fn handle(
+        &self,
+        me: ActorRef<A::Msg>,
+        message: A::Msg,
+        state: &mut A::State,
+    ) -> Result<(), ActorProcessingErr> {
+        if !self.events.counted() {
+            return self.inner.handle(me, message, state).await;
+        }
+        let began = Instant::now();
+        let handled = self.inner.handle(me, message, state).await;
+        self.events.message_handled(self.name, began.elapsed());
+        handled
+    }
+
+    async fn post_stop(&self, me: ActorRef<A::Msg>, state: &mut A::State) -> Result<(), ActorProcessingErr> {
+        self.inner.post_stop(me, state).await
+    }
+
+    async fn handle_supervisor_evt(
+        &self,
+        me: ActorRef<A::Msg>,
+        event: SupervisionEvent,
+        state: &mut A::State,
+    ) -> Result<(), ActorProcessingErr> {
+        self.inner.handle_supervisor_evt(me, event, state).await
+    }
+}

@@ -1,0 +1,148 @@
+//! What happens between the client and the gateway: messages, requests, calls.
+
+use std::time::Duration;
+
+use super::Events;
+use crate::fsm::call::Verdict;
+use crate::ledger::{Answer, Sending};
+use crate::protocol::ids::{CallId, Epoch};
+use crate::protocol::mcp::{self, Method, ProtocolVersion};
+use crate::telemetry::clean;
+use crate::telemetry::flight::seconds;
+use crate::telemetry::metrics::Id;
+use crate::telemetry::metrics::labels::{self, Direction, Invariant, MessageKind, Outcome, Resend, Wait};
+
+impl Events {
+    /// A client opened (or reopened) the session.
+    pub fn session_opened(&self, client: &str, version: ProtocolVersion, honours_changes: bool) {
+        let protocol = version.label();
+        tracing::info!(event = "session_opened", client = %clean(client), protocol, honours_changes);
+        let row = labels::row(["handshake", protocol, mcp::traits_of(client).name]);
+        let mut known = self.0.session.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(before) = known.replace(row) {
+            self.metrics().set_late(Id::McpSession, before, 0.0);
+        }
+        self.metrics().set_late(Id::McpSession, row, 1.0);
+    }
+
+    /// A message of the client was read.
+    pub fn message_read(&self, kind: MessageKind) {
+        self.metrics().count(Id::McpMessages, [Direction::Rx.into(), kind.into()]);
+    }
+
+    /// A message for the client was queued.
+    pub fn message_queued(&self, kind: MessageKind, line: &str) {
+        self.metrics().count(Id::McpMessages, [Direction::Tx.into(), kind.into()]);
+        if self.counted() && memchr::memchr2(b'\n', b'\r', line.as_bytes()).is_some() {
+            self.violated(Invariant::BrokenLine, "");
+        }
+    }
+
+    /// Something was written to stdout.
+    pub fn stdout_written(&self) {
+        if self.counted() {
+            self.metrics().set(Id::StdoutWritten, [], seconds(self.now()));
+        }
+    }
+
+    /// A line of the client that is no request of MCP, or a request that is not opened.
+    pub fn bad_line(&self, fault: &'static str) {
+        tracing::warn!(event = "bad_client_line", fault);
+        self.metrics().count(Id::McpInvalid, [fault]);
+    }
+
+    /// A request was answered, or taken back.
+    pub fn request_ended(&self, method: Method, outcome: Outcome, took: Duration) {
+        self.metrics().count(Id::McpRequests, [method.into(), outcome.into()]);
+        if outcome != Outcome::Cancelled {
+            self.metrics().record(Id::McpRequestDuration, [method.into()], took.as_secs_f64());
+        }
+    }
+
+    /// A call was accepted.
+    pub fn call_accepted(&self, call: CallId, tool: &str, request: &str) {
+        tracing::debug!(event = "call_accepted", %call, tool = %clean(tool), mcp_id = %clean(request));
+    }
+
+    /// A call was claimed for a connection: its bytes leave now.
+    pub fn call_sent(&self, call: CallId, epoch: Epoch, wire: u64, sending: Option<Sending>) {
+        tracing::debug!(event = "call_sent", %call, epoch = epoch.0, wire);
+        let Some(Sending { waited, waited_for, nth, lost, repeatable }) = sending else { return };
+        let wait = Wait::of(waited_for);
+        self.metrics().record(Id::ToolCallWait, [wait.into()], waited.as_secs_f64());
+        if nth > 1 {
+            let cause = match (lost, wait) {
+                (false, _) => Resend::TurnedAway,
+                (true, Wait::Reload | Wait::Compile) => Resend::Reload,
+                (true, Wait::Connect | Wait::Queue) => Resend::Reconnect,
+            };
+            self.metrics().count(Id::ToolCallResends, [cause.into()]);
+            if lost && !repeatable {
+                self.violated(Invariant::UnsafeResend, &call.to_string());
+            }
+        }
+        self.first_call_after_return();
+    }
+
+    /// A call was answered.
+    pub fn call_answered(&self, answer: &Answer) {
+        let (verdict, cause) = (answer.verdict.label(), answer.verdict.cause().unwrap_or(""));
+        let millis = u64::try_from(answer.took.as_millis()).unwrap_or(u64::MAX);
+        tracing::info!(event = "call_answered", call = %answer.call, tool = %clean(&answer.tool), verdict, cause, millis);
+        self.call_ended(&answer.tool, answer.verdict);
+        self.metrics().record(Id::ToolCallDuration, [verdict], answer.took.as_secs_f64());
+    }
+
+    /// A result was rendered for the client.
+    pub fn result_rendered(&self, bytes: usize) {
+        self.metrics().record(Id::ToolResultBytes, [], as_f64(bytes));
+    }
+
+    /// A call that has an answer had no request that waited for it, though nobody took that back.
+    pub fn answer_for_nobody(&self, call: CallId) {
+        self.violated(Invariant::AnswerForNobody, &call.to_string());
+    }
+
+    /// What became of a call whose client waits no more.
+    pub fn call_noted(&self, call: CallId, tool: &str, verdict: Verdict) {
+        tracing::info!(event = "call_noted", %call, tool = %clean(tool), verdict = verdict.label());
+        // Any other call was counted when its client was answered.
+        if verdict == Verdict::Cancelled {
+            self.call_ended(tool, verdict);
+        }
+    }
+
+    fn call_ended(&self, tool: &str, verdict: Verdict) {
+        self.metrics().count(Id::ToolCalls, [verdict.label(), verdict.cause().unwrap_or("")]);
+        self.metrics().count_tool(tool, verdict.label());
+    }
+
+    /// The tool list was read.
+    pub fn tools_listed(&self, count: usize, dropped: &[(String, String)]) {
+        tracing::info!(event = "tools_listed", count, dropped = dropped.len());
+        for (name, why) in dropped.iter().take(20) {
+            tracing::warn!(event = "tool_dropped", tool = %clean(name), why = %clean(why));
+        }
+    }
+
+    /// Clients see these tools now, in names that fit any client.
+    pub fn tools_published<'a>(&self, names: impl Iterator<Item = &'a str>) {
+        self.metrics().tools_listed(names);
+    }
+
+    /// The catalogue on disk could not be used or written.
+    pub fn catalogue_trouble(&self, what: &'static str, detail: &str) {
+        tracing::warn!(event = "catalogue_trouble", what, detail = %clean(detail));
+    }
+
+    /// Something in the project's files is wrong.
+    pub fn project_problem(&self, problem: &str) {
+        tracing::warn!(event = "project_problem", problem = %clean(problem));
+    }
+}
+
+/// A count as Prometheus takes it; exact up to 2^53.
+#[expect(clippy::cast_precision_loss, reason = "counts and sizes stay far below 2^53")]
+pub(super) fn as_f64(count: usize) -> f64 {
+    count as f64
+}

@@ -1,0 +1,178 @@
+//! What happens between the gateway and the editor: dials, connections, frames, reloads, pushes.
+
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::Events;
+use crate::fsm::bridge::{ConnectFailure, Event};
+use crate::fsm::cause::{Cause, Loss, Outlook};
+use crate::protocol::dialect::PushEvent;
+use crate::protocol::ids::Epoch;
+use crate::telemetry::clean;
+use crate::telemetry::flight::seconds;
+use crate::telemetry::metrics::Id;
+use crate::telemetry::metrics::labels::{DialResult, Direction, Hint, PushResult, ReloadResult, Stray};
+
+/// What must be remembered from one event of the link to the next.
+#[derive(Debug, Default)]
+pub(super) struct LinkStory {
+    /// A greeted connection ended, and no other is greeted yet.
+    lost: Option<Instant>,
+    /// A reload is behind it, as far as is known.
+    reload: bool,
+    /// When the editor accepted the newest connection that was greeted.
+    accepted: Option<Instant>,
+    /// The editor accepted a connection after a loss, and no call has left on it yet.
+    back: Option<Instant>,
+    /// The delay that is waited, if one is.
+    pub(super) delay: Duration,
+}
+
+impl Events {
+    fn story(&self) -> std::sync::MutexGuard<'_, LinkStory> {
+        self.0.link.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A reply that belongs to nothing that is open on its connection.
+    pub fn reply_unmatched(&self, epoch: Epoch, stray: Stray, what: &str) {
+        tracing::warn!(event = "reply_unmatched", epoch = epoch.0, what = %clean(what));
+        self.metrics().count(Id::Unmatched, [stray.into()]);
+    }
+
+    /// A dial was accepted at `accepted`, and greeted just now.
+    pub fn dial_succeeded(&self, dialled: Instant, accepted: Instant) {
+        self.metrics().count(Id::ConnectAttempts, [DialResult::Ok.into()]);
+        self.metrics().record(Id::ConnectDuration, [], dialled.elapsed().as_secs_f64());
+        self.story().accepted = Some(accepted);
+    }
+
+    /// A connection to the editor is usable. `waited_for`: calls are held for it.
+    pub fn link_up(&self, epoch: Epoch, port: u16, source: &'static str, waited_for: bool) {
+        tracing::info!(event = "link_up", epoch = epoch.0, port, source);
+        let mut story = self.story();
+        let lost = story.lost.take();
+        story.back = story.accepted.take().filter(|_| lost.is_some() && waited_for);
+        if let Some(lost) = lost.filter(|_| std::mem::take(&mut story.reload)) {
+            self.metrics().count(Id::Reloads, [ReloadResult::Completed.into()]);
+            self.metrics().record(Id::ReloadDuration, [], lost.elapsed().as_secs_f64());
+        }
+    }
+
+    pub(super) fn first_call_after_return(&self) {
+        if let Some(back) = self.story().back.take() {
+            self.metrics().record(Id::RecoveryDuration, [], back.elapsed().as_secs_f64());
+        }
+    }
+
+    /// A dial gave no usable connection.
+    pub fn dial_failed(&self, port: u16, failure: ConnectFailure, detail: &str) {
+        let reason: &'static str = failure.into();
+        tracing::debug!(event = "dial_failed", port, reason, detail = %clean(detail));
+        self.metrics().count(Id::ConnectAttempts, [DialResult::from(failure).into()]);
+    }
+
+    /// A dial connected, and ended before its greeting was answered.
+    pub fn dial_unfinished(&self, port: u16) {
+        tracing::debug!(event = "dial_unfinished", port);
+        self.metrics().count(Id::ConnectAttempts, [DialResult::Unfinished.into()]);
+    }
+
+    /// A connection that was up ended: once for each [`link_up`](Self::link_up), whoever saw it end.
+    pub fn link_down(&self, epoch: Epoch, loss: Loss) {
+        let reason: &'static str = loss.into();
+        tracing::info!(event = "link_down", epoch = epoch.0, reason);
+        self.metrics().count(Id::Disconnects, [reason]);
+        let mut story = self.story();
+        story.lost = Some(Instant::now());
+        story.reload = loss == Loss::Reload;
+        story.back = None;
+    }
+
+    /// What callers may expect of the link changed.
+    pub fn outlook_changed(&self, outlook: Outlook) {
+        let mut story = self.story();
+        if story.lost.is_none() {
+            return;
+        }
+        match outlook {
+            Outlook::Coming(Cause::Reloading | Cause::Compiling) => story.reload = true,
+            Outlook::Absent(_) => {
+                story.lost = None;
+                if std::mem::take(&mut story.reload) {
+                    self.metrics().count(Id::Reloads, [ReloadResult::NotReturned.into()]);
+                }
+            }
+            Outlook::Open | Outlook::Coming(_) => {}
+        }
+    }
+
+    /// The bridge waits so long before it dials again.
+    pub fn backing_off(&self, delay: Duration) {
+        self.story().delay = delay;
+    }
+
+    /// News cut that wait short.
+    pub fn wait_cut_short(&self, by: &Event) {
+        let hint = match by {
+            Event::HintReceived(_) => Hint::Push,
+            Event::NewsArrived => Hint::InstanceRecord,
+            _ => Hint::User,
+        };
+        self.metrics().count(Id::BackoffShortcuts, [hint.into()]);
+    }
+
+    /// What listens on the port is no bridge of this dialect.
+    pub fn wrong_peer(&self, port: u16, said: &str) {
+        tracing::warn!(event = "wrong_peer", port, said = %clean(said));
+        self.metrics().count(Id::ConnectAttempts, [DialResult::WrongPeer.into()]);
+    }
+
+    /// The editor sent bytes that are not its protocol.
+    pub fn frame_error(&self, epoch: Epoch, fault: &'static str, what: &str) {
+        tracing::warn!(event = "frame_error", epoch = epoch.0, fault, what = %clean(what));
+        self.metrics().count(Id::FrameErrors, [fault]);
+    }
+
+    /// Bytes came from the editor.
+    pub fn bytes_read(&self, count: usize) {
+        if self.counted() {
+            self.metrics().add(Id::Bytes, [Direction::Rx.into()], count as u64);
+            self.metrics().set(Id::LastMessage, [], seconds(self.now()));
+        }
+    }
+
+    /// A whole message came from the editor.
+    pub fn frame_read(&self) {
+        self.metrics().count(Id::Frames, [Direction::Rx.into()]);
+    }
+
+    /// A message was written to the editor.
+    pub fn frame_written(&self, bytes: usize) {
+        self.metrics().count(Id::Frames, [Direction::Tx.into()]);
+        self.metrics().add(Id::Bytes, [Direction::Tx.into()], bytes as u64);
+    }
+
+    /// A push message was passed on.
+    pub fn push_passed_on(&self, what: PushEvent) {
+        self.metrics().count(Id::PushEvents, [what.into(), PushResult::Delivered.into()]);
+    }
+
+    /// A push message that means nothing to us, or a push line that is none.
+    pub fn push_rejected(&self, why: &str) {
+        tracing::debug!(event = "push_ignored", why = %clean(why));
+        self.metrics().count(Id::PushEvents, [PushEvent::Unknown.into(), PushResult::Rejected.into()]);
+    }
+
+    /// A push message, or a push socket, that was one too many.
+    pub fn push_dropped(&self, what: PushEvent, why: &str) {
+        tracing::debug!(event = "push_ignored", why = %clean(why));
+        self.metrics().count(Id::PushEvents, [what.into(), PushResult::Dropped.into()]);
+    }
+
+    /// The push listener could not be bound.
+    pub fn push_not_bound(&self, why: &str) {
+        tracing::warn!(event = "push_not_bound", why = %clean(why));
+    }
+}

@@ -1,0 +1,127 @@
+//! What happens inside: machines, actors, supervisors, promises.
+
+use std::time::Duration;
+
+use super::Events;
+use crate::actors::main_loop::Why;
+use crate::fsm::restart::EndReason;
+use crate::fsm::{Machine, Outbox, chart};
+use crate::limits::FLIGHT_LINE_STEPS;
+use crate::telemetry::clean;
+use crate::telemetry::metrics::Id;
+use crate::telemetry::metrics::labels::{ClockDirection, Invariant, ScrapeResult};
+
+impl Events {
+    /// A machine was started, for the first time or after its actor died.
+    pub fn machine_started<M: Machine>(&self, _machine: &M, state: M::State) {
+        self.0.flight.started(M::NAME, state.into(), self.now());
+    }
+
+    /// What a machine did with an event, in this state.
+    pub fn stepped<M: Machine>(&self, out: &Outbox<M>, state: M::State, event: &M::Event) {
+        for (from, to) in &out.hops {
+            let (from, to): (&'static str, &'static str) = ((*from).into(), (*to).into());
+            if from != to {
+                tracing::debug!(event = "state_changed", machine = M::NAME, from, to);
+                self.metrics().count(Id::FsmTransitions, [M::NAME, from, to]);
+                let lasted = self.0.flight.moved(M::NAME, from, to, chart::name(event), self.now());
+                if let Some(lasted) = lasted {
+                    self.metrics().record(Id::FsmDwell, [M::NAME, from], lasted.as_secs_f64());
+                }
+            }
+        }
+        if out.unexpected {
+            tracing::warn!(event = "unexpected_event", machine = M::NAME, what = %clean(&format!("{event:?}")));
+            self.metrics().count(Id::FsmUnexpected, [M::NAME, state.into()]);
+        }
+    }
+
+    /// An actor was started, again or for the first time.
+    pub fn actor_started(&self, actor: &'static str) {
+        tracing::debug!(event = "actor_started", actor);
+        self.metrics().count(Id::ActorStarts, [actor]);
+        self.metrics().set(Id::ActorUp, [actor], 1.0);
+    }
+
+    /// An actor is gone.
+    pub fn actor_down(&self, actor: &'static str) {
+        self.metrics().set(Id::ActorUp, [actor], 0.0);
+    }
+
+    /// An actor ended and is started again.
+    pub fn actor_restarting(&self, actor: &'static str, reason: EndReason) {
+        let reason: &'static str = reason.into();
+        tracing::error!(event = "actor_restarting", actor, reason);
+        self.metrics().count(Id::ActorRestarts, [actor, reason]);
+    }
+
+    /// An actor took so long for one message.
+    pub fn message_handled(&self, actor: &'static str, took: Duration) {
+        self.metrics().record(Id::ActorHandle, [actor], took.as_secs_f64());
+    }
+
+    /// A supervisor gave up.
+    pub fn escalated(&self, supervisor: &'static str) {
+        tracing::error!(event = "supervisor_escalated", supervisor);
+        self.metrics().count(Id::Escalations, [supervisor]);
+        self.dump();
+    }
+
+    /// Main builds the tree again.
+    pub fn rebuilding(&self, nth: usize, after: Duration) {
+        let after_ms = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
+        tracing::error!(event = "tree_rebuilding", nth, after_ms);
+        self.metrics().count(Id::TreeRebuilds, []);
+    }
+
+    /// A promise was seen broken.
+    pub(super) fn violated(&self, invariant: Invariant, what: &str) {
+        let name: &'static str = invariant.into();
+        tracing::error!(event = "invariant_violated", invariant = name, what = %clean(what));
+        self.metrics().count(Id::Invariants, [name]);
+        self.dump();
+    }
+
+    /// The last steps of every machine, into the log.
+    fn dump(&self) {
+        for timeline in self.timelines() {
+            tracing::error!(
+                event = "flight_record",
+                machine = timeline.machine,
+                trace = timeline.line(FLIGHT_LINE_STEPS)
+            );
+        }
+    }
+
+    /// The exporter answered (or did not).
+    pub fn scraped(&self, result: ScrapeResult) {
+        self.metrics().count(Id::Scrapes, [result.into()]);
+    }
+
+    /// The exporter cannot do what it is for.
+    pub fn exporter_trouble(&self, what: &str) {
+        tracing::warn!(event = "exporter_trouble", what = %clean(what));
+    }
+
+    /// Metrics are served.
+    pub fn exporter_listening(&self, address: std::net::SocketAddr) {
+        tracing::info!(event = "exporter_listening", address = %address);
+    }
+
+    /// A timer of one second was so late.
+    pub fn lagged(&self, lag: Duration) {
+        self.metrics().record(Id::RuntimeLag, [], lag.as_secs_f64());
+    }
+
+    /// The wall clock jumped.
+    pub fn clock_jumped(&self, direction: ClockDirection) {
+        self.metrics().count(Id::ClockJumps, [direction.into()]);
+    }
+
+    /// The gateway ends.
+    pub fn ending(&self, why: Why) {
+        let reason: &'static str = why.into();
+        tracing::info!(event = "gateway_ending", reason);
+        self.metrics().count(Id::Shutdowns, [reason]);
+    }
+}

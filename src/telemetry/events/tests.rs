@@ -1,0 +1,107 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, advance};
+
+use super::Events;
+use crate::fsm::cause::{Cause, Loss, Outlook};
+use crate::host::RealHost;
+use crate::ledger::Sending;
+use crate::protocol::ids::{CallId, Epoch};
+use crate::telemetry::metrics::labels::{MessageKind, Wait};
+
+fn events() -> Events {
+    Events::new(Arc::new(RealHost), true)
+}
+
+fn has(events: &Events, line: &str) -> bool {
+    events.metrics().render().lines().any(|known| known == line)
+}
+
+#[track_caller]
+fn counted(events: &Events, lines: &[&str]) {
+    for line in lines {
+        assert!(has(events, line), "{line} in\n{}", events.metrics().render());
+    }
+}
+
+fn up(events: &Events) {
+    let now = Instant::now();
+    events.dial_succeeded(now, now);
+    events.link_up(Epoch(1), 8700, "flag", false);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reload_is_one_that_was_announced_or_was_seen_while_the_editor_was_away() {
+    let events = events();
+    up(&events);
+    events.link_down(Epoch(1), Loss::Reload);
+    advance(Duration::from_secs(4)).await;
+    up(&events);
+    // A bare end, of which the lock file then says what it was.
+    events.link_down(Epoch(2), Loss::Disconnect);
+    events.outlook_changed(Outlook::Coming(Cause::Reloading));
+    advance(Duration::from_secs(4)).await;
+    up(&events);
+    // A bare end, of which nothing is ever known.
+    events.link_down(Epoch(3), Loss::Disconnect);
+    events.outlook_changed(Outlook::Coming(Cause::Lost));
+    up(&events);
+    // One that took the editor with it, told once.
+    events.link_down(Epoch(4), Loss::Reload);
+    events.outlook_changed(Outlook::Absent(Cause::Crashed));
+    events.outlook_changed(Outlook::Absent(Cause::Closed));
+    up(&events);
+    counted(
+        &events,
+        &[
+            "holdfast_unity_reloads_total{result=\"completed\"} 2",
+            "holdfast_unity_reloads_total{result=\"not_returned\"} 1",
+            "holdfast_unity_reload_duration_seconds_sum 8",
+            "holdfast_unity_disconnects_total{reason=\"disconnect\"} 2",
+        ],
+    );
+}
+
+#[test]
+fn a_call_sent_again_says_why_and_an_unsafe_one_breaks_a_promise() {
+    let events = events();
+    let call = CallId::from_random([7; 16]);
+    let first = Sending { waited: Duration::ZERO, waited_for: Cause::Busy, nth: 1, lost: false, repeatable: false };
+    for sending in [
+        first,
+        Sending { nth: 2, lost: true, repeatable: true, waited_for: Cause::Reloading, ..first },
+        Sending { nth: 2, lost: true, repeatable: true, waited_for: Cause::Lost, ..first },
+        Sending { nth: 2, ..first },
+    ] {
+        events.call_sent(call, Epoch(1), 1, Some(sending));
+    }
+    counted(
+        &events,
+        &[
+            "holdfast_tool_call_resends_total{cause=\"reload\"} 1",
+            "holdfast_tool_call_resends_total{cause=\"reconnect\"} 1",
+            "holdfast_tool_call_resends_total{cause=\"turned_away\"} 1",
+            "holdfast_invariant_violations_total{invariant=\"unsafe_resend\"} 0",
+        ],
+    );
+    events.call_sent(call, Epoch(1), 1, Some(Sending { nth: 2, lost: true, ..first }));
+    counted(&events, &["holdfast_invariant_violations_total{invariant=\"unsafe_resend\"} 1"]);
+}
+
+#[test]
+fn a_line_that_is_two_breaks_a_promise() {
+    let events = events();
+    events.message_queued(MessageKind::Response, "{\"a\":\"\\n\"}");
+    counted(&events, &["holdfast_invariant_violations_total{invariant=\"broken_line\"} 0"]);
+    events.message_queued(MessageKind::Response, "{\"a\":\n1}");
+    counted(&events, &["holdfast_invariant_violations_total{invariant=\"broken_line\"} 1"]);
+}
+
+#[test]
+fn every_cause_of_holding_is_a_wait_for_something() {
+    use strum::VariantArray as _;
+    for wait in Wait::VARIANTS {
+        assert!(Cause::VARIANTS.iter().any(|cause| Wait::of(*cause) == *wait), "{wait:?}");
+    }
+}

@@ -1,0 +1,90 @@
+//! The last words: what a gateway counted, for the textfile collector of a node exporter. A session that is shorter than a scrape
+//! leaves at least this. Gauges only, since the next process's counts have nothing to do with them.
+
+use std::fmt::Write as _;
+
+use super::target;
+use crate::actors::main_loop::Why;
+use crate::estate::Estate;
+use crate::telemetry::flight::seconds;
+use crate::telemetry::metrics::{Id, PREFIX};
+
+/// The file's name in the folder of the records.
+const FILE: &str = "holdfast_last_exit.prom";
+/// The counts that are worth keeping.
+const KEPT: [Id; 9] = [
+    Id::McpRequests,
+    Id::ToolCalls,
+    Id::ToolCallResends,
+    Id::Disconnects,
+    Id::Reloads,
+    Id::ActorRestarts,
+    Id::Escalations,
+    Id::Invariants,
+    Id::Shutdowns,
+];
+
+/// Writes them. Trouble here is told and holds nothing up.
+pub(super) fn write(estate: &Estate, why: Why) {
+    let Some(folder) = target::folder(estate) else { return };
+    let began = estate.began.elapsed().as_secs_f64();
+    let text = words(&estate.events.render(estate), why, seconds(estate.host.now()), began);
+    if let Err(error) = estate.host.write(&folder.join(FILE), text.as_bytes()) {
+        estate.events.exporter_trouble(&format!("the last words could not be written: {error}"));
+    }
+}
+
+/// The gauges, out of what a scrape would have seen.
+fn words(scrape: &str, why: Why, now: f64, lived: f64) -> String {
+    let mut text = String::new();
+    let mut gauge = |name: &str, help: &str, samples: &[(String, String)]| {
+        let name = format!("{PREFIX}last_exit_{name}");
+        let _ = write!(text, "# HELP {name} {help}\n# TYPE {name} gauge\n");
+        for (labels, value) in samples {
+            let _ = writeln!(text, "{name}{labels} {value}");
+        }
+    };
+    let reason: &'static str = why.into();
+    let info = format!("{{reason=\"{reason}\",version=\"{}\"}}", env!("CARGO_PKG_VERSION"));
+    gauge("info", "Always 1; why the gateway that ended last did so", &[(info, "1".to_owned())]);
+    gauge("timestamp_seconds", "When it ended", &[(String::new(), now.to_string())]);
+    gauge("lifetime_seconds", "How long it lived", &[(String::new(), lived.to_string())]);
+    for id in KEPT {
+        let metric = id.metric();
+        let full = metric.full_name();
+        let samples: Vec<(String, String)> = scrape
+            .lines()
+            .filter_map(|line| line.strip_prefix(&full))
+            .filter_map(|rest| rest.rsplit_once(' '))
+            .filter(|(_, value)| *value != "0" || id == Id::Invariants)
+            .map(|(labels, value)| (labels.to_owned(), value.to_owned()))
+            .collect();
+        gauge(metric.name.trim_end_matches("_total"), metric.help, &samples);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::telemetry::metrics::Metrics;
+
+    #[test]
+    fn they_are_gauges_of_what_was_counted() {
+        let metrics = Metrics::recording();
+        metrics.add(Id::ToolCalls, ["ok", ""], 7);
+        metrics.count(Id::Shutdowns, ["signal"]);
+        let text = words(&metrics.render(), Why::Signal, 1.5, 2.0);
+        for line in [
+            "holdfast_last_exit_info{reason=\"signal\",version=\"0.1.0\"} 1",
+            "holdfast_last_exit_timestamp_seconds 1.5",
+            "holdfast_last_exit_lifetime_seconds 2",
+            "holdfast_last_exit_tool_calls{verdict=\"ok\",cause=\"\"} 7",
+            "holdfast_last_exit_shutdowns{reason=\"signal\"} 1",
+            "holdfast_last_exit_invariant_violations{invariant=\"answered_twice\"} 0",
+        ] {
+            assert!(text.lines().any(|known| known == line), "{line} in\n{text}");
+        }
+        assert!(!text.contains("counter") && !text.contains("_total"), "{text}");
+    }
+}

@@ -1,0 +1,87 @@
+//! Where Prometheus finds this process: `<state>/metrics/<pid>.json` in the format of `file_sd`, removed at the end, reaped by
+//! the next start after a kill.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::estate::Estate;
+use crate::limits::PROJECT_LABEL_MAX_BYTES;
+use crate::state_record::{self, StateRecord};
+
+/// The folder, if anything is kept on disk.
+pub(super) fn folder(estate: &Estate) -> Option<PathBuf> {
+    estate.config.state_dir.as_ref().map(|state| state.join("metrics"))
+}
+
+/// Keeps the record: renewed when the project becomes known or another one.
+pub(super) async fn keep(estate: Arc<Estate>, address: SocketAddr) {
+    let Some(folder) = folder(&estate) else { return };
+    let (host, below) = (Arc::clone(&estate.host), folder.clone());
+    crate::host::run(&*estate.host, move || state_record::living(&*host, &below)).await;
+    let trouble = |error: std::io::Error| {
+        estate.events.exporter_trouble(&format!("Prometheus is not told where to scrape: {error}"));
+    };
+    let record = match StateRecord::claim(&estate.host, state_record::path_in(&folder)).await {
+        Ok(record) => record,
+        Err(error) => return trouble(error),
+    };
+    let mut survey = estate.survey.subscribe();
+    let mut told = None;
+    loop {
+        let project = survey.borrow_and_update().as_ref().and_then(|survey| survey.project.clone());
+        if told.as_ref() != Some(&project) {
+            let text = describe(address, std::process::id(), project.as_deref()).to_string();
+            if let Err(error) = record.write(&estate.host, text.into_bytes()).await {
+                trouble(error);
+            }
+            told = Some(project);
+        }
+        if survey.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Removes the record.
+pub(super) fn remove(estate: &Estate) {
+    if let Some(folder) = folder(estate) {
+        state_record::remove(&state_record::path_in(&folder));
+    }
+}
+
+fn describe(address: SocketAddr, pid: u32, project: Option<&Path>) -> Value {
+    let name = project.and_then(Path::file_name).map(|name| label(&name.to_string_lossy())).unwrap_or_default();
+    json!([{"targets": [address.to_string()], "labels": {"project": name, "pid": pid.to_string()}}])
+}
+
+/// A folder's name as a label: no more than its name, and nothing that a dashboard could stumble over.
+fn label(name: &str) -> String {
+    let mut label = String::new();
+    for character in name.chars() {
+        if label.len() + character.len_utf8() > PROJECT_LABEL_MAX_BYTES {
+            break;
+        }
+        let fits = character.is_alphanumeric() || "._- ".contains(character);
+        label.push(if fits { character } else { '_' });
+    }
+    label
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_record_is_what_file_sd_reads_and_names_no_path() {
+        let address = SocketAddr::from(([127, 0, 0, 1], 9464));
+        assert_eq!(
+            describe(address, 7, Some(Path::new("/home/ann/games/Castle \"2\"\n"))).to_string(),
+            r#"[{"targets":["127.0.0.1:9464"],"labels":{"project":"Castle _2__","pid":"7"}}]"#
+        );
+        assert_eq!(describe(address, 7, None)[0]["labels"]["project"], "");
+        assert!(label(&"ü".repeat(1000)).len() <= PROJECT_LABEL_MAX_BYTES);
+    }
+}

@@ -1,0 +1,250 @@
+//! The closed values of every label. They come from the enums that the code itself works with; none ever comes from a peer.
+
+use strum::VariantArray;
+
+use super::edges::EDGES;
+pub use super::words::*;
+use crate::actors::main_loop::Why;
+use crate::fsm::cause::{Cause, Loss};
+use crate::fsm::{bridge, call, discovery, push, registry, restart, session};
+use crate::protocol::dialect::PushEvent;
+use crate::protocol::mcp::{self, Method, ProtocolVersion};
+
+/// The values of one label.
+pub type Values = fn() -> Vec<&'static str>;
+
+/// The values of one series' labels, in the order of the labels' names; what is not needed is empty.
+pub type Row = [&'static str; 3];
+
+/// Which labels a metric has, and which series.
+#[derive(Debug, Clone, Copy)]
+pub enum Labels {
+    /// None: one series.
+    Plain,
+    /// Every combination of these values.
+    Each(&'static [(&'static str, Values)]),
+    /// These combinations.
+    Rows(&'static [&'static str], fn() -> Vec<Row>),
+    /// Combinations that appear as they are met, of these values (a tool's name is one that an editor listed).
+    Late(&'static [(&'static str, Values)]),
+    /// One series, whose values are this build's.
+    Open(&'static [&'static str]),
+}
+
+impl Labels {
+    /// The labels' names.
+    pub fn names(&self) -> Vec<&'static str> {
+        match self {
+            Self::Plain => Vec::new(),
+            Self::Each(labels) | Self::Late(labels) => labels.iter().map(|(name, _)| *name).collect(),
+            Self::Rows(names, _) | Self::Open(names) => names.to_vec(),
+        }
+    }
+
+    /// The values of each label.
+    pub fn values(&self) -> Vec<(&'static str, Vec<&'static str>)> {
+        match self {
+            Self::Plain => Vec::new(),
+            Self::Each(labels) | Self::Late(labels) => labels.iter().map(|(name, values)| (*name, values())).collect(),
+            Self::Rows(names, rows) => {
+                let rows = rows();
+                let distinct = |at: usize| {
+                    let mut seen = Vec::new();
+                    for row in &rows {
+                        if let Some(value) = row.get(at).filter(|value| !seen.contains(*value)) {
+                            seen.push(value);
+                        }
+                    }
+                    seen
+                };
+                names.iter().enumerate().map(|(at, name)| (*name, distinct(at))).collect()
+            }
+            Self::Open(names) => names.iter().map(|name| (*name, vec!["*"])).collect(),
+        }
+    }
+
+    /// The series that stand at zero from the start.
+    pub fn rows(&self) -> Vec<Row> {
+        match self {
+            Self::Plain => vec![Row::default()],
+            Self::Each(labels) => {
+                let mut rows = vec![Row::default()];
+                for (at, (_, values)) in labels.iter().enumerate() {
+                    rows =
+                        rows.iter().flat_map(|row| values().into_iter().map(|value| with(*row, at, value))).collect();
+                }
+                rows
+            }
+            Self::Rows(_, rows) => rows(),
+            Self::Late(_) | Self::Open(_) => Vec::new(),
+        }
+    }
+}
+
+fn with(mut row: Row, at: usize, value: &'static str) -> Row {
+    if let Some(place) = row.get_mut(at) {
+        *place = value;
+    }
+    row
+}
+
+/// A row of one or more values.
+pub fn row<const N: usize>(values: [&'static str; N]) -> Row {
+    let mut row = Row::default();
+    for (place, value) in row.iter_mut().zip(values) {
+        *place = value;
+    }
+    row
+}
+
+fn of<E: VariantArray + Copy + Into<&'static str> + 'static>() -> Vec<&'static str> {
+    E::VARIANTS.iter().map(|value| (*value).into()).collect()
+}
+
+macro_rules! values {
+    ($($name:ident = $of:ty;)*) => {$(
+        pub(super) fn $name() -> Vec<&'static str> {
+            of::<$of>()
+        }
+    )*};
+}
+
+values! {
+    outcomes = Outcome;
+    directions = Direction;
+    message_kinds = MessageKind;
+    methods = Method;
+    waits = Wait;
+    resends = Resend;
+    dial_results = DialResult;
+    hints = Hint;
+    strays = Stray;
+    reload_results = ReloadResult;
+    instances = Instance;
+    actors = Part;
+    invariants = Invariant;
+    scrape_results = ScrapeResult;
+    clock_directions = ClockDirection;
+    log_drops = LogDrop;
+    losses = Loss;
+    end_reasons = restart::EndReason;
+    end_causes = Why;
+}
+
+/// What a line of the client can be refused for beside [`Fault`](crate::protocol::jsonrpc::Fault).
+pub const DUPLICATE_ID: &str = "duplicate_id";
+/// See [`DUPLICATE_ID`].
+pub const TOO_MANY_REQUESTS: &str = "too_many_requests";
+/// The tool of a call that is not among the listed ones with a series of their own.
+pub const OTHER: &str = "other";
+
+pub(super) fn invalid_messages() -> Vec<&'static str> {
+    let faults = <crate::protocol::jsonrpc::Fault as strum::VariantNames>::VARIANTS;
+    faults.iter().copied().chain([DUPLICATE_ID, TOO_MANY_REQUESTS]).collect()
+}
+
+pub(super) fn frame_errors() -> Vec<&'static str> {
+    let frames = <crate::protocol::framing::BadFrame as strum::VariantNames>::VARIANTS;
+    let messages = <crate::protocol::dialect::BadMessage as strum::VariantNames>::VARIANTS;
+    frames.iter().chain(messages).copied().collect()
+}
+
+pub(super) fn eras() -> Vec<&'static str> {
+    vec!["handshake"]
+}
+
+pub(super) fn protocols() -> Vec<&'static str> {
+    ProtocolVersion::ALL.into_iter().map(ProtocolVersion::label).collect()
+}
+
+pub(super) fn clients() -> Vec<&'static str> {
+    let known = mcp::clients::known_clients().map(|client| client.name);
+    known.chain([mcp::clients::UNKNOWN_CLIENT.name]).collect()
+}
+
+pub(super) fn tools() -> Vec<&'static str> {
+    vec!["*", OTHER]
+}
+
+pub(super) fn levels() -> Vec<&'static str> {
+    vec!["error", "warn", "info", "debug", "trace"]
+}
+
+pub(super) fn verdicts() -> Vec<&'static str> {
+    let mut labels = Vec::new();
+    for [verdict, ..] in verdicts_with_causes() {
+        if !labels.contains(&verdict) {
+            labels.push(verdict);
+        }
+    }
+    labels
+}
+
+pub(super) fn verdicts_with_causes() -> Vec<Row> {
+    use call::Verdict;
+    let plain = [Verdict::Ok, Verdict::ToolError, Verdict::StillRunning, Verdict::Cancelled];
+    let causes = Cause::VARIANTS.iter().map(|cause| Verdict::NotExecuted(*cause));
+    let losses = Loss::VARIANTS.iter().map(|loss| Verdict::OutcomeUnknown(*loss));
+    let all = plain.into_iter().chain(causes).chain(losses);
+    all.map(|verdict| row([verdict.label(), verdict.cause().unwrap_or("")])).collect()
+}
+
+/// Supervisors.
+pub(super) fn supervisors() -> Vec<&'static str> {
+    [Part::Gateway, Part::Link].map(Into::into).to_vec()
+}
+
+/// Parts that handle messages one by one.
+pub(super) fn handlers() -> Vec<&'static str> {
+    [Part::Registry, Part::Discovery, Part::Bridge, Part::Push, Part::Session].map(Into::into).to_vec()
+}
+
+/// Parts to which messages come from outside, which take a permit.
+pub(super) fn edged_actors() -> Vec<&'static str> {
+    [Part::Bridge, Part::Push, Part::Session].map(Into::into).to_vec()
+}
+
+pub(super) fn push_events() -> Vec<Row> {
+    use strum::VariantNames as _;
+    let kinds = PushEvent::VARIANTS.iter().copied();
+    let results = |kind| of::<PushResult>().into_iter().map(move |result| row([kind, result]));
+    kinds.flat_map(results).collect()
+}
+
+/// The machines of which there is one each, with their states in the order of their charts and the one they start in.
+/// (A supervisor's and a call's are not among them: there are several of the one and many of the other at a time. Restarts and
+/// escalations, and verdicts and waits, say the same by what came of them.)
+pub fn machine_states() -> [(&'static str, Vec<&'static str>, &'static str); 5] {
+    fn of_machine<M: crate::fsm::Machine>() -> (&'static str, Vec<&'static str>, &'static str)
+    where
+        M::State: VariantArray,
+    {
+        (M::NAME, of::<M::State>(), M::initial().into())
+    }
+    [
+        of_machine::<bridge::Bridge>(),
+        of_machine::<discovery::Discovery>(),
+        of_machine::<push::Push>(),
+        of_machine::<registry::Registry>(),
+        of_machine::<session::Session>(),
+    ]
+}
+
+pub(super) fn machines() -> Vec<&'static str> {
+    machine_states().into_iter().map(|(machine, ..)| machine).collect()
+}
+
+pub(super) fn states() -> Vec<Row> {
+    let machines = machine_states().into_iter();
+    machines.flat_map(|(machine, states, _)| states.into_iter().map(move |state| row([machine, state]))).collect()
+}
+
+/// The states of a call's machine too.
+pub(super) fn all_states() -> Vec<Row> {
+    let calls = of::<call::State>().into_iter().map(|state| row([<call::Call as crate::fsm::Machine>::NAME, state]));
+    states().into_iter().chain(calls).collect()
+}
+
+pub(super) fn edges() -> Vec<Row> {
+    EDGES.iter().map(|(machine, from, to)| row([machine, from, to])).collect()
+}

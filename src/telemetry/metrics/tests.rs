@@ -1,0 +1,224 @@
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use strum::VariantArray as _;
+
+use super::labels::{self, Labels};
+use super::*;
+use crate::limits::SERIES_MAX;
+
+/// A generated file is what the code says; `UPDATE_METRICS=1` writes it anew.
+fn same_as_stored(path: &str, wanted: &str) {
+    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    if std::env::var_os("UPDATE_METRICS").is_some() {
+        std::fs::write(&path, wanted).unwrap();
+    }
+    let stored = std::fs::read_to_string(&path).unwrap_or_default().replace("\r\n", "\n");
+    assert!(
+        stored == wanted,
+        "{} is not what the code says; look at the difference after `UPDATE_METRICS=1 cargo test --lib telemetry`",
+        path.display()
+    );
+}
+
+fn samples(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'))
+}
+
+#[test]
+fn the_names_follow_prometheus_and_the_table_its_ids() {
+    assert_eq!(TABLE.len(), Id::VARIANTS.len());
+    let names: BTreeSet<String> = TABLE.iter().map(Metric::full_name).collect();
+    assert_eq!(names.len(), TABLE.len(), "a name stands twice");
+    for metric in TABLE {
+        let name = metric.name;
+        assert_eq!(name.ends_with("_total"), metric.kind == Kind::Counter, "{name}");
+        let stem = name.trim_end_matches("_total");
+        match metric.unit {
+            Unit::Seconds => assert!(stem.ends_with("_seconds"), "{name}"),
+            Unit::Bytes => assert!(stem.ends_with("_bytes"), "{name}"),
+            Unit::Count => assert!(!stem.ends_with("_seconds") && !stem.ends_with("_bytes"), "{name}"),
+        }
+        assert!(!metric.help.is_empty() && !metric.help.ends_with('.'), "{name}");
+        assert!(metric.labels.names().len() <= 3, "{name}");
+        if let Kind::Histogram(bounds) = metric.kind {
+            assert!(bounds.windows(2).all(|pair| pair[0] < pair[1]), "{name}");
+        }
+    }
+    // What the service levels are measured by must be a bound of its bucket.
+    for (id, bound) in [(Id::RecoveryDuration, 1.0), (Id::ActorHandle, 0.005), (Id::FsmDwell, 120.0)] {
+        let Kind::Histogram(bounds) = id.metric().kind else { panic!("{id:?} is no histogram") };
+        assert!(bounds.contains(&bound), "{id:?} lacks {bound}");
+    }
+}
+
+#[test]
+fn every_series_is_there_and_zero_before_anything_happened() {
+    let text = Metrics::recording().render();
+    for metric in TABLE {
+        let name = metric.full_name();
+        if !matches!(metric.labels, Labels::Open(_) | Labels::Late(_)) {
+            assert!(text.contains(&format!("# HELP {name} {}\n", metric.help)), "{name}");
+            let rows = metric.labels.rows().len();
+            let ends: &[&str] = if matches!(metric.kind, Kind::Histogram(_)) { &["_count", "_sum"] } else { &[""] };
+            for end in ends {
+                let own = |line: &&str| {
+                    let rest = line.strip_prefix(&format!("{name}{end}"));
+                    rest.is_some_and(|rest| rest.starts_with('{') || rest.starts_with(' '))
+                };
+                assert_eq!(samples(&text).filter(own).count(), rows, "{name}{end}");
+            }
+        }
+    }
+    for line in samples(&text) {
+        assert!(line.ends_with(" 0"), "{line}");
+    }
+    assert!(!text.contains("quantile="), "a histogram without buckets is a summary");
+}
+
+#[test]
+fn counts_land_in_their_series_and_nothing_is_counted_when_off() {
+    let metrics = Metrics::recording();
+    metrics.count(Id::McpRequests, ["tools/call", "ok"]);
+    metrics.count(Id::McpRequests, ["tools/call", "ok"]);
+    metrics.record(Id::ReloadDuration, [], 4.0);
+    metrics.set(Id::ActorUp, ["bridge"], 1.0);
+    metrics.total(Id::LogEvents, ["warn"], 9);
+    let text = metrics.render();
+    for line in [
+        "holdfast_mcp_requests_total{method=\"tools/call\",outcome=\"ok\"} 2",
+        "holdfast_unity_reload_duration_seconds_bucket{le=\"3\"} 0",
+        "holdfast_unity_reload_duration_seconds_bucket{le=\"5\"} 1",
+        "holdfast_unity_reload_duration_seconds_sum 4",
+        "holdfast_actor_up{actor=\"bridge\"} 1",
+        "holdfast_log_events_total{level=\"warn\"} 9",
+    ] {
+        assert!(text.lines().any(|known| known == line), "{line} in\n{text}");
+    }
+    let off = Metrics::default();
+    off.count(Id::McpRequests, ["no", "such"]);
+    assert_eq!(off.render(), "");
+}
+
+#[test]
+#[should_panic(expected = "its labels are closed")]
+fn a_label_outside_the_table_is_noticed_in_tests() {
+    Metrics::recording().count(Id::McpRequests, ["tools/call", "fine"]);
+}
+
+#[test]
+fn a_hostile_session_stays_within_the_budget_and_puts_no_word_of_its_own_on_a_series() {
+    let metrics = Metrics::recording();
+    metrics.set_build("1.2.3", "abc", "2025-11-25");
+    let names: Vec<String> = (0..10_000).map(|number| format!("HOSTILE\"}} {number}\n{{le=\"1\"}}")).collect();
+    // An editor that lists anything; a client that calls anything and claims to be anybody.
+    metrics.tools_listed((0..10_000).map(|_| "listed").chain(std::iter::once("other")));
+    let listed: Vec<String> = (0..10_000).map(|number| format!("tool_{number}")).collect();
+    metrics.tools_listed(listed.iter().map(String::as_str));
+    for (number, name) in names.iter().enumerate() {
+        let verdicts = labels::verdicts();
+        metrics.count_tool(name, verdicts[number % verdicts.len()]);
+        metrics.count_tool(&listed[number], "ok");
+        for protocol in labels::protocols() {
+            let client = crate::protocol::mcp::traits_of(name).name;
+            let known = labels::clients()[number % labels::clients().len()];
+            metrics.set_late(Id::McpSession, labels::row(["handshake", protocol, client]), 1.0);
+            metrics.set_late(Id::McpSession, labels::row(["handshake", protocol, known]), 1.0);
+        }
+        metrics.count(Id::McpRequests, [crate::protocol::mcp::Method::from_name(name).into(), "error"]);
+    }
+    let text = metrics.render();
+    let count = samples(&text).count();
+    assert!(!text.contains("HOSTILE"), "a peer's word became a label");
+    assert!(count <= SERIES_MAX, "{count} series");
+    // The bound is not so far away that it says nothing.
+    assert!(count > SERIES_MAX / 2, "{count} series");
+    let tools =
+        text.lines().filter(|line| line.starts_with("holdfast_tool_calls_by_tool_total") && line.contains("\"ok\""));
+    assert_eq!(tools.count(), METRIC_TOOLS_MAX + 1);
+    assert!(text.contains("holdfast_tool_calls_by_tool_total{tool=\"other\",verdict=\"ok\"} "), "{text}");
+}
+
+#[test]
+fn the_edges_are_those_of_the_charts() {
+    let mut text = "//! The edges of the machines, as their charts draw them (`src/fsm/charts/`).\n//!\n\
+                    //! Generated by `UPDATE_METRICS=1 cargo test --lib telemetry`; do not edit.\n\n\
+                    /// Machine, from, to.\n#[rustfmt::skip]\npub const EDGES: &[(&str, &str, &str)] = &[\n"
+        .to_owned();
+    for (machine, states, _) in labels::machine_states() {
+        let chart = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("src/fsm/charts/{machine}.md"));
+        let chart = std::fs::read_to_string(chart).unwrap();
+        let mut edges = 0;
+        for line in chart.lines() {
+            let arrow =
+                line.trim().split_once(" --> ").and_then(|(from, rest)| Some((from, rest.split_once(" : ")?.0)));
+            let Some((from, to)) = arrow.filter(|(from, to)| from != to) else { continue };
+            assert!(states.contains(&from) && states.contains(&to), "{machine}: {line}");
+            writeln!(text, "    (\"{machine}\", \"{from}\", \"{to}\"),").unwrap();
+            edges += 1;
+        }
+        assert!(edges >= states.len() - 1, "{machine} has {edges} edges");
+    }
+    text.push_str("];\n");
+    same_as_stored("src/telemetry/metrics/edges.rs", &text);
+}
+
+fn kind(metric: &Metric) -> &'static str {
+    match metric.kind {
+        Kind::Counter => "counter",
+        Kind::Gauge => "gauge",
+        Kind::Histogram(_) => "histogram",
+    }
+}
+
+#[test]
+fn the_list_for_the_dashboards_is_the_table() {
+    let metrics: Vec<Value> = TABLE
+        .iter()
+        .map(|metric| {
+            let labels: serde_json::Map<String, Value> =
+                metric.labels.values().into_iter().map(|(name, values)| (name.to_owned(), json!(values))).collect();
+            let unit: &'static str = metric.unit.into();
+            json!({"name": metric.full_name(), "type": kind(metric), "unit": unit, "help": metric.help, "labels": labels})
+        })
+        .collect();
+    let mut text = serde_json::to_string_pretty(&json!({"metrics": metrics})).unwrap();
+    text.push('\n');
+    same_as_stored("dashboards/metrics.json", &text);
+}
+
+#[test]
+fn the_list_for_people_is_the_table() {
+    let mut text = "# Metrics\n\nGenerated from `src/telemetry/metrics/table.rs` by `UPDATE_METRICS=1 cargo test --lib telemetry`; \
+                    do not edit.\n\nServed by `holdfast --metrics` under `/metrics`. Every series stands at zero from the start, \
+                    unless marked *late*; `*` stands for a value that\nno enum knows: this build's, or the name of a tool that an \
+                    editor listed (24 of them, then `other`).\n\n| name | type | labels | meaning |\n| --- | --- | --- | --- |\n"
+        .to_owned();
+    for metric in TABLE {
+        let labels: Vec<String> = metric
+            .labels
+            .values()
+            .into_iter()
+            .map(|(name, values)| {
+                let values: Vec<String> = values
+                    .into_iter()
+                    .map(|value| if value.is_empty() { "(none)".to_owned() } else { format!("`{value}`") })
+                    .collect();
+                format!("**{name}**: {}", values.join(" "))
+            })
+            .collect();
+        let late = if matches!(metric.labels, Labels::Late(_)) { " *late*" } else { "" };
+        let bounds = match metric.kind {
+            Kind::Histogram(bounds) => {
+                format!(". Buckets: {}", bounds.iter().map(f64::to_string).collect::<Vec<_>>().join(", "))
+            }
+            Kind::Counter | Kind::Gauge => String::new(),
+        };
+        let name = metric.full_name();
+        writeln!(text, "| `{name}` | {}{late} | {} | {}{bounds} |", kind(metric), labels.join("<br>"), metric.help)
+            .unwrap();
+    }
+    same_as_stored("docs/metrics.md", &text);
+}

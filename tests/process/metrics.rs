@@ -1,0 +1,138 @@
+//! Metrics of the real binary, scraped as Prometheus does: where the record says.
+
+#![expect(clippy::disallowed_types, reason = "a scraper is played, from outside")]
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+
+use super::client::{self, Client, Verdict};
+use super::unity::Unity;
+use super::{Room, SOON, until};
+
+fn records(room: &Room) -> Vec<PathBuf> {
+    let listed = std::fs::read_dir(room.state().join("metrics"));
+    let files = listed.map(|files| files.flatten().map(|file| file.path()).collect()).unwrap_or_else(|_| Vec::new());
+    files.into_iter().filter(|path: &PathBuf| path.extension().is_some_and(|extension| extension != "prom")).collect()
+}
+
+fn record(room: &Room, client: &Client) -> Option<Value> {
+    let path = room.state().join("metrics").join(format!("{}.json", client.pid()));
+    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+}
+
+/// Where this gateway says that it is to be scraped.
+fn target(room: &Room, client: &Client) -> String {
+    until("a record", || record(room, client).is_some());
+    let record = record(room, client).expect("it is there");
+    assert_eq!(record[0]["labels"]["pid"], client.pid().to_string(), "{record}");
+    record[0]["targets"][0].as_str().expect("a target").to_owned()
+}
+
+fn scrape(target: &str) -> String {
+    let mut socket = TcpStream::connect(target).expect("it listens");
+    socket.set_read_timeout(Some(SOON)).expect("a timeout");
+    socket.write_all(format!("GET /metrics HTTP/1.1\r\nHost: {target}\r\n\r\n").as_bytes()).expect("it reads");
+    let mut text = String::new();
+    socket.read_to_string(&mut text).expect("it answers");
+    let (head, body) = text.split_once("\r\n\r\n").expect("a head and a body");
+    assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+    for machine in ["bridge", "discovery", "push", "registry", "session"] {
+        let states = body.lines().filter(|line| {
+            line.starts_with(&format!("holdfast_fsm_state{{machine=\"{machine}\"")) && line.ends_with(" 1")
+        });
+        assert_eq!(states.count(), 1, "{machine} is in exactly one state");
+    }
+    body.to_owned()
+}
+
+fn has(text: &str, line: &str) -> bool {
+    text.lines().any(|known| known == line)
+}
+
+#[test]
+fn a_session_is_scraped_through_a_reload_and_leaves_its_last_words() {
+    let room = Room::new();
+    let mut unity = Unity::of_project(&room, &[]);
+    let project = room.project().display().to_string();
+    let mut client = Client::open(&room, &["--metrics", "--project", &project]);
+    client.echoes();
+    let target = target(&room, &client);
+    until("the project's name", || {
+        record(&room, &client).is_some_and(|record| record[0]["labels"]["project"] == "project")
+    });
+    let before = scrape(&target);
+    assert!(has(&before, "holdfast_tool_calls_total{verdict=\"ok\",cause=\"\"} 1"), "{before}");
+    assert!(has(&before, "holdfast_fsm_state{machine=\"bridge\",state=\"ready\"} 1"), "{before}");
+
+    unity.order("reload 300");
+    // Any number of scrapes while it is away, each of them whole.
+    until("the loss", || has(&scrape(&target), "holdfast_unity_disconnects_total{reason=\"reload\"} 1"));
+    let id = client.call("echo", &json!({"text": "held"}));
+    until("the return", || has(&scrape(&target), "holdfast_unity_reloads_total{result=\"completed\"} 1"));
+    assert_eq!(client.answer(id).verdict(), Verdict::Ok);
+    let after = scrape(&target);
+    for line in [
+        "holdfast_tool_calls_total{verdict=\"ok\",cause=\"\"} 2",
+        "holdfast_tool_calls_by_tool_total{tool=\"echo\",verdict=\"ok\"} 2",
+        "holdfast_unity_reload_duration_seconds_count 1",
+        "holdfast_unity_recovery_duration_seconds_count 1",
+        "holdfast_mcp_session_info{era=\"handshake\",protocol=\"2025-11-25\",client=\"unknown\"} 1",
+        "holdfast_actor_up{actor=\"exporter\"} 1",
+    ] {
+        assert!(has(&after, line), "{line} in\n{after}");
+    }
+    assert!(!after.contains(room.path().to_str().expect("UTF-8")), "a path is nobody's label");
+
+    client.close(&room);
+    assert!(records(&room).is_empty(), "{:?}", records(&room));
+    let words = std::fs::read_to_string(room.state().join("metrics/holdfast_last_exit.prom")).expect("last words");
+    assert!(has(&words, "holdfast_last_exit_tool_calls{verdict=\"ok\",cause=\"\"} 2"), "{words}");
+    assert!(words.contains("holdfast_last_exit_info{reason=\"input_ended\""), "{words}");
+}
+
+#[test]
+fn a_killed_gateway_leaves_a_record_that_the_next_one_reaps() {
+    let room = Room::new();
+    let mut killed = Client::open(&room, &["--metrics"]);
+    let alive = Client::open(&room, &["--metrics=127.0.0.1:0"]);
+    let (dead, lives) = (target(&room, &killed), target(&room, &alive));
+    assert_ne!(dead, lives);
+    killed.signal(Signal::SIGKILL);
+    killed.ended_within(Duration::from_secs(5));
+    assert!(record(&room, &killed).is_some(), "a killed process cannot tidy up");
+    assert!(TcpStream::connect(&dead).is_err());
+    let next = Client::open(&room, &["--metrics"]);
+    target(&room, &next);
+    assert!(record(&room, &killed).is_none() && record(&room, &alive).is_some());
+    scrape(&lives);
+    next.close(&room);
+    alive.close(&room);
+    assert!(records(&room).is_empty(), "{:?}", records(&room));
+}
+
+#[test]
+fn nothing_is_served_unasked_and_nothing_beyond_this_machine() {
+    let room = Room::new();
+    let mut client = Client::open(&room, &[]);
+    client.tools();
+    client.close(&room);
+    assert!(!room.state().join("metrics").exists());
+    for words in [&["--metrics=0.0.0.0:0"][..], &["serve", "--metrics=192.168.7.7:9464"]] {
+        let done = client::command(&room).args(words).stdin(Stdio::null()).output().expect("it runs");
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(2), "{said}");
+        assert!(said.contains("only loopback"), "{said}");
+    }
+    let mut command = client::command(&room);
+    command.env("HOLDFAST_METRICS", "on");
+    let mut client = Client::spawn(&room, command);
+    client.initialize();
+    scrape(&target(&room, &client));
+    client.close(&room);
+}
