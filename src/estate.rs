@@ -3,7 +3,9 @@
 //! The front, the ledger, the last good catalogue, the client's handshake, the addresses, the connection permit. Front and
 //! ledger never call each other and no code holds both locks: [`Estate::settle`] carries out what the ledger decided.
 
-use std::collections::BTreeMap;
+mod link;
+
+use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,6 +15,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::time::Instant;
 
+pub use self::link::{LinkView, Outage};
 use crate::actors::mailbox::Mailbox;
 use crate::actors::slot::Slot;
 use crate::actors::{bridge, discovery, push, registry, session};
@@ -30,7 +33,7 @@ use crate::protocol::dialect::{Dialect, EditorAnswer, EditorTool};
 use crate::protocol::ids::{CallId, Epoch};
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::{self, Catalogue, ProtocolVersion, ToolResult};
-use crate::survey::{Survey, Target};
+use crate::survey::Survey;
 use crate::telemetry::events::Events;
 use crate::wording;
 
@@ -47,27 +50,6 @@ pub struct Published {
     pub tools: Arc<Vec<EditorTool>>,
     /// What stood in the editor's list and is no usable tool: name (or position) and reason.
     pub unusable: Arc<Vec<(String, String)>>,
-}
-
-/// The state of the link, for status, the session and whoever waits for it.
-#[derive(Debug, Clone)]
-pub struct LinkView {
-    /// The bridge machine's state.
-    pub state: &'static str,
-    /// What callers may expect.
-    pub outlook: Outlook,
-    /// Nothing speaks for or against an editor yet.
-    pub undecided: bool,
-    /// Since when it is so.
-    pub since: Instant,
-    /// The connection, while there is one.
-    pub epoch: Option<Epoch>,
-    /// Whom it is (or was last) connected to.
-    pub target: Option<Target>,
-    /// Connections that were greeted so far.
-    pub connections: u64,
-    /// When the last greeted connection ended, why, and after how long the next one was there.
-    pub last_loss: Option<(Instant, Loss, Option<Duration>)>,
 }
 
 /// What main remembers of the client's handshake.
@@ -146,6 +128,7 @@ pub struct Estate {
     ledger: Mutex<Ledger>,
     deadline_moved: Notify,
     call_settled: Notify,
+    calls_moved: Notify,
     client: Mutex<Client>,
     roots: Mutex<Vec<PathBuf>>,
     push_listener: Mutex<Option<Arc<dyn Listener>>>,
@@ -190,7 +173,7 @@ impl Estate {
             epoch: None,
             target: None,
             connections: 0,
-            last_loss: None,
+            outages: VecDeque::new(),
         };
         let events = Events::new(Arc::clone(&host), config.metrics.is_some());
         Arc::new(Self {
@@ -210,6 +193,7 @@ impl Estate {
             ledger: Mutex::default(),
             deadline_moved: Notify::new(),
             call_settled: Notify::new(),
+            calls_moved: Notify::new(),
             client: Mutex::new(Client {
                 opened: false,
                 name: String::new(),
@@ -238,12 +222,20 @@ impl Estate {
     pub fn ledger<T>(&self, operation: impl FnOnce(&mut Ledger, Instant) -> T) -> T {
         let mut ledger = enter(&self.ledger);
         let value = operation(&mut ledger, Instant::now());
-        let moved = ledger.wakes_late();
+        let (late, moved) = (ledger.wakes_late(), ledger.take_moved());
         drop(ledger);
-        if moved {
+        if late {
             self.deadline_moved.notify_one();
         }
+        if moved {
+            self.calls_moved.notify_one();
+        }
         value
+    }
+
+    /// Waits until a call came, went or changed its state since this was last asked. For one who waits.
+    pub async fn calls_moved(&self) {
+        self.calls_moved.notified().await;
     }
 
     /// Runs one short operation on the ledger and carries out what it ordered.
@@ -478,7 +470,7 @@ impl Estate {
         self.link.send_modify(|link| {
             ended = link.epoch.take();
             if ended.is_some() {
-                link.last_loss = Some((Instant::now(), loss, None));
+                link.lost(loss);
             }
         });
         if let Some(epoch) = ended {

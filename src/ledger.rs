@@ -88,6 +88,8 @@ pub struct Ledger {
     draining: bool,
     armed: Option<Instant>,
     surprises: Surprises,
+    /// A call came, went or changed its state since somebody asked.
+    moved: bool,
 }
 
 impl std::fmt::Debug for Ledger {
@@ -113,6 +115,7 @@ impl Ledger {
 
     /// Takes a call in; it is held from now on. The front bounds how many there can be.
     pub fn accept(&mut self, call: NewCall, now: Instant) -> Vec<Settlement> {
+        self.moved = true;
         let (mut machine, _) = Driver::start(Call::default());
         machine.feed(&Event::Queued);
         let progress = call.progress_token.map(|token| Progress { token: token.into(), count: 0, next: now });
@@ -432,6 +435,11 @@ impl Ledger {
         }
     }
 
+    /// Whether a call came, went or changed its state since this was last asked.
+    pub fn take_moved(&mut self) -> bool {
+        std::mem::take(&mut self.moved)
+    }
+
     /// Ends what has lasted as long as it may, and reports progress.
     pub fn elapse(&mut self, now: Instant) -> Vec<Settlement> {
         let mut out = Vec::new();
@@ -479,7 +487,11 @@ impl Ledger {
     /// The newest calls first: open ones, then finished ones.
     pub fn records(&self) -> impl Iterator<Item = Record> + '_ {
         let owes = |entry: &&Entry| !entry.settled;
-        self.entries.iter().rev().filter(owes).map(Record::of).chain(self.finished.iter().rev().cloned())
+        let open = |entry: &Entry| {
+            let waits_for = (entry.state() == State::Held).then(|| self.hold_cause(entry));
+            Record { waits_for, ..Record::of(entry) }
+        };
+        self.entries.iter().rev().filter(owes).map(open).chain(self.finished.iter().rev().cloned())
     }
 
     /// What is known of a call's result.
@@ -572,6 +584,7 @@ impl Ledger {
     ) {
         let behind = self.running().map(|(id, _, since)| (id, now.saturating_duration_since(since)));
         let Some(entry) = self.entries.get_mut(index) else { return };
+        self.moved = true;
         let was_held = entry.state() == State::Held;
         let mut late = false;
         let state = entry.state();

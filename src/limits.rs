@@ -186,6 +186,10 @@ pub const JOIN_TIMEOUT: Duration = Duration::from_secs(1);
 pub const FLUSH_MAX: Duration = Duration::from_millis(150);
 /// How often the client's process is looked at.
 pub const PARENT_WATCH_EVERY: Duration = Duration::from_millis(500);
+/// Largest run record read: far above what one gateway writes.
+pub const RUN_RECORD_MAX_BYTES: usize = MIB;
+/// Times without the editor that are remembered: an afternoon of reloads.
+pub const OUTAGES_MAX: usize = 16;
 /// Shortest time between two writes of the run record.
 pub const RUN_RECORD_SPACING: Duration = Duration::from_millis(500);
 /// Longest time between two writes of the run record.
@@ -207,6 +211,10 @@ pub const CALL_TIMEOUT: Duration = RUNNING_MAX;
 pub const CALL_TIMEOUT_MAX: Duration = Duration::from_secs(PATIENCE_MAX.as_secs() - PATIENCE_MARGIN.as_secs());
 /// How long `holdfast doctor` waits for an editor's greeting: a live one takes milliseconds, a person waits for the rest.
 pub const DOCTOR_WAIT: Duration = Duration::from_secs(3);
+/// How often `holdfast status --watch` reads the run records and draws: half of what their writers need at least.
+pub const WATCH_EVERY: Duration = Duration::from_millis(250);
+/// Age from which a run record is marked as old: its writer has missed a renewal.
+pub const RUN_RECORD_OLD: Duration = Duration::from_secs(2 * RUN_RECORD_EVERY.as_secs());
 /// Age from which a lock file of a living editor is called old: imports of large projects take minutes.
 pub const LOCK_FILE_OLD: Duration = Duration::from_secs(10 * 60);
 
@@ -220,6 +228,12 @@ pub const LATE_SERIES_MAX: usize = 16;
 pub const SERIES_MAX: usize = 1500;
 /// Transitions kept of each machine: some minutes of a reload loop, some days of quiet.
 pub const FLIGHT_RECORD_MAX: usize = 256;
+/// How far back the status page and the run record show the machines: a reload and what led to it fit on one screen.
+pub const PICTURE_WINDOW: Duration = Duration::from_secs(120);
+/// Transitions of each machine shown there: a screenful.
+pub const PICTURE_STEPS_MAX: usize = 20;
+/// Calls in flight and ended calls shown there, each: a screenful.
+pub const PICTURE_CALLS_MAX: usize = 20;
 /// Transitions of one machine in one log line.
 pub const FLIGHT_LINE_STEPS: usize = 32;
 /// Connections to the exporter at once: one scraper, one browser, and room. More are told to come again.

@@ -1,7 +1,7 @@
 //! The run record: `<state>/run/<pid>.json`, by which `holdfast status` sees every running gateway.
 //!
-//! Kept from the first session on (a client that only probes leaves no trace), renewed when the link changes and every few
-//! seconds, removed at exit. What a killed process left behind is told by its lock ([`crate::state_record`]).
+//! Kept from the first session on (a client that only probes leaves no trace), renewed when something happens (a state, a call,
+//! the link; twice a second at most) and every few seconds, removed at exit. What a killed process left behind is told by its lock ([`crate::state_record`]).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::actors::gateway_tools;
 use crate::estate::Estate;
-use crate::limits::{FLUSH_MAX, PROJECT_FILE_MAX_BYTES, RUN_RECORD_EVERY, RUN_RECORD_SPACING};
+use crate::limits::{FLUSH_MAX, RUN_RECORD_EVERY, RUN_RECORD_MAX_BYTES, RUN_RECORD_SPACING};
 use crate::state_record::{self, StateRecord};
 
 /// Our own record.
@@ -55,6 +55,7 @@ impl RunRecord {
 
 async fn renew(estate: Arc<Estate>, path: PathBuf, mut stopped: oneshot::Receiver<()>) {
     let mut link = estate.link.subscribe();
+    let mut transitions = estate.events.transitions();
     // The first session is what the link is first wanted for.
     while !estate.client().opened {
         tokio::select! {
@@ -68,13 +69,20 @@ async fn renew(estate: Arc<Estate>, path: PathBuf, mut stopped: oneshot::Receive
         Err(error) => return estate.events.catalogue_trouble("run_record", &error.to_string()),
     };
     loop {
-        let status = gateway_tools::status(&estate).to_string();
-        if let Err(error) = record.write(&estate.host, status.into_bytes()).await {
+        let picture = gateway_tools::picture(&estate).to_string();
+        if let Err(error) = record.write(&estate.host, picture.into_bytes()).await {
             estate.events.catalogue_trouble("run_record", &error.to_string());
         }
         let pause = async {
             sleep(RUN_RECORD_SPACING).await;
-            let _ = timeout(RUN_RECORD_EVERY, link.changed()).await;
+            let news = async {
+                tokio::select! {
+                    _ = link.changed() => {}
+                    _ = transitions.changed() => {}
+                    () = estate.calls_moved() => {}
+                }
+            };
+            let _ = timeout(RUN_RECORD_EVERY, news).await;
         };
         tokio::select! {
             biased;
@@ -89,7 +97,7 @@ pub fn all(state_dir: &Path) -> Vec<Value> {
     use crate::host::Host as _;
     let host = crate::host::RealHost;
     let read = |path: &PathBuf| {
-        let bytes = host.read(path, PROJECT_FILE_MAX_BYTES).ok()?;
+        let bytes = host.read(path, RUN_RECORD_MAX_BYTES).ok()?;
         serde_json::from_slice(&bytes).ok()
     };
     state_record::living(&host, &state_dir.join("run")).iter().filter_map(read).collect()

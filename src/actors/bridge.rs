@@ -93,8 +93,8 @@ impl Actor for BridgeActor {
         let window = u8::try_from(self.estate.dialect.properties().window).unwrap_or(u8::MAX);
         let mut timers = Timers::new(me.clone(), Message::Timer);
         // A predecessor's editor is as likely to be there as it was for it.
-        let hope = self.estate.link.borrow().last_loss.and_then(|(at, loss, _)| {
-            LIKELY_AFTER_LOSS.checked_sub(at.elapsed()).filter(|left| loss != Loss::Quit && !left.is_zero())
+        let hope = self.estate.link.borrow().outages.back().and_then(|last| {
+            LIKELY_AFTER_LOSS.checked_sub(last.at.elapsed()).filter(|left| last.loss != Loss::Quit && !left.is_zero())
         });
         let machine = match hope {
             Some(left) => {
@@ -349,8 +349,8 @@ impl BridgeActor {
             link.epoch = Some(connection.epoch);
             link.target = target;
             link.connections += 1;
-            if let Some((lost, _, back @ None)) = &mut link.last_loss {
-                *back = Some(lost.elapsed());
+            if let Some(outage) = link.outage() {
+                outage.back_after = Some(outage.at.elapsed());
             }
         });
         self.estate.addresses.registry.cast(registry::Message::LinkReady(connection.epoch));
@@ -396,6 +396,10 @@ impl BridgeActor {
             link.outlook = outlook;
             link.undecided = undecided;
             link.since = Instant::now();
+            let cause = outlook.cause();
+            if let Some(outage) = link.outage() {
+                outage.cause = cause.or(outage.cause);
+            }
         });
         if outlook_changed {
             self.estate.events.outlook_changed(outlook);

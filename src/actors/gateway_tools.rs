@@ -8,15 +8,17 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::supervisor::Tasks;
-use crate::estate::{Estate, LinkView};
+use crate::estate::{Estate, LinkView, Outage};
 use crate::fsm::cause::Outlook;
 use crate::fsm::registry::Source;
 use crate::ledger::{Lookup, Record};
-use crate::limits::WAIT_READY_MAX;
+use crate::limits::{PICTURE_CALLS_MAX, PICTURE_STEPS_MAX, PICTURE_WINDOW, WAIT_READY_MAX};
 use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::{self, GatewayCall, GatewayTool, ToolResult};
 use crate::survey::Survey;
+use crate::telemetry::clean;
+use crate::telemetry::flight::seconds;
 use crate::wording;
 
 /// Calls listed when none is said.
@@ -78,9 +80,8 @@ pub fn status(estate: &Estate) -> Value {
             "port_named_by": link.target.as_ref().map(|target| <&str>::from(target.source)),
             "pid": survey.as_ref().and_then(|survey| survey.facts.editor_pid),
             "connections": link.connections,
-            "last_loss": link.last_loss.map(|(at, loss, back)| json!({
-                "why": <&str>::from(loss), "ago_ms": millis(at.elapsed()), "back_after_ms": back.map(millis),
-            })),
+            "unity_version": survey.as_ref().and_then(|survey| survey.facts.editor_version.clone()),
+            "last_loss": link.outages.back().map(of_outage),
         },
         "project": survey.as_ref().and_then(|survey| survey.project.as_ref()).map(|path| path.display().to_string()),
         "package": {
@@ -95,12 +96,46 @@ pub fn status(estate: &Estate) -> Value {
             "version": env!("CARGO_PKG_VERSION"),
             "pid": std::process::id(),
             "up_ms": millis(estate.began.elapsed()),
-            "client": crate::telemetry::clean(&client.name),
+            "client": clean(&client.name),
             "actor_restarts": estate.restarts(),
         },
         // What the gateway itself holds, beside what the system shows of any process; for whoever looks for a leak.
         "resources": {"tasks": estate.tasks()},
     })
+}
+
+fn of_outage(outage: &Outage) -> Value {
+    json!({
+        "why": <&str>::from(outage.loss),
+        "cause": outage.cause.map(<&str>::from),
+        "ago_ms": millis(outage.at.elapsed()),
+        "back_after_ms": outage.back_after.map(millis),
+    })
+}
+
+/// What a person who watches wants beyond the [`status`]: why each call waits and how the last ones ended, the last times without
+/// the editor, and what the machines did of late. Bounded, whatever a client calls its tools.
+pub fn picture(estate: &Estate) -> Value {
+    let mut picture = status(estate);
+    let now = Instant::now();
+    let (open, waiting, recent) = estate.ledger(|ledger, _| {
+        let shown = |records: Vec<Record>| -> Vec<Value> {
+            records.iter().take(PICTURE_CALLS_MAX).map(|record| of_record(record, now)).collect()
+        };
+        let (mut open, ended): (Vec<Record>, Vec<Record>) =
+            ledger.records().partition(|record| record.verdict.is_none());
+        // The oldest is sent first, and has waited longest.
+        open.reverse();
+        (open.len(), shown(open), shown(ended))
+    });
+    let outages: Vec<Value> = estate.link.borrow().outages.iter().rev().map(of_outage).collect();
+    if let Value::Object(members) = &mut picture {
+        members.insert("written_at".to_owned(), json!(seconds(estate.host.now())));
+        members.insert("calls".to_owned(), json!({"open_count": open, "open": waiting, "recent": recent}));
+        members.insert("outages".to_owned(), json!(outages));
+        members.insert("timelines".to_owned(), json!(estate.events.timelines(PICTURE_WINDOW, PICTURE_STEPS_MAX)));
+    }
+    picture
 }
 
 fn source_label(source: Source) -> &'static str {
@@ -170,10 +205,11 @@ fn of_record(record: &Record, now: Instant) -> Value {
     let took = record.ended.unwrap_or(now).saturating_duration_since(record.accepted);
     json!({
         "call_id": record.id.to_string(),
-        "tool": &*record.tool,
+        "tool": clean(&record.tool),
         "state": record.state,
         "verdict": record.verdict.map(super::super::fsm::call::Verdict::label),
         "cause": record.verdict.and_then(super::super::fsm::call::Verdict::cause),
+        "waits_for": record.waits_for.map(<&str>::from),
         "accepted_ms_ago": millis(now.saturating_duration_since(record.accepted)),
         "held_ms": record.sent.map(|sent| millis(sent.saturating_duration_since(record.accepted))),
         "took_ms": millis(took),

@@ -171,6 +171,8 @@ pub struct Record {
     pub state: &'static str,
     /// How it ended, if it has.
     pub verdict: Option<Verdict>,
+    /// What it waits for, while it is held.
+    pub waits_for: Option<Cause>,
     /// When it was accepted.
     pub accepted: Instant,
     /// When it was sent, if it was.
@@ -228,6 +230,7 @@ impl Record {
             tool: Arc::clone(&entry.tool),
             state: entry.state().into(),
             verdict: None,
+            waits_for: None,
             accepted: entry.accepted,
             sent: entry.sent,
             ended: None,

@@ -7,15 +7,19 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::metrics::labels;
-use crate::limits::FLIGHT_RECORD_MAX;
+use crate::limits::{FLIGHT_RECORD_MAX, PICTURE_WINDOW};
+use crate::timeline::Tone;
 
 /// The machines' last transitions.
 #[derive(Debug)]
 pub struct FlightRecorder {
     tracks: Vec<Mutex<Track>>,
+    moves: watch::Sender<()>,
+    began: Instant,
 }
 
 #[derive(Debug)]
@@ -25,6 +29,53 @@ struct Track {
     since: Instant,
     entered: SystemTime,
     steps: VecDeque<Step>,
+    /// The seconds in which something happened, and what it ended in; the oldest may lie before the window.
+    turns: VecDeque<Turn>,
+}
+
+/// A second in which a machine changed its state.
+#[derive(Debug, Clone, Copy)]
+struct Turn {
+    /// Which one, since the recorder began.
+    second: u64,
+    /// The worst in it.
+    worst: Tone,
+    /// What it ended in.
+    last: Tone,
+}
+
+impl Track {
+    fn tone(&self) -> Tone {
+        tone(self.machine, self.state).unwrap_or_default()
+    }
+
+    /// It entered its present state in this second.
+    fn turned(&mut self, second: u64) {
+        let last = self.tone();
+        let oldest = second.saturating_sub(PICTURE_WINDOW.as_secs());
+        // The one before the window says in what the window begins.
+        while self.turns.get(1).is_some_and(|next| next.second <= oldest) {
+            self.turns.pop_front();
+        }
+        let before = self.turns.back().map(|turn| turn.last);
+        match self.turns.back_mut().filter(|turn| turn.second >= second) {
+            Some(turn) => (turn.worst, turn.last) = (turn.worst.max(last), last),
+            None => self.turns.push_back(Turn { second, worst: before.unwrap_or(last).max(last), last }),
+        }
+    }
+
+    /// See [`Timeline::strip`].
+    fn strip(&self, present: u64) -> String {
+        let seconds = (0..PICTURE_WINDOW.as_secs()).rev().map(|back| present.checked_sub(back));
+        seconds.map(|second| second.and_then(|second| self.during(second)).map_or(' ', Tone::letter)).collect()
+    }
+
+    /// The worst that it was in during a second.
+    fn during(&self, second: u64) -> Option<Tone> {
+        let begun = self.turns.partition_point(|turn| turn.second <= second);
+        let turn = self.turns.get(begun.checked_sub(1)?)?;
+        Some(if turn.second == second { turn.worst } else { turn.last })
+    }
 }
 
 /// One transition.
@@ -53,6 +104,34 @@ pub struct Timeline {
     pub since: f64,
     /// Its last transitions, oldest first; at most [`FLIGHT_RECORD_MAX`].
     pub steps: Vec<Step>,
+    /// What its state means for whoever waits.
+    pub tone: Tone,
+    /// The worst that it was in during each second of the window, the present one last, as [`Tone::letter`]; a space where it
+    /// did not exist yet. However often a machine turns (a dial loop does so twenty times a second), this tells of all of it.
+    pub strip: String,
+}
+
+/// What a machine's state means for whoever waits: one colour per meaning, wherever it is drawn.
+fn tone(machine: &str, state: &str) -> Option<Tone> {
+    Some(match (machine, state) {
+        ("bridge", "ready")
+        | ("discovery", "offering")
+        | ("push", "listening" | "attached")
+        | ("registry", "live")
+        | ("session", "serving") => Tone::Good,
+        ("bridge", "seeking" | "dialing" | "greeting" | "backing_off" | "leaving" | "draining")
+        | ("discovery", "scanning" | "watching")
+        | ("push", "binding")
+        | ("registry", "cached" | "refreshing" | "stale")
+        | ("session", "waiting_for_tools" | "draining") => Tone::Waiting,
+        ("bridge", "stalled") => Tone::Trouble,
+        ("bridge", "idle" | "stopped")
+        | ("discovery", "idle" | "stopped")
+        | ("push", "closed" | "stopped")
+        | ("registry", "empty")
+        | ("session", "awaiting_open" | "closed") => Tone::Plain,
+        _ => return None,
+    })
 }
 
 impl Timeline {
@@ -79,10 +158,18 @@ pub fn seconds(at: SystemTime) -> f64 {
 impl FlightRecorder {
     /// Every machine in its first state, since `now`.
     pub fn new(now: SystemTime) -> Self {
+        let began = Instant::now();
         let track = |(machine, _, state)| {
-            Mutex::new(Track { machine, state, since: Instant::now(), entered: now, steps: VecDeque::new() })
+            let (steps, turns) = (VecDeque::new(), VecDeque::new());
+            let mut track = Track { machine, state, since: began, entered: now, steps, turns };
+            track.turned(0);
+            Mutex::new(track)
         };
-        Self { tracks: labels::machine_states().into_iter().map(track).collect() }
+        Self {
+            tracks: labels::machine_states().into_iter().map(track).collect(),
+            moves: watch::Sender::default(),
+            began,
+        }
     }
 
     fn track(&self, machine: &str) -> Option<MutexGuard<'_, Track>> {
@@ -96,6 +183,7 @@ impl FlightRecorder {
     pub fn started(&self, machine: &str, state: &'static str, now: SystemTime) {
         if let Some(mut track) = self.track(machine) {
             (track.state, track.since, track.entered) = (state, Instant::now(), now);
+            track.turned(self.began.elapsed().as_secs());
         }
     }
 
@@ -115,7 +203,15 @@ impl FlightRecorder {
         }
         track.steps.push_back(Step { at: seconds(now), from, to, event, after: after.as_secs_f64() });
         (track.state, track.since, track.entered) = (to, Instant::now(), now);
+        track.turned(self.began.elapsed().as_secs());
+        drop(track);
+        self.moves.send_modify(|_| ());
         Some(after)
+    }
+
+    /// Hears of every transition.
+    pub fn subscribe(&self) -> watch::Receiver<()> {
+        self.moves.subscribe()
     }
 
     /// Every machine's state, and since when.
@@ -127,12 +223,23 @@ impl FlightRecorder {
         self.tracks.iter().map(lock).collect()
     }
 
-    /// What every machine did last.
-    pub fn timelines(&self) -> Vec<Timeline> {
+    /// What every machine did within the last `window` before `now`; at most `most` transitions of each, the newest.
+    pub fn timelines(&self, window: Duration, most: usize, now: SystemTime) -> Vec<Timeline> {
+        let from = seconds(now) - window.as_secs_f64();
+        let second = self.began.elapsed().as_secs();
         let copy = |track: &Mutex<Track>| {
             let track = track.lock().unwrap_or_else(PoisonError::into_inner);
-            let steps = track.steps.iter().cloned().collect();
-            Timeline { machine: track.machine, state: track.state, since: seconds(track.entered), steps }
+            let left_out = track.steps.len().saturating_sub(most);
+            let steps = track.steps.iter().skip(left_out).filter(|step| step.at >= from).cloned().collect();
+            let strip = track.strip(second);
+            Timeline {
+                machine: track.machine,
+                state: track.state,
+                tone: track.tone(),
+                since: seconds(track.entered),
+                steps,
+                strip,
+            }
         };
         self.tracks.iter().map(copy).collect()
     }
@@ -155,14 +262,63 @@ mod tests {
         }
         assert_eq!(flight.moved("call", "held", "sent", "Claimed".into(), start), None);
         flight.moved("bridge", "idle", "stopped", "StopRequested".into(), start);
-        let timeline = flight.timelines().into_iter().find(|timeline| timeline.machine == "bridge").unwrap();
+        let all = |window| flight.timelines(window, FLIGHT_RECORD_MAX, start + Duration::from_secs(300));
+        let timeline = all(Duration::MAX).into_iter().find(|timeline| timeline.machine == "bridge").unwrap();
         assert_eq!((timeline.steps.len(), timeline.state), (FLIGHT_RECORD_MAX, "stopped"));
+        // The last turns, at 250 s and later; the step at the start of all time is long over.
+        let recent = all(Duration::from_secs(50)).remove(0);
+        assert_eq!(recent.steps.len(), FLIGHT_RECORD_MAX - 250);
+        let few = flight.timelines(Duration::MAX, 3, start).remove(0);
+        assert_eq!(few.steps, timeline.steps[FLIGHT_RECORD_MAX - 3..]);
         assert_eq!(timeline.line(2), "seeking -Wanted-> idle (0ns) -StopRequested-> stopped");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_strip_tells_of_each_second_however_often_a_machine_turns() {
+        let start = SystemTime::UNIX_EPOCH;
+        let flight = FlightRecorder::new(start);
+        let strip = || flight.timelines(PICTURE_WINDOW, 1, start).remove(0).strip;
+        let turn = |from, to| {
+            flight.moved("bridge", from, to, "E".into(), start);
+        };
+        let pass = |millis| tokio::time::advance(Duration::from_millis(millis));
+        assert_eq!(strip(), format!("{:>120}", "-"));
+        pass(2500).await;
+        turn("idle", "dialing");
+        turn("dialing", "ready");
+        pass(2000).await;
+        assert_eq!(strip().trim_start(), "--WGG");
+        // Far more turns than are kept of them.
+        for _ in 0..600 {
+            turn("ready", "stalled");
+            pass(5).await;
+            turn("stalled", "ready");
+            pass(5).await;
+        }
+        pass(2500).await;
+        assert_eq!(strip().trim_start(), "--WGTTTTTTTGGG");
+        pass(110_000).await;
+        assert_eq!(strip(), format!("TTTTTTT{}", "G".repeat(113)), "what lies before the window is forgotten");
+        pass(200_000).await;
+        turn("ready", "stalled");
+        assert_eq!(strip(), format!("{}T", "G".repeat(119)));
+        assert!(flight.track("bridge").unwrap().turns.len() <= 2, "and not kept");
+        assert!(strip().chars().all(|letter| Tone::of_letter(letter).is_some()));
+    }
+
+    #[test]
+    fn every_state_of_every_machine_has_a_meaning() {
+        for (machine, states, _) in labels::machine_states() {
+            for state in states {
+                assert!(tone(machine, state).is_some(), "{machine} {state}");
+            }
+        }
     }
 
     #[test]
     fn a_machine_that_did_nothing_says_its_state() {
-        let timelines = FlightRecorder::new(SystemTime::UNIX_EPOCH).timelines();
+        let start = SystemTime::UNIX_EPOCH;
+        let timelines = FlightRecorder::new(start).timelines(Duration::MAX, FLIGHT_RECORD_MAX, start);
         assert_eq!(timelines.len(), labels::machine_states().len());
         assert!(timelines.iter().all(|timeline| timeline.line(9) == timeline.state));
     }

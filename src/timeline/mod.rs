@@ -65,11 +65,14 @@ pub struct Moment {
     pub measured: Option<Duration>,
 }
 
-/// What a moment means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, strum::VariantArray)]
+/// What a moment means; the worse, the greater.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, strum::VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Tone {
     /// It happened.
+    #[default]
     Plain,
     /// As one hopes.
     Good,
@@ -81,6 +84,26 @@ pub enum Tone {
     Trouble,
     /// A broken promise.
     Broken,
+}
+
+impl Tone {
+    /// A letter for it, for strips of many.
+    pub fn letter(self) -> char {
+        match self {
+            Self::Plain => '-',
+            Self::Good => 'G',
+            Self::Waiting => 'W',
+            Self::Unsure => 'U',
+            Self::Trouble => 'T',
+            Self::Broken => 'B',
+        }
+    }
+
+    /// The one with this letter.
+    pub fn of_letter(letter: char) -> Option<Self> {
+        use strum::VariantArray as _;
+        Self::VARIANTS.iter().copied().find(|tone| tone.letter() == letter)
+    }
 }
 
 /// One call as a bar.

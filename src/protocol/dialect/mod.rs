@@ -64,6 +64,8 @@ pub struct ProjectFacts {
     pub port: Option<(u16, &'static str)>,
     /// The pid of the project's editor.
     pub editor_pid: Option<u32>,
+    /// The version of Unity that this editor is.
+    pub editor_version: Option<String>,
     /// Whom the editor must prove to be when it is called.
     pub expected: Option<Expected>,
     /// What lock files say the editor is doing.

@@ -84,7 +84,7 @@ impl Events {
 
     /// The last steps of every machine, into the log.
     fn dump(&self) {
-        for timeline in self.timelines() {
+        for timeline in self.timelines(Duration::MAX, FLIGHT_LINE_STEPS) {
             tracing::error!(
                 event = "flight_record",
                 machine = timeline.machine,

@@ -9,7 +9,9 @@ mod machines;
 mod sampled;
 
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
+
+use tokio::sync::watch;
 
 use self::link::LinkStory;
 use super::flight::{FlightRecorder, Timeline};
@@ -73,9 +75,14 @@ impl Events {
         self.metrics().is_on()
     }
 
-    /// What every machine did last.
-    pub fn timelines(&self) -> Vec<Timeline> {
-        self.0.flight.timelines()
+    /// What every machine did within this window; at most `most` transitions of each, the newest.
+    pub fn timelines(&self, window: Duration, most: usize) -> Vec<Timeline> {
+        self.0.flight.timelines(window, most, self.now())
+    }
+
+    /// Hears of every transition of a machine.
+    pub fn transitions(&self) -> watch::Receiver<()> {
+        self.0.flight.subscribe()
     }
 
     /// Whose log lines are counted.

@@ -54,6 +54,9 @@ pub(super) fn read(files: &ProjectFiles) -> ProjectFacts {
             Some(pid) if pid > 0 => facts.editor_pid = Some(pid),
             _ => facts.problems.push(format!("{INSTANCE} names no process_id: {INSTANCE_MEND}.")),
         }
+        let version =
+            instance.get("version").and_then(Value::as_str).filter(|version| version.len() <= VERSION_MAX_BYTES);
+        facts.editor_version = version.map(str::to_owned);
     }
     facts.activity = if is_there(files, RELOADING) {
         Some(Activity::Reloading)
@@ -67,6 +70,8 @@ pub(super) fn read(files: &ProjectFiles) -> ProjectFacts {
     facts
 }
 
+/// Longest version of Unity that is believed: `6000.0.23f1` and its like.
+const VERSION_MAX_BYTES: usize = 64;
 const SETTINGS_MEND: &str =
     "close Unity, delete the file and start Unity again, or set the port anew in the package's window in Unity";
 const INSTANCE_MEND: &str = "restart the Unity Editor, which writes it anew";
