@@ -208,6 +208,78 @@ async fn status_shows_every_running_gateway_and_this_projects_editor() {
 }
 
 #[tokio::test]
+async fn status_says_why_each_call_waits_and_what_became_of_it() {
+    let place = Place::new();
+    let project = place.path("Castle");
+    let mut unity = Unity::of(&place, &project).await;
+    let mut gateway = Server::start(&place, &["--project", text(&project)]).await;
+    gateway.status_that("readiness", |status| status["editor"]["ready"] == true).await;
+    let call = |id: u32, tool: &str| {
+        json!({"jsonrpc": "2.0", "id": format!("c{id}"), "method": "tools/call", "params": {"name": tool}}).to_string()
+    };
+    let seen = async |what: &str, fits: &dyn Fn(&Value) -> bool| {
+        within(what, async {
+            loop {
+                let seen = place.run(["status", "--json"]).await.json()["gateways"][0].clone();
+                if fits(&seen) {
+                    return seen;
+                }
+            }
+        })
+        .await
+    };
+
+    unity.say("reload 8000").await;
+    gateway.status_that("the reload", |status| status["editor"]["why"] == "reloading").await;
+    gateway.send(call(1, "hold").as_bytes()).await;
+    gateway.send(call(2, "echo").as_bytes()).await;
+    gateway.send(call(3, &"x".repeat(100_000)).as_bytes()).await;
+    let waits = seen("all wait for the reload", &|seen| seen["calls"]["open_count"] == 3).await;
+    for (index, tool) in ["hold", "echo"].into_iter().enumerate() {
+        let call = &waits["calls"]["open"][index];
+        let told = (&call["tool"], &call["state"], &call["waits_for"]);
+        assert_eq!(told, (&json!(tool), &json!("held"), &json!("reloading")), "the oldest first: {waits}");
+    }
+    assert_eq!(waits["outages"][0]["back_after_ms"], Value::Null, "{waits}");
+    let people = place.run(["status"]).await.out;
+    assert!(people.contains("echo: held for ") && people.contains(", waits: reloading"), "{people}");
+
+    // Back: the first one runs, and the other waits for it.
+    let busy = seen("the editor is busy", &|seen| seen["calls"]["open"][0]["state"] == "sent").await;
+    assert_eq!(busy["calls"]["open"][0]["waits_for"], Value::Null, "{busy}");
+    assert_eq!(busy["calls"]["open"][1]["waits_for"], "busy", "{busy}");
+    let outage = &busy["outages"][0];
+    assert_eq!((&outage["why"], &outage["cause"]), (&json!("reload"), &json!("reloading")), "{busy}");
+    assert!(outage["back_after_ms"].as_u64().is_some_and(|span| span >= 7000), "{busy}");
+    assert_eq!(busy["editor"]["unity_version"], "2022.3.62f1", "{busy}");
+
+    unity.say("release").await;
+    for _ in 0..3 {
+        gateway.answer().await;
+    }
+    let ended =
+        seen("the verdicts", &|seen| seen["calls"]["recent"].as_array().is_some_and(|all| all.len() == 3)).await;
+    let verdict = |index: usize| ended["calls"]["recent"][index]["verdict"].clone();
+    assert_eq!([verdict(0), verdict(1), verdict(2)], ["not_executed", "ok", "ok"], "the newest first: {ended}");
+    let unknown = &ended["calls"]["recent"][0];
+    assert_eq!(unknown["cause"], "unknown_tool", "{ended}");
+    assert!(unknown["tool"].as_str().is_some_and(|name| name.len() < 300), "a name is cut: {ended}");
+    let steps = ended["timelines"][0]["steps"].as_array().cloned().unwrap_or_default();
+    assert!(steps.iter().any(|step| step["to"] == "backing_off"), "the reload is in the bridge's past: {ended}");
+    assert!(ended["written_at"].is_number(), "{ended}");
+
+    gateway.end().await;
+    unity.quit().await;
+}
+
+#[tokio::test]
+async fn watch_refuses_what_is_no_terminal() {
+    let done = Place::new().run(["status", "--watch"]).await;
+    assert_eq!((done.code, &*done.out), (Some(2), ""), "{done:?}");
+    assert!(done.err.contains("`holdfast status --json`") && done.err.contains("Nothing was done"), "{done:?}");
+}
+
+#[tokio::test]
 async fn doctor_finds_nothing_wrong_with_a_sound_project() {
     let place = Place::new();
     let project = place.path("Castle");

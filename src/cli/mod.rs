@@ -11,6 +11,7 @@ pub mod output;
 pub mod serve;
 pub mod status;
 pub mod tools;
+pub mod watch;
 
 use std::process::ExitCode;
 
@@ -109,6 +110,7 @@ Examples:
     #[command(after_help = "\
 Examples:
   holdfast status
+  holdfast status --watch                      all of it live, on the whole terminal; q ends it
   holdfast status --project ~/games/Castle
   holdfast status --json | jq '.gateways[] | {client: .gateway.client, ready: .editor.ready}'")]
     Status(StatusArgs),

@@ -21,6 +21,21 @@ pub fn complain(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
+/// The terminal as a full screen: what is written here draws.
+pub fn screen() -> std::io::Stdout {
+    std::io::stdout()
+}
+
+/// Whether stdout is a terminal that can be drawn on.
+pub fn can_draw() -> bool {
+    std::io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|kind| kind != "dumb")
+}
+
+/// Whether NO_COLOR leaves colours to us.
+pub fn colours_wanted() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
 /// How a word is meant, for a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
@@ -34,7 +49,7 @@ pub enum Tone {
 
 /// The text in the colour of its tone, if stdout is a terminal and NO_COLOR is not set.
 pub fn toned(text: &str, tone: Tone) -> String {
-    let colours = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let colours = std::io::stdout().is_terminal() && colours_wanted();
     let code = match tone {
         Tone::Good => "32",
         Tone::Plain => "36",

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::gateway_args::EditorArgs;
 use super::look::{self, Look, Standing};
 use super::output::{Tone, toned};
-use super::{Exit, one_shot, output};
+use super::{Exit, one_shot, output, watch};
 use crate::config::Config;
 use crate::host::Liveness;
 use crate::telemetry::clean;
@@ -22,6 +22,9 @@ pub struct StatusArgs {
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
+    /// Draw every running gateway live on the whole terminal, until q is pressed.
+    #[arg(long, conflicts_with = "json")]
+    pub watch: bool,
     /// Which editor.
     #[command(flatten)]
     pub editor: EditorArgs,
@@ -29,6 +32,9 @@ pub struct StatusArgs {
 
 /// Shows the status.
 pub fn run(arguments: &StatusArgs) -> ExitCode {
+    if arguments.watch {
+        return watch::run(&arguments.editor);
+    }
     one_shot::run(&arguments.editor, |config| show(arguments.json, config))
 }
 
@@ -123,6 +129,14 @@ fn print_gateway(gateway: &Value) {
             busy.unwrap_or_default()
         ),
     );
+    for call in gateway.pointer("/calls/open").and_then(Value::as_array).into_iter().flatten() {
+        row("call", &call_line(call));
+    }
+    let (all, shown) = (number(gateway, "/calls/open_count"), gateway.pointer("/calls/open").and_then(Value::as_array));
+    let more = all.saturating_sub(shown.map_or(0, Vec::len) as u64);
+    if more > 0 {
+        row("", &format!("and {more} more"));
+    }
     if let Some(why) = text(gateway, "/editor/last_loss/why") {
         let back = match gateway.pointer("/editor/last_loss/back_after_ms").and_then(Value::as_u64) {
             Some(millis) => format!("back after {}", wording::seconds(Duration::from_millis(millis))),
@@ -133,6 +147,17 @@ fn print_gateway(gateway: &Value) {
     for problem in gateway.pointer("/problems").and_then(Value::as_array).into_iter().flatten() {
         row("problem", &toned(&clean(problem.as_str().unwrap_or_default()), Tone::Bad));
     }
+}
+
+/// A call in flight: which tool, for how long, and what it waits for.
+fn call_line(call: &Value) -> String {
+    let tool = clean(text(call, "/tool").unwrap_or("?"));
+    let state = clean(text(call, "/state").unwrap_or("?"));
+    let waits = match text(call, "/waits_for") {
+        Some(cause) => format!(", waits: {}", clean(&cause.replace('_', " "))),
+        None => String::new(),
+    };
+    format!("{tool}: {state} for {}{waits}", span(call, "/accepted_ms_ago"))
 }
 
 fn print_here(look: &Look) {

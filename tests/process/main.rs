@@ -27,6 +27,7 @@ mod floods;
 mod losses;
 mod metrics;
 mod storms;
+mod watch;
 
 use room::{Room, SOON, until};
 

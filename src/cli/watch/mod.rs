@@ -1,0 +1,138 @@
+//! `holdfast status --watch`: every running gateway, live, on the whole terminal.
+//!
+//! It reads the run records and talks to nobody. The terminal is given back however this ends: by a key, a signal, an error or a
+//! panic.
+
+mod draw;
+mod pen;
+mod strip;
+#[cfg(test)]
+mod tests;
+mod view;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use ratatui::crossterm::{cursor, execute};
+use tokio::sync::mpsc;
+
+use self::draw::{Screen, Selection};
+use self::view::Gateway;
+use super::gateway_args::EditorArgs;
+use super::serve::watch_signals;
+use super::{Exit, one_shot, output};
+use crate::host::{Host as _, RealHost};
+use crate::limits::WATCH_EVERY;
+use crate::run_record;
+use crate::telemetry::flight::seconds;
+
+/// Watches until it is told to end.
+pub fn run(arguments: &EditorArgs) -> ExitCode {
+    if !output::can_draw() {
+        output::complain(
+            "holdfast: --watch draws on a terminal, and stdout is none that can be drawn on. Use `holdfast status`, or `holdfast \
+             status --json` for programs. Nothing was done.",
+        );
+        return Exit::Usage.into();
+    }
+    one_shot::run(arguments, |config| async move {
+        let (quit, quitting) = mpsc::channel(1);
+        tokio::spawn(watch_signals(quit));
+        match watch(config.state_dir.as_deref(), quitting) {
+            Ok(()) => Exit::Ok,
+            Err(error) => {
+                output::complain(&format!(
+                    "holdfast: the terminal could not be used ({error}). `holdfast status` needs none."
+                ));
+                Exit::Failed
+            }
+        }
+    })
+}
+
+/// The terminal while it is ours.
+struct Taken;
+
+impl Taken {
+    fn take() -> std::io::Result<Self> {
+        let before = std::panic::take_hook();
+        // What is said of a panic is said on the screen that stays.
+        std::panic::set_hook(Box::new(move |panic| {
+            give_back();
+            before(panic);
+        }));
+        enable_raw_mode()?;
+        let taken = Self;
+        execute!(output::screen(), EnterAlternateScreen, cursor::Hide)?;
+        Ok(taken)
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+/// Each step is tried: a terminal that is gone takes none of them.
+fn give_back() {
+    let _ = execute!(output::screen(), LeaveAlternateScreen, cursor::Show);
+    let _ = disable_raw_mode();
+}
+
+fn watch(state_dir: Option<&Path>, mut quitting: mpsc::Receiver<crate::actors::main_loop::Why>) -> std::io::Result<()> {
+    let _taken = Taken::take()?;
+    let mut terminal = Terminal::new(CrosstermBackend::new(output::screen()))?;
+    let colours = output::colours_wanted();
+    let mut selection = Selection::default();
+    while quitting.try_recv().is_err() {
+        let records = state_dir.map(run_record::all).unwrap_or_default();
+        let gateways: Vec<Gateway> = records.into_iter().map(Gateway::of).collect();
+        let screen = Screen {
+            gateways: &gateways,
+            state_folder: state_dir.is_some(),
+            now: seconds(RealHost.now()),
+            selection,
+            colours,
+        };
+        terminal.draw(|frame| frame.render_widget(screen, frame.area()))?;
+        if event::poll(WATCH_EVERY)?
+            && let Event::Key(key) = event::read()?
+            && key.kind != KeyEventKind::Release
+            && press(key, &gateways, &mut selection) == Pressed::Quit
+        {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// What a key does besides changing what is selected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pressed {
+    GoOn,
+    Quit,
+}
+
+fn press(key: KeyEvent, gateways: &[Gateway], selection: &mut Selection) -> Pressed {
+    let at = selection.index(gateways);
+    let mut select = |index: usize| {
+        selection.gateway = gateways.get(index).map(|gateway| gateway.gateway.pid).or(selection.gateway);
+    };
+    match key.code {
+        KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => return Pressed::Quit,
+        KeyCode::Char('q') => return Pressed::Quit,
+        KeyCode::Esc if selection.help => selection.help = false,
+        KeyCode::Esc => return Pressed::Quit,
+        KeyCode::Up | KeyCode::Char('k') => select(at.saturating_sub(1)),
+        KeyCode::Down | KeyCode::Char('j') => select((at + 1).min(gateways.len().saturating_sub(1))),
+        KeyCode::Enter | KeyCode::Tab => selection.detail = !selection.detail,
+        KeyCode::Char('?') => selection.help = !selection.help,
+        _ => {}
+    }
+    Pressed::GoOn
+}

@@ -1,0 +1,118 @@
+//! Writing lines of cells, and what the colours and signs mean.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::Span;
+
+use crate::telemetry::clean;
+use crate::timeline::Tone;
+
+/// Writes lines into a part of the buffer, each cut to its width, until the part is full.
+pub(super) struct Pen<'b> {
+    pub(super) buffer: &'b mut Buffer,
+    pub(super) area: Rect,
+    /// The next line, from the top of the part.
+    pub(super) row: u16,
+    /// Colours may be used.
+    pub(super) colours: bool,
+}
+
+/// One piece of a line: how wide (0: the rest), which text, which look.
+pub(super) type Cell<'t> = (u16, &'t str, Style);
+
+impl Pen<'_> {
+    /// Lines that are still free.
+    pub(super) fn left(&self) -> u16 {
+        self.area.height.saturating_sub(self.row)
+    }
+
+    /// A style in the colour of a tone.
+    pub(super) fn tone(&self, tone: Tone) -> Style {
+        if !self.colours {
+            return Style::new();
+        }
+        match tone {
+            Tone::Good => Style::new().fg(Color::Green),
+            Tone::Waiting => Style::new().fg(Color::Yellow),
+            Tone::Unsure => Style::new().fg(Color::Magenta),
+            Tone::Trouble | Tone::Broken => Style::new().fg(Color::Red),
+            Tone::Plain => Style::new().fg(Color::DarkGray),
+        }
+    }
+
+    /// A line of pieces; nothing, when the part is full.
+    pub(super) fn line(&mut self, cells: &[Cell<'_>]) {
+        if self.left() == 0 {
+            return;
+        }
+        let y = self.area.y + self.row;
+        let mut x = self.area.x;
+        for (width, text, style) in cells {
+            let rest = self.area.right().saturating_sub(x);
+            let width = if *width == 0 { rest } else { rest.min(*width) };
+            self.buffer.set_stringn(x, y, fit(text, usize::from(width)), usize::from(width), *style);
+            x += width;
+        }
+        self.row += 1;
+    }
+
+    pub(super) fn heading(&mut self, text: &str) {
+        self.line(&[(0, text, BOLD)]);
+    }
+
+    pub(super) fn field(&mut self, name: &str, text: &str, style: Style) {
+        self.line(&[(10, name, DIM), (0, text, style)]);
+    }
+
+    pub(super) fn gap(&mut self) {
+        if self.left() > 0 {
+            self.row += 1;
+        }
+    }
+}
+
+pub(super) const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
+pub(super) const DIM: Style = Style::new().add_modifier(Modifier::DIM);
+pub(super) const PLAIN: Style = Style::new();
+
+/// A text of foreign origin, cut to a width with a sign that it was. One column stays free between it and the next.
+pub(super) fn fit(text: &str, width: usize) -> String {
+    let text = clean(text);
+    if Span::raw(&*text).width() <= width {
+        return text;
+    }
+    let mut cut = String::new();
+    for character in text.chars() {
+        cut.push(character);
+        if Span::raw(&*cut).width() + 2 > width {
+            cut.pop();
+            break;
+        }
+    }
+    cut.push('…');
+    cut
+}
+
+/// The sign of a tone: what its colour says to whoever sees no colours.
+pub(super) fn sign(tone: Option<Tone>) -> &'static str {
+    match tone {
+        Some(Tone::Good) => "█",
+        Some(Tone::Waiting) => "▒",
+        Some(Tone::Unsure) => "?",
+        Some(Tone::Trouble | Tone::Broken) => "X",
+        Some(Tone::Plain) => "-",
+        None => " ",
+    }
+}
+
+/// The sign of a gateway whose editor stands so.
+pub(super) fn mark(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Good => "●",
+        Tone::Waiting => "◐",
+        Tone::Unsure => "?",
+        Tone::Trouble | Tone::Broken => "✗",
+        Tone::Plain => "○",
+    }
+}
