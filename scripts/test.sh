@@ -32,12 +32,17 @@ CHAOS_REPORT=$PWD/target/chaos-report
 export CHAOS_REPORT
 rm -rf "$CHAOS_REPORT"
 
+# A picture that nobody has reviewed is a failure, not a new picture.
+INSTA_UPDATE=no
+export INSTA_UPDATE
+
 suite "cargo test" cargo test --workspace --locked --no-fail-fast
 suite "cargo deny" sh scripts/deny.sh
 if [ "$(uname -s)" = Linux ]; then
     suite "official MCP clients" bash tests/clients/run.sh
+    suite "status page" sh tests/page/run.sh
 else
-    loud "the official MCP clients were not run: their runner knows Linux only"
+    loud "the official MCP clients and the status page in a browser were not run: their runners know Linux only"
 fi
 
 suite "chaos report" make --no-print-directory chaos-report

@@ -137,7 +137,7 @@ fn plain(status: u16, reason: &str, text: &str, extra: &str) -> Response {
 }
 
 fn found(page: &Page) -> Response {
-    response(200, "OK", page.kind, page.extra, page.body.clone().into_bytes())
+    response(200, "OK", page.kind, &page.extra, page.body.clone().into_bytes())
 }
 
 fn refusal(refused: Refused) -> (ScrapeResult, Response, bool) {
