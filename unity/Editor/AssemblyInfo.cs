@@ -1,0 +1,4 @@
+#nullable enable
+using System.Reflection;
+
+[assembly: AssemblyTitle("Holdfast for Unity")]
