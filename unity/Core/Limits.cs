@@ -51,6 +51,15 @@ namespace Holdfast
         /// <summary>A client that takes no byte for so long is dropped: it would hold the memory of its answers.</summary>
         public const int SendTimeout = 15_000;
 
+        /// <summary>A connection that is ended for a broken frame is read so long, or so many bytes, that it sees why.</summary>
+        public const int DrainTime = 200;
+
+        /// <summary>See <see cref="DrainTime"/>.</summary>
+        public const int DrainBytes = Mib;
+
+        /// <summary>Before a reload, what is queued to clients is given so long.</summary>
+        public const int Goodbye = 100;
+
         /// <summary>Joining a thread before a reload: Unity waits for nobody, and a reload must not feel slower.</summary>
         public const int Join = 500;
 
@@ -84,6 +93,9 @@ namespace Holdfast
         /// <summary>Longest time limit of a call that a caller may ask for, in seconds.</summary>
         public const int ToolTimeoutSeconds = 3600;
 
+        /// <summary>A call that was asked to stop and has not ended after so long loses its turn: no hang needs a person.</summary>
+        public const int StopGrace = 30_000;
+
         /// <summary>Least time between two progress reports of a call: faster than a person reads.</summary>
         public const int ProgressEvery = 100;
 
@@ -95,6 +107,9 @@ namespace Holdfast
 
         /// <summary>Pause between two wake-ups of an editor without focus, while work waits: about one frame.</summary>
         public const int WakeEvery = 10;
+
+        /// <summary>How often the time limits of calls are looked at: they are in seconds.</summary>
+        public const int DeadlineEvery = 100;
 
         /// <summary>Waking goes on so long after the last work: the next call mostly follows at once.</summary>
         public const int WakeTail = 250;
@@ -123,8 +138,14 @@ namespace Holdfast
         /// <summary>Push endpoints at once: as many as connections.</summary>
         public const int PushEndpoints = Connections;
 
+        /// <summary>How often an idle push connection is looked at: its end is found then.</summary>
+        public const int PushWatch = 1_000;
+
         /// <summary>Push messages that wait for one endpoint; the oldest goes first.</summary>
         public const int PushQueue = 64;
+
+        /// <summary>Requests that the log in the window shows.</summary>
+        public const int TrafficEntries = 200;
 
         /// <summary>Clients that the session remembers by name.</summary>
         public const int SessionClients = 64;

@@ -12,6 +12,9 @@ namespace Holdfast
         /// <summary>One that asks these settings at every call.</summary>
         public SecurityChecker(ISecuritySettings settings) => this.settings = settings;
 
+        /// <summary>May clients call tools that cannot prove themselves?</summary>
+        public bool AllowsUnproven => settings.AllowUnprovenClients;
+
         /// <summary>Null if it may run, else why not.</summary>
         public SecurityDenial? Check(ToolEntry? tool)
         {

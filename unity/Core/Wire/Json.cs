@@ -12,8 +12,11 @@ namespace Holdfast
     /// <summary>The one way in which this package reads and writes JSON: whatever the user's own defaults are.</summary>
     public static class Json
     {
-        /// <summary>UTF-8 without a byte order mark; invalid bytes are refused.</summary>
-        public static readonly UTF8Encoding Utf8 = new(encoderShouldEmitUTF8Identifier: false, throwOnInvalidBytes: true);
+        /// <summary>UTF-8 without a byte order mark. What is no text (half a surrogate pair) is replaced.</summary>
+        public static readonly UTF8Encoding Utf8 = new(encoderShouldEmitUTF8Identifier: false);
+
+        /// <summary>The same for reading: invalid bytes are refused.</summary>
+        public static readonly UTF8Encoding StrictUtf8 = new(encoderShouldEmitUTF8Identifier: false, throwOnInvalidBytes: true);
 
         private static readonly JsonSerializer Serializer = JsonSerializer.Create(Settings());
 
