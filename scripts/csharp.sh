@@ -33,7 +33,7 @@ unit() {
         echo "-target:$2 -out:\"$1\""
         [ -z "$3" ] || echo "-define:$3"
         for reference in $5; do echo "-r:\"$reference\""; done
-        for folder in $4; do find "$folder" -name '*.cs' | sort | sed 's/.*/"&"/'; done
+        for folder in $4; do [ ! -d "$folder" ] || find "$folder" -name '*.cs' | sort | sed 's/.*/"&"/'; done
     } >"$unit_rsp"
     grep -q '\.cs"$' "$unit_rsp" || die "there is no source in $4"
     if [ "$CSC_IS_OURS" = yes ]; then units="$units -noconfig @$unit_rsp +"; else units="$units @$unit_rsp"; fi
@@ -58,7 +58,7 @@ check() {
         while read -r file; do head -n 1 "$file" | grep -qx '#nullable enable' || echo "$file"; done)
     [ -z "$missing" ] || die "these files do not begin with #nullable enable: $missing"
     # NUnit shows a test by its method; Unity's older copy knows no async ones.
-    if grep -rln 'async Task' unity/Tests/Editor --include='*.cs' | grep -q .; then
+    if grep -rln 'public async Task' unity/Tests/Editor --include='*.cs' | grep -q .; then
         die "a test in unity/Tests/Editor is an async Task, which Unity's older NUnit does not know"
     fi
 }
@@ -99,7 +99,7 @@ run_tests() {
     shift
     say "NUnit on $runtime"
     status=0
-    HOLDFAST_REPOSITORY=$PWD timeout -k 5 300 "$@" "$out/$runtime/Runner.exe" "$out/$runtime/Holdfast.Tests.dll" \
+    HOLDFAST_REPOSITORY=$PWD timeout -k 5 180 "$@" "$out/$runtime/Runner.exe" "$out/$runtime/Holdfast.Tests.dll" \
         "$out/tests-$runtime.xml" >"$out/tests-$runtime.log" 2>&1 </dev/null || status=$?
     line=$(tail -n 1 "$out/tests-$runtime.log")
     if [ "$status" != 0 ]; then

@@ -77,6 +77,8 @@ namespace Holdfast
             parts = new BridgeParts(options, session);
         }
 
+        internal BridgeParts Parts => parts;
+
         /// <summary>How it stands, and what it consists of.</summary>
         public IBridgeInfo Info => parts;
 

@@ -143,7 +143,7 @@ namespace Holdfast
             CloseConnections();
             push.Close();
             // What could not be sent has counted as lost by now.
-            session.PushEndpoints = reload ? push.Endpoints : Array.Empty<PushEndpoint>();
+            session.PushEndpoints = !reload ? Array.Empty<PushEndpoint>() : port == 0 ? knownEndpoints : push.Endpoints;
             housekeeper.Stop();
             workers.Close();
             MainThread.Close();

@@ -306,7 +306,7 @@ namespace Holdfast
             lock (gate)
             {
                 if (call.Phase != CallPhase.Running) return;
-                Name(call, outcome);
+                outcome.Error?.Identify(call.CallId, call.Tool.Name);
                 if (call.CallId != null && !journal.Complete(call.CallId, outcome.ToJson(call.CallId), outcome.Error != null))
                 {
                     return;
@@ -344,7 +344,7 @@ namespace Holdfast
             {
                 if (call.Phase >= CallPhase.Running) return;
                 Discard(call, reason);
-                Name(call, outcome);
+                outcome.Error?.Identify(call.CallId, call.Tool.Name);
             }
             Tell(call, outcome);
             Pump();
@@ -367,13 +367,6 @@ namespace Holdfast
             {
                 log.Error("Answering a call failed: " + e);
             }
-        }
-
-        private static void Name(ToolCall call, CallOutcome outcome)
-        {
-            if (outcome.Error == null) return;
-            if (call.CallId != null) outcome.Error.With("callId", call.CallId);
-            outcome.Error.With("tool", call.Tool.Name);
         }
 
         private static RpcError Stopped(ToolCall call, string more) => call.Stop == StopReason.TimedOut

@@ -53,6 +53,16 @@ namespace Holdfast
             return this;
         }
 
+        /// <summary>Says which call it is about.</summary>
+        public void Identify(string? callId, string tool)
+        {
+            JToken? exception = data["exception"];
+            data.Remove("exception");
+            if (callId != null) data["callId"] = callId;
+            data["tool"] = tool;
+            if (exception != null) data["exception"] = exception;
+        }
+
         public string ToJson() =>
             "{\"code\":" + Code + ",\"message\":" + JsonConvert.ToString(Message) + ",\"data\":" + Json.Write(data) + "}";
     }

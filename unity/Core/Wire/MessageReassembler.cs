@@ -34,7 +34,12 @@ namespace Holdfast
         /// <exception cref="FrameException">The stream is broken.</exception>
         public byte[]? Next()
         {
-            if (length < 0 && !FrameParser.TryReadHeader(buffer, maxMessage(), out header, out length)) return null;
+            if (length < 0)
+            {
+                if (!FrameParser.TryReadHeader(buffer, maxMessage(), out int read, out int announced)) return null;
+                header = read;
+                length = announced;
+            }
             if (buffer.Count < header + length) return null;
             byte[] message = buffer.Take(header, length);
             length = -1;
