@@ -141,6 +141,7 @@ namespace Holdfast
             Broadcast("notifications/server/shutdown", new JObject { ["reason"] = cause.ToString() }, _ => true);
             push.Finish(reload ? PushMessage.Reload : cause == StopCause.EditorQuit ? PushMessage.Shutdown : PushMessage.Disconnect);
             CloseConnections();
+            push.WaitWritten(Limits.Goodbye);
             push.Close();
             // What could not be sent has counted as lost by now.
             session.PushEndpoints = !reload ? Array.Empty<PushEndpoint>() : port == 0 ? knownEndpoints : push.Endpoints;

@@ -82,6 +82,20 @@ namespace Holdfast
             }
         }
 
+        /// <summary>After <see cref="Finish"/>: waits till all is written, at most so long.</summary>
+        public void WaitWritten(int milliseconds)
+        {
+            int until = Environment.TickCount + milliseconds;
+            lock (gate)
+            {
+                while (socket != null && !closed)
+                {
+                    int left = until - Environment.TickCount;
+                    if (left <= 0 || !Monitor.Wait(gate, left)) return;
+                }
+            }
+        }
+
         /// <summary>Ends it now. What is still queued counts as lost.</summary>
         public void Close()
         {
@@ -174,7 +188,11 @@ namespace Holdfast
             }
             finally
             {
-                lock (gate) socket = null;
+                lock (gate)
+                {
+                    socket = null;
+                    Monitor.PulseAll(gate);
+                }
                 connected.Close();
             }
         }

@@ -72,6 +72,15 @@ namespace Holdfast
             }
         }
 
+        /// <summary>Waits till the last thing is written, at most so long.</summary>
+        public void WaitWritten(int milliseconds)
+        {
+            int until = Environment.TickCount + milliseconds;
+            List<PushChannel> all;
+            lock (gate) all = channels.ToList();
+            foreach (PushChannel channel in all) channel.WaitWritten(Math.Max(0, until - Environment.TickCount));
+        }
+
         /// <summary>Ends all.</summary>
         public void Close()
         {
