@@ -71,16 +71,21 @@ build() {
     core=$out/core/Holdfast.Core.dll
     unit "$out/core/Holdfast.Tests.dll" library "" "unity/Tests/Editor $t/Unit" "$bcl $JSON_DLL $NUNIT_DLL $core"
     unit "$out/core/Runner.exe" exe '' "$t/Runner" "$bcl $NUNIT_DLL"
-    if [ -d "$t/Stubs" ]; then
-        for version in $versions; do
-            v=$out/$version
-            d=$(defines_of "$version")
-            unit "$v/UnityEngine.dll" library "$d" "$t/Stubs/UnityEngine" "$bcl"
-            unit "$v/UnityEditor.dll" library "$d" "$t/Stubs/UnityEditor" "$bcl $v/UnityEngine.dll"
-            unity_refs="$v/UnityEngine.dll $v/UnityEditor.dll"
-            unit "$v/Holdfast.Editor.dll" library "$d" unity/Editor "$bcl $JSON_DLL $core $unity_refs"
-        done
-    fi
+    for version in $versions; do
+        v=$out/$version
+        d=$(defines_of "$version")
+        stubs="$v/UnityEngine.dll $v/UnityEditor.dll"
+        unit "$v/UnityEngine.dll" library "$d" "$t/Stubs/UnityEngine" "$bcl"
+        unit "$v/UnityEditor.dll" library "$d" "$t/Stubs/UnityEditor" "$bcl $v/UnityEngine.dll"
+        unit "$v/Holdfast.Editor.dll" library "$d" unity/Editor "$bcl $JSON_DLL $core $stubs"
+        unit "$v/Holdfast.HostTools.dll" library "$d" "$t/HostTools" "$bcl $JSON_DLL $core $v/Holdfast.Editor.dll $stubs"
+        unit "$v/MonoHost.exe" exe "$d" "$t/Host/Common $t/Host/Mono" "$bcl $stubs"
+    done
+    net=
+    for assembly in "$FRAMEWORK"/System*.dll "$FRAMEWORK"/Microsoft*.dll "$FRAMEWORK/mscorlib.dll" "$FRAMEWORK/netstandard.dll"; do
+        net="$net $assembly"
+    done
+    unit "$out/6000.5/CoreClrHost.exe" exe '' "$t/Host/Common $t/Host/CoreClr" "$net $out/6000.5/UnityEngine.dll $out/6000.5/UnityEditor.dll"
     if [ "$CSC_IS_OURS" = yes ]; then
         # shellcheck disable=SC2086
         "$DOTNET" exec "$CSC_DLL" ${units% +}
@@ -91,6 +96,16 @@ build() {
     mkdir -p "$out/mono" "$out/coreclr"
     cp "$out"/core/* "$NUNIT_DLL" "$JSON_DLL" "$out/mono/"
     cp "$out"/core/* "$NUNIT_DLL" "$JSON_DLL_CORECLR" "$out/coreclr/"
+    # The simulated editors: one as Unity is now, one as it is to be.
+    editor mono 2022.3 MonoHost.exe "$JSON_DLL"
+    editor coreclr 6000.5 CoreClrHost.exe "$JSON_DLL_CORECLR"
+}
+
+# editor NAME VERSION HOST JSON: what one simulated editor consists of, in one folder.
+editor() {
+    rm -rf "$out/editor-$1"
+    mkdir -p "$out/editor-$1"
+    cp "$core" "$out/$2"/Unity*.dll "$out/$2"/Holdfast.*.dll "$out/$2/$3" "$4" "$out/editor-$1/"
 }
 
 # run_tests NAME COMMAND...: runs the tests on one runtime; sets `line` to how they ended.
@@ -129,6 +144,11 @@ case ${1:-} in
         build
         run_all_tests
         ;;
-    host) setup && build ;;
+    host)
+        setup && build >&2
+        printf '{"mono":["mono","%s","--scripts","%s"],' "$out/editor-mono/MonoHost.exe" "$out/editor-mono"
+        printf '"coreclr":["%s","exec","--runtimeconfig","%s","%s","--scripts","%s"]}\n' \
+            "$DOTNET" "$RUN_CONFIG" "$out/editor-coreclr/CoreClrHost.exe" "$out/editor-coreclr"
+        ;;
     *) die "usage: sh scripts/csharp.sh setup|check|build|test|host" ;;
 esac

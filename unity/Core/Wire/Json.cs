@@ -1,11 +1,14 @@
 #nullable enable
 using System;
+using System.Collections;
+using System.ComponentModel;
 using System.Globalization;
 using System.IO;
 using System.Text;
 using Newtonsoft.Json;
 using Newtonsoft.Json.Converters;
 using Newtonsoft.Json.Linq;
+using Newtonsoft.Json.Serialization;
 
 namespace Holdfast
 {
@@ -69,6 +72,7 @@ namespace Holdfast
         {
             var settings = new JsonSerializerSettings
             {
+                ContractResolver = new ContractsWithoutTypeDescriptor(),
                 Culture = CultureInfo.InvariantCulture,
                 DateParseHandling = DateParseHandling.None,
                 Formatting = Formatting.None,
@@ -80,6 +84,21 @@ namespace Holdfast
             };
             settings.Converters.Add(new StringEnumConverter());
             return settings;
+        }
+    }
+
+    /// <summary>
+    /// Newtonsoft asks TypeDescriptor about every class that it meets, and TypeDescriptor keeps the class for ever, and with
+    /// it, where code is unloaded by context, the whole domain. Plain classes need no such asking.
+    /// </summary>
+    internal sealed class ContractsWithoutTypeDescriptor : DefaultContractResolver
+    {
+        protected override JsonContract CreateContract(Type objectType)
+        {
+            bool plain = Type.GetTypeCode(objectType) == TypeCode.Object && Nullable.GetUnderlyingType(objectType) == null &&
+                objectType.Assembly != typeof(object).Assembly && !typeof(IEnumerable).IsAssignableFrom(objectType) &&
+                !objectType.IsDefined(typeof(TypeConverterAttribute), true);
+            return plain ? CreateObjectContract(objectType) : base.CreateContract(objectType);
         }
     }
 }

@@ -1,4 +1,0 @@
-#nullable enable
-using System.Reflection;
-
-[assembly: AssemblyTitle("Holdfast for Unity")]
