@@ -114,9 +114,14 @@ run_tests() {
     shift
     say "NUnit on $runtime"
     status=0
-    HOLDFAST_REPOSITORY=$PWD timeout -k 5 180 "$@" "$out/$runtime/Runner.exe" "$out/$runtime/Holdfast.Tests.dll" \
+    case $runtime in
+        mono) host="mono|$out/editor-mono/MonoHost.exe|--scripts|$out/editor-mono" ;;
+        *) host="$DOTNET|exec|--runtimeconfig|$RUN_CONFIG|$out/editor-coreclr/CoreClrHost.exe|--scripts|$out/editor-coreclr" ;;
+    esac
+    HOLDFAST_REPOSITORY=$PWD HOLDFAST_HOST=$host timeout -k 5 400 "$@" "$out/$runtime/Runner.exe" "$out/$runtime/Holdfast.Tests.dll" \
         "$out/tests-$runtime.xml" >"$out/tests-$runtime.log" 2>&1 </dev/null || status=$?
     line=$(tail -n 1 "$out/tests-$runtime.log")
+    grep '^measured: ' "$out/tests-$runtime.log" || true
     if [ "$status" != 0 ]; then
         grep -v '^Passed' "$out/tests-$runtime.log" || true
         failed=1

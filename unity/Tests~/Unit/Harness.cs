@@ -72,7 +72,9 @@ namespace Holdfast.Tests
             return messages.IsCompleted;
         }
 
-        public JObject Greet(TestEditor editor, string gateway = "g", object? push = null)
+        public JObject Greet(TestEditor editor, string gateway = "g", object? push = null) => Greet(editor.Token, gateway, push);
+
+        public JObject Greet(string token, string gateway = "g", object? push = null)
         {
             string mine = new('a', 32);
             var hello = new JObject { ["protocol"] = 1, ["gateway"] = gateway, ["clientName"] = "tests", ["challenge"] = mine };
@@ -80,7 +82,7 @@ namespace Holdfast.Tests
             JToken said = Ask("holdfast/hello", hello)["result"]!;
             return Ask("holdfast/prove", new
             {
-                proof = Proofs.OfGateway(editor.Token, (string)said["challenge"]!, mine, (string)said["nonce"]!, gateway)
+                proof = Proofs.OfGateway(token, (string)said["challenge"]!, mine, (string)said["nonce"]!, gateway)
             });
         }
 

@@ -227,7 +227,8 @@ namespace EditorHost
             string text = File.ReadAllText(path);
             int found = Number(text, "generation");
             port = Number(text, "port");
-            if (found != generation || port == 0 || text.Contains("\"state\":\"reloading\"")) return;
+            // One that crashed may have left its own.
+            if (Number(text, "pid") != Process.GetCurrentProcess().Id || found != generation || port == 0 || text.Contains("\"state\":\"reloading\"")) return;
             announced = true;
             if (reloading) Tell(Lines.Of("reload_ended", ("port", port)));
             reloading = false;
