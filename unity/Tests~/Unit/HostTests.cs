@@ -24,10 +24,13 @@ namespace Holdfast.Tests
             string[] command = (Environment.GetEnvironmentVariable("HOLDFAST_HOST") ??
                 throw new InvalidOperationException("HOLDFAST_HOST is the command that starts the simulated editor")).Split('|');
             IEnumerable<string> words = command.Skip(1).Concat(new[] { "--project", project }).Concat(flags);
-            process = Process.Start(new ProcessStartInfo(command[0], string.Join(" ", words.Select(w => "\"" + w + "\"")))
+            var start = new ProcessStartInfo(command[0], string.Join(" ", words.Select(w => "\"" + w + "\"")))
             {
                 UseShellExecute = false, RedirectStandardInput = true, RedirectStandardOutput = true
-            })!;
+            };
+            // Else .NET listens on a socket of its own, for debuggers.
+            start.EnvironmentVariables["DOTNET_EnableDiagnostics"] = "0";
+            process = Process.Start(start)!;
             new Thread(() =>
             {
                 while (process.StandardOutput.ReadLine() is { } line) events.Add(line);

@@ -6,10 +6,10 @@ using System.Linq;
 using System.Reflection;
 using System.Runtime.CompilerServices;
 using System.Threading;
-using EditorHost;
+using UnityEditor;
 using UnityEngine;
 
-namespace UnityEditor
+namespace EditorHost
 {
     public static class Engine
     {

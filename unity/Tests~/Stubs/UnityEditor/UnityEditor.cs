@@ -67,7 +67,7 @@ namespace UnityEditor
         }
     }
 
-    public static class SessionState
+    public class SessionState
     {
         public static void SetString(string key, string value) => Set("s:" + key, value);
 
@@ -98,7 +98,7 @@ namespace UnityEditor
         }
     }
 
-    public static class EditorUtility
+    public class EditorUtility
     {
         public static bool scriptCompilationFailed => Native.Current.Flag("compileErrors");
 
@@ -118,7 +118,7 @@ namespace UnityEditor
         public static TypeCollection GetTypesDerivedFrom<T>() =>
             new(Engine.Types.Where(t => t != typeof(T) && typeof(T).IsAssignableFrom(t)));
 
-        public struct TypeCollection : IList<Type>, IList
+        public struct TypeCollection : IEnumerable<Type>
         {
             private readonly Type[] types;
 
@@ -126,57 +126,9 @@ namespace UnityEditor
 
             public int Count => types.Length;
 
-            public bool IsReadOnly => true;
-
-            public bool IsFixedSize => true;
-
-            public bool IsSynchronized => true;
-
-            object ICollection.SyncRoot => null;
-
-            public Type this[int index]
-            {
-                get => types[index];
-                set => throw new NotSupportedException();
-            }
-
-            object IList.this[int index]
-            {
-                get => types[index];
-                set => throw new NotSupportedException();
-            }
-
-            public bool Contains(Type item) => types.Contains(item);
-
-            public bool Contains(object item) => types.Contains(item);
-
-            public int IndexOf(Type item) => Array.IndexOf(types, item);
-
-            public int IndexOf(object item) => Array.IndexOf(types, item);
-
-            public void CopyTo(Type[] array, int arrayIndex) => types.CopyTo(array, arrayIndex);
-
-            public void CopyTo(Array array, int arrayIndex) => types.CopyTo(array, arrayIndex);
-
             IEnumerator<Type> IEnumerable<Type>.GetEnumerator() => ((IEnumerable<Type>)types).GetEnumerator();
 
             IEnumerator IEnumerable.GetEnumerator() => types.GetEnumerator();
-
-            public void Add(Type item) => throw new NotSupportedException();
-
-            public int Add(object item) => throw new NotSupportedException();
-
-            public void Clear() => throw new NotSupportedException();
-
-            public void Insert(int index, Type item) => throw new NotSupportedException();
-
-            public void Insert(int index, object item) => throw new NotSupportedException();
-
-            public bool Remove(Type item) => throw new NotSupportedException();
-
-            public void Remove(object item) => throw new NotSupportedException();
-
-            public void RemoveAt(int index) => throw new NotSupportedException();
         }
     }
 
@@ -220,7 +172,7 @@ namespace UnityEditor.MPE
         Secondary = 2
     }
 
-    public static class ProcessService
+    public class ProcessService
     {
         public static ProcessLevel level => Native.Current.Flag("secondary") ? ProcessLevel.Secondary : ProcessLevel.Main;
     }

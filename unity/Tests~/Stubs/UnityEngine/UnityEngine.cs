@@ -18,7 +18,7 @@ namespace UnityEngine
     {
     }
 
-    public static class Application
+    public class Application
     {
         public static string dataPath => EditorHost.Native.Current.Text("dataPath");
 
@@ -27,7 +27,7 @@ namespace UnityEngine
         public static bool isBatchMode => EditorHost.Native.Current.Flag("batchMode");
     }
 
-    public static class Debug
+    public class Debug
     {
         public static void Log(object message) => EditorHost.Native.Current.Log("log", message?.ToString() ?? "Null");
 
