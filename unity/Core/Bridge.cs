@@ -116,6 +116,8 @@ namespace Holdfast
             if (stopped) return;
             stopped = true;
             parts.End(cause);
+            // Only a reload insists on the port; after the user's stop the one from the settings counts.
+            if (cause == StopCause.UserStopped) session.Port = 0;
         }
     }
 }

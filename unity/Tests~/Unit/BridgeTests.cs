@@ -435,6 +435,17 @@ namespace Holdfast.Tests
         }
 
         [Test]
+        public void After_the_users_stop_the_port_of_the_settings_counts()
+        {
+            int first = editor.Port;
+            editor.Stop(StopCause.UserStopped);
+            using var other = new TestEditor();
+            editor.PreferredPort = other.Port + 1;
+            editor.Restart();
+            Assert.That(editor.Port, Is.Not.EqualTo(first));
+        }
+
+        [Test]
         public void The_instance_file_is_for_its_owner_alone_and_goes_when_the_editor_quits()
         {
             _ = editor.Port;

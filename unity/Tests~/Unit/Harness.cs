@@ -248,6 +248,8 @@ namespace Holdfast.Tests
             OnMain(Start);
         }
 
+        public void Restart() => OnMain(Start);
+
         public void Stop(StopCause cause) => OnMain(() => Bridge.Stop(cause));
 
         /// <summary>No frames till this is disposed.</summary>
