@@ -1,0 +1,159 @@
+#!/bin/sh
+# The Unity package's C#, without Unity: sh scripts/csharp.sh test
+#
+#   setup   the toolchain (scripts/csharp-toolchain.sh)
+#   check   .meta files, asmdefs, package.json
+#   build   compiles package, stubs, tests and the simulated editor, for every Unity version; warnings are errors
+#   test    all of it, then the NUnit tests on Mono and on .NET
+#   host    builds, then prints the two commands that start the simulated editor, as a JSON object
+set -eu
+cd "$(dirname "$0")/.."
+. scripts/lib.sh
+
+out=$PWD/.tools/csharp/out
+units=
+
+versions='2022.3 6000.0 6000.5'
+# The symbols that an editor of this version defines, as far as anything here may ask.
+defines_of() {
+    list='UNITY_EDITOR;UNITY_EDITOR_64;UNITY_EDITOR_LINUX;UNITY_INCLUDE_TESTS;HOLDFAST_TEST_FRAMEWORK'
+    list="$list;UNITY_2021_3_OR_NEWER;UNITY_2022_1_OR_NEWER;UNITY_2022_2_OR_NEWER;UNITY_2022_3_OR_NEWER"
+    case $1 in 6000.*) list="$list;UNITY_2023_1_OR_NEWER;UNITY_2023_2_OR_NEWER;UNITY_2023_3_OR_NEWER;UNITY_6000_0_OR_NEWER" ;; esac
+    case $1 in
+        6000.5) list="$list;UNITY_6000_1_OR_NEWER;UNITY_6000_2_OR_NEWER;UNITY_6000_3_OR_NEWER;UNITY_6000_4_OR_NEWER;UNITY_6000_5_OR_NEWER;HOLDFAST_TEST_FRAMEWORK_1_4" ;;
+    esac
+    echo "$list"
+}
+
+# unit OUTPUT TARGET DEFINES FOLDERS REFERENCES: one compilation. FOLDERS and REFERENCES are lists with blanks between.
+unit() {
+    unit_rsp=$out/rsp/$(echo "${1#"$out"/}" | tr / _).rsp
+    {
+        echo "-nologo -nostdlib+ -deterministic+ -debug:portable -optimize+ -langversion:9 -warnaserror+"
+        echo "-target:$2 -out:\"$1\""
+        [ -z "$3" ] || echo "-define:$3"
+        for reference in $5; do echo "-r:\"$reference\""; done
+        for folder in $4; do [ ! -d "$folder" ] || find "$folder" -name '*.cs' | sort | sed 's/.*/"&"/'; done
+    } >"$unit_rsp"
+    grep -q '\.cs"$' "$unit_rsp" || die "there is no source in $4"
+    if [ "$CSC_IS_OURS" = yes ]; then units="$units -noconfig @$unit_rsp +"; else units="$units @$unit_rsp"; fi
+}
+
+setup() {
+    sh scripts/csharp-toolchain.sh
+    . .tools/csharp/env.sh
+    bcl=
+    for assembly in mscorlib System System.Core System.Numerics System.Runtime.Serialization System.Xml System.Xml.Linq \
+        Facades/netstandard; do
+        bcl="$bcl $MONO_API/$assembly.dll"
+    done
+}
+
+check() {
+    need python3 python3
+    say "checking the package's files"
+    python3 unity/Tests~/tools/package.py unity --check
+    # Unity compiles without nullable contexts unless a file asks for one.
+    missing=$(find unity/Core unity/Editor unity/TestRunner unity/Tests -name '*.cs' ! -name IsExternalInit.cs -print |
+        while read -r file; do head -n 1 "$file" | grep -qx '#nullable enable' || echo "$file"; done)
+    [ -z "$missing" ] || die "these files do not begin with #nullable enable: $missing"
+    # NUnit shows a test by its method; Unity's older copy knows no async ones.
+    if grep -rln 'public async Task' unity/Tests/Editor --include='*.cs' | grep -q .; then
+        die "a test in unity/Tests/Editor is an async Task, which Unity's older NUnit does not know"
+    fi
+}
+
+build() {
+    mkdir -p "$out/rsp"
+    say "compiling for Unity $versions"
+    t=unity/Tests~
+    unit "$out/core/Holdfast.Core.dll" library '' unity/Core "$bcl $JSON_DLL"
+    core=$out/core/Holdfast.Core.dll
+    unit "$out/core/Holdfast.Tests.dll" library "" "unity/Tests/Editor $t/Unit" "$bcl $JSON_DLL $NUNIT_DLL $core"
+    unit "$out/core/Runner.exe" exe '' "$t/Runner" "$bcl $NUNIT_DLL"
+    for version in $versions; do
+        v=$out/$version
+        d=$(defines_of "$version")
+        stubs="$v/UnityEngine.dll $v/UnityEditor.dll"
+        unit "$v/UnityEngine.dll" library "$d" "$t/Stubs/UnityEngine" "$bcl"
+        unit "$v/UnityEditor.dll" library "$d" "$t/Stubs/UnityEditor" "$bcl $v/UnityEngine.dll"
+        unit "$v/Holdfast.Editor.dll" library "$d" unity/Editor "$bcl $JSON_DLL $core $stubs"
+        unit "$v/Holdfast.HostTools.dll" library "$d" "$t/HostTools" "$bcl $JSON_DLL $core $v/Holdfast.Editor.dll $stubs"
+        unit "$v/MonoHost.exe" exe "$d" "$t/Host/Common $t/Host/Mono" "$bcl $stubs"
+    done
+    net=
+    for assembly in "$FRAMEWORK"/System*.dll "$FRAMEWORK"/Microsoft*.dll "$FRAMEWORK/mscorlib.dll" "$FRAMEWORK/netstandard.dll"; do
+        net="$net $assembly"
+    done
+    unit "$out/6000.5/CoreClrHost.exe" exe '' "$t/Host/Common $t/Host/CoreClr" "$net $out/6000.5/UnityEngine.dll $out/6000.5/UnityEditor.dll"
+    if [ "$CSC_IS_OURS" = yes ]; then
+        # shellcheck disable=SC2086
+        "$DOTNET" exec "$CSC_DLL" ${units% +}
+    else
+        for one in $units; do "$DOTNET" exec "$CSC_DLL" -noconfig "$one"; done
+    fi
+    rm -rf "$out/mono" "$out/coreclr"
+    mkdir -p "$out/mono" "$out/coreclr"
+    cp "$out"/core/* "$NUNIT_DLL" "$JSON_DLL" "$out/mono/"
+    cp "$out"/core/* "$NUNIT_DLL" "$JSON_DLL_CORECLR" "$out/coreclr/"
+    # The simulated editors: one as Unity is now, one as it is to be.
+    editor mono 2022.3 MonoHost.exe "$JSON_DLL"
+    editor coreclr 6000.5 CoreClrHost.exe "$JSON_DLL_CORECLR"
+}
+
+# editor NAME VERSION HOST JSON: what one simulated editor consists of, in one folder.
+editor() {
+    rm -rf "$out/editor-$1"
+    mkdir -p "$out/editor-$1"
+    cp "$core" "$out/$2"/Unity*.dll "$out/$2"/Holdfast.*.dll "$out/$2/$3" "$4" "$out/editor-$1/"
+}
+
+# run_tests NAME COMMAND...: runs the tests on one runtime; sets `line` to how they ended.
+run_tests() {
+    runtime=$1
+    shift
+    say "NUnit on $runtime"
+    status=0
+    case $runtime in
+        mono) host="mono|$out/editor-mono/MonoHost.exe|--scripts|$out/editor-mono" ;;
+        *) host="$DOTNET|exec|--runtimeconfig|$RUN_CONFIG|$out/editor-coreclr/CoreClrHost.exe|--scripts|$out/editor-coreclr" ;;
+    esac
+    HOLDFAST_REPOSITORY=$PWD HOLDFAST_HOST=$host timeout -k 5 400 "$@" "$out/$runtime/Runner.exe" "$out/$runtime/Holdfast.Tests.dll" \
+        "$out/tests-$runtime.xml" >"$out/tests-$runtime.log" 2>&1 </dev/null || status=$?
+    line=$(tail -n 1 "$out/tests-$runtime.log")
+    grep '^measured: ' "$out/tests-$runtime.log" || true
+    if [ "$status" != 0 ]; then
+        grep -v '^Passed' "$out/tests-$runtime.log" || true
+        failed=1
+        case $line in *" passed, "*) ;; *) line="broke off with status $status" ;; esac
+    fi
+    summary="${summary:+$summary; }$line on $runtime"
+}
+
+run_all_tests() {
+    failed=0
+    summary=
+    run_tests mono mono --debug
+    run_tests coreclr "$DOTNET" exec --runtimeconfig "$RUN_CONFIG"
+    echo "csharp: $summary"
+    [ "$failed" = 0 ]
+}
+
+case ${1:-} in
+    setup) setup ;;
+    check) check ;;
+    build) setup && build ;;
+    test)
+        setup
+        check
+        build
+        run_all_tests
+        ;;
+    host)
+        setup && build >&2
+        printf '{"mono":["mono","%s","--scripts","%s"],' "$out/editor-mono/MonoHost.exe" "$out/editor-mono"
+        printf '"coreclr":["%s","exec","--runtimeconfig","%s","%s","--scripts","%s"]}\n' \
+            "$DOTNET" "$RUN_CONFIG" "$out/editor-coreclr/CoreClrHost.exe" "$out/editor-coreclr"
+        ;;
+    *) die "usage: sh scripts/csharp.sh setup|check|build|test|host" ;;
+esac

@@ -1,0 +1,330 @@
+#nullable enable
+using System;
+using System.Collections.Generic;
+using System.Globalization;
+using System.Linq;
+using Newtonsoft.Json.Linq;
+
+namespace Holdfast
+{
+    /// <summary>The parts of a <see cref="Bridge"/>, wired. Any thread, unless a member says otherwise.</summary>
+    internal sealed class BridgeParts : IBridgeInfo, IConnectionHandler
+    {
+        private readonly BridgeOptions options;
+        private readonly SessionData session;
+        private readonly ServiceTable services;
+        private readonly CallJournal journal;
+        private readonly Workers workers;
+        private readonly Housekeeper housekeeper;
+        private readonly Listener listener;
+        private readonly PushClient push;
+        private readonly InstanceFile instance;
+        private readonly Dispatcher dispatcher;
+        private readonly List<KnownClient> clients;
+        private readonly IReadOnlyList<PushEndpoint> knownEndpoints;
+        private volatile int port;
+
+        // Main thread.
+        public BridgeParts(BridgeOptions options, SessionData session)
+        {
+            this.options = options;
+            this.session = session;
+            IClock clock = options.Clock;
+            Log = options.Log;
+            Secrets = session.Secrets(options.Generation);
+            Threads = new ThreadGroup(Log);
+            MainThread = new MainThreadQueue(clock, Log);
+            Tools = new ToolRegistry(Log);
+            Security = new SecurityChecker(options.Security);
+            Traffic = new TrafficLog(session.Traffic);
+            clients = session.Clients.ToList();
+            knownEndpoints = session.PushEndpoints;
+            workers = new Workers(Threads, Log);
+            journal = new CallJournal(clock);
+            Calls = new CallCenter(journal, MainThread, workers, clock, Log);
+            housekeeper = new Housekeeper(MainThread, Calls, options.Pulse, clock);
+            listener = new Listener(this, Threads, Log, session.LastConnection, Listening);
+            push = new PushClient(Threads, Log, (message, sequence, token) =>
+                message.ToLine(sequence, token, clock.UtcNow, options.Editor, Secrets.Nonce, port));
+            instance = new InstanceFile(options.Editor.StateFolder, Log);
+            dispatcher = new Dispatcher(this);
+            services = new ServiceTable(clock).Add<IBridgeInfo>(this);
+        }
+
+        public IEditorLog Log { get; }
+
+        public SessionSecrets Secrets { get; }
+
+        public ThreadGroup Threads { get; }
+
+        public MainThreadQueue MainThread { get; }
+
+        public ToolRegistry Tools { get; }
+
+        public SecurityChecker Security { get; }
+
+        public TrafficLog Traffic { get; }
+
+        public CallCenter Calls { get; }
+
+        public BridgeState State { get; } = new();
+
+        public EditorIdentity Editor => options.Editor;
+
+        public string PackageVersion => options.Editor.PackageVersion;
+
+        public int Port => port;
+
+        public IReadOnlyList<Connection> Connections => listener.Connections;
+
+        /// <summary>A challenge of our own. Tests replace it.</summary>
+        internal Func<string> NewChallenge { get; set; } = () => Hex.Random(32);
+
+        public BridgeStatus Status
+        {
+            get
+            {
+                var (queued, running) = Calls.Status();
+                var connected = Connections.Select(c => new ClientInfo(c.Number, c.ClientName, c.IsProven)).ToList();
+                return new BridgeStatus(State.Word, Secrets.Generation, port, FrameAge, connected, queued, running.Count);
+            }
+        }
+
+        private long FrameAge => (long)MainThread.FrameAge.TotalMilliseconds;
+
+        // Main thread.
+        public void Begin(int wantedPort, bool insist)
+        {
+            options.AddServices(services);
+            Tools.Discover(options.Tools);
+            Tools.Changed += ToolsChanged;
+            MainThread.WorkQueued += housekeeper.Nudge;
+            if (session.Journal is { } saved && !journal.Load(saved))
+            {
+                Log.Warn("The journal of calls could not be read; nothing is said of calls before this reload");
+            }
+            session.Journal = null;
+            State.Update(options.State.Read());
+            Threads.Start("housekeeper", housekeeper.Run);
+            // In the first frame, when the editor has settled.
+            MainThread.Post(ResumeCalls);
+            listener.Start(wantedPort, insist);
+        }
+
+        // Main thread.
+        public void Tick(EditorSnapshot now)
+        {
+            bool changed = State.Update(now);
+            MainThread.RunFrame();
+            if (!changed) return;
+            if (port != 0) WriteInstance();
+            var about = new JObject { ["state"] = State.Word, ["generation"] = Secrets.Generation };
+            Broadcast("holdfast/state", about, c => c.IsProven);
+        }
+
+        // Main thread. The order is PROTOCOL.md's (section 7, Reload).
+        public void End(StopCause cause)
+        {
+            bool reload = cause == StopCause.DomainReload;
+            Calls.Close(reload
+                ? "The editor is about to reload its domain; send the call again when it is back"
+                : "The bridge is being stopped");
+            Tools.Changed -= ToolsChanged;
+            MainThread.WorkQueued -= housekeeper.Nudge;
+            session.Journal = Calls.Interrupt("The bridge is being stopped");
+            session.LastConnection = listener.LastNumber;
+            lock (clients) session.Clients = clients;
+            session.Traffic = Traffic.Entries;
+            State.Leave(reload ? "reloading" : "stopping");
+            WriteInstance();
+            listener.StopListening();
+            Broadcast("notifications/server/shutdown", new JObject { ["reason"] = cause.ToString() }, _ => true);
+            push.Finish(reload ? PushMessage.Reload : cause == StopCause.EditorQuit ? PushMessage.Shutdown : PushMessage.Disconnect);
+            CloseConnections();
+            push.WaitWritten(Limits.Goodbye);
+            push.Close();
+            // What could not be sent has counted as lost by now.
+            session.PushEndpoints = !reload ? Array.Empty<PushEndpoint>() : port == 0 ? knownEndpoints : push.Endpoints;
+            housekeeper.Stop();
+            workers.Close();
+            MainThread.Close();
+            IReadOnlyList<string> left = Threads.Join(Limits.Join);
+            if (left.Count > 0) Log.Warn("Threads have not ended in time: " + string.Join(", ", left));
+            if (!reload) instance.Remove();
+        }
+
+        public ToolCall NewCall(ToolEntry tool, JToken? arguments, int bytes)
+        {
+            housekeeper.Nudge();
+            return new ToolCall(tool, arguments, bytes, MainThread, services)
+            {
+                Progressed = Progress,
+                Kept = Keep
+            };
+        }
+
+        /// <summary>A call of a gateway has ended: answers it, or tells the gateway where it is now.</summary>
+        public void Answered(ToolCall call, CallOutcome outcome, Connection connection, string id)
+        {
+            string json = outcome.ToJson(call.CallId!);
+            Record(connection, call, outcome);
+            bool sent = connection.Send(outcome.Error == null ? JsonRpc.Result(id, json) : JsonRpc.Error(id, json));
+            if (!sent) Settled(call);
+        }
+
+        public void Record(Connection? connection, ToolCall call, CallOutcome outcome) => Traffic.Add(new TrafficEntry(
+            Now(), connection?.ClientName ?? "", call.Tool.Name, outcome.Error?.Type ?? (outcome.IsError ? "tool_error" : "ok"),
+            outcome.DurationMs));
+
+        public void NameClient(IToolContext call, string name, string pushEndpoint)
+        {
+            if (call is ToolCall { Origin: { } connection }) NameClient(connection, name, pushEndpoint, null);
+        }
+
+        public void NameClient(Connection connection, string name, string? pushEndpoint, string? pushToken)
+        {
+            connection.ClientName = name;
+            if (name.Length > 0)
+            {
+                lock (clients)
+                {
+                    clients.RemoveAll(c => c.Name == name);
+                    clients.Add(new KnownClient(name, Now()));
+                    if (clients.Count > Limits.SessionClients) clients.RemoveAt(0);
+                }
+            }
+            if (!string.IsNullOrEmpty(pushEndpoint)) push.Register(pushEndpoint!, pushToken);
+        }
+
+        public string StatusJson()
+        {
+            EditorSnapshot now = State.Snapshot;
+            var (queued, running) = Calls.Status();
+            return Json.Write(new JObject
+            {
+                ["state"] = State.Word,
+                ["generation"] = Secrets.Generation,
+                ["frameAgeMs"] = FrameAge,
+                ["focused"] = now.IsFocused,
+                ["importing"] = now.IsUpdating,
+                ["compileErrors"] = now.HasCompileErrors,
+                ["queued"] = queued,
+                ["running"] = new JArray(running.Select(r => new JObject
+                {
+                    ["callId"] = r.CallId, ["tool"] = r.Tool, ["forMs"] = r.ForMs
+                }))
+            });
+        }
+
+        public string ToolsJson(bool includeDevelopmentOnly)
+        {
+            var tools = Tools.All.Where(t => includeDevelopmentOnly || !t.About.DisplayDevelopmentOnly).Select(t => new JObject
+            {
+                ["name"] = t.Name,
+                ["description"] = t.About.Description,
+                ["inputSchema"] = t.InputSchema,
+                ["annotations"] = t.Annotations,
+                ["parallel"] = t.About.Parallel,
+                ["offMainThread"] = t.About.OffMainThread,
+                ["resumable"] = t.Tool is IResumableTool,
+                ["developmentOnly"] = t.About.DisplayDevelopmentOnly,
+                ["blocked"] = Security.Check(t)?.Reason
+            });
+            return Json.Write(new JObject
+            {
+                ["generation"] = Secrets.Generation, ["revision"] = Tools.Revision, ["tools"] = new JArray(tools)
+            });
+        }
+
+        void IConnectionHandler.Received(Connection connection, byte[] message) => dispatcher.Received(connection, message);
+
+        void IConnectionHandler.Broken(Connection connection, string why)
+        {
+            connection.Send(JsonRpc.Error("null", new RpcError("bad_frame", -32700, false, "The frame is broken: " + why).ToJson()));
+            connection.Finish();
+        }
+
+        void IConnectionHandler.Ended(Connection connection) => listener.Remove(connection);
+
+        private void Listening(int listenedOn)
+        {
+            port = listenedOn;
+            WriteInstance();
+            Log.Info($"Holdfast listens on 127.0.0.1:{listenedOn}");
+            push.Recover(knownEndpoints);
+        }
+
+        private void WriteInstance() => instance.Write(Editor, Secrets, State.Word == "stopping" ? 0 : port, State.Word, options.Clock.UtcNow);
+
+        private void CloseConnections()
+        {
+            IReadOnlyList<Connection> open = Connections;
+            foreach (Connection connection in open) connection.Finish();
+            int until = Environment.TickCount + Limits.Goodbye;
+            foreach (Connection connection in open) connection.WaitWritten(Math.Max(0, until - Environment.TickCount));
+            foreach (Connection connection in open) connection.Close();
+        }
+
+        private void ResumeCalls()
+        {
+            foreach (JournalEntry entry in Calls.Resumable())
+            {
+                if (Tools.Find(entry.Tool) is not { Tool: IResumableTool } tool)
+                {
+                    Calls.GiveUp(entry.CallId);
+                    continue;
+                }
+                ToolCall call = NewCall(tool, null, 0);
+                call.CallId = entry.CallId;
+                call.Gateway = entry.Gateway;
+                call.Seq = entry.Seq;
+                call.WantsProgress = true;
+                call.TimeoutMs = 0;
+                call.Resumed = Json.Parse(entry.Kept!);
+                call.Ended = (ended, outcome) =>
+                {
+                    Record(null, ended, outcome);
+                    Settled(ended);
+                };
+                Calls.Resume(call);
+            }
+        }
+
+        private bool Keep(ToolCall call, JToken state) =>
+            call.CallId != null && call.Tool.Tool is IResumableTool && Calls.Keep(call, Json.Write(state));
+
+        private void Progress(ToolCall call, double progress, double? total, string? message)
+        {
+            var about = new JObject { ["callId"] = call.CallId, ["progress"] = progress };
+            if (total != null) about["total"] = total;
+            if (message != null) about["message"] = message;
+            string text = JsonRpc.Notification("holdfast/progress", about);
+            if (call.Origin == null || !call.Origin.Send(text)) Present(call.Gateway)?.Send(text);
+        }
+
+        private void Settled(ToolCall call)
+        {
+            var about = new JObject { ["callId"] = call.CallId, ["status"] = "done" };
+            Present(call.Gateway)?.Send(JsonRpc.Notification("holdfast/settled", about));
+        }
+
+        // The gateway's connection now.
+        private Connection? Present(string? gateway) =>
+            gateway == null ? null : Connections.LastOrDefault(c => c.Gateway == gateway && !c.IsClosed);
+
+        private void ToolsChanged(ToolChange change, IReadOnlyList<string> names)
+        {
+            var about = new JObject { ["timestamp"] = Now(), ["message"] = "Unity tools have been updated" };
+            Broadcast("notifications/tools/list_changed", about, _ => true);
+            push.Send(PushMessage.ToolsChanged(change, Tools.All.Count, names));
+        }
+
+        private void Broadcast(string method, JObject about, Func<Connection, bool> to)
+        {
+            string text = JsonRpc.Notification(method, about);
+            foreach (Connection connection in Connections.Where(to)) connection.Send(text);
+        }
+
+        private string Now() => options.Clock.UtcNow.ToString("yyyy-MM-ddTHH:mm:ss.fffZ", CultureInfo.InvariantCulture);
+    }
+}

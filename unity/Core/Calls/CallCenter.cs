@@ -1,0 +1,398 @@
+#nullable enable
+using System;
+using System.Collections.Generic;
+using System.Diagnostics;
+using System.Linq;
+using System.Threading.Tasks;
+using Newtonsoft.Json.Linq;
+
+namespace Holdfast
+{
+    /// <summary>
+    /// Admits calls, gives them their turn, runs them, and keeps the journal true: what is answered is what the journal
+    /// says. Any thread.
+    /// </summary>
+    internal sealed class CallCenter
+    {
+        private readonly object gate = new();
+        private readonly CallQueue queue = new();
+        private readonly CallJournal journal;
+        private readonly MainThreadQueue mainThread;
+        private readonly Workers workers;
+        private readonly IClock clock;
+        private readonly IEditorLog log;
+        private string? closedBecause;
+
+        public CallCenter(CallJournal journal, MainThreadQueue mainThread, Workers workers, IClock clock, IEditorLog log)
+        {
+            this.journal = journal;
+            this.mainThread = mainThread;
+            this.workers = workers;
+            this.clock = clock;
+            this.log = log;
+        }
+
+        /// <summary>
+        /// Admits a call, or refuses it. A call with an id is in the journal when this returns null; a refused one has left
+        /// no trace.
+        /// </summary>
+        public RpcError? Submit(ToolCall call)
+        {
+            lock (gate)
+            {
+                if (Refusal(call) is { } refusal) return refusal;
+                if (call.CallId != null) journal.Enter(call.Gateway!, call.CallId, call.Seq, call.Tool.Name);
+                queue.Add(call);
+            }
+            Pump();
+            return null;
+        }
+
+        /// <summary>The calls that crossed a reload and are to go on.</summary>
+        public IReadOnlyList<JournalEntry> Resumable()
+        {
+            lock (gate) return journal.Resumable();
+        }
+
+        /// <summary>Goes on with a call that crossed a reload; its entry is in the journal.</summary>
+        public void Resume(ToolCall call)
+        {
+            lock (gate) queue.Add(call);
+            Pump();
+        }
+
+        /// <summary>A call crossed a reload and cannot go on.</summary>
+        public void GiveUp(string callId)
+        {
+            lock (gate) journal.GiveUp(callId);
+        }
+
+        /// <summary>Keeps what a resumable tool needs to go on.</summary>
+        /// <returns>False if it is too late: the call has ended, or the domain is about to unload.</returns>
+        public bool Keep(ToolCall call, string state)
+        {
+            lock (gate)
+            {
+                if (call.Phase != CallPhase.Running || closedBecause != null) return false;
+                journal.Keep(call.CallId!, state);
+                return true;
+            }
+        }
+
+        /// <summary>Asks a call to stop, or drops it.</summary>
+        /// <returns>What the journal says of it after that; null if nothing is known of it.</returns>
+        public CallStatus? Cancel(string callId)
+        {
+            ToolCall? call;
+            lock (gate)
+            {
+                call = queue.All.FirstOrDefault(c => c.CallId == callId);
+                if (call == null) return journal.Find(callId)?.Status;
+            }
+            Stop(call, StopReason.Cancelled);
+            lock (gate) return journal.Find(callId)?.Status;
+        }
+
+        /// <summary>Nothing that came over a connection begins any more, whether it was read already or is read now.</summary>
+        public void Fence(Connection origin)
+        {
+            lock (gate)
+            {
+                origin.IsFenced = true;
+                List<ToolCall> dropped = queue.All.Where(c => c.Origin == origin && c.Phase < CallPhase.Running).ToList();
+                foreach (ToolCall call in dropped) Discard(call, "dropped");
+            }
+            Pump();
+        }
+
+        /// <summary>A gateway has proven itself.</summary>
+        public void Greet(string gateway)
+        {
+            lock (gate) journal.Greet(gateway);
+        }
+
+        /// <summary>
+        /// What became of calls; seals what never came. The entries are copies in effect: only their text is used, under
+        /// the lock.
+        /// </summary>
+        public string Outcomes(string gateway, IEnumerable<(string CallId, long Seq)> questions)
+        {
+            lock (gate)
+            {
+                return "[" + string.Join(",", questions.Select(q => Describe(journal.Ask(gateway, q.CallId, q.Seq)))) + "]";
+            }
+        }
+
+        /// <summary>How many wait, and what runs.</summary>
+        public (int Queued, IReadOnlyList<(string? CallId, string Tool, long ForMs)> Running) Status()
+        {
+            lock (gate)
+            {
+                long now = clock.Now;
+                var running = queue.Active.Where(c => c.Phase == CallPhase.Running)
+                    .Select(c => (c.CallId, c.Tool.Name, now - c.StartedAt)).ToList();
+                return (queue.Waiting + queue.Active.Count - running.Count, running);
+            }
+        }
+
+        /// <summary>Do calls wait or run?</summary>
+        public bool IsBusy
+        {
+            get
+            {
+                lock (gate) return queue.Waiting + queue.Active.Count > 0;
+            }
+        }
+
+        /// <summary>Stops what is over its time, and gives up what does not stop. Called many times a second.</summary>
+        public void CheckDeadlines()
+        {
+            List<ToolCall> late, stuck;
+            lock (gate)
+            {
+                long now = clock.Now;
+                late = queue.Active.Where(c => c.Phase == CallPhase.Running && c.Deadline <= now).ToList();
+                stuck = queue.Active.Where(c => c.Phase == CallPhase.Running && now - c.StopAsked >= Limits.StopGrace).ToList();
+                foreach (ToolCall call in late) call.Deadline = long.MaxValue;
+            }
+            foreach (ToolCall call in late) Stop(call, StopReason.TimedOut);
+            foreach (ToolCall call in stuck)
+            {
+                log.Warn($"The tool {call.Tool.Name} was asked to stop and did not; its turn is given to others");
+                Finish(call, CallOutcome.Of(Stopped(call, ", and has not ended")));
+            }
+        }
+
+        /// <summary>Takes no more calls. Main thread; what runs goes on till <see cref="Interrupt"/>.</summary>
+        public void Close(string because)
+        {
+            lock (gate) closedBecause ??= because;
+        }
+
+        /// <summary>
+        /// The domain is about to unload. After this nothing begins and nothing is answered; what the journal says now is
+        /// what it will say in the next domain.
+        /// </summary>
+        /// <returns>The journal as text.</returns>
+        public string Interrupt(string because)
+        {
+            List<ToolCall> all;
+            string saved;
+            lock (gate)
+            {
+                closedBecause ??= because;
+                all = queue.All.ToList();
+                journal.Interrupt();
+                saved = journal.Save();
+                foreach (ToolCall call in all)
+                {
+                    queue.Remove(call);
+                    call.Phase = CallPhase.Ended;
+                    call.Stop = StopReason.Leaving;
+                }
+            }
+            foreach (ToolCall call in all)
+            {
+                call.EndProgress();
+                call.CancelToken();
+            }
+            return saved;
+        }
+
+        private RpcError? Refusal(ToolCall call)
+        {
+            if (closedBecause != null) return new RpcError("leaving", -32005, false, closedBecause);
+            if (call.Origin is { IsFenced: true })
+            {
+                return new RpcError("leaving", -32005, false, "A newer connection of this gateway has taken the place of this one");
+            }
+            if (call.CallId != null && journal.Find(call.CallId) is { } known)
+            {
+                return known.Reason == "sealed"
+                    ? new RpcError("sealed", -32002, false,
+                        "An outcome was asked for this call before it came: it did not run and will not")
+                    : new RpcError("duplicate_call", -32003, false,
+                        "This call id is known: it was not run again; ask for its outcome");
+            }
+            if (queue.Waiting + queue.Active.Count >= Limits.Calls)
+            {
+                return Busy($"{Limits.Calls} calls wait or run already");
+            }
+            if (queue.WaitingBytes + call.Bytes > Limits.CallBytes)
+            {
+                return Busy($"{Limits.CallBytes >> 20} MiB of arguments wait already");
+            }
+            if (queue.All.Count(c => c.Origin == call.Origin) >= Limits.RequestsPerConnection)
+            {
+                return Busy($"{Limits.RequestsPerConnection} calls of this connection wait or run already");
+            }
+            return null;
+        }
+
+        private static RpcError Busy(string what) =>
+            new("busy", -32004, false, what + "; try again when some have ended");
+
+        // Gives their turn to all that can have it. Starting is done outside the lock.
+        private void Pump()
+        {
+            while (true)
+            {
+                ToolCall? call;
+                lock (gate)
+                {
+                    call = closedBecause == null ? queue.Next() : null;
+                    if (call == null) return;
+                    call.Phase = CallPhase.Scheduled;
+                }
+                ToolCall next = call;
+                bool posted = next.Tool.About.OffMainThread
+                    ? workers.Post(() => Run(next))
+                    : mainThread.Post(() => Run(next));
+                if (posted) continue;
+                // The queue to its thread is full or closed: it has not begun, and can say so.
+                Drop(next, new RpcError("busy", -32004, false, "Too much waits for the editor; try again later"));
+            }
+        }
+
+        private void Run(ToolCall call)
+        {
+            lock (gate)
+            {
+                if (call.Phase != CallPhase.Scheduled || closedBecause != null) return;
+                call.Phase = CallPhase.Running;
+                call.StartedAt = clock.Now;
+                int timeout = call.TimeoutMs ?? TimeoutOf(call);
+                call.TimeoutSeconds = (timeout + 999) / 1000;
+                if (timeout > 0) call.Deadline = call.StartedAt + timeout;
+                if (call.CallId != null && call.Resumed == null) journal.Begin(call.CallId);
+            }
+            _ = RunAsync(call);
+        }
+
+        private async Task RunAsync(ToolCall call)
+        {
+            CallOutcome outcome;
+            DateTime began = DateTime.Now;
+            try
+            {
+                IUnityTool tool = call.Tool.Tool;
+                Task<object?> task = call.Resumed != null && tool is IResumableTool resumable
+                    ? resumable.ResumeAsync(call.Resumed, call)
+                    : tool.ExecuteAsync(call.Arguments, call);
+                object? value = await task.ConfigureAwait(false);
+                long duration = clock.Now - call.StartedAt;
+                ToolResults.FillTimes(value, began, duration);
+                outcome = ToolResults.Outcome(value, duration);
+            }
+            catch (ToolParameterException e)
+            {
+                outcome = CallOutcome.Of(new RpcError("invalid_params", -32602, false, e.Message));
+            }
+            catch (OperationCanceledException) when (call.Stop != StopReason.None)
+            {
+                outcome = CallOutcome.Of(Stopped(call, ""));
+            }
+            catch (Exception e)
+            {
+                log.Warn($"The tool {call.Tool.Name} failed: {e}");
+                outcome = CallOutcome.Of(new RpcError("tool_failed", -32000, true, e.Message)
+                    .With("exception", e.GetType().FullName));
+            }
+            Finish(call, outcome);
+        }
+
+        private void Finish(ToolCall call, CallOutcome outcome)
+        {
+            lock (gate)
+            {
+                if (call.Phase != CallPhase.Running) return;
+                outcome.Error?.Identify(call.CallId, call.Tool.Name);
+                if (call.CallId != null && !journal.Complete(call.CallId, outcome.ToJson(call.CallId), outcome.Error != null))
+                {
+                    return;
+                }
+                call.Phase = CallPhase.Ended;
+                queue.Remove(call);
+            }
+            call.EndProgress();
+            Tell(call, outcome);
+            Pump();
+        }
+
+        private void Stop(ToolCall call, StopReason reason)
+        {
+            bool running;
+            lock (gate)
+            {
+                if (call.Phase == CallPhase.Ended) return;
+                running = call.Phase == CallPhase.Running;
+                if (running)
+                {
+                    if (call.Stop == StopReason.None) call.Stop = reason;
+                    call.StopAsked = Math.Min(call.StopAsked, clock.Now);
+                }
+            }
+            if (running) call.CancelToken();
+            else Drop(call, new RpcError("cancelled", -32006, false, "Cancelled before it began"), "cancelled");
+        }
+
+        // A call that has not begun is answered with an error and will not begin.
+        private void Drop(ToolCall call, RpcError error, string reason = "dropped")
+        {
+            CallOutcome outcome = CallOutcome.Of(error);
+            lock (gate)
+            {
+                if (call.Phase >= CallPhase.Running) return;
+                Discard(call, reason);
+                outcome.Error?.Identify(call.CallId, call.Tool.Name);
+            }
+            Tell(call, outcome);
+            Pump();
+        }
+
+        private void Discard(ToolCall call, string reason)
+        {
+            queue.Remove(call);
+            call.Phase = CallPhase.Ended;
+            if (call.CallId != null) journal.Drop(call.CallId, reason);
+        }
+
+        private void Tell(ToolCall call, CallOutcome outcome)
+        {
+            try
+            {
+                call.Ended(call, outcome);
+            }
+            catch (Exception e)
+            {
+                log.Error("Answering a call failed: " + e);
+            }
+        }
+
+        private static RpcError Stopped(ToolCall call, string more) => call.Stop == StopReason.TimedOut
+            ? new RpcError("timed_out", -32006, true, $"The tool {call.Tool.Name} was stopped after {call.TimeoutSeconds} seconds{more}")
+            : new RpcError("cancelled", -32006, true, "Cancelled while it ran" + more);
+
+        private static int TimeoutOf(ToolCall call)
+        {
+            JToken? given = (call.Arguments as JObject)?.GetValue("TimeoutSeconds", StringComparison.OrdinalIgnoreCase);
+            JToken? schemaDefault = call.Tool.InputSchema["properties"]?["TimeoutSeconds"]?["default"];
+            JToken? seconds = given?.Type == JTokenType.Integer ? given : schemaDefault;
+            if (seconds?.Type != JTokenType.Integer) return 0;
+            double value = (double)seconds;
+            return (int)Math.Max(0, Math.Min(value, Limits.ToolTimeoutSeconds)) * 1000;
+        }
+
+        private static string Describe(JournalEntry entry)
+        {
+            var about = new JObject { ["callId"] = entry.CallId, ["status"] = JournalEntry.Word(entry.Status) };
+            if (entry.Status is CallStatus.Running or CallStatus.Interrupted) about["tool"] = entry.Tool;
+            if (entry.Status == CallStatus.NotRun) about["reason"] = entry.Reason;
+            if (entry.Status == CallStatus.Done && entry.Answer == null) about["lost"] = entry.Lost;
+            string json = Json.Write(about);
+            if (entry.Answer == null) return json;
+            // The answer goes in as the text that it is.
+            return json.Substring(0, json.Length - 1) + (entry.AnswerIsError ? ",\"error\":" : ",\"result\":") + entry.Answer + "}";
+        }
+    }
+}

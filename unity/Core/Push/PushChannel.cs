@@ -1,0 +1,211 @@
+#nullable enable
+using System;
+using System.Collections.Generic;
+using System.IO;
+using System.Net;
+using System.Net.Sockets;
+using System.Threading;
+
+namespace Holdfast
+{
+    /// <summary>
+    /// The way to one push listener: a thread that connects, writes what is queued, and connects anew. A push is a hint
+    /// for the gateway; what cannot be sent leaves a gap in the sequence.
+    /// </summary>
+    internal sealed class PushChannel
+    {
+        private readonly object gate = new();
+        private readonly Queue<PushMessage> queue = new();
+        private readonly IPEndPoint address;
+        private readonly Func<PushMessage, long, string?, string> write;
+        private Socket? socket;
+        private PushMessage greeting;
+        private bool closed;
+        private bool finishing;
+
+        /// <param name="write">Message, sequence, token -> line.</param>
+        /// <param name="recovered">It was known before a reload.</param>
+        public PushChannel(
+            PushEndpoint endpoint, IPEndPoint address, bool recovered, Func<PushMessage, long, string?, string> write)
+        {
+            Endpoint = endpoint.Endpoint;
+            Token = endpoint.Token;
+            Sequence = endpoint.Sequence;
+            this.address = address;
+            this.write = write;
+            greeting = recovered ? PushMessage.Recovered : PushMessage.Established;
+        }
+
+        public string Endpoint { get; }
+
+        public string? Token { get; }
+
+        /// <summary>Number of the last message.</summary>
+        public long Sequence { get; private set; }
+
+        /// <summary>It gave up: the listener is gone for good.</summary>
+        public bool HasGivenUp { get; private set; }
+
+        /// <summary>Is it connected?</summary>
+        public bool IsAttached
+        {
+            get
+            {
+                lock (gate) return socket != null;
+            }
+        }
+
+        /// <summary>Queues a message; when too many wait, the oldest is lost.</summary>
+        public void Send(PushMessage message)
+        {
+            lock (gate)
+            {
+                if (closed || finishing) return;
+                queue.Enqueue(message);
+                if (queue.Count > Limits.PushQueue)
+                {
+                    queue.Dequeue();
+                    Sequence++;
+                }
+                Monitor.PulseAll(gate);
+            }
+        }
+
+        /// <summary>Sends one more message if it is attached, then ends.</summary>
+        public void Finish(PushMessage last)
+        {
+            Send(last);
+            lock (gate)
+            {
+                finishing = true;
+                Monitor.PulseAll(gate);
+            }
+        }
+
+        /// <summary>After <see cref="Finish"/>: waits till all is written, at most so long.</summary>
+        public void WaitWritten(int milliseconds)
+        {
+            int until = Environment.TickCount + milliseconds;
+            lock (gate)
+            {
+                while (socket != null && !closed)
+                {
+                    int left = until - Environment.TickCount;
+                    if (left <= 0 || !Monitor.Wait(gate, left)) return;
+                }
+            }
+        }
+
+        /// <summary>Ends it now. What is still queued counts as lost.</summary>
+        public void Close()
+        {
+            Socket? open;
+            lock (gate)
+            {
+                closed = true;
+                Sequence += queue.Count;
+                queue.Clear();
+                open = socket;
+                socket = null;
+                Monitor.PulseAll(gate);
+            }
+            open?.Close();
+        }
+
+        /// <summary>The thread's body.</summary>
+        public void Run()
+        {
+            int pause = Limits.PushRetryFirst;
+            for (int attempt = 0; attempt < Limits.PushAttempts; attempt++)
+            {
+                if (Connect() is { } connected)
+                {
+                    attempt = -1;
+                    pause = Limits.PushRetryFirst;
+                    Serve(connected);
+                }
+                lock (gate)
+                {
+                    if (closed || finishing) return;
+                    Monitor.Wait(gate, pause);
+                    if (closed || finishing) return;
+                }
+                pause = Math.Min(pause * 2, Limits.PushRetryLast);
+            }
+            HasGivenUp = true;
+        }
+
+        private Socket? Connect()
+        {
+            var candidate = new Socket(address.AddressFamily, SocketType.Stream, ProtocolType.Tcp)
+            {
+                NoDelay = true, SendTimeout = Limits.PushConnect
+            };
+            try
+            {
+                // On loopback this answers at once, one way or the other.
+                candidate.Connect(address);
+            }
+            catch (SocketException)
+            {
+                candidate.Close();
+                return null;
+            }
+            lock (gate)
+            {
+                if (!closed)
+                {
+                    socket = candidate;
+                    return candidate;
+                }
+            }
+            candidate.Close();
+            return null;
+        }
+
+        private void Serve(Socket connected)
+        {
+            try
+            {
+                Put(connected, greeting);
+                greeting = PushMessage.Established;
+                while (true)
+                {
+                    PushMessage? message = null;
+                    lock (gate)
+                    {
+                        if (queue.Count == 0 && !closed && !finishing) Monitor.Wait(gate, Limits.PushWatch);
+                        if (closed || (finishing && queue.Count == 0)) break;
+                        if (queue.Count > 0) message = queue.Dequeue();
+                    }
+                    if (message != null) Put(connected, message);
+                    else if (connected.Poll(0, SelectMode.SelectRead) && Drained(connected)) break;
+                }
+            }
+            catch (Exception e) when (e is IOException or SocketException or ObjectDisposedException)
+            {
+                // Gone; the caller tries again.
+            }
+            finally
+            {
+                lock (gate)
+                {
+                    socket = null;
+                    Monitor.PulseAll(gate);
+                }
+                connected.Close();
+            }
+        }
+
+        // A listener says nothing; readable means closed, or bytes that nobody asked for.
+        private static bool Drained(Socket connected) => connected.Receive(new byte[1024]) == 0;
+
+        private void Put(Socket connected, PushMessage message)
+        {
+            long sequence;
+            lock (gate) sequence = ++Sequence;
+            byte[] line = Json.Utf8.GetBytes(write(message, sequence, Token) + "\n");
+            for (int sent = 0; sent < line.Length;) sent += connected.Send(line, sent, line.Length - sent, SocketFlags.None);
+        }
+    }
+}

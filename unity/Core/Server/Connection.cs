@@ -1,0 +1,280 @@
+#nullable enable
+using System;
+using System.Collections.Generic;
+using System.IO;
+using System.Net.Sockets;
+using System.Threading;
+
+namespace Holdfast
+{
+    /// <summary>Hears what a connection has to tell. Called on the connection's own reading thread.</summary>
+    internal interface IConnectionHandler
+    {
+        void Received(Connection connection, byte[] message);
+
+        void Broken(Connection connection, string why);
+
+        void Ended(Connection connection);
+    }
+
+    /// <summary>
+    /// One client: a thread that reads and a thread that writes, so that a client that reads slowly holds up nobody. What
+    /// waits to be written is bounded.
+    /// </summary>
+    internal sealed class Connection
+    {
+        private readonly object gate = new();
+        private readonly Queue<byte[]> outgoing = new();
+        private readonly Socket socket;
+        private readonly IConnectionHandler handler;
+        private readonly MessageReassembler reassembler;
+        private long outgoingBytes;
+        private bool lastQueued;
+        private bool writing;
+        private bool closed;
+
+        public Connection(int number, Socket socket, IConnectionHandler handler)
+        {
+            Number = number;
+            this.socket = socket;
+            this.handler = handler;
+            socket.NoDelay = true;
+            socket.SendTimeout = Limits.SendTimeout;
+            reassembler = new MessageReassembler(() => IsProven ? Limits.MessageFromGateway : Limits.MessageFromStranger);
+            Lane = new SerialLane();
+        }
+
+        /// <summary>From 1, never given twice while the editor lives.</summary>
+        public int Number { get; }
+
+        /// <summary>Requests that are answered in their order.</summary>
+        public SerialLane Lane { get; }
+
+        /// <summary>What it has said in hello; null before that. Set and read on its reading thread.</summary>
+        public Greeting? Greeting { get; set; }
+
+        /// <summary>Its gateway, once it has proven that it is one.</summary>
+        public string? Gateway { get; private set; }
+
+        public bool IsProven => Gateway != null;
+
+        /// <summary>The client's name; empty while it has not given one.</summary>
+        public string ClientName { get; set; } = "";
+
+        /// <summary>Nothing that comes over it counts any more. Guarded by <see cref="CallCenter"/>'s lock.</summary>
+        public bool IsFenced { get; set; }
+
+        public bool IsClosed
+        {
+            get
+            {
+                lock (gate) return closed;
+            }
+        }
+
+        public void Prove(string gateway) => Gateway = gateway;
+
+        public void Start(ThreadGroup threads)
+        {
+            threads.Start("writer " + Number, Write);
+            threads.Start("reader " + Number, Read);
+        }
+
+        /// <summary>Queues a message.</summary>
+        /// <returns>False if it will not be written: the connection is ending.</returns>
+        public bool Send(string message)
+        {
+            byte[] body = Json.Utf8.GetBytes(message);
+            byte[] header = FrameParser.Header(body.Length);
+            var frame = new byte[header.Length + body.Length];
+            Buffer.BlockCopy(header, 0, frame, 0, header.Length);
+            Buffer.BlockCopy(body, 0, frame, header.Length, body.Length);
+            lock (gate)
+            {
+                if (closed || lastQueued) return false;
+                if (outgoing.Count < Limits.OutgoingMessages && outgoingBytes + frame.Length <= Limits.OutgoingBytes)
+                {
+                    outgoing.Enqueue(frame);
+                    outgoingBytes += frame.Length;
+                    Monitor.PulseAll(gate);
+                    return true;
+                }
+            }
+            // It does not read. Its answers would fill the editor's memory.
+            Close();
+            return false;
+        }
+
+        /// <summary>Writes what is queued, then says that no more comes. The client closes, or <see cref="Close"/> does.</summary>
+        public void Finish()
+        {
+            lock (gate)
+            {
+                lastQueued = true;
+                Monitor.PulseAll(gate);
+            }
+        }
+
+        /// <summary>Waits till all is written, at most so long.</summary>
+        public void WaitWritten(int milliseconds)
+        {
+            int until = Environment.TickCount + milliseconds;
+            lock (gate)
+            {
+                while (!closed && (outgoing.Count > 0 || writing))
+                {
+                    int left = until - Environment.TickCount;
+                    if (left <= 0 || !Monitor.Wait(gate, left)) return;
+                }
+            }
+        }
+
+        /// <summary>Ends it now.</summary>
+        public void Close()
+        {
+            lock (gate)
+            {
+                if (closed) return;
+                closed = true;
+                outgoing.Clear();
+                Monitor.PulseAll(gate);
+            }
+            Lane.Clear();
+            try
+            {
+                socket.Shutdown(SocketShutdown.Both);
+            }
+            catch (Exception e) when (e is SocketException or ObjectDisposedException)
+            {
+                // The other side was first.
+            }
+            socket.Close();
+        }
+
+        private void Read()
+        {
+            try
+            {
+                while (true)
+                {
+                    ArraySegment<byte> room = reassembler.Reserve();
+                    int count = socket.Receive(room.Array!, room.Offset, room.Count, SocketFlags.None);
+                    if (count == 0) return;
+                    reassembler.Commit(count);
+                    for (byte[]? message = reassembler.Next(); message != null; message = reassembler.Next())
+                    {
+                        if (IsClosed) return;
+                        handler.Received(this, message);
+                    }
+                }
+            }
+            catch (FrameException e)
+            {
+                handler.Broken(this, e.Message);
+                Drain();
+            }
+            finally
+            {
+                Close();
+                handler.Ended(this);
+            }
+        }
+
+        // Closing a socket with bytes unread resets it, and the client might not see why. So some of them are read.
+        private void Drain()
+        {
+            WaitWritten(Limits.SendTimeout);
+            var scratch = new byte[16 * 1024];
+            socket.ReceiveTimeout = Limits.DrainTime;
+            for (int read = 0; read < Limits.DrainBytes;)
+            {
+                int count = socket.Receive(scratch);
+                if (count == 0) return;
+                read += count;
+            }
+        }
+
+        private void Write()
+        {
+            try
+            {
+                while (true)
+                {
+                    byte[] frame;
+                    lock (gate)
+                    {
+                        writing = false;
+                        Monitor.PulseAll(gate);
+                        while (outgoing.Count == 0 && !closed && !lastQueued) Monitor.Wait(gate);
+                        if (closed) return;
+                        if (outgoing.Count == 0) break;
+                        frame = outgoing.Dequeue();
+                        outgoingBytes -= frame.Length;
+                        writing = true;
+                    }
+                    for (int sent = 0; sent < frame.Length;)
+                    {
+                        sent += socket.Send(frame, sent, Math.Min(frame.Length - sent, 1 << 20), SocketFlags.None);
+                    }
+                }
+                socket.Shutdown(SocketShutdown.Send);
+            }
+            catch (Exception e) when (e is IOException or SocketException or ObjectDisposedException)
+            {
+                Close();
+            }
+        }
+    }
+
+    /// <summary>What a connection has said in hello.</summary>
+    internal sealed record Greeting(
+        string Gateway, string ClientName, string Challenge, string OwnChallenge, string? PushEndpoint, string? PushToken);
+
+    /// <summary>Work of one connection, one after another: its answers keep their order. Any thread.</summary>
+    internal sealed class SerialLane
+    {
+        private readonly Queue<Action<Action>> jobs = new();
+        private bool busy;
+
+        /// <summary>Puts a job at the end. It is given what to call when it is done, and is begun when its turn comes.</summary>
+        /// <returns>False if too many wait.</returns>
+        public bool Post(Action<Action> job)
+        {
+            lock (jobs)
+            {
+                if (jobs.Count >= Limits.RequestsPerConnection) return false;
+                jobs.Enqueue(job);
+            }
+            Advance();
+            return true;
+        }
+
+        /// <summary>Drops what waits.</summary>
+        public void Clear()
+        {
+            lock (jobs) jobs.Clear();
+        }
+
+        private void Advance()
+        {
+            while (true)
+            {
+                Action<Action> job;
+                lock (jobs)
+                {
+                    if (busy || jobs.Count == 0) return;
+                    busy = true;
+                    job = jobs.Dequeue();
+                }
+                // A job that is done before it returns must not nest the next one into it.
+                int state = 0;
+                job(() =>
+                {
+                    lock (jobs) busy = false;
+                    if (Interlocked.Exchange(ref state, 1) == 2) Advance();
+                });
+                if (Interlocked.CompareExchange(ref state, 2, 0) == 0) return;
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+#nullable enable
+using System;
+using Newtonsoft.Json.Linq;
+
+namespace Holdfast
+{
+    /// <summary>
+    /// uLoopMCP's protocol: the method is the tool, requests of one connection are answered in their order, and there are
+    /// two kinds of errors. A stock server of that package can drive the bridge through this.
+    /// </summary>
+    internal sealed class LegacyMethods
+    {
+        private readonly BridgeParts parts;
+
+        public LegacyMethods(BridgeParts parts) => this.parts = parts;
+
+        public void Received(Connection connection, RpcRequest request, int bytes)
+        {
+            // No notification of this protocol does anything.
+            if (request.Id is not { } id) return;
+            if (!connection.IsProven && !parts.Security.AllowsUnproven)
+            {
+                connection.Send(JsonRpc.Error(id, new RpcError("not_proven", -32001, false,
+                    "The user allows only clients that prove themselves; see Window > Holdfast").ToJson()));
+                return;
+            }
+            if (connection.IsProven && request.Method == "ping")
+            {
+                Begin(connection, id, request, bytes, () => { });
+                return;
+            }
+            if (!connection.Lane.Post(done => Begin(connection, id, request, bytes, done)))
+            {
+                connection.Send(JsonRpc.Error(id, Internal("Too many requests of this connection wait", false)));
+            }
+        }
+
+        private void Begin(Connection connection, string id, RpcRequest request, int bytes, Action done)
+        {
+            if (request.Method == "sendPushNotificationEndpoint")
+            {
+                connection.Send(PushEndpoint(connection, id, request.Params as JObject));
+                done();
+                return;
+            }
+            ToolEntry? tool = parts.Tools.Find(request.Method);
+            string? refusal = tool == null
+                ? Internal("Unknown tool: " + request.Method, false)
+                : parts.Security.Check(tool) is { } denial ? Blocked(tool, denial) : null;
+            if (refusal == null)
+            {
+                ToolCall call = parts.NewCall(tool!, request.Params, bytes);
+                call.Origin = connection;
+                call.Ended = (ended, outcome) =>
+                {
+                    connection.Send(outcome.Error == null
+                        ? JsonRpc.Result(id, outcome.Value)
+                        : JsonRpc.Error(id, Translate(ended, outcome.Error)));
+                    parts.Record(connection, ended, outcome);
+                    done();
+                };
+                if (parts.Calls.Submit(call) is not { } error) return;
+                refusal = Internal(error.Message, false);
+            }
+            connection.Send(JsonRpc.Error(id, refusal));
+            done();
+        }
+
+        private string PushEndpoint(Connection connection, string id, JObject? given)
+        {
+            RpcError? error = null;
+            var parameters = new Parameters(given);
+            string name = parameters["endpoint"] != null ? "endpoint" : "PushNotificationEndpoint";
+            string endpoint = parameters.Text(name, 1, Limits.Name, ref error);
+            if (error != null) return JsonRpc.Error(id, error.ToJson());
+            parts.NameClient(connection, connection.ClientName, endpoint, null);
+            return JsonRpc.Result(id, Json.Write(new JObject { ["Success"] = true, ["PushNotificationEndpoint"] = endpoint }));
+        }
+
+        private static string Translate(ToolCall call, RpcError error) => error.Type switch
+        {
+            "timed_out" => new RpcError("internal_error", RpcError.InternalError, true, "Request timeout",
+                $"Tool {call.Tool.Name} timed out after {call.TimeoutSeconds} seconds").ToJson(),
+            "invalid_params" => new RpcError("internal_error", RpcError.InternalError, false, error.Message, "").ToJson(),
+            _ => Internal(error.Message, error.Ran)
+        };
+
+        private static string Blocked(ToolEntry tool, SecurityDenial denial) =>
+            new RpcError("security_blocked", RpcError.InternalError, false, "Tool blocked by security settings", denial.Mend)
+                .With("command", tool.Name).With("reason", denial.Reason).ToJson();
+
+        private static string Internal(string what, bool ran) =>
+            new RpcError("internal_error", RpcError.InternalError, ran, "Internal error", what).ToJson();
+    }
+}

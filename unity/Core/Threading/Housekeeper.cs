@@ -1,0 +1,56 @@
+#nullable enable
+using System;
+using System.Threading;
+
+namespace Holdfast
+{
+    /// <summary>
+    /// A thread that wakes an editor without focus while work waits for its main thread, and looks at the deadlines of
+    /// calls. It sleeps when there is nothing to do.
+    /// </summary>
+    internal sealed class Housekeeper
+    {
+        private readonly AutoResetEvent nudge = new(false);
+        private readonly MainThreadQueue mainThread;
+        private readonly CallCenter calls;
+        private readonly IEditorPulse pulse;
+        private readonly IClock clock;
+        private volatile bool stopped;
+
+        public Housekeeper(MainThreadQueue mainThread, CallCenter calls, IEditorPulse pulse, IClock clock)
+        {
+            this.mainThread = mainThread;
+            this.calls = calls;
+            this.pulse = pulse;
+            this.clock = clock;
+        }
+
+        /// <summary>There is work. Any thread.</summary>
+        public void Nudge()
+        {
+            if (!stopped) nudge.Set();
+        }
+
+        /// <summary>Ends the thread.</summary>
+        public void Stop()
+        {
+            stopped = true;
+            nudge.Set();
+        }
+
+        /// <summary>The thread's body.</summary>
+        public void Run()
+        {
+            long awakeUntil = 0;
+            while (!stopped)
+            {
+                if (mainThread.HasWork) awakeUntil = clock.Now + Limits.WakeTail;
+                bool awake = clock.Now < awakeUntil;
+                if (awake && pulse.IsAvailable) pulse.Signal();
+                calls.CheckDeadlines();
+                int pause = awake ? Limits.WakeEvery : calls.IsBusy ? Limits.DeadlineEvery : Timeout.Infinite;
+                nudge.WaitOne(pause);
+            }
+        }
+    }
+}

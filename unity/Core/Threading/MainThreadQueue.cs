@@ -1,0 +1,196 @@
+#nullable enable
+using System;
+using System.Collections.Generic;
+using System.Runtime.CompilerServices;
+using System.Threading;
+
+namespace Holdfast
+{
+    /// <summary>
+    /// The way to the editor's main thread: a queue of our own that the editor's update empties, since Unity's
+    /// <c>delayCall</c> may not be touched from other threads and starves when the editor has no focus.
+    /// </summary>
+    public sealed class MainThreadQueue : IMainThread
+    {
+        private readonly object gate = new();
+        private readonly Queue<Action> actions = new();
+        private readonly List<Waiter> waiters = new();
+        private readonly IClock clock;
+        private readonly IEditorLog log;
+        private readonly int mainThread;
+        private long lastFrame;
+        private long frame;
+        private bool closed;
+
+        /// <summary>Made on the main thread, which it remembers.</summary>
+        public MainThreadQueue(IClock clock, IEditorLog log)
+        {
+            this.clock = clock;
+            this.log = log;
+            mainThread = Environment.CurrentManagedThreadId;
+            lastFrame = clock.Now;
+        }
+
+        /// <inheritdoc/>
+        public bool IsCurrent => Environment.CurrentManagedThreadId == mainThread;
+
+        /// <inheritdoc/>
+        public TimeSpan FrameAge => TimeSpan.FromMilliseconds(Math.Max(0, clock.Now - Interlocked.Read(ref lastFrame)));
+
+        /// <summary>Raised on any thread when work was queued: somebody should wake the editor.</summary>
+        public event Action? WorkQueued;
+
+        /// <summary>Does work wait?</summary>
+        public bool HasWork
+        {
+            get
+            {
+                lock (gate) return actions.Count > 0 || waiters.Count > 0;
+            }
+        }
+
+        /// <inheritdoc/>
+        public bool Post(Action action)
+        {
+            lock (gate)
+            {
+                if (closed || actions.Count >= Limits.MainThreadQueue) return false;
+                actions.Enqueue(action);
+            }
+            WorkQueued?.Invoke();
+            return true;
+        }
+
+        /// <inheritdoc/>
+        public MainThreadAwaitable Switch(CancellationToken cancellation = default) => new(this, 0, cancellation);
+
+        /// <inheritdoc/>
+        public MainThreadAwaitable Frames(int count, CancellationToken cancellation = default) =>
+            new(this, Math.Max(1, count), cancellation);
+
+        /// <summary>
+        /// Runs what waits, for at most <see cref="Limits.FrameBudget"/>. Called in every update of the editor. What an
+        /// action throws is logged and stops nothing.
+        /// </summary>
+        public void RunFrame()
+        {
+            long began = clock.Now;
+            Interlocked.Exchange(ref lastFrame, began);
+            foreach (Action due in TakeDue()) Run(due);
+            do
+            {
+                Action action;
+                lock (gate)
+                {
+                    if (actions.Count == 0) return;
+                    action = actions.Dequeue();
+                }
+                Run(action);
+            }
+            while (clock.Now - began < Limits.FrameBudget);
+        }
+
+        /// <summary>Drops what waits and takes nothing more: the domain is about to unload.</summary>
+        public void Close()
+        {
+            lock (gate)
+            {
+                closed = true;
+                actions.Clear();
+                waiters.Clear();
+            }
+        }
+
+        internal void Await(int frames, CancellationToken cancellation, Action continuation)
+        {
+            if (frames == 0)
+            {
+                Post(continuation);
+                return;
+            }
+            lock (gate)
+            {
+                if (closed) return;
+                waiters.Add(new Waiter(frame + frames, cancellation, continuation));
+            }
+            WorkQueued?.Invoke();
+        }
+
+        private List<Action> TakeDue()
+        {
+            var due = new List<Action>();
+            lock (gate)
+            {
+                frame++;
+                for (int i = 0; i < waiters.Count;)
+                {
+                    Waiter waiter = waiters[i];
+                    if (waiter.Frame > frame && !waiter.Cancellation.IsCancellationRequested)
+                    {
+                        i++;
+                        continue;
+                    }
+                    due.Add(waiter.Continuation);
+                    waiters.RemoveAt(i);
+                }
+            }
+            return due;
+        }
+
+        private void Run(Action action)
+        {
+            try
+            {
+                action();
+            }
+            catch (Exception e)
+            {
+                log.Error("Work on the main thread failed: " + e);
+            }
+        }
+
+        private readonly struct Waiter
+        {
+            public Waiter(long frame, CancellationToken cancellation, Action continuation)
+            {
+                Frame = frame;
+                Cancellation = cancellation;
+                Continuation = continuation;
+            }
+
+            public long Frame { get; }
+
+            public CancellationToken Cancellation { get; }
+
+            public Action Continuation { get; }
+        }
+    }
+
+    /// <summary>What <see cref="IMainThread.Switch"/> and <see cref="IMainThread.Frames"/> give; only for <c>await</c>.</summary>
+    public readonly struct MainThreadAwaitable : INotifyCompletion
+    {
+        private readonly MainThreadQueue queue;
+        private readonly int frames;
+        private readonly CancellationToken cancellation;
+
+        internal MainThreadAwaitable(MainThreadQueue queue, int frames, CancellationToken cancellation)
+        {
+            this.queue = queue;
+            this.frames = frames;
+            this.cancellation = cancellation;
+        }
+
+        /// <summary>For <c>await</c>.</summary>
+        public MainThreadAwaitable GetAwaiter() => this;
+
+        /// <summary>For <c>await</c>.</summary>
+        public bool IsCompleted => frames == 0 && queue.IsCurrent;
+
+        /// <summary>For <c>await</c>.</summary>
+        /// <exception cref="OperationCanceledException">The call was cancelled meanwhile.</exception>
+        public void GetResult() => cancellation.ThrowIfCancellationRequested();
+
+        /// <summary>For <c>await</c>.</summary>
+        public void OnCompleted(Action continuation) => queue.Await(frames, cancellation, continuation);
+    }
+}

@@ -1,0 +1,114 @@
+#nullable enable
+using System;
+using System.Collections.Generic;
+using System.ComponentModel;
+using System.Threading;
+using System.Threading.Tasks;
+using Newtonsoft.Json;
+using Newtonsoft.Json.Linq;
+
+namespace Holdfast
+{
+    /// <summary>What every tool's parameters have.</summary>
+    public class BaseToolSchema
+    {
+        /// <summary>Seconds after which the call is cancelled; 0: never. Tools override it to have another default.</summary>
+        [Description("Seconds after which the tool is cancelled; 0: never")]
+        public virtual int TimeoutSeconds { get; set; } = 15;
+    }
+
+    /// <summary>What every tool's result has. Filled in when the tool has returned.</summary>
+    public class BaseToolResponse
+    {
+        /// <summary>When it began, local time without a zone.</summary>
+        [JsonProperty(Order = 1000)]
+        public string? StartedAt { get; set; }
+
+        /// <summary>When it ended.</summary>
+        [JsonProperty(Order = 1001)]
+        public string? EndedAt { get; set; }
+
+        /// <summary>How long it took, in milliseconds.</summary>
+        [JsonProperty(Order = 1002)]
+        public long ExecutionTimeMs { get; set; }
+    }
+
+    /// <summary>
+    /// A tool with typed parameters and a typed result. Override one of the two <c>ExecuteAsync</c>.
+    /// </summary>
+    /// <typeparam name="TSchema">Its public properties are the parameters; their values after <c>new()</c> the defaults.</typeparam>
+    /// <typeparam name="TResponse">The result; a <see cref="BaseToolResponse"/> gets its times filled in.</typeparam>
+    public abstract class AbstractUnityTool<TSchema, TResponse> : IUnityTool
+        where TSchema : class, new()
+        where TResponse : class
+    {
+        /// <inheritdoc/>
+        public abstract string ToolName { get; }
+
+        /// <inheritdoc/>
+        public Type? ParametersType => typeof(TSchema);
+
+        /// <summary>Runs the tool. The form for tools that need no more than a cancellation.</summary>
+        protected virtual Task<TResponse> ExecuteAsync(TSchema parameters, CancellationToken cancellationToken) =>
+            throw new NotImplementedException(GetType().FullName + " overrides none of the two ExecuteAsync");
+
+        /// <summary>Runs the tool. The form for tools that need the call's context.</summary>
+        protected virtual Task<TResponse> ExecuteAsync(TSchema parameters, IToolContext context) =>
+            ExecuteAsync(parameters, context.Cancellation);
+
+        async Task<object?> IUnityTool.ExecuteAsync(JToken? parameters, IToolContext context) =>
+            await ExecuteAsync(ToolParameters.Read<TSchema>(ToolName, parameters), context);
+    }
+
+    /// <summary>The name that the base class had in older packages.</summary>
+    public abstract class AbstractUnityCommand<TSchema, TResponse> : AbstractUnityTool<TSchema, TResponse>, IUnityCommand
+        where TSchema : class, new()
+        where TResponse : class
+    {
+        /// <summary>The tool's name.</summary>
+        public abstract string CommandName { get; }
+
+        /// <inheritdoc/>
+        public sealed override string ToolName => CommandName;
+    }
+
+    /// <summary>A result with parts that are no JSON: images, audio, text. They go to callers that can take them.</summary>
+    public interface IToolContent
+    {
+        /// <summary>The parts, in order. Mark the property <c>[JsonIgnore]</c>.</summary>
+        IReadOnlyList<ToolContent> Content { get; }
+    }
+
+    /// <summary>One part of a result, as MCP knows it.</summary>
+    public sealed class ToolContent
+    {
+        private ToolContent(string type, string? text, string? mimeType, byte[]? data)
+        {
+            Type = type;
+            Text = text;
+            MimeType = mimeType;
+            Data = data;
+        }
+
+        /// <summary><c>text</c>, <c>image</c> or <c>audio</c>.</summary>
+        public string Type { get; }
+
+        /// <summary>The text of a text.</summary>
+        public string? Text { get; }
+
+        /// <summary>The media type of the others, such as <c>image/png</c>.</summary>
+        public string? MimeType { get; }
+
+        /// <summary>The bytes of the others.</summary>
+        public byte[]? Data { get; }
+
+        /// <summary>A text.</summary>
+        public static ToolContent OfText(string text) => new("text", text, null, null);
+
+        /// <summary>An image.</summary>
+        public static ToolContent OfImage(byte[] data, string mimeType) => new("image", null, mimeType, data);
+
+        /// <summary>A sound.</summary>
+        public static ToolContent OfAudio(byte[] data, string mimeType) => new("audio", null, mimeType, data);
+    }
+}

@@ -1,0 +1,182 @@
+#nullable enable
+using System;
+using System.Collections.Generic;
+using System.ComponentModel;
+using System.Linq;
+using System.Threading.Tasks;
+using Newtonsoft.Json;
+using Newtonsoft.Json.Linq;
+
+namespace Holdfast
+{
+    // The three tools that are about the bridge itself. They need no main thread and are answered at once.
+
+    /// <summary>Parameters of <see cref="PingTool"/>.</summary>
+    public sealed class PingSchema : BaseToolSchema
+    {
+        /// <summary>Comes back.</summary>
+        [Description("A text that comes back in the answer")]
+        public string Message { get; set; } = "Hello from TypeScript MCP Server";
+    }
+
+    /// <summary>Result of <see cref="PingTool"/>.</summary>
+    public sealed class PingResponse : BaseToolResponse
+    {
+        /// <summary>The text.</summary>
+        public string Message { get; set; } = "";
+
+        /// <summary>What the editor is doing.</summary>
+        public string State { get; set; } = "";
+
+        /// <summary>Number of the domain.</summary>
+        public int Generation { get; set; }
+
+        /// <summary>Time since the editor's last frame.</summary>
+        public long FrameAgeMs { get; set; }
+    }
+
+    /// <summary>Answers, also while the editor is busy.</summary>
+    [McpTool(
+        Description = "Says whether the bridge answers, what the editor is doing, and how long ago it last ran a frame",
+        Title = "Ping", DisplayDevelopmentOnly = true, ReadOnly = true, Parallel = true, OffMainThread = true)]
+    public sealed class PingTool : AbstractUnityTool<PingSchema, PingResponse>
+    {
+        /// <inheritdoc/>
+        public override string ToolName => "ping";
+
+        /// <inheritdoc/>
+        protected override Task<PingResponse> ExecuteAsync(PingSchema parameters, IToolContext context)
+        {
+            BridgeStatus status = context.Get<IBridgeInfo>().Status;
+            return Task.FromResult(new PingResponse
+            {
+                Message = "Unity MCP Bridge received: " + parameters.Message,
+                State = status.State,
+                Generation = status.Generation,
+                FrameAgeMs = status.FrameAgeMs
+            });
+        }
+    }
+
+    /// <summary>Parameters of <see cref="SetClientNameTool"/>.</summary>
+    public sealed class SetClientNameSchema : BaseToolSchema
+    {
+        /// <summary>The name.</summary>
+        [Description("Name of the AI editor, shown to the user")]
+        public string ClientName { get; set; } = "Unknown Client";
+
+        /// <summary>The listener.</summary>
+        [Description("Where the client listens for push notifications, as HOST:PORT on this machine; empty: nowhere")]
+        public string PushNotificationEndpoint { get; set; } = "";
+
+        /// <summary>The editor's own port, as the client knows it. Not used.</summary>
+        [Description("The editor's port as the client knows it")]
+        public int ClientPort { get; set; }
+    }
+
+    /// <summary>Result of <see cref="SetClientNameTool"/>.</summary>
+    public sealed class SetClientNameResponse : BaseToolResponse
+    {
+        /// <summary>A sentence.</summary>
+        public string Message { get; set; } = "";
+
+        /// <summary>The name.</summary>
+        public string ClientName { get; set; } = "";
+
+        /// <summary>The listener.</summary>
+        public string PushNotificationEndpoint { get; set; } = "";
+    }
+
+    /// <summary>Gives a connection its name.</summary>
+    [McpTool(
+        Description = "Gives this connection a name, and says where its client listens for push notifications",
+        Title = "Set client name", DisplayDevelopmentOnly = true, Destructive = false, Idempotent = true, Parallel = true,
+        OffMainThread = true)]
+    public sealed class SetClientNameTool : AbstractUnityTool<SetClientNameSchema, SetClientNameResponse>
+    {
+        /// <inheritdoc/>
+        public override string ToolName => "set-client-name";
+
+        /// <inheritdoc/>
+        protected override Task<SetClientNameResponse> ExecuteAsync(SetClientNameSchema parameters, IToolContext context)
+        {
+            string name = parameters.ClientName.Length <= Limits.Name
+                ? parameters.ClientName
+                : parameters.ClientName.Substring(0, Limits.Name);
+            context.Get<IBridgeInfo>().NameClient(context, name, parameters.PushNotificationEndpoint);
+            return Task.FromResult(new SetClientNameResponse
+            {
+                Message = "Client name registered successfully: " + name,
+                ClientName = name,
+                PushNotificationEndpoint = parameters.PushNotificationEndpoint
+            });
+        }
+    }
+
+    /// <summary>Parameters of <see cref="GetToolDetailsTool"/>.</summary>
+    public sealed class GetToolDetailsSchema : BaseToolSchema
+    {
+        /// <summary>All of them.</summary>
+        [Description("With the tools that are meant for developing the bridge")]
+        public bool IncludeDevelopmentOnly { get; set; }
+    }
+
+    /// <summary>Result of <see cref="GetToolDetailsTool"/>.</summary>
+    public sealed class GetToolDetailsResponse : BaseToolResponse
+    {
+        /// <summary>The tools, as uLoopMCP describes them.</summary>
+        public IReadOnlyList<LegacyToolInfo> Tools { get; set; } = Array.Empty<LegacyToolInfo>();
+
+        /// <summary>The package's version.</summary>
+        public string Ver { get; set; } = "";
+    }
+
+    /// <summary>A tool as uLoopMCP describes it.</summary>
+    public sealed class LegacyToolInfo
+    {
+        /// <summary>Its name.</summary>
+        [JsonProperty("name")]
+        public string Name { get; set; } = "";
+
+        /// <summary>What it does.</summary>
+        [JsonProperty("description")]
+        public string Description { get; set; } = "";
+
+        /// <summary>Its parameters.</summary>
+        [JsonProperty("parameterSchema")]
+        public JObject ParameterSchema { get; set; } = new();
+
+        /// <summary>Meant for developing the bridge.</summary>
+        [JsonProperty("displayDevelopmentOnly")]
+        public bool DisplayDevelopmentOnly { get; set; }
+    }
+
+    /// <summary>Lists the tools.</summary>
+    [McpTool(
+        Description = "Lists the tools with their parameters", Title = "Get tool details", DisplayDevelopmentOnly = true,
+        ReadOnly = true, Parallel = true, OffMainThread = true)]
+    public sealed class GetToolDetailsTool : AbstractUnityTool<GetToolDetailsSchema, GetToolDetailsResponse>
+    {
+        /// <inheritdoc/>
+        public override string ToolName => "get-tool-details";
+
+        /// <inheritdoc/>
+        protected override Task<GetToolDetailsResponse> ExecuteAsync(GetToolDetailsSchema parameters, IToolContext context)
+        {
+            IBridgeInfo bridge = context.Get<IBridgeInfo>();
+            var tools = bridge.Tools.All.Where(t => parameters.IncludeDevelopmentOnly || !t.About.DisplayDevelopmentOnly)
+                .Select(tool => Describe(tool, bridge.Security.Check(tool))).ToList();
+            return Task.FromResult(new GetToolDetailsResponse { Tools = tools, Ver = bridge.PackageVersion });
+        }
+
+        private static LegacyToolInfo Describe(ToolEntry tool, SecurityDenial? denial) => new()
+        {
+            Name = tool.Name,
+            Description = denial == null
+                ? tool.About.Description
+                : $"[BLOCKED] {tool.About.Description} - Blocked by security settings",
+            ParameterSchema = tool.LegacySchema,
+            DisplayDevelopmentOnly = tool.About.DisplayDevelopmentOnly
+        };
+    }
+}

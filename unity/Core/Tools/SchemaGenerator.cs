@@ -1,0 +1,209 @@
+#nullable enable
+using System;
+using System.Collections;
+using System.Collections.Generic;
+using System.ComponentModel;
+using System.Linq;
+using System.Reflection;
+using Newtonsoft.Json;
+using Newtonsoft.Json.Linq;
+
+namespace Holdfast
+{
+    /// <summary>
+    /// C# types -> JSON Schema. A class's public properties are the members, their <c>[Description]</c> the texts, their
+    /// values after <c>new()</c> the defaults, enums go by name.
+    /// </summary>
+    public static class SchemaGenerator
+    {
+        // A schema deeper than this refers to itself or helps nobody.
+        private const int Depth = 8;
+
+        /// <summary>The JSON Schema of an object with these parameters; null gives that of an empty one.</summary>
+        public static JObject Generate(Type? parameters)
+        {
+            JObject schema = parameters == null ? new JObject { ["type"] = "object" } : ObjectSchema(parameters, 0, true);
+            schema["properties"] ??= new JObject();
+            return schema;
+        }
+
+        /// <summary>The same in uLoopMCP's own form: <c>{"Properties":{...},"Required":[]}</c>.</summary>
+        public static JObject GenerateLegacy(Type? parameters)
+        {
+            var properties = new JObject();
+            object? defaults = parameters == null ? null : Defaults(parameters);
+            foreach (PropertyInfo property in ParametersOf(parameters))
+            {
+                Type type = Nullable.GetUnderlyingType(property.PropertyType) ?? property.PropertyType;
+                object? value = defaults == null ? null : property.GetValue(defaults);
+                properties[NameOf(property)] = new JObject
+                {
+                    ["Type"] = LegacyType(type),
+                    ["Description"] = DescriptionOf(property) ?? "Parameter: " + NameOf(property),
+                    // Its clients show an enum's default as the number, whatever one thinks of that.
+                    ["DefaultValue"] = value is Enum e ? new JValue(Convert.ToInt64(e)) : Json.Token(value),
+                    ["Enum"] = type.IsEnum ? new JArray(Enum.GetNames(type).Cast<object>().ToArray()) : JValue.CreateNull()
+                };
+            }
+            var required = ParametersOf(parameters).Where(IsRequired).Select(NameOf).Cast<object>().ToArray();
+            return new JObject { ["Properties"] = properties, ["Required"] = new JArray(required) };
+        }
+
+        /// <summary>The properties that are parameters: public, with getter and setter, not hidden; a derived class's first.</summary>
+        public static IReadOnlyList<PropertyInfo> ParametersOf(Type? type)
+        {
+            var found = new List<PropertyInfo>();
+            var names = new HashSet<string>(StringComparer.OrdinalIgnoreCase);
+            for (Type? level = type; level != null && level != typeof(object); level = level.BaseType)
+            {
+                const BindingFlags Own = BindingFlags.Instance | BindingFlags.Public | BindingFlags.DeclaredOnly;
+                foreach (PropertyInfo property in level.GetProperties(Own).OrderBy(p => p.MetadataToken))
+                {
+                    if (property.GetIndexParameters().Length != 0 || property.GetGetMethod() == null ||
+                        property.GetSetMethod() == null || property.IsDefined(typeof(JsonIgnoreAttribute), true) ||
+                        property.GetCustomAttribute<BrowsableAttribute>(true) is { Browsable: false })
+                    {
+                        continue;
+                    }
+                    if (names.Add(NameOf(property))) found.Add(property);
+                }
+            }
+            return found;
+        }
+
+        /// <summary>A parameter's name on the wire.</summary>
+        public static string NameOf(PropertyInfo property) =>
+            property.GetCustomAttribute<JsonPropertyAttribute>(true)?.PropertyName ?? property.Name;
+
+        /// <summary>Must the caller give it?</summary>
+        public static bool IsRequired(PropertyInfo property) =>
+            property.IsDefined(typeof(McpRequiredAttribute), true) ||
+            property.IsDefined(typeof(JsonRequiredAttribute), true) ||
+            property.GetCustomAttribute<JsonPropertyAttribute>(true)?.Required is Required.Always or Required.AllowNull;
+
+        /// <summary>A type in words, for the text of an error.</summary>
+        public static string Describe(Type type)
+        {
+            if (type.IsEnum) return "one of " + string.Join(", ", Enum.GetNames(type));
+            return TypeName(type) switch
+            {
+                "integer" => "a whole number",
+                "number" => "a number",
+                "boolean" => "true or false",
+                "string" => "a text",
+                "array" => "a list",
+                _ => "an object"
+            };
+        }
+
+        private static JObject ObjectSchema(Type type, int depth, bool withDefaults)
+        {
+            var schema = new JObject { ["type"] = "object" };
+            if (depth >= Depth) return schema;
+            var properties = new JObject();
+            var required = new JArray();
+            object? defaults = withDefaults ? Defaults(type) : null;
+            foreach (PropertyInfo property in ParametersOf(type))
+            {
+                JObject member = Schema(property.PropertyType, depth + 1);
+                if (DescriptionOf(property) is { } description) member["description"] = description;
+                if (IsRequired(property)) required.Add(NameOf(property));
+                else if (defaults != null && property.GetValue(defaults) is { } value) member["default"] = Json.Token(value);
+                properties[NameOf(property)] = member;
+            }
+            schema["properties"] = properties;
+            if (required.Count > 0) schema["required"] = required;
+            return schema;
+        }
+
+        private static JObject Schema(Type type, int depth)
+        {
+            if (Nullable.GetUnderlyingType(type) is { } bare)
+            {
+                JObject nullable = Schema(bare, depth);
+                if (nullable["type"] is { } one) nullable["type"] = new JArray(one, "null");
+                (nullable["enum"] as JArray)?.Add(JValue.CreateNull());
+                return nullable;
+            }
+            if (type.IsEnum)
+            {
+                return new JObject
+                {
+                    ["type"] = "string",
+                    ["enum"] = new JArray(Enum.GetNames(type).Cast<object>().ToArray())
+                };
+            }
+            switch (TypeName(type))
+            {
+                case null:
+                    return new JObject();
+                case "array":
+                    var array = new JObject { ["type"] = "array" };
+                    if (ItemOf(type) is { } item) array["items"] = depth < Depth ? Schema(item, depth + 1) : new JObject();
+                    return array;
+                case "object" when DictionaryValueOf(type) is { } value:
+                    return new JObject
+                    {
+                        ["type"] = "object",
+                        ["additionalProperties"] = depth < Depth ? Schema(value, depth + 1) : new JObject()
+                    };
+                case "object" when typeof(IDictionary).IsAssignableFrom(type) || type == typeof(JObject):
+                    return new JObject { ["type"] = "object" };
+                case "object":
+                    return ObjectSchema(type, depth, false);
+                case { } simple:
+                    return new JObject { ["type"] = simple };
+            }
+        }
+
+        // Null stands for "anything".
+        private static string? TypeName(Type type)
+        {
+            if (type == typeof(object) || type == typeof(JToken) || type == typeof(JValue)) return null;
+            if (type == typeof(Guid) || type == typeof(Uri) || type == typeof(TimeSpan)) return "string";
+            if (type == typeof(byte[])) return "string";
+            if (type == typeof(JArray)) return "array";
+            switch (Type.GetTypeCode(type))
+            {
+                case TypeCode.Boolean:
+                    return "boolean";
+                case TypeCode.Single:
+                case TypeCode.Double:
+                case TypeCode.Decimal:
+                    return "number";
+                case TypeCode.String:
+                case TypeCode.Char:
+                case TypeCode.DateTime:
+                    return "string";
+                case TypeCode.Object:
+                    bool map = typeof(IDictionary).IsAssignableFrom(type) || DictionaryValueOf(type) != null;
+                    return !map && type != typeof(JObject) && typeof(IEnumerable).IsAssignableFrom(type) ? "array" : "object";
+                default:
+                    return "integer";
+            }
+        }
+
+        private static string LegacyType(Type type) => type.IsEnum ? "string" : TypeName(type) switch
+        {
+            "integer" or "number" => "number",
+            "boolean" => "boolean",
+            "array" => "array",
+            _ => "string"
+        };
+
+        private static Type? ItemOf(Type type) => type.IsArray
+            ? type.GetElementType()
+            : Generic(type, typeof(IEnumerable<>))?.GetGenericArguments()[0];
+
+        private static Type? DictionaryValueOf(Type type) => Generic(type, typeof(IDictionary<,>))?.GetGenericArguments()[1];
+
+        private static Type? Generic(Type type, Type definition) => type.GetInterfaces().Prepend(type)
+            .FirstOrDefault(i => i.IsGenericType && i.GetGenericTypeDefinition() == definition);
+
+        private static string? DescriptionOf(PropertyInfo property) =>
+            property.GetCustomAttribute<DescriptionAttribute>(true)?.Description;
+
+        private static object? Defaults(Type type) =>
+            type.IsAbstract || type.GetConstructor(Type.EmptyTypes) == null ? null : Activator.CreateInstance(type);
+    }
+}

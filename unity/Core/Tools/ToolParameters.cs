@@ -1,0 +1,88 @@
+#nullable enable
+using System;
+using System.Collections.Generic;
+using System.Linq;
+using System.Reflection;
+using Newtonsoft.Json;
+using Newtonsoft.Json.Linq;
+
+namespace Holdfast
+{
+    /// <summary>What a caller sent -> a tool's typed parameters.</summary>
+    public static class ToolParameters
+    {
+        /// <summary>
+        /// Reads parameters by name, whatever their case. Missing ones keep their default, unknown ones are passed over, a
+        /// null is taken as missing where the type has no null.
+        /// </summary>
+        /// <exception cref="ToolParameterException">It is no object, a value does not fit, or a required one is missing.</exception>
+        public static TSchema Read<TSchema>(string tool, JToken? given) where TSchema : class, new()
+        {
+            var schema = new TSchema();
+            if (given != null && given.Type != JTokenType.Null && given.Type != JTokenType.Object)
+            {
+                throw Mismatch(tool, "the parameters are no object");
+            }
+            var values = new Dictionary<string, JToken>(StringComparer.OrdinalIgnoreCase);
+            foreach (JProperty property in (given as JObject)?.Properties() ?? Enumerable.Empty<JProperty>())
+            {
+                values[property.Name] = property.Value;
+            }
+            foreach (PropertyInfo property in SchemaGenerator.ParametersOf(typeof(TSchema)))
+            {
+                string name = SchemaGenerator.NameOf(property);
+                Type type = property.PropertyType;
+                bool takesNull = !type.IsValueType || Nullable.GetUnderlyingType(type) != null;
+                bool found = values.TryGetValue(name, out JToken? value);
+                if (!found || (value!.Type == JTokenType.Null && !takesNull))
+                {
+                    if (SchemaGenerator.IsRequired(property)) throw Mismatch(tool, name + " is required");
+                    continue;
+                }
+                property.SetValue(schema, Convert(tool, name, value, type));
+            }
+            return schema;
+        }
+
+        private static object? Convert(string tool, string name, JToken value, Type type)
+        {
+            Type bare = Nullable.GetUnderlyingType(type) ?? type;
+            if (!Fits(value, bare)) throw Mismatch(tool, $"{name} must be {SchemaGenerator.Describe(bare)}, not {Show(value)}");
+            try
+            {
+                return Json.To(value, type);
+            }
+            catch (Exception e) when (e is JsonException or FormatException or OverflowException or ArgumentException)
+            {
+                throw Mismatch(tool, $"{name} must be {SchemaGenerator.Describe(bare)}, not {Show(value)}");
+            }
+        }
+
+        // Newtonsoft would turn true into 1 and 7 into "7"; a caller that sends another type is told so.
+        private static bool Fits(JToken value, Type type)
+        {
+            if (value.Type == JTokenType.Null || typeof(JToken).IsAssignableFrom(type) || type == typeof(object)) return true;
+            if (type.IsEnum) return value.Type is JTokenType.String or JTokenType.Integer;
+            return Type.GetTypeCode(type) switch
+            {
+                TypeCode.Boolean => value.Type == JTokenType.Boolean,
+                TypeCode.String => value.Type == JTokenType.String,
+                TypeCode.Single or TypeCode.Double or TypeCode.Decimal =>
+                    value.Type is JTokenType.Integer or JTokenType.Float,
+                TypeCode.Object => true,
+                TypeCode.DateTime or TypeCode.Char => value.Type == JTokenType.String,
+                _ => value.Type == JTokenType.Integer ||
+                    (value.Type == JTokenType.Float && Math.Floor((double)value) == (double)value)
+            };
+        }
+
+        private static string Show(JToken value)
+        {
+            string text = value.ToString(Formatting.None);
+            return text.Length <= 60 ? text : text.Substring(0, 60) + "...";
+        }
+
+        private static ToolParameterException Mismatch(string tool, string what) =>
+            new($"Parameter type mismatch for tool '{tool}': {what}");
+    }
+}

@@ -1,0 +1,211 @@
+#nullable enable
+using System;
+using System.Collections.Generic;
+using System.Linq;
+using System.Reflection;
+using System.Security.Cryptography;
+using System.Text;
+using Newtonsoft.Json.Linq;
+
+namespace Holdfast
+{
+    /// <summary>A registered tool with all that is said of it.</summary>
+    public sealed class ToolEntry
+    {
+        internal ToolEntry(IUnityTool tool, McpToolAttribute about, bool builtIn)
+        {
+            Tool = tool;
+            About = about;
+            IsBuiltIn = builtIn;
+            Name = tool.ToolName;
+            InputSchema = SchemaGenerator.Generate(tool.ParametersType);
+            LegacySchema = SchemaGenerator.GenerateLegacy(tool.ParametersType);
+        }
+
+        /// <summary>The tool.</summary>
+        public IUnityTool Tool { get; }
+
+        /// <summary>Its name.</summary>
+        public string Name { get; }
+
+        /// <summary>What its class says of it.</summary>
+        public McpToolAttribute About { get; }
+
+        /// <summary>Is it one of this package's own?</summary>
+        public bool IsBuiltIn { get; }
+
+        /// <summary>JSON Schema of its parameters.</summary>
+        public JObject InputSchema { get; }
+
+        /// <summary>The same as uLoopMCP writes it.</summary>
+        public JObject LegacySchema { get; }
+
+        /// <summary>MCP's annotations, all of them.</summary>
+        public JObject Annotations => new()
+        {
+            ["title"] = About.Title.Length > 0 ? About.Title : Name,
+            ["readOnlyHint"] = About.ReadOnly,
+            ["destructiveHint"] = !About.ReadOnly && About.Destructive,
+            ["idempotentHint"] = About.ReadOnly || About.Idempotent,
+            ["openWorldHint"] = About.OpenWorld
+        };
+    }
+
+    /// <summary>How the tool list changed.</summary>
+    public enum ToolChange
+    {
+        /// <summary>Tools came.</summary>
+        Added,
+
+        /// <summary>Tools went.</summary>
+        Removed,
+
+        /// <summary>Tools are others than they were, or somebody said so by hand.</summary>
+        Modified
+    }
+
+    /// <summary>
+    /// The tools: those that carry <see cref="McpToolAttribute"/>, and those registered at run time. Any thread.
+    /// </summary>
+    public sealed class ToolRegistry
+    {
+        private readonly object gate = new();
+        private readonly Dictionary<string, ToolEntry> tools = new(StringComparer.Ordinal);
+        private readonly IEditorLog log;
+        private ToolEntry[]? sorted;
+        private string? revision;
+
+        /// <summary>An empty one.</summary>
+        public ToolRegistry(IEditorLog log) => this.log = log;
+
+        /// <summary>Raised after a change, with the names concerned, on the thread that made it.</summary>
+        public event Action<ToolChange, IReadOnlyList<string>>? Changed;
+
+        /// <summary>
+        /// Takes in every class that a source finds. A broken one is left out with a warning and takes nothing with it.
+        /// </summary>
+        public void Discover(IToolSource source)
+        {
+            var added = new List<string>();
+            foreach (Type type in source.FindToolTypes().OrderBy(t => t.FullName, StringComparer.Ordinal))
+            {
+                if (type.IsAbstract || type.ContainsGenericParameters) continue;
+                try
+                {
+                    if (!typeof(IUnityTool).IsAssignableFrom(type)) throw new ArgumentException("it is no IUnityTool");
+                    added.Add(Add((IUnityTool)Activator.CreateInstance(type)!));
+                }
+                catch (Exception e)
+                {
+                    log.Warn($"The tool class {type.FullName} is left out: {Unwrap(e).Message}");
+                }
+            }
+            if (added.Count > 0) Changed?.Invoke(ToolChange.Added, added);
+        }
+
+        /// <summary>Registers a tool at run time.</summary>
+        /// <exception cref="ArgumentException">Its name is not allowed or taken, its schema cannot be read, or there are
+        /// too many tools.</exception>
+        public void Register(IUnityTool tool)
+        {
+            string name = Add(tool);
+            Changed?.Invoke(ToolChange.Added, new[] { name });
+        }
+
+        /// <summary>Takes a tool out.</summary>
+        /// <returns>False if there was none.</returns>
+        public bool Unregister(string name)
+        {
+            lock (gate)
+            {
+                if (!tools.Remove(name)) return false;
+                Forget();
+            }
+            Changed?.Invoke(ToolChange.Removed, new[] { name });
+            return true;
+        }
+
+        /// <summary>Says by hand that tools changed, for instance what a description depends on.</summary>
+        public void NotifyChanged(params string[] names)
+        {
+            lock (gate) Forget();
+            Changed?.Invoke(ToolChange.Modified, names);
+        }
+
+        /// <summary>The tool of a name, or null.</summary>
+        public ToolEntry? Find(string name)
+        {
+            lock (gate) return tools.TryGetValue(name, out ToolEntry entry) ? entry : null;
+        }
+
+        /// <summary>All tools by name.</summary>
+        public IReadOnlyList<ToolEntry> All
+        {
+            get
+            {
+                lock (gate) return sorted ??= tools.Values.OrderBy(t => t.Name, StringComparer.Ordinal).ToArray();
+            }
+        }
+
+        /// <summary>A short text that is the same as long as every name, text, schema and annotation is the same.</summary>
+        public string Revision
+        {
+            get
+            {
+                IReadOnlyList<ToolEntry> all = All;
+                lock (gate)
+                {
+                    if (revision != null) return revision;
+                    var text = new StringBuilder();
+                    foreach (ToolEntry tool in all)
+                    {
+                        text.Append(tool.Name).Append('\n').Append(tool.About.Description).Append('\n')
+                            .Append(Json.Write(tool.InputSchema)).Append(Json.Write(tool.Annotations)).Append('\n');
+                    }
+                    using SHA256 hash = SHA256.Create();
+                    return revision = Hex.Encode(hash.ComputeHash(Json.Utf8.GetBytes(text.ToString())), 8);
+                }
+            }
+        }
+
+        private string Add(IUnityTool tool)
+        {
+            string name = tool.ToolName;
+            if (!IsName(name))
+            {
+                throw new ArgumentException(
+                    $"a tool's name has 1 to {Limits.ToolName} letters, digits, '_' or '-', unlike '{name}'");
+            }
+            Type type = tool.GetType();
+            McpToolAttribute about = type.GetCustomAttribute<McpToolAttribute>() ?? new McpToolAttribute();
+            var entry = new ToolEntry(tool, about, type.Assembly == typeof(ToolRegistry).Assembly || IsOurs(type.Assembly));
+            lock (gate)
+            {
+                if (tools.TryGetValue(name, out ToolEntry other))
+                {
+                    throw new ArgumentException($"'{name}' is taken by {other.Tool.GetType().FullName}");
+                }
+                if (tools.Count >= Limits.Tools) throw new ArgumentException($"there are {Limits.Tools} tools already");
+                tools.Add(name, entry);
+                Forget();
+            }
+            return name;
+        }
+
+        // By name: the other assemblies of the package cannot be referred to from here. A project that names its own
+        // assembly so has decided to trust it.
+        private static bool IsOurs(Assembly assembly) =>
+            assembly.GetName().Name is "Holdfast.Editor" or "Holdfast.Editor.TestRunner";
+
+        private static bool IsName(string? name) => !string.IsNullOrEmpty(name) && name!.Length <= Limits.ToolName &&
+            name.All(c => c is >= 'a' and <= 'z' or >= 'A' and <= 'Z' or >= '0' and <= '9' or '_' or '-');
+
+        private static Exception Unwrap(Exception e) => e is TargetInvocationException { InnerException: { } inner } ? inner : e;
+
+        private void Forget()
+        {
+            sorted = null;
+            revision = null;
+        }
+    }
+}

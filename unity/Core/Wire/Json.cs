@@ -1,0 +1,104 @@
+#nullable enable
+using System;
+using System.Collections;
+using System.ComponentModel;
+using System.Globalization;
+using System.IO;
+using System.Text;
+using Newtonsoft.Json;
+using Newtonsoft.Json.Converters;
+using Newtonsoft.Json.Linq;
+using Newtonsoft.Json.Serialization;
+
+namespace Holdfast
+{
+    /// <summary>The one way in which this package reads and writes JSON: whatever the user's own defaults are.</summary>
+    public static class Json
+    {
+        /// <summary>UTF-8 without a byte order mark. What is no text (half a surrogate pair) is replaced.</summary>
+        public static readonly UTF8Encoding Utf8 = new(encoderShouldEmitUTF8Identifier: false);
+
+        /// <summary>The same for reading: invalid bytes are refused.</summary>
+        public static readonly UTF8Encoding StrictUtf8 = new(encoderShouldEmitUTF8Identifier: false, throwOnInvalidBytes: true);
+
+        private static readonly JsonSerializer Serializer = JsonSerializer.Create(Settings());
+
+        /// <summary>Reads one value. Texts that look like dates stay texts.</summary>
+        /// <exception cref="JsonException">It is no JSON, deeper than <see cref="Limits.JsonDepth"/>, or followed by more.</exception>
+        public static JToken Parse(string text)
+        {
+            using var reader = new JsonTextReader(new StringReader(text))
+            {
+                DateParseHandling = DateParseHandling.None,
+                FloatParseHandling = FloatParseHandling.Double,
+                MaxDepth = Limits.JsonDepth,
+                Culture = CultureInfo.InvariantCulture
+            };
+            JToken value = JToken.Load(reader);
+            while (reader.Read())
+            {
+                if (reader.TokenType != JsonToken.Comment) throw new JsonReaderException("more follows after the value");
+            }
+            return value;
+        }
+
+        /// <summary>Writes a value compactly, nulls included.</summary>
+        /// <exception cref="JsonException">It cannot be written: it refers to itself, or one of its getters throws.</exception>
+        public static string Write(object? value)
+        {
+            if (value is JToken token) return token.ToString(Formatting.None);
+            var text = new StringBuilder(256);
+            using (var writer = new JsonTextWriter(new StringWriter(text, CultureInfo.InvariantCulture)))
+            {
+                Serializer.Serialize(writer, value);
+            }
+            return text.ToString();
+        }
+
+        /// <summary>A value as a token.</summary>
+        /// <exception cref="JsonException">As for <see cref="Write"/>.</exception>
+        public static JToken Token(object? value) => value switch
+        {
+            null => JValue.CreateNull(),
+            JToken token => token,
+            _ => JToken.FromObject(value, Serializer)
+        };
+
+        /// <summary>A token as a value.</summary>
+        /// <exception cref="JsonException">It does not fit.</exception>
+        public static object? To(JToken token, Type type) => token.ToObject(type, Serializer);
+
+        private static JsonSerializerSettings Settings()
+        {
+            var settings = new JsonSerializerSettings
+            {
+                ContractResolver = new ContractsWithoutTypeDescriptor(),
+                Culture = CultureInfo.InvariantCulture,
+                DateParseHandling = DateParseHandling.None,
+                Formatting = Formatting.None,
+                MaxDepth = Limits.JsonDepth,
+                MissingMemberHandling = MissingMemberHandling.Ignore,
+                NullValueHandling = NullValueHandling.Include,
+                ReferenceLoopHandling = ReferenceLoopHandling.Error,
+                TypeNameHandling = TypeNameHandling.None
+            };
+            settings.Converters.Add(new StringEnumConverter());
+            return settings;
+        }
+    }
+
+    /// <summary>
+    /// Newtonsoft asks TypeDescriptor about every class that it meets, and TypeDescriptor keeps the class for ever, and with
+    /// it, where code is unloaded by context, the whole domain. Plain classes need no such asking.
+    /// </summary>
+    internal sealed class ContractsWithoutTypeDescriptor : DefaultContractResolver
+    {
+        protected override JsonContract CreateContract(Type objectType)
+        {
+            bool plain = Type.GetTypeCode(objectType) == TypeCode.Object && Nullable.GetUnderlyingType(objectType) == null &&
+                objectType.Assembly != typeof(object).Assembly && !typeof(IEnumerable).IsAssignableFrom(objectType) &&
+                !objectType.IsDefined(typeof(TypeConverterAttribute), true);
+            return plain ? CreateObjectContract(objectType) : base.CreateContract(objectType);
+        }
+    }
+}

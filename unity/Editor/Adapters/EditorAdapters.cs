@@ -1,0 +1,132 @@
+#nullable enable
+using System;
+using System.Collections.Generic;
+using System.Diagnostics;
+using System.IO;
+using System.Reflection;
+using UnityEditor;
+using UnityEngine;
+using Debug = UnityEngine.Debug;
+
+namespace Holdfast.Editor
+{
+    // The ports of the bridge itself over Unity's API. No logic here: it cannot be tested without Unity.
+
+    internal sealed class UnityLog : IEditorLog
+    {
+        private const string Prefix = "[Holdfast] ";
+
+        public void Info(string message) => Debug.Log(Prefix + message);
+
+        public void Warn(string message) => Debug.LogWarning(Prefix + message);
+
+        public void Error(string message) => Debug.LogError(Prefix + message);
+    }
+
+    internal sealed class EditorStateReader : IEditorState
+    {
+        public EditorSnapshot Read() => new()
+        {
+            IsCompiling = EditorApplication.isCompiling,
+            IsUpdating = EditorApplication.isUpdating,
+            IsPlaying = EditorApplication.isPlayingOrWillChangePlaymode,
+            IsFocused = UnityEditorInternal.InternalEditorUtility.isApplicationActive,
+            HasCompileErrors = EditorUtility.scriptCompilationFailed
+        };
+    }
+
+    /// <summary>
+    /// <c>EditorApplication.SignalTick</c> is internal, and thread-safe in every version that was looked at. Where it is
+    /// missing the editor is not woken, and says so once.
+    /// </summary>
+    internal sealed class EditorPulse : IEditorPulse
+    {
+        private readonly Action? signalTick;
+
+        public EditorPulse()
+        {
+            MethodInfo? method = typeof(EditorApplication).GetMethod(
+                "SignalTick", BindingFlags.Static | BindingFlags.NonPublic | BindingFlags.Public, null, Type.EmptyTypes, null);
+            if (method != null) signalTick = (Action)Delegate.CreateDelegate(typeof(Action), method, false);
+            if (signalTick == null) Debug.LogWarning("[Holdfast] This editor cannot be woken while it has no focus; calls may wait");
+        }
+
+        public bool IsAvailable => signalTick != null;
+
+        public void Signal() => signalTick?.Invoke();
+    }
+
+    internal sealed class TypeCacheTools : IToolSource
+    {
+        public IEnumerable<Type> FindToolTypes() => TypeCache.GetTypesWithAttribute<McpToolAttribute>();
+    }
+
+    internal static class EditorFacts
+    {
+        public static EditorIdentity Read()
+        {
+            string project = Path.GetDirectoryName(Application.dataPath)!.Replace('\\', '/');
+            return new EditorIdentity
+            {
+                ProjectPath = project,
+                ProjectName = Path.GetFileName(project),
+                UnityVersion = Application.unityVersion,
+                PackageVersion = UnityEditor.PackageManager.PackageInfo.FindForAssembly(typeof(Bridge).Assembly)?.version ?? "0.0.0",
+                ProcessId = Process.GetCurrentProcess().Id,
+                StateFolder = Path.Combine(project, "Library", "Holdfast")
+            };
+        }
+    }
+
+    /// <summary>
+    /// Texts that outlive a reload: what the bridge itself needs in SessionState, the clients and their listeners in a
+    /// singleton object that Unity carries over.
+    /// </summary>
+    internal sealed class EditorSessionStore : ISessionStore
+    {
+        public string? Get(string key)
+        {
+            if (HoldfastSession.Keeps(key)) return HoldfastSession.instance.Get(key);
+            string text = SessionState.GetString(key, "");
+            return text.Length == 0 ? null : text;
+        }
+
+        public void Set(string key, string? value)
+        {
+            if (HoldfastSession.Keeps(key)) HoldfastSession.instance.Set(key, value);
+            else if (value == null) SessionState.EraseString(key);
+            else SessionState.SetString(key, value);
+        }
+    }
+
+    /// <summary>Names of clients and their push listeners. Lives as long as the editor.</summary>
+    internal sealed class HoldfastSession : ScriptableSingleton<HoldfastSession>
+    {
+        [SerializeField]
+        private List<string> keys = new();
+
+        [SerializeField]
+        private List<string> values = new();
+
+        public static bool Keeps(string key) => key is "Holdfast.Clients" or "Holdfast.PushEndpoints";
+
+        public string? Get(string key)
+        {
+            int at = keys.IndexOf(key);
+            return at < 0 ? null : values[at];
+        }
+
+        public void Set(string key, string? value)
+        {
+            int at = keys.IndexOf(key);
+            if (at >= 0)
+            {
+                keys.RemoveAt(at);
+                values.RemoveAt(at);
+            }
+            if (value == null) return;
+            keys.Add(key);
+            values.Add(value);
+        }
+    }
+}

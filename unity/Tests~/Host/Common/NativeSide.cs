@@ -1,0 +1,88 @@
+using System;
+using System.Collections.Generic;
+using System.Threading;
+
+namespace EditorHost
+{
+    /// <summary>The part of the simulated editor that outlives every domain.</summary>
+    public sealed class NativeSide : MarshalByRefObject, INative
+    {
+        private readonly object gate = new();
+        private readonly Dictionary<string, string> texts = new();
+        private readonly Dictionary<string, bool> flags = new();
+        private readonly Dictionary<string, string> session = new();
+        private readonly Queue<string> requests = new();
+        private readonly AutoResetEvent signal = new(false);
+        private readonly Action<string> tell;
+        private readonly bool verbose;
+
+        public NativeSide(Action<string> tell, bool verbose)
+        {
+            this.tell = tell;
+            this.verbose = verbose;
+        }
+
+        // Obsolete on .NET, where nothing calls it.
+#pragma warning disable CS0672
+        public override object InitializeLifetimeService() => null;
+#pragma warning restore CS0672
+
+        public string Text(string name)
+        {
+            lock (gate) return texts.TryGetValue(name, out string value) ? value : "";
+        }
+
+        public bool Flag(string name)
+        {
+            lock (gate) return flags.TryGetValue(name, out bool value) && value;
+        }
+
+        public string GetSession(string key)
+        {
+            lock (gate) return session.TryGetValue(key, out string value) ? value : null;
+        }
+
+        public void SetSession(string key, string value)
+        {
+            lock (gate)
+            {
+                if (value == null) session.Remove(key);
+                else session[key] = value;
+            }
+        }
+
+        public void Request(string what)
+        {
+            lock (gate) requests.Enqueue(what);
+            signal.Set();
+        }
+
+        public void SignalTick() => signal.Set();
+
+        public void Log(string kind, string message)
+        {
+            if (!verbose && kind is "log" or "warning") return;
+            Tell(Lines.Of("console", ("kind", kind), ("message", message)));
+        }
+
+        public void Tell(string json) => tell(json);
+
+        public void Set(string name, string value)
+        {
+            lock (gate) texts[name] = value;
+        }
+
+        public void Set(string name, bool value)
+        {
+            lock (gate) flags[name] = value;
+        }
+
+        public string NextRequest()
+        {
+            lock (gate) return requests.Count == 0 ? null : requests.Dequeue();
+        }
+
+        /// <summary>Sleeps till the next frame is due, or somebody signals.</summary>
+        public void WaitFrame(int milliseconds) => signal.WaitOne(milliseconds);
+    }
+}

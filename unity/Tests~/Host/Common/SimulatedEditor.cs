@@ -1,0 +1,362 @@
+using System;
+using System.Collections.Concurrent;
+using System.Collections.Generic;
+using System.Diagnostics;
+using System.IO;
+using System.Linq;
+using System.Net;
+using System.Net.Sockets;
+using System.Runtime.InteropServices;
+using System.Text;
+using System.Text.RegularExpressions;
+using System.Threading;
+
+namespace EditorHost
+{
+    /// <summary>The domain that holds the package, on one runtime or the other.</summary>
+    public interface IDomain
+    {
+        void Load();
+
+        void Tick();
+
+        void Unload();
+
+        void Quit();
+
+        bool Invoke(string type, string method, string argument);
+
+        /// <summary>Former domains that are still in memory.</summary>
+        int Leaked();
+    }
+
+    /// <summary>
+    /// An editor without Unity: runs the real package over stubs, reloads its domain, and is steered by lines on stdin.
+    /// Prints JSON lines; the words are those of <c>holdfast fake-unity</c> where they mean the same.
+    /// </summary>
+    public sealed class SimulatedEditor
+    {
+        private static readonly string[] Usage =
+        {
+            "reload MS", "move MS", "compile MS", "down", "up", "freeze [MS]", "thaw", "changed", "addtool NAME", "compile-error on|off",
+            "modal on|off", "play on|off", "focus on|off", "import MS", "release", "stats", "crash", "quit", "help"
+        };
+
+        private readonly ConcurrentQueue<string> lines = new();
+        private readonly Options options;
+        private readonly NativeSide native;
+        private readonly IDomain domain;
+        private readonly TextWriter output;
+        private int generation;
+        private int port;
+        private bool announced;
+        private bool reloading;
+        private long blockedUntil;
+        private bool modal;
+        private bool frozen;
+        private long compiledAt = long.MaxValue;
+        private bool ended;
+
+        public SimulatedEditor(string[] args, Func<Options, NativeSide, IDomain> make)
+        {
+            options = new Options(args);
+            output = TextWriter.Synchronized(
+                new StreamWriter(Console.OpenStandardOutput(), new UTF8Encoding(false)) { AutoFlush = true, NewLine = "\n" });
+            native = new NativeSide(Tell, options.Verbose);
+            string project = Path.GetFullPath(options.Project);
+            Directory.CreateDirectory(Path.Combine(project, "Assets"));
+            native.Set("dataPath", project + "/Assets");
+            native.Set("unityVersion", options.UnityVersion);
+            native.Set("packageVersion", "0.1.0");
+            native.Set("project", project);
+            native.Set("countFile", options.CountFile);
+            native.Set("isFocused", true);
+            foreach (string flag in options.Flags) native.Set(flag, true);
+            Directory.CreateDirectory(Path.Combine(project, "UserSettings"));
+            File.WriteAllText(Path.Combine(project, "UserSettings", "Holdfast.asset"),
+                $"port={options.Port}\nallowUnprovenClients=True\nswitchesOn=AllowThirdPartyTools");
+            domain = make(options, native);
+        }
+
+        private static long Now => Stopwatch.GetTimestamp() * 1000 / Stopwatch.Frequency;
+
+        public int Run()
+        {
+            new Thread(ReadLines) { IsBackground = true, Name = "stdin" }.Start();
+            Load();
+            while (!ended)
+            {
+                while (!ended && lines.TryDequeue(out string line)) Obey(line);
+                if (ended) break;
+                while (native.NextRequest() is { } request) Granted(request);
+                if (Now >= compiledAt) Compiled();
+                if (!modal && !frozen && Now >= blockedUntil) domain.Tick();
+                LookForBridge();
+                native.WaitFrame(native.Flag("isFocused") ? options.TickMs : options.UnfocusedMs);
+            }
+            domain.Quit();
+            domain.Unload();
+            Tell(Lines.Of("quit"));
+            return 0;
+        }
+
+        private void Obey(string line)
+        {
+            string[] words = line.Split(new[] { ' ' }, StringSplitOptions.RemoveEmptyEntries);
+            string verb = words.Length > 0 ? words[0] : "", argument = words.Length > 1 ? words[1] : null;
+            int.TryParse(argument ?? "0", out int ms);
+            bool on = argument == "on", done = true;
+            switch (verb)
+            {
+                case "reload":
+                    Reload(ms, false);
+                    break;
+                case "move":
+                    Reload(ms, true);
+                    break;
+                case "compile":
+                    native.Set("isCompiling", true);
+                    compiledAt = Now + ms;
+                    break;
+                case "down":
+                    done = domain.Invoke("Holdfast.Editor.Controller", "Stop", null);
+                    break;
+                case "up":
+                    done = domain.Invoke("Holdfast.Editor.Controller", "Start", null);
+                    announced = false;
+                    break;
+                case "freeze" when argument == null:
+                    frozen = true;
+                    break;
+                case "freeze":
+                case "import":
+                    blockedUntil = Now + ms;
+                    break;
+                case "thaw":
+                    frozen = false;
+                    blockedUntil = 0;
+                    break;
+                case "changed":
+                    done = domain.Invoke("Holdfast.HostTools.Steer", "Changed", null);
+                    break;
+                case "addtool":
+                    done = argument != null && domain.Invoke("Holdfast.HostTools.Steer", "AddTool", argument);
+                    break;
+                case "release":
+                    done = domain.Invoke("Holdfast.HostTools.Steer", "Release", null);
+                    break;
+                case "compile-error":
+                    native.Set("compileErrors", on);
+                    break;
+                case "modal":
+                    modal = on;
+                    break;
+                case "play":
+                    native.Set("isPlaying", on);
+                    break;
+                case "focus":
+                    native.Set("isFocused", on);
+                    break;
+                case "stats":
+                    Tell(Stats());
+                    return;
+                case "crash":
+                    Tell(Lines.Of("crashed"));
+                    _exit(134);
+                    break;
+                case "quit":
+                    ended = true;
+                    return;
+                case "help":
+                    foreach (string form in Usage) Tell(Lines.Of("help", ("line", form)));
+                    return;
+                default:
+                    Tell(Lines.Of("bad_line", ("line", line), ("error", "known: " + string.Join(", ", Usage))));
+                    return;
+            }
+            Tell(done ? Lines.Of("done", ("line", line)) : Lines.Of("failed", ("line", line), ("error", "not possible here")));
+        }
+
+        private void Granted(string request)
+        {
+            if (request == "reload") Reload(options.ReloadMs, false);
+            else if (request == "compile")
+            {
+                native.Set("isCompiling", true);
+                compiledAt = Now + options.CompileMs;
+            }
+        }
+
+        private void Compiled()
+        {
+            compiledAt = long.MaxValue;
+            native.Set("isCompiling", false);
+            if (!native.Flag("compileErrors")) Reload(options.ReloadMs, false);
+        }
+
+        private void Reload(int silence, bool move)
+        {
+            Tell(Lines.Of("reload_begun", ("silence_ms", silence)));
+            reloading = true;
+            var watch = Stopwatch.StartNew();
+            domain.Unload();
+            long unloaded = watch.ElapsedMilliseconds;
+            if (move) native.SetSession("s:Holdfast.Port", FreePort().ToString());
+            if (silence > 0) Thread.Sleep(silence);
+            watch.Restart();
+            Load();
+            if (options.Verbose)
+            {
+                Tell(Lines.Of("timing", ("unload_ms", unloaded), ("load_ms", watch.ElapsedMilliseconds)));
+            }
+        }
+
+        private void Load()
+        {
+            generation++;
+            announced = false;
+            domain.Load();
+        }
+
+        // As a gateway would: by the instance file.
+        private void LookForBridge()
+        {
+            if (announced) return;
+            string path = Path.Combine(options.Project, "Library", "Holdfast", "instance.json");
+            if (!File.Exists(path)) return;
+            string text = File.ReadAllText(path);
+            int found = Number(text, "generation");
+            port = Number(text, "port");
+            // One that crashed may have left its own.
+            if (Number(text, "pid") != Process.GetCurrentProcess().Id || found != generation || port == 0 || text.Contains("\"state\":\"reloading\"")) return;
+            announced = true;
+            if (reloading) Tell(Lines.Of("reload_ended", ("port", port)));
+            reloading = false;
+            Tell(Lines.Of("listening", ("port", port), ("pid", Process.GetCurrentProcess().Id), ("domain", generation)));
+        }
+
+        private string Stats()
+        {
+            int leaked = domain.Leaked();
+            string[] descriptors = Directory.Exists("/proc/self/fd") ? Directory.GetFiles("/proc/self/fd") : Array.Empty<string>();
+            int sockets = descriptors.Count(IsSocket);
+            int threads = Directory.Exists("/proc/self/task") ? Directory.GetDirectories("/proc/self/task").Length : 0;
+            return Lines.Of("stats", ("port", port), ("domain", generation), ("leaked", leaked), ("threads", threads),
+                ("descriptors", descriptors.Length), ("sockets", sockets), ("rss_kb", Resident()), ("frozen", frozen), ("modal", modal),
+                ("compile_errors", native.Flag("compileErrors")), ("playing", native.Flag("isPlaying")));
+        }
+
+        private static bool IsSocket(string path)
+        {
+            var target = new byte[64];
+            long length = readlink(path, target, (UIntPtr)target.Length).ToInt64();
+            return length > 0 && Encoding.ASCII.GetString(target, 0, (int)length).StartsWith("socket:");
+        }
+
+        private static int Resident()
+        {
+            Match match = Regex.Match(File.Exists("/proc/self/status") ? File.ReadAllText("/proc/self/status") : "", @"VmRSS:\s+(\d+)");
+            return match.Success ? int.Parse(match.Groups[1].Value) : 0;
+        }
+
+        private static int Number(string json, string name)
+        {
+            Match match = Regex.Match(json, "\"" + name + "\":(\\d+)");
+            return match.Success ? int.Parse(match.Groups[1].Value) : 0;
+        }
+
+        private static int FreePort()
+        {
+            var probe = new TcpListener(IPAddress.Loopback, 0);
+            probe.Start();
+            int free = ((IPEndPoint)probe.LocalEndpoint).Port;
+            probe.Stop();
+            return free;
+        }
+
+        private void ReadLines()
+        {
+            while (Console.In.ReadLine() is { } line)
+            {
+                lines.Enqueue(line.Trim());
+                native.SignalTick();
+            }
+            if (options.Stay) return;
+            lines.Enqueue("quit");
+            native.SignalTick();
+        }
+
+        private void Tell(string json)
+        {
+            try
+            {
+                output.WriteLine(json);
+            }
+            catch (IOException)
+            {
+                // Nobody listens, and so nobody steers.
+                ended = true;
+            }
+        }
+
+        [DllImport("libc")]
+        private static extern void _exit(int code);
+
+        [DllImport("libc")]
+        private static extern IntPtr readlink(string path, byte[] target, UIntPtr size);
+    }
+
+    /// <summary>Flags of the host.</summary>
+    public sealed class Options
+    {
+        public Options(string[] args)
+        {
+            for (int i = 0; i < args.Length; i++)
+            {
+                string Value() => i + 1 < args.Length ? args[++i] : throw new ArgumentException(args[i] + " needs a value");
+                switch (args[i])
+                {
+                    case "--scripts": Scripts = Value(); break;
+                    case "--project": Project = Value(); break;
+                    case "--port": Port = int.Parse(Value()); break;
+                    case "--count-file": CountFile = Value(); break;
+                    case "--tick-ms": TickMs = int.Parse(Value()); break;
+                    case "--unfocused-ms": UnfocusedMs = int.Parse(Value()); break;
+                    case "--reload-ms": ReloadMs = int.Parse(Value()); break;
+                    case "--compile-ms": CompileMs = int.Parse(Value()); break;
+                    case "--unity-version": UnityVersion = Value(); break;
+                    case "--flag": Flags.Add(Value()); break;
+                    case "--stay": Stay = true; break;
+                    case "--verbose": Verbose = true; break;
+                    default: throw new ArgumentException("unknown flag " + args[i]);
+                }
+            }
+        }
+
+        /// <summary>Folder of the assemblies that a reload loads anew.</summary>
+        public string Scripts { get; } = ".";
+
+        public string Project { get; } = "SimulatedProject";
+
+        public int Port { get; }
+
+        public string CountFile { get; } = "";
+
+        public int TickMs { get; } = 5;
+
+        public int UnfocusedMs { get; } = 100;
+
+        public int ReloadMs { get; } = 50;
+
+        public int CompileMs { get; } = 50;
+
+        public string UnityVersion { get; } = "6000.0.78f1";
+
+        /// <summary>States that hold from the start, such as importWorker or batchMode.</summary>
+        public List<string> Flags { get; } = new();
+
+        public bool Stay { get; }
+
+        public bool Verbose { get; }
+    }
+}

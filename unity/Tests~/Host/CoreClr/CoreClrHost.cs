@@ -1,0 +1,91 @@
+using System;
+using System.Collections.Generic;
+using System.IO;
+using System.Linq;
+using System.Reflection;
+using System.Runtime.CompilerServices;
+using System.Runtime.Loader;
+using System.Threading;
+
+namespace EditorHost
+{
+    /// <summary>
+    /// The package in a collectible context, the stubs outside of it: what is read of Unity 7. A delegate that the package
+    /// leaves in an event of the stubs keeps its whole context in memory, and is found.
+    /// </summary>
+    internal sealed class CoreClrHost : IDomain
+    {
+        private readonly Options options;
+        private readonly List<WeakReference> former = new();
+        private Scripts scripts;
+
+        private CoreClrHost(Options options, NativeSide native)
+        {
+            this.options = options;
+            Native.Current = native;
+        }
+
+        public static int Main(string[] args) => new SimulatedEditor(args, (options, native) => new CoreClrHost(options, native)).Run();
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public void Load()
+        {
+            scripts = new Scripts();
+            Engine.Load(scripts.LoadAll(options.Scripts));
+        }
+
+        public void Tick() => Engine.Tick();
+
+        [MethodImpl(MethodImplOptions.NoInlining)]
+        public void Unload()
+        {
+            Engine.Unload();
+            former.Add(new WeakReference(scripts));
+            scripts.Unload();
+            scripts = null;
+        }
+
+        public void Quit() => Engine.Quit();
+
+        public bool Invoke(string type, string method, string argument) => Engine.Invoke(type, method, argument);
+
+        public int Leaked()
+        {
+            for (int i = 0; i < 20 && former.Any(w => w.IsAlive); i++)
+            {
+                GC.Collect();
+                GC.WaitForPendingFinalizers();
+                Thread.Sleep(5);
+            }
+            return former.Count(w => w.IsAlive);
+        }
+
+        private sealed class Scripts : AssemblyLoadContext
+        {
+            private string folder;
+
+            public Scripts() : base("Scripts", isCollectible: true)
+            {
+            }
+
+            public Assembly[] LoadAll(string from)
+            {
+                folder = from;
+                return Directory.GetFiles(from, "Holdfast.*.dll").OrderBy(f => f, StringComparer.Ordinal)
+                    .Select(f => Load(new AssemblyName(Path.GetFileNameWithoutExtension(f)))).ToArray();
+            }
+
+            // Newtonsoft is a plug-in of the project too, and is loaded anew with the scripts.
+            protected override Assembly Load(AssemblyName name)
+            {
+                bool ours = name.Name.StartsWith("Holdfast.", StringComparison.Ordinal) || name.Name == "Newtonsoft.Json";
+                string path = Path.Combine(folder, name.Name + ".dll");
+                if (!ours || !File.Exists(path)) return null;
+                // A field that holds an assembly would keep this context for ever: it is held itself till its code is gone.
+                if (Assemblies.FirstOrDefault(a => a.GetName().Name == name.Name) is { } known) return known;
+                using var stream = new MemoryStream(File.ReadAllBytes(path));
+                return LoadFromStream(stream);
+            }
+        }
+    }
+}

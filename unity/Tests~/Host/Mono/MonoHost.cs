@@ -1,0 +1,49 @@
+using System;
+using System.IO;
+using System.Linq;
+
+namespace EditorHost
+{
+    /// <summary>Stubs and package in an AppDomain of their own, which a reload unloads: Unity up to 6.x.</summary>
+    internal sealed class MonoHost : IDomain
+    {
+        private readonly Options options;
+        private readonly NativeSide native;
+        private AppDomain domain;
+        private DomainEntry entry;
+
+        private MonoHost(Options options, NativeSide native)
+        {
+            this.options = options;
+            this.native = native;
+        }
+
+        public static int Main(string[] args) => new SimulatedEditor(args, (options, native) => new MonoHost(options, native)).Run();
+
+        public void Load()
+        {
+            // Not shadow copied: nothing rewrites the assemblies while the host runs.
+            var setup = new AppDomainSetup { ApplicationBase = AppDomain.CurrentDomain.BaseDirectory };
+            domain = AppDomain.CreateDomain("Scripts", null, setup);
+            domain.SetData("EditorHost.Native", native);
+            entry = (DomainEntry)domain.CreateInstanceAndUnwrap(typeof(DomainEntry).Assembly.FullName, typeof(DomainEntry).FullName);
+            entry.Load(Directory.GetFiles(options.Scripts, "Holdfast.*.dll").OrderBy(f => f, StringComparer.Ordinal).ToArray());
+        }
+
+        public void Tick() => entry.Tick();
+
+        public void Unload()
+        {
+            entry.Unload();
+            AppDomain.Unload(domain);
+            entry = null;
+        }
+
+        public void Quit() => entry.Quit();
+
+        public bool Invoke(string type, string method, string argument) => entry.Invoke(type, method, argument);
+
+        // Unloading a domain takes it out of memory, or throws.
+        public int Leaked() => 0;
+    }
+}

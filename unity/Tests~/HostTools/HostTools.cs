@@ -1,0 +1,228 @@
+#nullable enable
+using System;
+using System.Collections.Concurrent;
+using System.Collections.Generic;
+using System.ComponentModel;
+using System.IO;
+using System.Threading;
+using System.Threading.Tasks;
+using EditorHost;
+using Newtonsoft.Json;
+using Newtonsoft.Json.Linq;
+using UnityEditor;
+
+// The tools of a user of the simulated editor: nothing of the package knows them. Names and parameters are those of the
+// test tools of `holdfast fake-unity`.
+namespace Holdfast.HostTools
+{
+    public sealed class Nothing
+    {
+    }
+
+    public sealed class TextParameter
+    {
+        [Description("What to return")]
+        public string text { get; set; } = "";
+    }
+
+    public sealed class MsParameter
+    {
+        [Description("Milliseconds")]
+        public int ms { get; set; }
+    }
+
+    public sealed class SizeParameter
+    {
+        [Description("Bytes of the result's text")]
+        public int n { get; set; } = 1024;
+    }
+
+    public sealed class CountParameter
+    {
+        [Description("What to count")]
+        public string key { get; set; } = "";
+
+        [Description("Answer only when the person who steers the editor releases it")]
+        public bool hold { get; set; }
+    }
+
+    [McpTool(Description = "Returns the text.", ReadOnly = true, Parallel = true)]
+    public sealed class Echo : AbstractUnityTool<TextParameter, JObject>
+    {
+        public override string ToolName => "echo";
+
+        protected override Task<JObject> ExecuteAsync(TextParameter parameters, CancellationToken token) =>
+            Task.FromResult(new JObject { ["Echo"] = parameters.text });
+    }
+
+    [McpTool(Description = "Answers after a time.", ReadOnly = true)]
+    public sealed class Sleep : AbstractUnityTool<MsParameter, JObject>
+    {
+        public override string ToolName => "sleep";
+
+        protected override async Task<JObject> ExecuteAsync(MsParameter parameters, IToolContext context)
+        {
+            var watch = System.Diagnostics.Stopwatch.StartNew();
+            while (watch.ElapsedMilliseconds < parameters.ms)
+            {
+                await context.MainThread.Frames(1, context.Cancellation);
+                context.ReportProgress(watch.ElapsedMilliseconds, parameters.ms, "sleeping");
+            }
+            return new JObject { ["SleptMs"] = parameters.ms };
+        }
+    }
+
+    [McpTool(Description = "Answers when the person who steers the editor releases it.")]
+    public sealed class Hold : AbstractUnityTool<Nothing, JObject>
+    {
+        public override string ToolName => "hold";
+
+        protected override async Task<JObject> ExecuteAsync(Nothing parameters, IToolContext context)
+        {
+            await Steer.Released(context);
+            return new JObject { ["Released"] = true };
+        }
+    }
+
+    [McpTool(Description = "Returns a result of a given size.", ReadOnly = true, Parallel = true)]
+    public sealed class Big : AbstractUnityTool<SizeParameter, JObject>
+    {
+        public override string ToolName => "big";
+
+        protected override Task<JObject> ExecuteAsync(SizeParameter parameters, CancellationToken token) =>
+            Task.FromResult(new JObject { ["Text"] = new string('x', parameters.n) });
+    }
+
+    [McpTool(Description = "Runs and reports that it failed.")]
+    public sealed class Fail : AbstractUnityTool<Nothing, object>
+    {
+        public override string ToolName => "fail";
+
+        protected override Task<object> ExecuteAsync(Nothing parameters, CancellationToken token) =>
+            Task.FromResult<object>(new { Success = false, Message = "The tool failed", ErrorMessage = "As asked" });
+    }
+
+    [McpTool(Description = "Throws an exception.")]
+    public sealed class Throw : AbstractUnityTool<Nothing, object>
+    {
+        public override string ToolName => "throw";
+
+        protected override Task<object> ExecuteAsync(Nothing parameters, CancellationToken token) =>
+            throw new InvalidOperationException("Thrown as asked");
+    }
+
+    [McpTool(Description = "Counts that it ran.")]
+    public sealed class Count : AbstractUnityTool<CountParameter, JObject>
+    {
+        public override string ToolName => "count";
+
+        protected override async Task<JObject> ExecuteAsync(CountParameter parameters, IToolContext context)
+        {
+            // Read before the wait and written at once: what counts is that it began.
+            int runs = SessionState.GetInt("count." + parameters.key, 0) + 1;
+            SessionState.SetInt("count." + parameters.key, runs);
+            string file = Native.Current.Text("countFile");
+            if (file.Length > 0) File.AppendAllText(file, parameters.key + "\n");
+            if (parameters.hold) await Steer.Released(context);
+            return new JObject { ["Key"] = parameters.key, ["Runs"] = runs };
+        }
+    }
+
+    [McpTool(Description = "Tells how often count ran.", ReadOnly = true)]
+    public sealed class Runs : AbstractUnityTool<CountParameter, JObject>
+    {
+        public override string ToolName => "runs";
+
+        protected override Task<JObject> ExecuteAsync(CountParameter parameters, CancellationToken token) => Task.FromResult(
+            new JObject { ["Key"] = parameters.key, ["Runs"] = SessionState.GetInt("count." + parameters.key, 0) });
+    }
+
+    [McpTool(Description = "Blocks the main thread for a time.")]
+    public sealed class Block : AbstractUnityTool<MsParameter, JObject>
+    {
+        public override string ToolName => "block";
+
+        protected override Task<JObject> ExecuteAsync(MsParameter parameters, CancellationToken token)
+        {
+            Thread.Sleep(parameters.ms);
+            return Task.FromResult(new JObject { ["BlockedMs"] = parameters.ms });
+        }
+    }
+
+    [McpTool(Description = "Asks for a reload, and answers after it.")]
+    public sealed class ReloadAndAnswer : AbstractUnityTool<TextParameter, JObject>, IResumableTool
+    {
+        public override string ToolName => "reload-and-answer";
+
+        public async Task<object?> ResumeAsync(JToken kept, IToolContext context)
+        {
+            await context.MainThread.Frames(2, context.Cancellation);
+            return new JObject { ["Echo"] = kept["text"] };
+        }
+
+        protected override async Task<JObject> ExecuteAsync(TextParameter parameters, IToolContext context)
+        {
+            if (!context.KeepAcrossReload(new JObject { ["text"] = parameters.text })) return new JObject { ["Echo"] = null };
+            EditorUtility.RequestScriptReload();
+            await context.MainThread.Frames(int.MaxValue, context.Cancellation);
+            return new JObject();
+        }
+    }
+
+    public sealed class PictureResult : IToolContent
+    {
+        public int Width => 1;
+
+        [JsonIgnore]
+        public IReadOnlyList<ToolContent> Content => new[]
+        {
+            ToolContent.OfImage(Convert.FromBase64String(
+                "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="), "image/png")
+        };
+    }
+
+    [McpTool(Description = "Returns a picture.", ReadOnly = true)]
+    public sealed class PictureTool : AbstractUnityTool<Nothing, PictureResult>
+    {
+        public override string ToolName => "picture";
+
+        protected override Task<PictureResult> ExecuteAsync(Nothing parameters, CancellationToken token) =>
+            Task.FromResult(new PictureResult());
+    }
+
+    /// <summary>Registered at run time: it has no attribute, and so is not found by itself.</summary>
+    public sealed class Later : AbstractUnityTool<TextParameter, JObject>
+    {
+        private readonly string name;
+
+        public Later(string name) => this.name = name;
+
+        public override string ToolName => name;
+
+        protected override Task<JObject> ExecuteAsync(TextParameter parameters, CancellationToken token) =>
+            Task.FromResult(new JObject { ["Echo"] = parameters.text });
+    }
+
+    /// <summary>What the host orders by name.</summary>
+    public static class Steer
+    {
+        private static TaskCompletionSource<bool> gate = new();
+
+        public static void Release()
+        {
+            TaskCompletionSource<bool> open = gate;
+            gate = new TaskCompletionSource<bool>();
+            open.TrySetResult(true);
+        }
+
+        public static void Changed() => Holdfast.Editor.Controller.Bridge?.Info.Tools.NotifyChanged();
+
+        public static void AddTool(string name) => Holdfast.Editor.Controller.Bridge?.Info.Tools.Register(new Later(name));
+
+        internal static async Task Released(IToolContext context)
+        {
+            var cancelled = new TaskCompletionSource<bool>();
+            using (context.Cancellation.Register(() => cancelled.TrySetCanceled())) await await Task.WhenAny(gate.Task, cancelled.Task);
+        }
+    }
+}

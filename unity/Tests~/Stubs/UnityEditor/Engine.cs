@@ -1,0 +1,194 @@
+// The managed half of the simulated editor: what the host calls in the domain that holds the package.
+using System;
+using System.Collections.Generic;
+using System.IO;
+using System.Linq;
+using System.Reflection;
+using System.Runtime.CompilerServices;
+using System.Threading;
+using UnityEditor;
+using UnityEngine;
+
+namespace EditorHost
+{
+    public static class Engine
+    {
+        private static int mainThread;
+        private static Type[] types = Type.EmptyTypes;
+        private static readonly MainThreadContext Context = new();
+
+        internal static IEnumerable<Type> Types => types;
+
+        /// <summary>The scripts are there: runs the code that asked for it, then tells that the reload is over.</summary>
+        public static void Load(Assembly[] scripts)
+        {
+            mainThread = Environment.CurrentManagedThreadId;
+            SynchronizationContext.SetSynchronizationContext(Context);
+            types = scripts.SelectMany(a => a.GetTypes()).ToArray();
+            foreach (Type type in types.Where(t => t.IsDefined(typeof(InitializeOnLoadAttribute), false)))
+            {
+                Guard(() => RuntimeHelpers.RunClassConstructor(type.TypeHandle));
+            }
+            AssemblyReloadEvents.RaiseAfter();
+        }
+
+        /// <summary>One turn of the editor's main loop.</summary>
+        public static void Tick()
+        {
+            Context.Run();
+            EditorApplication.RaiseUpdate();
+        }
+
+        public static void Quit() => EditorApplication.RaiseQuitting();
+
+        /// <summary>Calls a static method of the scripts by name; for the host's own orders.</summary>
+        /// <returns>False if there is none.</returns>
+        public static bool Invoke(string type, string method, string argument)
+        {
+            MethodInfo found = types.FirstOrDefault(t => t.FullName == type)?.GetMethod(method, BindingFlags.Static | BindingFlags.Public);
+            if (found == null) return false;
+            Guard(() => found.Invoke(null, found.GetParameters().Length == 0 ? null : new object[] { argument }));
+            return true;
+        }
+
+        /// <summary>The scripts are about to go.</summary>
+        public static void Unload()
+        {
+            AssemblyReloadEvents.RaiseBefore();
+#if UNITY_6000_5_OR_NEWER
+            foreach (MethodInfo method in types.SelectMany(t => t.GetMethods(BindingFlags.Static | BindingFlags.Public | BindingFlags.NonPublic))
+                         .Where(m => m.IsDefined(typeof(Unity.Scripting.LifecycleManagement.OnCodeUnloadingAttribute), false)))
+            {
+                Guard(() => method.Invoke(null, null));
+            }
+#endif
+            Singletons.CarryOver();
+            types = Type.EmptyTypes;
+            Context.Clear();
+        }
+
+        internal static void Guard(Action action)
+        {
+            try
+            {
+                action();
+            }
+            catch (Exception e)
+            {
+                Native.Current.Log("exception", e.ToString());
+            }
+        }
+
+        internal static void OnlyMainThread(string what)
+        {
+            if (Environment.CurrentManagedThreadId == mainThread) return;
+            throw new InvalidOperationException(what + " can only be used on the main thread");
+        }
+
+        // What is awaited on the main thread goes on there in a later frame, as in Unity.
+        private sealed class MainThreadContext : SynchronizationContext
+        {
+            private readonly Queue<(SendOrPostCallback, object)> posted = new();
+
+            public override void Post(SendOrPostCallback callback, object state)
+            {
+                lock (posted) posted.Enqueue((callback, state));
+            }
+
+            public override void Send(SendOrPostCallback callback, object state) => throw new NotSupportedException();
+
+            public override SynchronizationContext CreateCopy() => this;
+
+            public void Clear()
+            {
+                lock (posted) posted.Clear();
+            }
+
+            public void Run()
+            {
+                int count;
+                lock (posted) count = posted.Count;
+                for (; count > 0; count--)
+                {
+                    (SendOrPostCallback Callback, object State) next;
+                    lock (posted) next = posted.Dequeue();
+                    Guard(() => next.Callback(next.State));
+                }
+            }
+        }
+    }
+
+    /// <summary>The entry on Mono, where the package's domain is another one than the host's.</summary>
+    public sealed class DomainEntry : MarshalByRefObject
+    {
+        public override object InitializeLifetimeService() => null;
+
+        public void Load(string[] scripts) => Engine.Load(scripts.Select(Assembly.LoadFrom).ToArray());
+
+        public void Tick() => Engine.Tick();
+
+        public void Unload() => Engine.Unload();
+
+        public void Quit() => Engine.Quit();
+
+        public bool Invoke(string type, string method, string argument) => Engine.Invoke(type, method, argument);
+    }
+
+    /// <summary>Singletons are carried over a reload by their serialised fields; some have a file too.</summary>
+    internal static class Singletons
+    {
+        private static readonly List<object> Alive = new();
+
+        public static object Create(Type type)
+        {
+            object created = Activator.CreateInstance(type);
+            string file = FileOf(type);
+            string saved = Native.Current.GetSession("o:" + type.FullName) ?? (file != null && File.Exists(file) ? File.ReadAllText(file) : "");
+            foreach (string line in saved.Split('\n').Where(l => l.Contains('=')))
+            {
+                string[] parts = line.Split(new[] { '=' }, 2);
+                FieldInfo field = Fields(type).FirstOrDefault(f => f.Name == parts[0]);
+                if (field != null) field.SetValue(created, Read(field.FieldType, parts[1]));
+            }
+            Alive.Add(created);
+            return created;
+        }
+
+        public static void CarryOver()
+        {
+            foreach (object one in Alive) Native.Current.SetSession("o:" + one.GetType().FullName, Write(one));
+            Alive.Clear();
+        }
+
+        public static void SaveToFile(object one)
+        {
+            string file = FileOf(one.GetType());
+            Directory.CreateDirectory(Path.GetDirectoryName(file));
+            File.WriteAllText(file, Write(one));
+        }
+
+        private static string FileOf(Type type)
+        {
+            var about = type.GetCustomAttribute<FilePathAttribute>();
+            return about == null ? null : Path.Combine(Path.GetDirectoryName(Application.dataPath), about.Path);
+        }
+
+        private static IEnumerable<FieldInfo> Fields(Type type) =>
+            type.GetFields(BindingFlags.Instance | BindingFlags.NonPublic | BindingFlags.Public)
+                .Where(f => f.IsDefined(typeof(SerializeField), false));
+
+        private static string Write(object one) => string.Join("\n", Fields(one.GetType()).Select(f => f.Name + "=" + Text(f.GetValue(one))));
+
+        private static string Text(object value) => value is IEnumerable<string> list
+            ? string.Join(",", list.Select(item => Uri.EscapeDataString(item)))
+            : value.ToString();
+
+        private static object Read(Type type, string text)
+        {
+            if (type == typeof(int)) return int.Parse(text);
+            if (type == typeof(bool)) return bool.Parse(text);
+            if (type == typeof(string)) return text;
+            return text.Length == 0 ? new List<string>() : text.Split(',').Select(Uri.UnescapeDataString).ToList();
+        }
+    }
+}

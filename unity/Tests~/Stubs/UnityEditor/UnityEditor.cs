@@ -1,0 +1,211 @@
+// Stubs of the part of UnityEditor that the package uses. Signatures are Unity's, and a test compares them with the facts;
+// behaviour is a model of ours.
+using System;
+using System.Collections;
+using System.Collections.Generic;
+using System.Linq;
+using System.Reflection;
+using EditorHost;
+using UnityEngine;
+
+namespace UnityEditor
+{
+    [AttributeUsage(AttributeTargets.Class)]
+    public class InitializeOnLoadAttribute : Attribute
+    {
+    }
+
+    public sealed class EditorApplication
+    {
+        public delegate void CallbackFunction();
+
+        public static CallbackFunction update;
+
+        public static event Action quitting;
+
+        public static bool isCompiling => Native.Current.Flag("isCompiling");
+
+        public static bool isUpdating => Native.Current.Flag("isUpdating");
+
+        public static bool isPlayingOrWillChangePlaymode => Native.Current.Flag("isPlaying");
+
+        internal static void SignalTick() => Native.Current.SignalTick();
+
+        internal static void RaiseUpdate()
+        {
+            foreach (Delegate one in update?.GetInvocationList() ?? Array.Empty<Delegate>()) Engine.Guard(() => ((CallbackFunction)one)());
+        }
+
+        internal static void RaiseQuitting()
+        {
+            foreach (Delegate one in quitting?.GetInvocationList() ?? Array.Empty<Delegate>()) Engine.Guard(() => ((Action)one)());
+        }
+    }
+
+    public static class AssemblyReloadEvents
+    {
+        public delegate void AssemblyReloadCallback();
+
+        public static event AssemblyReloadCallback beforeAssemblyReload;
+
+        public static event AssemblyReloadCallback afterAssemblyReload;
+
+        internal static void RaiseBefore()
+        {
+            foreach (Delegate one in beforeAssemblyReload?.GetInvocationList() ?? Array.Empty<Delegate>())
+            {
+                Engine.Guard(() => ((AssemblyReloadCallback)one)());
+            }
+        }
+
+        internal static void RaiseAfter()
+        {
+            foreach (Delegate one in afterAssemblyReload?.GetInvocationList() ?? Array.Empty<Delegate>())
+            {
+                Engine.Guard(() => ((AssemblyReloadCallback)one)());
+            }
+        }
+    }
+
+    public class SessionState
+    {
+        public static void SetString(string key, string value) => Set("s:" + key, value);
+
+        public static string GetString(string key, string defaultValue) => Get("s:" + key) ?? defaultValue;
+
+        public static void EraseString(string key) => Set("s:" + key, null);
+
+        public static void SetInt(string key, int value) => Set("i:" + key, value.ToString());
+
+        public static int GetInt(string key, int defaultValue) => Get("i:" + key) is { } text ? int.Parse(text) : defaultValue;
+
+        public static void SetBool(string key, bool value) => Set("b:" + key, value.ToString());
+
+        public static bool GetBool(string key, bool defaultValue) => Get("b:" + key) is { } text ? bool.Parse(text) : defaultValue;
+
+        public static void EraseBool(string key) => Set("b:" + key, null);
+
+        private static string Get(string key)
+        {
+            Engine.OnlyMainThread("SessionState");
+            return Native.Current.GetSession(key);
+        }
+
+        private static void Set(string key, string value)
+        {
+            Engine.OnlyMainThread("SessionState");
+            Native.Current.SetSession(key, value);
+        }
+    }
+
+    public class EditorUtility
+    {
+        public static bool scriptCompilationFailed => Native.Current.Flag("compileErrors");
+
+        public static void RequestScriptReload() => Native.Current.Request("reload");
+    }
+
+    public class AssetDatabase
+    {
+        public static bool IsAssetImportWorkerProcess() => Native.Current.Flag("importWorker");
+    }
+
+    public static class TypeCache
+    {
+        public static TypeCollection GetTypesWithAttribute<T>() where T : Attribute =>
+            new(Engine.Types.Where(t => t.IsDefined(typeof(T), true)));
+
+        public static TypeCollection GetTypesDerivedFrom<T>() =>
+            new(Engine.Types.Where(t => t != typeof(T) && typeof(T).IsAssignableFrom(t)));
+
+        public struct TypeCollection : IEnumerable<Type>
+        {
+            private readonly Type[] types;
+
+            internal TypeCollection(IEnumerable<Type> types) => this.types = types.ToArray();
+
+            public int Count => types.Length;
+
+            IEnumerator<Type> IEnumerable<Type>.GetEnumerator() => ((IEnumerable<Type>)types).GetEnumerator();
+
+            IEnumerator IEnumerable.GetEnumerator() => types.GetEnumerator();
+        }
+    }
+
+    [AttributeUsage(AttributeTargets.Class)]
+    public class FilePathAttribute : Attribute
+    {
+        public enum Location
+        {
+            PreferencesFolder,
+            ProjectFolder
+        }
+
+        public FilePathAttribute(string relativePath, Location location) => Path = relativePath;
+
+        internal string Path { get; }
+    }
+
+    public class ScriptableSingleton<T> : ScriptableObject where T : ScriptableObject
+    {
+        private static T s_Instance;
+
+        public static T instance
+        {
+            get
+            {
+                Engine.OnlyMainThread("ScriptableSingleton");
+                return s_Instance ??= (T)Singletons.Create(typeof(T));
+            }
+        }
+
+        protected virtual void Save(bool saveAsText) => Singletons.SaveToFile(this);
+    }
+}
+
+namespace UnityEditor.MPE
+{
+    [Flags]
+    public enum ProcessLevel
+    {
+        Main = 1,
+        Secondary = 2
+    }
+
+    public class ProcessService
+    {
+        public static ProcessLevel level => Native.Current.Flag("secondary") ? ProcessLevel.Secondary : ProcessLevel.Main;
+    }
+}
+
+namespace UnityEditor.PackageManager
+{
+    public class PackageInfo
+    {
+        public string version { get; internal set; }
+
+        public static PackageInfo FindForAssembly(Assembly assembly) => new() { version = Native.Current.Text("packageVersion") };
+    }
+}
+
+namespace UnityEditorInternal
+{
+    public class InternalEditorUtility
+    {
+        public static bool isApplicationActive => Native.Current.Flag("isFocused");
+    }
+}
+
+#if UNITY_6000_5_OR_NEWER
+namespace Unity.Scripting.LifecycleManagement
+{
+    public abstract class LifecycleAttributeBase : Attribute
+    {
+    }
+
+    [AttributeUsage(AttributeTargets.Method, AllowMultiple = false)]
+    public sealed class OnCodeUnloadingAttribute : LifecycleAttributeBase
+    {
+    }
+}
+#endif

@@ -1,0 +1,128 @@
+#nullable enable
+using System;
+using System.Collections.Generic;
+using System.IO;
+using System.Linq;
+using System.Reflection;
+using NUnit.Framework;
+
+namespace Holdfast.Tests
+{
+    /// <summary>
+    /// What the package is compiled against here is what Unity has: every visible member of the stubs is compared with the
+    /// facts, which were taken from Unity's public reference source (Tests~/Facts/README.md).
+    /// </summary>
+    public sealed class FactTests
+    {
+        private static readonly Dictionary<string, string> Keywords = new()
+        {
+            ["Void"] = "void", ["Boolean"] = "bool", ["Int32"] = "int", ["Int64"] = "long", ["UInt32"] = "uint", ["UInt64"] = "ulong",
+            ["Single"] = "float", ["Double"] = "double", ["String"] = "string", ["Object"] = "object", ["Char"] = "char", ["Byte"] = "byte"
+        };
+
+        private static string Repository => Environment.GetEnvironmentVariable("HOLDFAST_REPOSITORY")!;
+
+        [TestCase("2022.3", "2022.3")]
+        [TestCase("6000.0", "6000.0")]
+        [TestCase("6000.5", "6000.5")]
+        [TestCase("6000.5", "6000.7")]
+        [TestCase("6000.0", "6000.3")]
+        public void Every_stub_is_as_unity_has_it(string stubs, string unity)
+        {
+            HashSet<string> facts = Facts(unity);
+            string folder = Path.Combine(Repository, ".tools", "csharp", "out", stubs);
+            var loaded = new List<Assembly>();
+            // From bytes, so that the assemblies of several versions can be in one process.
+            ResolveEventHandler resolve = (_, e) => loaded.Find(a => a.GetName().Name == new AssemblyName(e.Name).Name);
+            AppDomain.CurrentDomain.AssemblyResolve += resolve;
+            try
+            {
+                foreach (string path in Directory.GetFiles(folder, "Unity*.dll").OrderBy(p => !p.Contains("UnityEngine")))
+                {
+                    loaded.Add(Assembly.Load(File.ReadAllBytes(path)));
+                }
+                List<string> members = loaded.SelectMany(a => a.GetTypes()).Where(IsUnitys).SelectMany(Describe).ToList();
+                Assert.That(members, Has.Count.GreaterThan(50));
+                List<string> wrong = members.Where(m => !facts.Contains(m)).ToList();
+                Assert.That(wrong, Is.Empty, $"{wrong.Count} of {members.Count} members are not in Unity {unity} like this");
+            }
+            finally
+            {
+                AppDomain.CurrentDomain.AssemblyResolve -= resolve;
+            }
+        }
+
+        private static HashSet<string> Facts(string version) => new(
+            File.ReadAllLines(Path.Combine(Repository, "unity", "Tests~", "Facts", "unity-api.tsv")).Select(l => l.Split('\t'))
+                .Where(f => f[7] == "all" || f[7].Split(',').Contains(version))
+                .Select(f => string.Join(" ", f[0], f[1], f[3], f[4], f[5], f[6])));
+
+        private static bool IsUnitys(Type type) => (type.IsVisible || type.IsNestedFamily) && type.Namespace != "EditorHost";
+
+        private static IEnumerable<string> Describe(Type type)
+        {
+            string name = NameOf(type);
+            string Line(MemberInfo member, string kind, bool isStatic, string signature, string returns) => string.Join(
+                " ", name, kind, isStatic ? "static" : "-", signature, returns, member.IsDefined(typeof(ObsoleteAttribute), false) ? "obsolete" : "-");
+
+            if (typeof(Delegate).IsAssignableFrom(type))
+            {
+                MethodInfo invoke = type.GetMethod("Invoke")!;
+                yield return Line(type, "delegate", false, "(" + ParametersOf(invoke) + ")", Short(invoke.ReturnType));
+                yield break;
+            }
+            string keyword = type.IsEnum ? "enum" : type.IsInterface ? "interface" : type.IsValueType ? "struct" : "class";
+            yield return Line(type, "type", type.IsAbstract && type.IsSealed, keyword, "-");
+            const BindingFlags Declared = BindingFlags.DeclaredOnly | BindingFlags.Instance | BindingFlags.Static | BindingFlags.Public | BindingFlags.NonPublic;
+            foreach (MemberInfo member in type.GetMembers(Declared))
+            {
+                switch (member)
+                {
+                    case FieldInfo { IsSpecialName: false } f when f.IsPublic || f.IsFamily:
+                        yield return type.IsEnum
+                            ? Line(f, "enumvalue", true, f.Name, "-")
+                            : Line(f, "field", f.IsStatic, f.Name, Short(f.FieldType));
+                        break;
+                    case PropertyInfo p when Visible(p.GetMethod ?? p.SetMethod) && p.GetIndexParameters().Length == 0:
+                        yield return Line(p, "property", (p.GetMethod ?? p.SetMethod)!.IsStatic, p.Name, Short(p.PropertyType));
+                        break;
+                    case EventInfo e when Visible(e.AddMethod):
+                        yield return Line(e, "event", e.AddMethod!.IsStatic, e.Name, Short(e.EventHandlerType!));
+                        break;
+                    case MethodInfo { IsSpecialName: false } m when Visible(m):
+                        string arity = m.IsGenericMethod ? "`" + m.GetGenericArguments().Length : "";
+                        yield return Line(m, "method", m.IsStatic, $"{m.Name}{arity}({ParametersOf(m)})", Short(m.ReturnType));
+                        break;
+                    // A constructor without parameters is there in Unity too, though no source declares it.
+                    case ConstructorInfo c when Visible(c) && c.GetParameters().Length > 0:
+                        yield return Line(c, "ctor", false, $".ctor({ParametersOf(c)})", "-");
+                        break;
+                }
+            }
+        }
+
+        private static bool Visible(MethodBase? method) =>
+            method != null && (method.IsPublic || method.IsFamily || method.IsFamilyOrAssembly || method.Name == "SignalTick");
+
+        private static string NameOf(Type type) => type.IsNested
+            ? NameOf(type.DeclaringType!) + "." + type.Name
+            : (type.Namespace == null ? "" : type.Namespace + ".") + type.Name;
+
+        private static string ParametersOf(MethodBase method) => string.Join(",", method.GetParameters().Select(p =>
+            (p.IsOut ? "out " : p.ParameterType.IsByRef ? "ref " : p.IsDefined(typeof(ParamArrayAttribute), false) ? "params " : "") +
+            Short(p.ParameterType)));
+
+        private static string Short(Type type)
+        {
+            if (type.IsByRef) return Short(type.GetElementType()!);
+            if (type.IsArray) return Short(type.GetElementType()!) + "[]";
+            if (Nullable.GetUnderlyingType(type) is { } bare) return Short(bare) + "?";
+            if (type.IsGenericType)
+            {
+                return type.Name.Split('`')[0] + "<" + string.Join(",", type.GetGenericArguments().Select(Short)) + ">";
+            }
+            // Unity has an Object of its own.
+            return type.Namespace == "System" && Keywords.TryGetValue(type.Name, out string keyword) ? keyword : type.Name;
+        }
+    }
+}
