@@ -1,5 +1,8 @@
 //! `holdfast setup` over the configurations of every client: real processes, files in a home of their own, and parsers that are
 //! not the program's.
+//!
+//! The paths in the table are those of Linux; the tests of `src/cli/setup/places.rs` hold those of the others.
+#![cfg(target_os = "linux")]
 
 #[path = "../binary/mod.rs"]
 mod binary;

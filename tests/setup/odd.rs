@@ -17,7 +17,9 @@ async fn a_file_that_cannot_be_parsed_is_never_touched() {
             _ => &["{\n  \"a\": 1,\n  \"b\": }\n", "{\"a\": 1", "<<<<<<< HEAD\n{}\n", "{} {}", "{'a': 1}"],
         };
         for content in broken {
-            for words in [&["setup", case.client][..], &["setup", case.client, "--remove"], &["setup", case.client, "--dry-run"]] {
+            for words in
+                [&["setup", case.client][..], &["setup", case.client, "--remove"], &["setup", case.client, "--dry-run"]]
+            {
                 let place = Place::new();
                 place.write(case.file, content);
                 let before = files(&place);
@@ -69,7 +71,12 @@ async fn an_unknown_client_gets_the_names_and_what_to_paste() {
     }
     assert_eq!(done.json()["mcpServers"]["holdfast"], json!({"command": program(), "args": []}));
     assert!(files(&place).is_empty());
-    for words in [&["setup"][..], &["setup", "cursor", "--list"], &["setup", "cursor", "--json"], &["setup", "--list", "--remove"]] {
+    for words in [
+        &["setup"][..],
+        &["setup", "cursor", "--list"],
+        &["setup", "cursor", "--json"],
+        &["setup", "--list", "--remove"],
+    ] {
         assert_eq!(place.run(words.iter().copied()).await.code, Some(2), "{words:?}");
     }
     let nowhere = place.run(["setup", "cursor", "--project", "no-such-folder"]).await;
@@ -89,7 +96,6 @@ async fn a_home_that_is_not_known_ends_it_before_anything_is_done() {
     assert!(done.err.contains("HOME"), "{done:?}");
 }
 
-#[cfg(unix)]
 #[tokio::test]
 async fn the_users_links_are_followed_and_stay_links() {
     let place = Place::new();
@@ -114,7 +120,6 @@ async fn the_users_links_are_followed_and_stay_links() {
     assert!(!kept.exists());
 }
 
-#[cfg(unix)]
 #[tokio::test]
 async fn a_projects_links_do_not_lead_out_of_it() {
     let place = Place::new();
@@ -132,7 +137,6 @@ async fn a_projects_links_do_not_lead_out_of_it() {
     assert_eq!(files(&place), before);
 }
 
-#[cfg(unix)]
 #[tokio::test]
 async fn modes_are_kept_and_read_only_files_are_left_alone() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -159,7 +163,6 @@ async fn modes_are_kept_and_read_only_files_are_left_alone() {
 }
 
 /// Where nobody can make a file, not even root.
-#[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_folder_that_takes_no_files_is_told_with_what_to_paste() {
     let place = Place::new();
@@ -205,7 +208,10 @@ async fn the_list_tells_how_each_client_stands() {
     }
     let other = place.write("bin/holdfast", "");
     place.write(CURSOR, "{\"mcpServers\": ");
-    place.write(".gemini/settings.json", json!({"mcpServers": {"holdfast": {"command": "/opt/gone/holdfast"}}}).to_string());
+    place.write(
+        ".gemini/settings.json",
+        json!({"mcpServers": {"holdfast": {"command": "/opt/gone/holdfast"}}}).to_string(),
+    );
     place.write(".kiro/settings/mcp.json", json!({"mcpServers": {"holdfast": {"command": other}}}).to_string());
     place.write(".junie/mcp/mcp.json", "{}");
     place.run(["setup", "junie"]).await;
@@ -262,7 +268,10 @@ async fn a_program_on_path_is_found_and_a_bare_name_is_looked_for_there() {
 async fn doctor_tells_what_is_wrong_with_clients_and_the_mend() {
     let place = Place::new();
     place.write(CURSOR, "{\"mcpServers\": ");
-    place.write(".gemini/settings.json", json!({"mcpServers": {"holdfast": {"command": "/opt/gone/holdfast"}}}).to_string());
+    place.write(
+        ".gemini/settings.json",
+        json!({"mcpServers": {"holdfast": {"command": "/opt/gone/holdfast"}}}).to_string(),
+    );
     place.write(".junie/mcp/mcp.json", "{}");
     place.run(["setup", "junie"]).await;
     std::fs::create_dir_all(place.path(".kiro")).expect("writable");
@@ -270,7 +279,8 @@ async fn doctor_tells_what_is_wrong_with_clients_and_the_mend() {
     let findings = place.run(["doctor", "--json"]).await.json();
     let about = |title: &str| {
         let list = findings["findings"].as_array().expect("a list").iter();
-        let mut found = list.filter(|finding| finding["about"] == "client" && finding["says"].to_string().contains(title));
+        let mut found =
+            list.filter(|finding| finding["about"] == "client" && finding["says"].to_string().contains(title));
         found.next().unwrap_or_else(|| panic!("nothing about {title}: {findings:#}")).clone()
     };
     assert_eq!(about("Cursor")["level"], "problem");

@@ -43,9 +43,7 @@ fn plain(text: &str) -> String {
                     }
                 }
             }
-            '/' if text[at..].starts_with("//") => {
-                while rest.next_if(|(_, next)| *next != '\n').is_some() {}
-            }
+            '/' if text[at..].starts_with("//") => while rest.next_if(|(_, next)| *next != '\n').is_some() {},
             '/' if text[at..].starts_with("/*") => {
                 let end = at + 2 + text[at + 2..].find("*/").expect("a closed comment") + 2;
                 while rest.next_if(|(next, _)| *next < end).is_some() {}

@@ -91,13 +91,15 @@ impl Plan {
                 }
                 // What a parser cannot tell, whether an empty map was there before, the copy of the first state can.
                 let meaning = edit::meaning(format, text).map_err(trouble)?;
-                let fields = edit::entry(&meaning, slot).and_then(|there| there.as_object()).cloned().unwrap_or_default();
+                let fields =
+                    edit::entry(&meaning, slot).and_then(|there| there.as_object()).cloned().unwrap_or_default();
                 let bare_after = |before: &str| {
                     let with_us = edit::put(format, before, slot, &fields).ok()?;
                     edit::take(format, &with_us, slot).ok()
                 };
                 let backup = original.backup();
-                let first = backup.as_ref().filter(|backup| bare_after(backup.text()).as_deref() == Some(bare.as_str()));
+                let first =
+                    backup.as_ref().filter(|backup| bare_after(backup.text()).as_deref() == Some(bare.as_str()));
                 let (text, backup_done) = match (first, &backup) {
                     (Some(first), _) => (Some(first.text().to_owned()), true),
                     (None, None) if bare_after("").as_deref() == Some(bare.as_str()) => (None, false),
@@ -156,12 +158,7 @@ impl Plan {
 ///
 /// # Errors
 /// [`Refusal`]; nothing was written.
-pub fn make(
-    client: &Client,
-    file: &Path,
-    places: &Places,
-    wish: Wish<'_>,
-) -> Result<(PathBuf, Done), Refusal> {
+pub fn make(client: &Client, file: &Path, places: &Places, wish: Wish<'_>) -> Result<(PathBuf, Done), Refusal> {
     let project = places.project.as_deref().filter(|_| places.of_project(client));
     let mut attempt = 1;
     loop {

@@ -314,7 +314,11 @@ pub const CLIENTS: &[Client] = &[
         shape: Shape {
             command: "cmd",
             args: Some("args"),
-            before: &[("name", Given::Text("holdfast")), ("type", Given::Text("stdio")), ("enabled", Given::Switch(true))],
+            before: &[
+                ("name", Given::Text("holdfast")),
+                ("type", Given::Text("stdio")),
+                ("enabled", Given::Switch(true)),
+            ],
             after: &[("timeout", Given::Number(300))],
         },
         signs: &[unix(Base::Config, "goose"), windows(Base::AppData, "Block/goose")],
@@ -374,7 +378,10 @@ pub const CLIENTS: &[Client] = &[
         name: "rider",
         aliases: &["copilot-jetbrains"],
         title: "Rider (GitHub Copilot)",
-        user: &[unix(Base::Config, "github-copilot/intellij/mcp.json"), windows(Base::LocalAppData, "github-copilot/intellij/mcp.json")],
+        user: &[
+            unix(Base::Config, "github-copilot/intellij/mcp.json"),
+            windows(Base::LocalAppData, "github-copilot/intellij/mcp.json"),
+        ],
         project: &[],
         format: Format::Json,
         keys: &["servers"],

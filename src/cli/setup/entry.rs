@@ -120,6 +120,7 @@ pub fn snippet(client: &Client, launch: &Launch) -> String {
 
 /// The same for a client that is not known: what most of them read.
 pub fn common_snippet(launch: &Launch) -> String {
-    let fields = Map::from_iter([("command".to_owned(), json!(launch.program)), ("args".to_owned(), json!(launch.args))]);
+    let fields =
+        Map::from_iter([("command".to_owned(), json!(launch.program)), ("args".to_owned(), json!(launch.args))]);
     edit::put(Format::Json, "", Slot { keys: &["mcpServers"], name: NAME }, &fields).unwrap_or_default()
 }

@@ -56,7 +56,8 @@ impl Original {
     /// [`Unusable`].
     pub fn read(named: &Path, project: Option<&Path>) -> Result<Self, Unusable> {
         let path = real(named)?;
-        if let Some(project) = project.map(|project| config::canonical(project).unwrap_or_else(|| project.to_path_buf()))
+        if let Some(project) =
+            project.map(|project| config::canonical(project).unwrap_or_else(|| project.to_path_buf()))
             && !path.starts_with(&project)
         {
             return Err(Unusable::Outside(named.to_path_buf(), path));

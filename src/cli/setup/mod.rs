@@ -49,26 +49,26 @@ pub struct SetupArgs {
     #[arg(long, conflicts_with = "client")]
     pub list: bool,
     /// Print the list as JSON.
-    #[arg(long, requires = "list")]
+    #[arg(long, requires = "list", conflicts_with = "client")]
     pub json: bool,
 }
 
 /// Sets a client up.
 pub fn run(arguments: &SetupArgs) -> ExitCode {
-    answer(arguments).unwrap_or_else(|(exit, why)| {
-        output::complain(&format!("holdfast setup: {why}. Nothing was changed."));
-        exit
-    })
-    .into()
+    answer(arguments)
+        .unwrap_or_else(|(exit, why)| {
+            output::complain(&format!("holdfast setup: {why}. Nothing was changed."));
+            exit
+        })
+        .into()
 }
 
 /// How it ended, or why nothing was done.
 fn answer(arguments: &SetupArgs) -> Result<Exit, (Exit, String)> {
     let usage = |why: String| (Exit::Usage, why);
     let launch = Launch::this_program().map_err(|error| (Exit::Failed, error.to_string()))?;
-    let mut places = Places::here().ok_or_else(|| {
-        usage("the user's home is not known; set HOME (on Windows USERPROFILE)".to_owned())
-    })?;
+    let mut places = Places::here()
+        .ok_or_else(|| usage("the user's home is not known; set HOME (on Windows USERPROFILE)".to_owned()))?;
     let unity_project = match &arguments.project {
         None => None,
         Some(named) => {
@@ -106,7 +106,9 @@ fn project(named: Option<&Path>) -> Result<(PathBuf, Option<PathBuf>), String> {
     match named {
         None => match config::named_project(&here) {
             Ok(project) => Ok((project.clone(), Some(project))),
-            Err(_) => Err(format!("--project: {} is in no Unity project; name the folder, --project DIR", here.display())),
+            Err(_) => {
+                Err(format!("--project: {} is in no Unity project; name the folder, --project DIR", here.display()))
+            }
         },
         Some(named) => {
             let folder = config::canonical(&here.join(named)).filter(|folder| folder.is_dir());
@@ -120,7 +122,10 @@ fn project(named: Option<&Path>) -> Result<(PathBuf, Option<PathBuf>), String> {
 /// The arguments that name a project.
 fn named_in(project: &Path) -> Result<Vec<String>, (Exit, String)> {
     let text = project.to_str().ok_or_else(|| {
-        (Exit::Usage, format!("the path of {} is not valid Unicode, and a configuration cannot name it", project.display()))
+        (
+            Exit::Usage,
+            format!("the path of {} is not valid Unicode, and a configuration cannot name it", project.display()),
+        )
     })?;
     Ok(vec!["--project".to_owned(), text.to_owned()])
 }
@@ -183,15 +188,17 @@ impl Task<'_> {
 
     fn already(&self, path: &Path) -> String {
         match self.wish {
-            Wish::Have(_) => format!("{} is already set up, in {}. Nothing to change.", self.client.title, path.display()),
+            Wish::Have(_) => {
+                format!("{} is already set up, in {}. Nothing to change.", self.client.title, path.display())
+            }
             Wish::Lack => format!("{} has no entry \"{}\". Nothing to change.", path.display(), entry::NAME),
         }
     }
 
-    fn report(&self, path: &Path, done: &Done) {
-        let (title, path) = (self.client.title, path.display());
+    fn report(&self, file: &Path, done: &Done) {
+        let (title, path) = (self.client.title, file.display());
         match (self.wish, done) {
-            (_, Done::Already) => output::line(&self.already(Path::new(&path.to_string()))),
+            (_, Done::Already) => output::line(&self.already(file)),
             (Wish::Have(launch), _) => {
                 output::line(&toned(&format!("{title} is set up."), Tone::Good));
                 row("starts", &[&[launch.program.clone()], launch.args.as_slice()].concat().join(" "));
@@ -217,11 +224,26 @@ impl Task<'_> {
         }
         if let (Wish::Have(launch), true) = (self.wish, *done != Done::Already) {
             row("next", self.client.afterwards);
-            if !self.client.tells_project && launch.args.is_empty() {
-                row("note", &format!(
-                    "{title} may not tell its servers which project is open; if no tools of Unity appear, name it: `holdfast setup {} --project DIR`",
-                    self.client.name
-                ));
+            if self.places.project.is_some() && !self.places.of_project(self.client) {
+                row(
+                    "note",
+                    &format!(
+                        "{title} has no file for one project: this entry is for every window, and names this project"
+                    ),
+                );
+            } else if self.places.project.is_some() && launch.args.is_empty() {
+                row(
+                    "note",
+                    "the folder is in no Unity project, so the entry names none: the client has to tell which one is open",
+                );
+            } else if !self.client.tells_project && launch.args.is_empty() {
+                row(
+                    "note",
+                    &format!(
+                        "{title} may not tell its servers which project is open; if no tools of Unity appear, name it: `holdfast setup {} --project DIR`",
+                        self.client.name
+                    ),
+                );
             }
         }
     }

@@ -136,7 +136,8 @@ mod tests {
     use super::*;
 
     fn places(system: System, variables: &'static [(&str, &str)]) -> Places {
-        let of = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value));
+        let of =
+            |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value));
         Places::of(system, of).expect("a home is given")
     }
 
@@ -178,7 +179,12 @@ mod tests {
         assert_eq!(file(&linux, "goose"), "/none/u/.config/goose/config.yaml");
         let moved = places(
             System::Linux,
-            &[("HOME", "/none/u"), ("XDG_CONFIG_HOME", "/none/c"), ("CODEX_HOME", "/none/x"), ("CLAUDE_CONFIG_DIR", "/none/d")],
+            &[
+                ("HOME", "/none/u"),
+                ("XDG_CONFIG_HOME", "/none/c"),
+                ("CODEX_HOME", "/none/x"),
+                ("CLAUDE_CONFIG_DIR", "/none/d"),
+            ],
         );
         assert_eq!(file(&moved, "vscode"), "/none/c/Code/User/mcp.json");
         assert_eq!(file(&moved, "codex"), "/none/x/config.toml");
@@ -187,7 +193,10 @@ mod tests {
         let relative = places(System::Linux, &[("HOME", "/none/u"), ("XDG_CONFIG_HOME", "c")]);
         assert_eq!(file(&relative, "vscode"), "/none/u/.config/Code/User/mcp.json");
         let macos = places(System::Macos, &[("HOME", "/none/u")]);
-        assert_eq!(file(&macos, "claude-desktop"), "/none/u/Library/Application Support/Claude/claude_desktop_config.json");
+        assert_eq!(
+            file(&macos, "claude-desktop"),
+            "/none/u/Library/Application Support/Claude/claude_desktop_config.json"
+        );
         assert_eq!(file(&macos, "zed"), "/none/u/.config/zed/settings.json");
         let windows = places(System::Windows, &[("USERPROFILE", "C:\\none\\u"), ("APPDATA", "D:\\none\\r")]);
         assert_eq!(file(&windows, "vscode"), "D:/none/r/Code/User/mcp.json");

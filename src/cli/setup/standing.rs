@@ -36,8 +36,8 @@ pub struct Standing {
     pub sign: Option<PathBuf>,
     /// Its file, which need not exist.
     pub file: PathBuf,
-    /// Whether that is the project's own.
-    pub of_project: bool,
+    /// The project whose own file that is.
+    pub project: Option<PathBuf>,
     /// How our entry stands in it.
     pub state: State,
 }
@@ -46,9 +46,9 @@ impl Standing {
     /// Looks at one client.
     fn of(client: &'static Client, places: &Places, launch: &Launch) -> Option<Self> {
         let file = places.file(client)?;
-        let of_project = places.of_project(client);
-        let state = state(client, &file, places.project.as_deref().filter(|_| of_project), places, launch);
-        Some(Self { client, sign: places.sign(client), file, of_project, state })
+        let project = places.project.clone().filter(|_| places.of_project(client));
+        let state = state(client, &file, project.as_deref(), places, launch);
+        Some(Self { client, sign: places.sign(client), file, project, state })
     }
 
     /// The command that mends it, if it needs one.
@@ -57,8 +57,8 @@ impl Standing {
             State::Configured => None,
             State::Broken(_) => Some(format!("correct {} by hand", self.file.display())),
             State::NotConfigured | State::Stale(_) | State::Other(_) => {
-                let project = if self.of_project { " --project" } else { "" };
-                Some(format!("holdfast setup {}{project}", self.client.name))
+                let project = self.project.as_ref().map(|project| format!(" --project {}", project.display()));
+                Some(format!("holdfast setup {}{}", self.client.name, project.unwrap_or_default()))
             }
         }
     }
@@ -78,7 +78,7 @@ impl Standing {
             "title": self.client.title,
             "found": self.sign.is_some(),
             "found_by": self.sign.as_ref().map(|sign| sign.display().to_string()),
-            "scope": if self.of_project { "project" } else { "user" },
+            "scope": if self.project.is_some() { "project" } else { "user" },
             "file": self.file.display().to_string(),
             "state": <&str>::from(&self.state),
             "why": self.why(),

@@ -180,11 +180,8 @@ impl<'a> Tree<'a> {
             }];
         }
         let own_line = text[..first.range.start].trim_end_matches([' ', '\t']).ends_with('\n');
-        let indent = if own_line {
-            indentation(text, first.range.start).to_owned()
-        } else {
-            format!("{base}{}", layout.step)
-        };
+        let indent =
+            if own_line { indentation(text, first.range.start).to_owned() } else { format!("{base}{}", layout.step) };
         let member = format!("{}{indent}{key}: {}", layout.eol, layout.render(value, &indent));
         let end = open + 1 + inner.trim_end().len();
         match comma {
@@ -209,7 +206,8 @@ impl<'a> Tree<'a> {
             Some(token) => token.range.start + text[token.range.start..token.range.end].trim_end().len(),
             None => start,
         };
-        if object.properties.len() == 1 && text[open + 1..from].trim().is_empty() && text[end..close].trim().is_empty() {
+        if object.properties.len() == 1 && text[open + 1..from].trim().is_empty() && text[end..close].trim().is_empty()
+        {
             return vec![Splice::remove(open + 1..close)];
         }
         let mut splices = Vec::new();

@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use serde_json::{Map, Value, json};
-use toml_edit::{Document, Item, Table};
+use toml_edit::{ImDocument, Item, Table};
 
 use super::{Slot, Splice, Trouble, indentation, line_ending, line_start, next_line, spliced};
 
-fn parse(text: &str) -> Result<Document<&str>, Trouble> {
-    Document::parse(text).map_err(|error| {
+fn parse(text: &str) -> Result<ImDocument<&str>, Trouble> {
+    ImDocument::parse(text).map_err(|error| {
         let says = error.message().lines().collect::<Vec<_>>().join("; ");
         Trouble::at(text, error.span().map_or(0, |span| span.start), says)
     })
@@ -68,7 +68,7 @@ pub(super) fn insert(text: &str, slot: Slot<'_>, fields: &Map<String, Value>) ->
 }
 
 /// Our entry, if it is a table under a header of its own.
-fn find<'d>(document: &'d Document<&str>, slot: Slot<'_>) -> Result<&'d Table, Trouble> {
+fn find<'d>(document: &'d ImDocument<&str>, slot: Slot<'_>) -> Result<&'d Table, Trouble> {
     let path = slot.keys.iter().copied().chain([slot.name]);
     let found = path.into_iter().try_fold(document.as_item(), |item, key| item.get(key));
     match found {

@@ -17,7 +17,10 @@ struct Node<'a> {
 
 enum Kind<'a> {
     /// Keys may be anything; only texts are looked for.
-    Map { block: bool, pairs: Vec<(Node<'a>, Node<'a>)> },
+    Map {
+        block: bool,
+        pairs: Vec<(Node<'a>, Node<'a>)>,
+    },
     List(Vec<Node<'a>>),
     /// What it means, and the text of it.
     Scalar(Value, std::borrow::Cow<'a, str>),
