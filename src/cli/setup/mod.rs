@@ -55,12 +55,12 @@ pub struct SetupArgs {
 
 /// Sets a client up.
 pub fn run(arguments: &SetupArgs) -> ExitCode {
-    answer(arguments)
-        .unwrap_or_else(|(exit, why)| {
-            output::complain(&format!("holdfast setup: {why}. Nothing was changed."));
-            exit
-        })
-        .into()
+    answer(arguments).unwrap_or_else(|(exit, why)| complain(exit, &why)).into()
+}
+
+fn complain(exit: Exit, why: &str) -> Exit {
+    output::complain(&format!("holdfast setup: {why}. Nothing was changed."));
+    exit
 }
 
 /// How it ended, or why nothing was done.
@@ -161,29 +161,38 @@ impl Task<'_> {
                 self.launch.program, client.title
             ));
         }
-        if arguments.dry_run {
-            let project = self.places.project.as_deref().filter(|_| of_project);
-            let plan = Plan::of(client, &file, project, self.wish).map_err(|refusal| self.refused(refusal))?;
-            if plan.changes() {
-                output::bytes(plan.diff().as_bytes());
-            } else {
-                output::line(&self.already(plan.path()));
-            }
-            return Ok(Exit::Ok);
+        let done = if arguments.dry_run { self.show(&file, of_project) } else { self.make(&file) };
+        Ok(done.unwrap_or_else(|refusal| self.refused(&refusal)))
+    }
+
+    fn show(&self, file: &Path, of_project: bool) -> Result<Exit, Refusal> {
+        let project = self.places.project.as_deref().filter(|_| of_project);
+        let plan = Plan::of(self.client, file, project, self.wish)?;
+        if plan.changes() {
+            output::bytes(plan.diff().as_bytes());
+        } else {
+            output::line(&self.already(plan.path()));
         }
-        let (path, done) =
-            change::make(client, &file, self.places, self.wish).map_err(|refusal| self.refused(refusal))?;
+        Ok(Exit::Ok)
+    }
+
+    fn make(&self, file: &Path) -> Result<Exit, Refusal> {
+        let (path, done) = change::make(self.client, file, self.places, self.wish)?;
         self.report(&path, &done);
         Ok(Exit::Ok)
     }
 
     /// Tells why nothing was done, with what a person can paste.
-    fn refused(&self, refusal: Refusal) -> (Exit, String) {
+    fn refused(&self, refusal: &Refusal) -> Exit {
+        complain(Exit::Failed, &refusal.to_string());
         if matches!(self.wish, Wish::Have(_)) {
-            output::complain(&format!("Put this into the file by hand (under {}):", self.client.keys.join(".")));
+            let keys = self.client.keys.join(".");
+            output::complain(&format!(
+                "Put this into the file by hand, what stands under {keys} beside what is there:"
+            ));
             output::bytes(entry::snippet(self.client, self.launch).as_bytes());
         }
-        (Exit::Failed, refusal.to_string())
+        Exit::Failed
     }
 
     fn already(&self, path: &Path) -> String {
@@ -201,7 +210,9 @@ impl Task<'_> {
             (_, Done::Already) => output::line(&self.already(file)),
             (Wish::Have(launch), _) => {
                 output::line(&toned(&format!("{title} is set up."), Tone::Good));
-                row("starts", &[&[launch.program.clone()], launch.args.as_slice()].concat().join(" "));
+                let words: Vec<&str> =
+                    std::iter::once(&launch.program).chain(&launch.args).map(String::as_str).collect();
+                row("starts", &words.join(" "));
                 row("file", &format!("{path}, entry \"{}\"", entry::NAME));
             }
             (Wish::Lack, Done::Restored) => {
