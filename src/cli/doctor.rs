@@ -1,6 +1,7 @@
 //! `holdfast doctor`: what is wrong, how sure that is, and the mend.
 
 mod checks;
+mod clients;
 
 use std::process::ExitCode;
 

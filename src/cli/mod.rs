@@ -9,6 +9,7 @@ pub mod look;
 pub mod one_shot;
 pub mod output;
 pub mod serve;
+pub mod setup;
 pub mod status;
 pub mod tools;
 pub mod watch;
@@ -21,6 +22,7 @@ use crate::fake_unity::FakeUnityArgs;
 use call::CallArgs;
 use doctor::DoctorArgs;
 use gateway_args::GatewayArgs;
+use setup::SetupArgs;
 use status::StatusArgs;
 use tools::ToolsArgs;
 
@@ -30,7 +32,7 @@ pub enum Exit {
     /// It did what it was asked. `call`: the tool succeeded. `tools`: a list of the editor's tools, live or from disk.
     /// `status`: an editor is reachable. `doctor`: no problem. `serve`: the client ended the session.
     Ok = 0,
-    /// It was done and failed. `call`: the tool failed. `doctor`: there are problems.
+    /// It was done and failed. `call`: the tool failed. `doctor`: there are problems. `setup`: refused, nothing was changed.
     Failed = 1,
     /// The command line or the configuration is wrong, `call` has bad JSON or an unknown tool. Nothing was done.
     Usage = 2,
@@ -117,7 +119,7 @@ Examples:
     /// Find out what is wrong, how sure that is, and the mend.
     ///
     /// Looks at the project, its package and settings, the editor's process, the ports and who listens there, lock files, the
-    /// state folder and the environment; then greets the editor as a gateway does, if it may be called. Changes nothing in the
+    /// state folder, the environment and the configurations of AI clients; then greets the editor as a gateway does, if it may be called. Changes nothing in the
     /// project. Exit codes: 0 no problem, 1 problems.
     #[command(after_help = "\
 Examples:
@@ -125,6 +127,19 @@ Examples:
   holdfast doctor --project ~/games/Castle
   holdfast doctor --json | jq -r '.findings[] | select(.level == \"problem\") | .says, .mend'")]
     Doctor(DoctorArgs),
+    /// Write holdfast into an AI client's configuration, or take it out again.
+    ///
+    /// Changes one entry, "holdfast", and keeps every other byte: comments, order, indentation, line endings. The first state is
+    /// copied beside the file. A file that cannot be parsed is never touched. Exit codes: 0 done, or nothing to do, 1 refused, with
+    /// the reason and what to paste, 2 wrong usage or unknown client.
+    #[command(after_help = "\
+Examples:
+  holdfast setup --list                        which clients are here, and how each stands
+  holdfast setup cursor --dry-run              the change, as a diff
+  holdfast setup claude-code
+  holdfast setup claude-desktop --project ~/games/Castle
+  holdfast setup codex --remove")]
+    Setup(SetupArgs),
     /// Watch a session survive reloads, a freeze and a kill of a fake Unity; exit 0 only if every promise held.
     Demo(demo::DemoArgs),
     /// Run a model of a Unity Editor with a bridge in it, steered by lines on stdin.
@@ -155,6 +170,7 @@ pub fn main() -> ExitCode {
         Some(Command::Call(arguments)) => call::run(&arguments),
         Some(Command::Status(arguments)) => status::run(&arguments),
         Some(Command::Doctor(arguments)) => doctor::run(&arguments),
+        Some(Command::Setup(arguments)) => setup::run(&arguments),
         Some(Command::Demo(arguments)) => demo::run(arguments),
         Some(Command::FakeUnity(arguments)) => fake_unity::run(arguments),
         Some(Command::Completions { shell }) => {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::Finding;
+use super::clients::clients;
 use crate::catalogue_file::{self, Unusable};
 use crate::cli::look::{self, Look, Port, Standing};
 use crate::cli::one_shot::OneShot;
@@ -36,6 +37,7 @@ pub async fn examine(config: &Config, complaints: &[String]) -> Vec<Finding> {
     let state = state(config, &look);
     findings.extend(connection(config, &look).await);
     findings.extend(state);
+    findings.extend(clients());
     findings
 }
 

@@ -1,0 +1,36 @@
+//! The AI clients on this machine: whether each starts this program.
+
+use super::Finding;
+use crate::cli::setup::standing::{self, Standing, State};
+use crate::telemetry::clean;
+
+/// One finding for each client that is installed or has an entry.
+pub fn clients() -> Vec<Finding> {
+    // What keeps setup from working at all is told by `holdfast setup`; a missing HOME, by the state folder's finding.
+    let Some(standings) = standing::here() else { return Vec::new() };
+    let there = |standing: &Standing| standing.sign.is_some() || standing.state != State::NotConfigured;
+    let findings: Vec<Finding> = standings.iter().filter(|standing| there(standing)).map(of_client).collect();
+    if standings.iter().any(|standing| standing.state == State::Configured) {
+        return findings;
+    }
+    let none = Finding::note("client", "no AI client that holdfast knows starts this program")
+        .mend("holdfast setup CLIENT; `holdfast setup --list` names them")
+        .likely();
+    findings.into_iter().chain([none]).collect()
+}
+
+fn of_client(standing: &Standing) -> Finding {
+    let (title, file) = (standing.client.title, standing.file.display());
+    let mend = standing.mend().unwrap_or_default();
+    match &standing.state {
+        State::Configured => Finding::ok("client", format!("{title} starts this program ({file})")),
+        State::NotConfigured => {
+            Finding::note("client", format!("{title} is here and has no entry \"holdfast\" ({file})")).mend(mend)
+        }
+        State::Other(why) => Finding::note("client", format!("{title}: {} ({file})", clean(why))).mend(mend),
+        State::Stale(why) => Finding::problem("client", format!("{title}: {} ({file})", clean(why)), mend),
+        State::Broken(why) => {
+            Finding::problem("client", format!("{title}'s configuration cannot be used: {} ({file})", clean(why)), mend)
+        }
+    }
+}

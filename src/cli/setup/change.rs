@@ -1,0 +1,172 @@
+//! One change to one client's file: thought out first, then shown or made.
+
+use std::path::{Path, PathBuf};
+
+use super::clients::Client;
+use super::edit::{self, Trouble};
+use super::entry::{self, Launch};
+use super::file::{NotWritten, Original, Unusable, Written};
+use super::places::Places;
+use crate::limits::SETUP_ATTEMPTS_MAX;
+
+/// What is to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wish<'a> {
+    /// Our entry, starting this.
+    Have(&'a Launch),
+    /// No entry of ours.
+    Lack,
+}
+
+/// Why nothing was done.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// The file cannot be used.
+    #[error(transparent)]
+    Unusable(#[from] Unusable),
+    /// The file cannot be understood, or not edited.
+    #[error("{}, {trouble}", .path.display())]
+    Trouble {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        trouble: Trouble,
+    },
+    /// The file could not be written.
+    #[error(transparent)]
+    NotWritten(#[from] NotWritten),
+}
+
+/// A change that is thought out.
+#[derive(Debug)]
+pub struct Plan {
+    original: Original,
+    /// The text that is to stand there; `None` if the file is to go.
+    text: Option<String>,
+    /// Whether the copy of the first state has nothing left to tell.
+    backup_done: bool,
+}
+
+/// What was done.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Done {
+    /// It is as wanted, and no byte was touched.
+    Already,
+    /// The file was written.
+    Wrote(Written),
+    /// The file is as it was before the first change, and the copy of that is gone.
+    Restored,
+    /// The file held nothing but our entry, and is gone.
+    Deleted,
+}
+
+impl Plan {
+    /// Thinks out a change.
+    ///
+    /// # Errors
+    /// [`Refusal`]; nothing was written.
+    pub fn of(client: &Client, file: &Path, project: Option<&Path>, wish: Wish<'_>) -> Result<Self, Refusal> {
+        let original = Original::read(file, project)?;
+        let trouble = |trouble| Refusal::Trouble { path: original.path.clone(), trouble };
+        let (format, slot) = (client.format, entry::slot(client));
+        let text = original.text();
+        match wish {
+            Wish::Have(launch) => {
+                let meaning = edit::meaning(format, text).map_err(trouble)?;
+                let there = edit::entry(&meaning, slot);
+                if there.is_some_and(|there| entry::program(&client.shape, there).is_none()) {
+                    return Err(trouble(Trouble::Unusual(format!(
+                        "the entry \"{}\" there starts no program, so it is somebody else's; take it out first",
+                        slot.name
+                    ))));
+                }
+                let fields = entry::fields(&client.shape, launch, there);
+                let text = edit::put(format, text, slot, &fields).map_err(trouble)?;
+                Ok(Self { original, text: Some(text), backup_done: false })
+            }
+            Wish::Lack => {
+                let bare = edit::take(format, text, slot).map_err(trouble)?;
+                if bare == text {
+                    return Ok(Self { text: Some(bare), original, backup_done: false });
+                }
+                // What a parser cannot tell, whether an empty map was there before, the copy of the first state can.
+                let meaning = edit::meaning(format, text).map_err(trouble)?;
+                let fields =
+                    edit::entry(&meaning, slot).and_then(|there| there.as_object()).cloned().unwrap_or_default();
+                let bare_after = |before: &str| {
+                    let with_us = edit::put(format, before, slot, &fields).ok()?;
+                    edit::take(format, &with_us, slot).ok()
+                };
+                let backup = original.backup();
+                let first =
+                    backup.as_ref().filter(|backup| bare_after(backup.text()).as_deref() == Some(bare.as_str()));
+                let (text, backup_done) = match (first, &backup) {
+                    (Some(first), _) => (Some(first.text().to_owned()), true),
+                    (None, None) if bare_after("").as_deref() == Some(bare.as_str()) => (None, false),
+                    (None, _) => (Some(bare.clone()), false),
+                };
+                Ok(Self { original, text, backup_done })
+            }
+        }
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.original.path
+    }
+
+    /// Whether anything is to change.
+    pub fn changes(&self) -> bool {
+        match &self.text {
+            Some(text) => text != self.original.text(),
+            None => self.original.exists(),
+        }
+    }
+
+    /// The change as a unified diff.
+    pub fn diff(&self) -> String {
+        let path = self.original.path.display().to_string();
+        let old = if self.original.exists() { path.as_str() } else { "/dev/null" };
+        let new = if self.text.is_some() { path.as_str() } else { "/dev/null" };
+        let text = self.text.as_deref().unwrap_or_default();
+        let diff = similar::TextDiff::from_lines(self.original.text(), text);
+        diff.unified_diff().header(old, new).to_string()
+    }
+
+    /// Makes the change.
+    fn make(&self) -> Result<Done, NotWritten> {
+        if !self.changes() {
+            return Ok(Done::Already);
+        }
+        let Some(text) = &self.text else {
+            self.original.delete()?;
+            return Ok(Done::Deleted);
+        };
+        let written = self.original.replace(text)?;
+        match self.original.backup() {
+            Some(backup) if self.backup_done && backup.text() == text => {
+                // The file itself has all it tells. If it cannot go, it does no harm.
+                let _ = backup.delete();
+                Ok(Done::Restored)
+            }
+            _ => Ok(Done::Wrote(written)),
+        }
+    }
+}
+
+/// Thinks out a change and makes it; anew if another program wrote the file in between.
+///
+/// # Errors
+/// [`Refusal`]; nothing was written.
+pub fn make(client: &Client, file: &Path, places: &Places, wish: Wish<'_>) -> Result<(PathBuf, Done), Refusal> {
+    let project = places.project.as_deref().filter(|_| places.of_project(client));
+    let mut attempt = 1;
+    loop {
+        let plan = Plan::of(client, file, project, wish)?;
+        match plan.make() {
+            Ok(done) => return Ok((plan.original.path, done)),
+            Err(NotWritten::Changed(_)) if attempt < SETUP_ATTEMPTS_MAX => attempt += 1,
+            Err(error) => return Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,397 @@
+//! The AI clients, as data: where each keeps its list of MCP servers, what an entry looks like, and where that is known from.
+
+use super::edit::Format;
+
+/// Folders that paths start from. `places.rs` knows where they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Base {
+    /// The user's home.
+    Home,
+    /// XDG_CONFIG_HOME, else `.config` in the home, on every system.
+    Config,
+    /// Where desktop programs keep settings: `Library/Application Support`, [`Base::Config`], or %APPDATA%.
+    AppData,
+    /// %LOCALAPPDATA%, for the programs that use it on Windows.
+    LocalAppData,
+    /// CLAUDE_CONFIG_DIR, else the home.
+    ClaudeConfig,
+    /// CODEX_HOME, else `.codex` in the home.
+    CodexHome,
+    /// The project's folder.
+    Project,
+}
+
+/// The systems a path holds for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum On {
+    /// Linux, macOS and Windows.
+    All,
+    /// Linux and macOS.
+    Unix,
+    /// Windows.
+    Windows,
+}
+
+/// A file or folder of a client.
+#[derive(Debug, Clone, Copy)]
+pub struct Spot {
+    /// Where it is so.
+    pub on: On,
+    /// The folder it lies in.
+    pub base: Base,
+    /// The way from there, with `/`.
+    pub path: &'static str,
+}
+
+const fn all(base: Base, path: &'static str) -> Spot {
+    Spot { on: On::All, base, path }
+}
+
+const fn unix(base: Base, path: &'static str) -> Spot {
+    Spot { on: On::Unix, base, path }
+}
+
+const fn windows(base: Base, path: &'static str) -> Spot {
+    Spot { on: On::Windows, base, path }
+}
+
+/// A field of a new entry that says nothing of what is started. A user's other choice is kept.
+#[derive(Debug, Clone, Copy)]
+pub enum Given {
+    /// A text.
+    Text(&'static str),
+    /// A switch.
+    Switch(bool),
+    /// A number.
+    Number(u32),
+    /// A list of one text.
+    List(&'static str),
+}
+
+/// What an entry looks like.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape {
+    /// The field with the program.
+    pub command: &'static str,
+    /// The field with its arguments; without one the program's field is a list that holds them too.
+    pub args: Option<&'static str>,
+    /// Fields before the program.
+    pub before: &'static [(&'static str, Given)],
+    /// Fields after it.
+    pub after: &'static [(&'static str, Given)],
+}
+
+const PLAIN: Shape = Shape { command: "command", args: Some("args"), before: &[], after: &[] };
+const STDIO: Shape = Shape { before: &[("type", Given::Text("stdio"))], ..PLAIN };
+
+/// A client.
+#[derive(Debug, Clone, Copy)]
+pub struct Client {
+    /// The word for it on the command line.
+    pub name: &'static str,
+    /// Other words for it.
+    pub aliases: &'static [&'static str],
+    /// Its name for people.
+    pub title: &'static str,
+    /// The user's own configuration. The first that exists is meant, else the first.
+    pub user: &'static [Spot],
+    /// A project's configuration, likewise; empty if the client has none.
+    pub project: &'static [Spot],
+    /// How both are written.
+    pub format: Format,
+    /// The way to the map of servers.
+    pub keys: &'static [&'static str],
+    /// What an entry looks like.
+    pub shape: Shape,
+    /// What is there when the client is installed.
+    pub signs: &'static [Spot],
+    /// Its programs, as they are named on PATH.
+    pub programs: &'static [&'static str],
+    /// What a person does next.
+    pub afterwards: &'static str,
+    /// Whether it starts servers in a project's folder or tells them its roots; otherwise the entry has to name the project.
+    pub tells_project: bool,
+    /// Where this is known from, and what of it is not certain.
+    pub source: &'static str,
+}
+
+/// The client of that name.
+pub fn named(word: &str) -> Option<&'static Client> {
+    let word = word.to_ascii_lowercase().replace([' ', '_'], "-");
+    CLIENTS.iter().find(|client| client.name == word || client.aliases.contains(&word.as_str()))
+}
+
+/// Every client that can be set up.
+pub const CLIENTS: &[Client] = &[
+    Client {
+        name: "claude-code",
+        aliases: &["claude"],
+        title: "Claude Code",
+        user: &[all(Base::ClaudeConfig, ".claude.json")],
+        project: &[all(Base::Project, ".mcp.json")],
+        format: Format::Json,
+        keys: &["mcpServers"],
+        shape: STDIO,
+        signs: &[all(Base::ClaudeConfig, ".claude.json"), all(Base::Home, ".claude")],
+        programs: &["claude"],
+        afterwards: "start a new session; `/mcp` there shows the server (a project's entry has to be approved once)",
+        tells_project: true,
+        source: "code.claude.com/docs/en/mcp",
+    },
+    Client {
+        name: "claude-desktop",
+        aliases: &[],
+        title: "Claude Desktop",
+        user: &[all(Base::AppData, "Claude/claude_desktop_config.json")],
+        project: &[],
+        format: Format::Json,
+        keys: &["mcpServers"],
+        shape: PLAIN,
+        signs: &[all(Base::AppData, "Claude")],
+        programs: &[],
+        afterwards: "quit Claude Desktop and open it again",
+        tells_project: false,
+        source: "modelcontextprotocol.io/docs; the Windows Store build may keep its copy elsewhere, and Linux has no official \
+                 build",
+    },
+    Client {
+        name: "cursor",
+        aliases: &[],
+        title: "Cursor",
+        user: &[all(Base::Home, ".cursor/mcp.json")],
+        project: &[all(Base::Project, ".cursor/mcp.json")],
+        format: Format::Json,
+        keys: &["mcpServers"],
+        shape: STDIO,
+        signs: &[all(Base::Home, ".cursor")],
+        programs: &["cursor", "cursor-agent"],
+        afterwards: "switch the server on in Cursor Settings > MCP if it is off",
+        tells_project: true,
+        source: "cursor.com/docs/context/mcp",
+    },
+    Client {
+        name: "vscode",
+        aliases: &["vs-code", "code"],
+        title: "VS Code",
+        user: &[all(Base::AppData, "Code/User/mcp.json")],
+        project: &[all(Base::Project, ".vscode/mcp.json")],
+        format: Format::Json,
+        keys: &["servers"],
+        shape: STDIO,
+        signs: &[all(Base::AppData, "Code/User")],
+        programs: &["code"],
+        afterwards: "`MCP: List Servers` in the command palette shows it; the first start asks whether you trust it",
+        tells_project: true,
+        source: "code.visualstudio.com/docs/copilot/customization/mcp-servers; Insiders and profiles keep files of their own",
+    },
+    Client {
+        name: "copilot-cli",
+        aliases: &["github-copilot-cli"],
+        title: "Copilot CLI",
+        user: &[all(Base::Home, ".copilot/mcp-config.json")],
+        project: &[all(Base::Project, ".github/mcp.json")],
+        format: Format::Json,
+        keys: &["mcpServers"],
+        shape: Shape { before: &[("type", Given::Text("local"))], after: &[("tools", Given::List("*"))], ..PLAIN },
+        signs: &[all(Base::Home, ".copilot")],
+        programs: &["copilot"],
+        afterwards: "start a new session; `/mcp show` there shows the server",
+        tells_project: true,
+        source: "docs.github.com/en/copilot, use Copilot CLI; the project's file is less certain than the user's",
+    },
+    Client {
+        name: "codex",
+        aliases: &["chatgpt", "openai-codex"],
+        title: "Codex",
+        user: &[all(Base::CodexHome, "config.toml")],
+        project: &[all(Base::Project, ".codex/config.toml")],
+        format: Format::Toml,
+        keys: &["mcp_servers"],
+        shape: PLAIN,
+        signs: &[all(Base::CodexHome, "")],
+        programs: &["codex"],
+        afterwards: "start a new session; `codex mcp list` shows the server (a project's file counts only if Codex trusts the \
+                     project)",
+        tells_project: true,
+        source: "developers.openai.com/codex/mcp",
+    },
+    Client {
+        name: "gemini",
+        aliases: &["gemini-cli"],
+        title: "Gemini CLI",
+        user: &[all(Base::Home, ".gemini/settings.json")],
+        project: &[all(Base::Project, ".gemini/settings.json")],
+        format: Format::Json,
+        keys: &["mcpServers"],
+        shape: PLAIN,
+        signs: &[all(Base::Home, ".gemini")],
+        programs: &["gemini"],
+        afterwards: "start a new session in a trusted folder; `/mcp` there shows the server",
+        tells_project: true,
+        source: "geminicli.com/docs/tools/mcp-server",
+    },
+    Client {
+        name: "windsurf",
+        aliases: &["codeium"],
+        title: "Windsurf",
+        user: &[all(Base::Home, ".codeium/windsurf/mcp_config.json"), all(Base::Home, ".codeium/mcp_config.json")],
+        project: &[],
+        format: Format::Json,
+        keys: &["mcpServers"],
+        shape: PLAIN,
+        signs: &[all(Base::Home, ".codeium/windsurf"), all(Base::Home, ".codeium/mcp_config.json")],
+        programs: &["windsurf"],
+        afterwards: "press Refresh in Windsurf's MCP settings, or restart it",
+        tells_project: false,
+        source: "docs.windsurf.com/windsurf/cascade/mcp; newer builds may read ~/.codeium/mcp_config.json, and whether it names \
+                 the workspace to a server is not known",
+    },
+    Client {
+        name: "cline",
+        aliases: &[],
+        title: "Cline",
+        user: &[
+            all(Base::Home, ".cline/data/settings/cline_mcp_settings.json"),
+            all(Base::AppData, "Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"),
+        ],
+        project: &[],
+        format: Format::Json,
+        keys: &["mcpServers"],
+        shape: Shape { after: &[("disabled", Given::Switch(false))], ..STDIO },
+        signs: &[all(Base::Home, ".cline"), all(Base::AppData, "Code/User/globalStorage/saoudrizwan.claude-dev")],
+        programs: &["cline"],
+        afterwards: "Cline sees the change by itself; its MCP Servers page shows the server",
+        tells_project: false,
+        source: "github.com/cline/cline, McpHub.ts; versions before the move to ~/.cline read the copy in VS Code's storage",
+    },
+    Client {
+        name: "zed",
+        aliases: &[],
+        title: "Zed",
+        user: &[unix(Base::Config, "zed/settings.json"), windows(Base::AppData, "Zed/settings.json")],
+        project: &[all(Base::Project, ".zed/settings.json")],
+        format: Format::Json,
+        keys: &["context_servers"],
+        shape: PLAIN,
+        signs: &[unix(Base::Config, "zed"), windows(Base::AppData, "Zed")],
+        programs: &["zed", "zeditor"],
+        afterwards: "Zed sees the change by itself; a green dot in the Agent Panel's settings shows the server",
+        tells_project: true,
+        source: "zed.dev/docs/ai/mcp; versions of early 2025 want a nested `command` object, and the Windows path is from memory",
+    },
+    Client {
+        name: "opencode",
+        aliases: &["open-code"],
+        title: "opencode",
+        user: &[
+            all(Base::Config, "opencode/opencode.json"),
+            all(Base::Config, "opencode/opencode.jsonc"),
+            all(Base::Config, "opencode/config.json"),
+        ],
+        project: &[all(Base::Project, "opencode.json"), all(Base::Project, "opencode.jsonc")],
+        format: Format::Json,
+        keys: &["mcp"],
+        shape: Shape {
+            command: "command",
+            args: None,
+            before: &[("type", Given::Text("local"))],
+            after: &[("enabled", Given::Switch(true))],
+        },
+        signs: &[all(Base::Config, "opencode")],
+        programs: &["opencode"],
+        afterwards: "start opencode anew; `opencode mcp list` shows the server",
+        tells_project: true,
+        source: "opencode.ai/docs/mcp-servers; a second version of its format (mcp.servers) is announced and not written here",
+    },
+    Client {
+        name: "goose",
+        aliases: &[],
+        title: "Goose",
+        user: &[unix(Base::Config, "goose/config.yaml"), windows(Base::AppData, "Block/goose/config/config.yaml")],
+        project: &[],
+        format: Format::Yaml,
+        keys: &["extensions"],
+        shape: Shape {
+            command: "cmd",
+            args: Some("args"),
+            before: &[
+                ("name", Given::Text("holdfast")),
+                ("type", Given::Text("stdio")),
+                ("enabled", Given::Switch(true)),
+            ],
+            after: &[("timeout", Given::Number(300))],
+        },
+        signs: &[unix(Base::Config, "goose"), windows(Base::AppData, "Block/goose")],
+        programs: &["goose"],
+        afterwards: "start a new Goose session",
+        tells_project: true,
+        source: "block.github.io/goose/docs, config.yaml; the timeout of 300 s is what its own wizard writes",
+    },
+    Client {
+        name: "amp",
+        aliases: &["ampcode"],
+        title: "Amp",
+        user: &[all(Base::Home, ".config/amp/settings.json")],
+        project: &[all(Base::Project, ".amp/settings.json")],
+        format: Format::Json,
+        keys: &["amp.mcpServers"],
+        shape: PLAIN,
+        signs: &[all(Base::Home, ".config/amp")],
+        programs: &["amp"],
+        afterwards: "start a new session; a project's entry has to be approved (`amp mcp approve holdfast`)",
+        tells_project: true,
+        source: "ampcode.com/manual, as other projects cite it; not read at its source",
+    },
+    Client {
+        name: "junie",
+        aliases: &["jetbrains", "intellij"],
+        title: "JetBrains Junie",
+        user: &[all(Base::Home, ".junie/mcp/mcp.json")],
+        project: &[all(Base::Project, ".junie/mcp/mcp.json")],
+        format: Format::Json,
+        keys: &["mcpServers"],
+        shape: PLAIN,
+        signs: &[all(Base::Home, ".junie")],
+        programs: &["junie"],
+        afterwards: "open the IDE's Settings > Tools > Junie > MCP Settings; AI Assistant has a list of its own, in Settings > \
+                     Tools > AI Assistant > MCP, into which the same entry is pasted",
+        tells_project: false,
+        source: "junie.jetbrains.com/docs, MCP configuration, as other projects cite it; the working directory it gives a \
+                 server is not known",
+    },
+    Client {
+        name: "kiro",
+        aliases: &[],
+        title: "Kiro",
+        user: &[all(Base::Home, ".kiro/settings/mcp.json")],
+        project: &[all(Base::Project, ".kiro/settings/mcp.json")],
+        format: Format::Json,
+        keys: &["mcpServers"],
+        shape: Shape { after: &[("disabled", Given::Switch(false))], ..PLAIN },
+        signs: &[all(Base::Home, ".kiro")],
+        programs: &["kiro", "kiro-cli"],
+        afterwards: "Kiro sees the change by itself; its MCP Servers view shows the server",
+        tells_project: true,
+        source: "kiro.dev/docs/mcp/configuration",
+    },
+    Client {
+        name: "rider",
+        aliases: &["copilot-jetbrains"],
+        title: "Rider (GitHub Copilot)",
+        user: &[
+            unix(Base::Config, "github-copilot/intellij/mcp.json"),
+            windows(Base::LocalAppData, "github-copilot/intellij/mcp.json"),
+        ],
+        project: &[],
+        format: Format::Json,
+        keys: &["servers"],
+        shape: STDIO,
+        signs: &[unix(Base::Config, "github-copilot/intellij"), windows(Base::LocalAppData, "github-copilot/intellij")],
+        programs: &[],
+        afterwards: "start a new chat in Copilot's agent mode; for Junie in Rider use `holdfast setup junie`, and into AI \
+                     Assistant (Settings > Tools > AI Assistant > MCP) the same entry is pasted under `mcpServers`",
+        tells_project: true,
+        source: "docs.github.com/en/copilot, JetBrains IDEs: the folder; the file's layout as other projects write it, not seen \
+                 at its source",
+    },
+];

@@ -1,0 +1,231 @@
+//! JSON with comments: found by `jsonc-parser`, edited by splices.
+
+use jsonc_parser::ast::{Object, ObjectProp, Value as Node};
+use jsonc_parser::common::Ranged as _;
+use jsonc_parser::tokens::{Token, TokenAndRange};
+use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
+use serde::Serialize as _;
+use serde_json::ser::{PrettyFormatter, Serializer};
+use serde_json::{Map, Value, json};
+
+use super::{Slot, Splice, Trouble, indentation, line_ending, spliced};
+
+/// A parsed text.
+struct Tree<'a> {
+    text: &'a str,
+    root: Option<Node<'a>>,
+    /// Comments included.
+    tokens: Vec<TokenAndRange<'a>>,
+}
+
+fn parse(text: &str) -> Result<Tree<'_>, Trouble> {
+    let collect = CollectOptions { comments: CommentCollectionStrategy::AsTokens, tokens: true };
+    // What the clients' own readers take, and no more: comments and trailing commas.
+    let options = ParseOptions {
+        allow_comments: true,
+        allow_trailing_commas: true,
+        allow_loose_object_property_names: false,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+        allow_bare_decimal_point_numbers: false,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: false,
+    };
+    let parsed = parse_to_ast(text, &collect, &options)
+        .map_err(|error| Trouble::at(text, error.range().start, error.kind().to_string()))?;
+    Ok(Tree { text, root: parsed.value, tokens: parsed.tokens.unwrap_or_default() })
+}
+
+pub(super) fn meaning(text: &str) -> Result<Value, Trouble> {
+    Ok(parse(text)?.root.map_or_else(|| json!({}), Value::from))
+}
+
+pub(super) fn insert(text: &str, slot: Slot<'_>, fields: &Map<String, Value>) -> Result<String, Trouble> {
+    let tree = parse(text)?;
+    let path: Vec<&str> = slot.keys.iter().copied().chain([slot.name]).collect();
+    let value = Value::Object(fields.clone());
+    let Some(root) = &tree.root else {
+        let eol = line_ending(text);
+        let apart = if text.is_empty() || text.ends_with('\n') { "" } else { eol };
+        let whole = Layout::of(text).render(&nested(&path, value), "");
+        return Ok(format!("{text}{apart}{whole}{eol}"));
+    };
+    let mut object = as_object(root, "the whole file")?;
+    let mut rest = path.as_slice();
+    while let Some((key, others)) = rest.split_first() {
+        match member(object, key)? {
+            Some(prop) => object = as_object(&prop.value, key)?,
+            None => return Ok(spliced(text, &tree.insertion(object, key, &nested(others, value)))),
+        }
+        rest = others;
+    }
+    Err(Trouble::Unusual(format!("\"{}\" is there already", slot.name)))
+}
+
+pub(super) fn set(text: &str, slot: Slot<'_>, field: &str, value: &Value) -> Result<String, Trouble> {
+    let tree = parse(text)?;
+    let (_, ours) = tree.find(slot)?;
+    let entry = as_object(&ours.value, slot.name)?;
+    let splices = match member(entry, field)? {
+        None => tree.insertion(entry, field, value),
+        Some(prop) => {
+            let range = prop.value.range();
+            let old = &text[range.start..range.end];
+            let base = indentation(text, prop.range.start);
+            let new = if old.contains('\n') { Layout::of(text).render(value, base) } else { value.to_string() };
+            vec![Splice { range: range.start..range.end, text: new }]
+        }
+    };
+    Ok(spliced(text, &splices))
+}
+
+pub(super) fn take(text: &str, slot: Slot<'_>) -> Result<String, Trouble> {
+    let tree = parse(text)?;
+    let (map, ours) = tree.find(slot)?;
+    Ok(spliced(text, &tree.removal(map, ours)))
+}
+
+/// `value` below those keys, none of which is there.
+fn nested(keys: &[&str], value: Value) -> Value {
+    keys.iter().rev().fold(value, |value, key| json!({ *key: value }))
+}
+
+fn as_object<'t, 'a>(node: &'t Node<'a>, what: &str) -> Result<&'t Object<'a>, Trouble> {
+    node.as_object().ok_or_else(|| Trouble::Unusual(format!("\"{what}\" is not an object")))
+}
+
+/// The member of that name. Twice the same name means one thing to one reader and another to the next.
+fn member<'t, 'a>(object: &'t Object<'a>, name: &str) -> Result<Option<&'t ObjectProp<'a>>, Trouble> {
+    let mut found = object.properties.iter().filter(|prop| prop.name.as_str() == name);
+    match (found.next(), found.next()) {
+        (_, Some(_)) => Err(Trouble::Unusual(format!("\"{name}\" is there twice"))),
+        (found, None) => Ok(found),
+    }
+}
+
+/// How a text is laid out.
+struct Layout {
+    eol: &'static str,
+    /// One step of indentation.
+    step: String,
+}
+
+impl Layout {
+    fn of(text: &str) -> Self {
+        let step = text.lines().find_map(|line| {
+            let member = line.trim_start_matches([' ', '\t']);
+            let blanks = &line[..line.len() - member.len()];
+            let step = if blanks.starts_with('\t') { "\t" } else { blanks };
+            (member.starts_with('"') && !step.is_empty()).then(|| step.to_owned())
+        });
+        Self { eol: line_ending(text), step: step.unwrap_or_else(|| "  ".to_owned()) }
+    }
+
+    /// A value over several lines, the first of which is indented by `base`.
+    fn render(&self, value: &Value, base: &str) -> String {
+        let mut bytes = Vec::new();
+        let formatter = PrettyFormatter::with_indent(self.step.as_bytes());
+        let written = value.serialize(&mut Serializer::with_formatter(&mut bytes, formatter));
+        debug_assert!(written.is_ok(), "a value with string keys can be written to memory");
+        // A line feed inside a string is written as an escape: every one in the text ends a line.
+        String::from_utf8(bytes).unwrap_or_default().replace('\n', &format!("{}{base}", self.eol))
+    }
+}
+
+impl<'a> Tree<'a> {
+    /// The map of servers, and our entry in it.
+    fn find(&self, slot: Slot<'_>) -> Result<(&Object<'a>, &ObjectProp<'a>), Trouble> {
+        let missing = || Trouble::Unusual(format!("\"{}\" is not there", slot.name));
+        let mut object = as_object(self.root.as_ref().ok_or_else(missing)?, "the whole file")?;
+        for key in slot.keys {
+            object = as_object(&member(object, key)?.ok_or_else(missing)?.value, key)?;
+        }
+        Ok((object, member(object, slot.name)?.ok_or_else(missing)?))
+    }
+
+    /// The comma between two places, if there is one.
+    fn comma(&self, from: usize, to: usize) -> Option<usize> {
+        let mut between = self.tokens.iter().filter(|token| token.range.start >= from && token.range.end <= to);
+        between.find(|token| token.token == Token::Comma).map(|token| token.range.start)
+    }
+
+    /// What adds a last member to an object.
+    fn insertion(&self, object: &Object<'a>, name: &str, value: &Value) -> Vec<Splice> {
+        let text = self.text;
+        let layout = Layout::of(text);
+        let (open, close) = (object.range.start, object.range.end - 1);
+        let inner = &text[open + 1..close];
+        let base = indentation(text, open);
+        let key = json!(name);
+        let Some((first, last)) = object.properties.first().zip(object.properties.last()) else {
+            let indent = format!("{base}{}", layout.step);
+            let member = format!("{}{indent}{key}: {}", layout.eol, layout.render(value, &indent));
+            // Comments in it stay before the member.
+            let end = open + 1 + inner.trim_end().len();
+            let closing = if text[end..close].contains('\n') && end > open + 1 {
+                String::new()
+            } else {
+                format!("{}{base}", layout.eol)
+            };
+            let range = if end == open + 1 { end..close } else { end..end };
+            return vec![Splice { range, text: format!("{member}{closing}") }];
+        };
+        let comma = self.comma(last.range.end, close);
+        if !inner.contains('\n') {
+            return vec![match comma {
+                None => Splice::insert(last.range.end, format!(", {key}: {value}")),
+                Some(at) => Splice::insert(at + 1, format!(" {key}: {value},")),
+            }];
+        }
+        let own_line = text[..first.range.start].trim_end_matches([' ', '\t']).ends_with('\n');
+        let indent =
+            if own_line { indentation(text, first.range.start).to_owned() } else { format!("{base}{}", layout.step) };
+        let member = format!("{}{indent}{key}: {}", layout.eol, layout.render(value, &indent));
+        let end = open + 1 + inner.trim_end().len();
+        match comma {
+            Some(_) => vec![Splice::insert(end, format!("{member},"))],
+            None => vec![Splice::insert(last.range.end, ","), Splice::insert(end, member)],
+        }
+    }
+
+    /// What removes a member: the inverse of [`Self::insertion`].
+    fn removal(&self, object: &Object<'a>, ours: &ObjectProp<'a>) -> Vec<Splice> {
+        let text = self.text;
+        let (open, close) = (object.range.start, object.range.end - 1);
+        let (start, end) = (ours.range.start, ours.range.end);
+        let previous = object.properties.iter().rfind(|prop| prop.range.end <= start);
+        let next = object.properties.iter().find(|prop| prop.range.start >= end);
+        let comma = self.comma(end, next.map_or(close, |next| next.range.start));
+        let end = comma.map_or(end, |at| at + 1);
+        let before = self.tokens.iter().rfind(|token| token.range.end <= start);
+        let from = match before {
+            // What follows on the line must not slide into a comment.
+            Some(TokenAndRange { token: Token::CommentLine(_), .. }) if !ends_line(text, end) => start,
+            Some(token) => token.range.start + text[token.range.start..token.range.end].trim_end().len(),
+            None => start,
+        };
+        if object.properties.len() == 1 && text[open + 1..from].trim().is_empty() && text[end..close].trim().is_empty()
+        {
+            return vec![Splice::remove(open + 1..close)];
+        }
+        let mut splices = Vec::new();
+        if let (Some(previous), None) = (previous, comma)
+            && let Some(at) = self.comma(previous.range.end, start)
+        {
+            // The comma may be the token that the gap begins behind.
+            if at + 1 == from {
+                return vec![Splice::remove(at..end)];
+            }
+            splices.push(Splice::remove(at..at + 1));
+        }
+        splices.push(Splice::remove(from..end));
+        splices
+    }
+}
+
+/// Whether nothing but blanks stands between `offset` and the end of its line.
+fn ends_line(text: &str, offset: usize) -> bool {
+    text[offset..].split('\n').next().is_none_or(|rest| rest.trim().is_empty())
+}

@@ -1,0 +1,157 @@
+//! TOML: found by `toml_edit`, edited by splices. (Its own printer would turn every CRLF into LF.)
+
+use std::ops::Range;
+
+use serde_json::{Map, Value, json};
+use toml_edit::{ImDocument, Item, Table};
+
+use super::{Slot, Splice, Trouble, indentation, line_ending, line_start, next_line, spliced};
+
+fn parse(text: &str) -> Result<ImDocument<&str>, Trouble> {
+    ImDocument::parse(text).map_err(|error| {
+        let says = error.message().lines().collect::<Vec<_>>().join("; ");
+        Trouble::at(text, error.span().map_or(0, |span| span.start), says)
+    })
+}
+
+pub(super) fn meaning(text: &str) -> Result<Value, Trouble> {
+    Ok(of_item(parse(text)?.as_item()))
+}
+
+fn of_item(item: &Item) -> Value {
+    match item {
+        Item::None => Value::Null,
+        Item::Value(value) => of_value(value),
+        Item::Table(table) => of_table(table),
+        Item::ArrayOfTables(tables) => tables.iter().map(of_table).collect(),
+    }
+}
+
+fn of_table(table: &Table) -> Value {
+    Value::Object(table.iter().map(|(key, item)| (key.to_owned(), of_item(item))).collect())
+}
+
+fn of_value(value: &toml_edit::Value) -> Value {
+    use toml_edit::Value as Toml;
+    match value {
+        Toml::String(text) => json!(text.value()),
+        Toml::Integer(number) => json!(number.value()),
+        Toml::Float(number) => json!(format!("float {}", number.value())),
+        Toml::Boolean(switch) => json!(switch.value()),
+        Toml::Datetime(time) => json!(format!("time {}", time.value())),
+        Toml::Array(values) => values.iter().map(of_value).collect(),
+        Toml::InlineTable(table) => {
+            Value::Object(table.iter().map(|(key, value)| (key.to_owned(), of_value(value))).collect())
+        }
+    }
+}
+
+/// A value on one line. Basic strings of TOML are those of JSON, but for DEL, which TOML wants escaped.
+fn render(value: &Value) -> String {
+    match value {
+        Value::Array(values) => format!("[{}]", values.iter().map(render).collect::<Vec<_>>().join(", ")),
+        other => other.to_string().replace('\u{7f}', "\\u007F"),
+    }
+}
+
+/// A table of its own at the end: the one place where a table never cuts another in two.
+pub(super) fn insert(text: &str, slot: Slot<'_>, fields: &Map<String, Value>) -> String {
+    let eol = line_ending(text);
+    let header = slot.keys.iter().copied().chain([slot.name]).collect::<Vec<_>>().join(".");
+    let lines: Vec<String> = fields.iter().map(|(field, value)| format!("{field} = {}", render(value))).collect();
+    let table = format!("[{header}]{eol}{}", lines.join(eol));
+    if text.is_empty() {
+        return format!("{table}{eol}");
+    }
+    // A file without a last line ending stays one.
+    if text.ends_with('\n') { format!("{text}{eol}{table}{eol}") } else { format!("{text}{eol}{eol}{table}") }
+}
+
+/// Our entry, if it is a table under a header of its own.
+fn find<'d>(document: &'d ImDocument<&str>, slot: Slot<'_>) -> Result<&'d Table, Trouble> {
+    let path = slot.keys.iter().copied().chain([slot.name]);
+    let found = path.into_iter().try_fold(document.as_item(), |item, key| item.get(key));
+    match found {
+        Some(Item::Table(table)) if !table.is_implicit() && !table.is_dotted() => Ok(table),
+        _ => Err(Trouble::Unusual(format!(
+            "\"{}\" is not written as a table of its own, [{}.{}]",
+            slot.name,
+            slot.keys.join("."),
+            slot.name
+        ))),
+    }
+}
+
+pub(super) fn set(text: &str, slot: Slot<'_>, field: &str, value: &Value) -> Result<String, Trouble> {
+    let document = parse(text)?;
+    let table = find(&document, slot)?;
+    let splice = match table.get(field).map(Item::span) {
+        Some(Some(span)) => Splice { range: span, text: render(value) },
+        Some(None) => return Err(Trouble::Unusual(format!("\"{field}\" is spread over several lines"))),
+        None => {
+            let header = header(table)?;
+            let line = format!("{}{field} = {}", indentation(text, header.start), render(value));
+            let (after, eol) = (next_line(text, header.end), line_ending(text));
+            if text[..after].ends_with('\n') {
+                Splice::insert(after, format!("{line}{eol}"))
+            } else {
+                Splice::insert(after, format!("{eol}{line}"))
+            }
+        }
+    };
+    Ok(spliced(text, &[splice]))
+}
+
+fn header(table: &Table) -> Result<Range<usize>, Trouble> {
+    table.span().ok_or_else(|| Trouble::Unusual("the place of a table is not known".to_owned()))
+}
+
+pub(super) fn take(text: &str, slot: Slot<'_>) -> Result<String, Trouble> {
+    let document = parse(text)?;
+    let mut pieces = Vec::new();
+    pieces_of(text, find(&document, slot)?, &mut pieces)?;
+    pieces.sort_by_key(|piece| piece.start);
+    // Tables that follow each other are one piece, and so is the blank line between them.
+    let mut joined: Vec<Range<usize>> = Vec::new();
+    for piece in pieces {
+        match joined.last_mut() {
+            Some(last) if text[last.end.min(piece.start)..piece.start].trim().is_empty() => last.end = piece.end,
+            _ => joined.push(piece),
+        }
+    }
+    let splices: Vec<Splice> = joined.into_iter().map(|piece| Splice::remove(with_gap(text, piece))).collect();
+    Ok(spliced(text, &splices))
+}
+
+/// The lines of a table and of those below it.
+fn pieces_of(text: &str, table: &Table, pieces: &mut Vec<Range<usize>>) -> Result<(), Trouble> {
+    let header = header(table)?;
+    let mut end = header.end;
+    for (_, item) in table {
+        match item {
+            Item::Table(inner) if !inner.is_dotted() && !inner.is_implicit() => pieces_of(text, inner, pieces)?,
+            Item::Value(value) => end = end.max(value.span().map_or(0, |span| span.end)),
+            // Rare, and a person sees at once what belongs to it.
+            _ => return Err(Trouble::Unusual("the entry holds more than plain tables and values".to_owned())),
+        }
+    }
+    pieces.push(line_start(text, header.start)..next_line(text, end));
+    Ok(())
+}
+
+/// The piece with the blank line before it, or with the line ending that would be left over at the end of the text.
+fn with_gap(text: &str, piece: Range<usize>) -> Range<usize> {
+    let one_up = |at: usize| -> Option<usize> {
+        let before = text[..at].strip_suffix('\n')?;
+        Some(before.strip_suffix('\r').unwrap_or(before).len())
+    };
+    let mut start = piece.start;
+    let blank = one_up(start).filter(|at| *at == 0 || text[..*at].ends_with('\n'));
+    if let Some(at) = blank {
+        start = at;
+    }
+    if piece.end == text.len() && !text.ends_with('\n') {
+        start = one_up(start).unwrap_or(start);
+    }
+    start..piece.end
+}

@@ -1,0 +1,247 @@
+//! A configuration on disk: read whole, replaced whole, with a copy of the first state beside it.
+
+use std::ffi::OsString;
+use std::fs::{self, Permissions};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use crate::config;
+use crate::limits::SETUP_FILE_MAX_BYTES;
+
+const BOM: &str = "\u{feff}";
+
+/// Why a file is not used.
+#[derive(Debug, thiserror::Error)]
+pub enum Unusable {
+    /// The system refused.
+    #[error("{} cannot be read ({error})", .path.display())]
+    Unreadable {
+        /// Which.
+        path: PathBuf,
+        /// The system's words.
+        error: io::Error,
+    },
+    /// It is a folder, a pipe or a device.
+    #[error("{} is not a regular file", .0.display())]
+    NotAFile(PathBuf),
+    /// No client writes that much.
+    #[error("{} is larger than {SETUP_FILE_MAX_BYTES} bytes", .0.display())]
+    TooLarge(PathBuf),
+    /// Notepad's UTF-16, or something else.
+    #[error("{} is not UTF-8 text", .0.display())]
+    NotUtf8(PathBuf),
+    /// A link to nothing.
+    #[error("{} is a link to {}, which does not exist", .0.display(), .1.display())]
+    Dangling(PathBuf, PathBuf),
+    /// A project must not lead to a file of somebody else.
+    #[error("{} lies outside of the project, at {}, through a link in it; a project's links are not followed out of it", .0.display(), .1.display())]
+    Outside(PathBuf, PathBuf),
+}
+
+/// A file as it was read.
+#[derive(Debug)]
+pub struct Original {
+    /// Where it really lies. The user's own links are followed: people keep their configurations in a folder of their own and
+    /// link to them, and a rename over the link would cut it.
+    pub path: PathBuf,
+    /// Its content; `None` if there is no file.
+    bytes: Option<Vec<u8>>,
+    permissions: Option<Permissions>,
+}
+
+impl Original {
+    /// Reads the file that a client reads. With a project, only if it lies in there.
+    ///
+    /// # Errors
+    /// [`Unusable`].
+    pub fn read(named: &Path, project: Option<&Path>) -> Result<Self, Unusable> {
+        let path = real(named)?;
+        if let Some(project) =
+            project.map(|project| config::canonical(project).unwrap_or_else(|| project.to_path_buf()))
+            && !path.starts_with(&project)
+        {
+            return Err(Unusable::Outside(named.to_path_buf(), path));
+        }
+        let unreadable = |error| Unusable::Unreadable { path: path.clone(), error };
+        let meta = match fs::metadata(&path) {
+            Ok(meta) => meta,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(Self { path, bytes: None, permissions: None });
+            }
+            Err(error) => return Err(unreadable(error)),
+        };
+        // Before it is opened: opening a pipe waits for its writer.
+        if !meta.is_file() {
+            return Err(Unusable::NotAFile(path));
+        }
+        let bytes = bounded(&path).map_err(unreadable)?.ok_or_else(|| Unusable::TooLarge(path.clone()))?;
+        if std::str::from_utf8(&bytes).is_err() {
+            return Err(Unusable::NotUtf8(path));
+        }
+        Ok(Self { path, bytes: Some(bytes), permissions: Some(meta.permissions()) })
+    }
+
+    /// Whether there is a file.
+    pub fn exists(&self) -> bool {
+        self.bytes.is_some()
+    }
+
+    /// Its text, without a byte order mark.
+    pub fn text(&self) -> &str {
+        let text = self.bytes.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default();
+        text.strip_prefix(BOM).unwrap_or(text)
+    }
+
+    /// The bytes of a new text: with the byte order mark that the old one had.
+    fn bytes_of(&self, text: &str) -> Vec<u8> {
+        let marked = self.bytes.as_deref().is_some_and(|bytes| bytes.starts_with(BOM.as_bytes()));
+        let mut bytes = if marked { BOM.as_bytes().to_vec() } else { Vec::new() };
+        bytes.extend_from_slice(text.as_bytes());
+        bytes
+    }
+
+    /// Where the copy of the first state lies.
+    pub fn backup_path(&self) -> PathBuf {
+        let mut name = self.path.file_name().map(OsString::from).unwrap_or_default();
+        name.push(".holdfast-backup");
+        self.path.with_file_name(name)
+    }
+
+    /// The copy of the first state, if there is one that can be read.
+    pub fn backup(&self) -> Option<Self> {
+        let path = self.backup_path();
+        let meta = path.symlink_metadata().ok().filter(fs::Metadata::is_file)?;
+        let bytes = bounded(&path).ok().flatten()?;
+        std::str::from_utf8(&bytes).ok()?;
+        Some(Self { path, bytes: Some(bytes), permissions: Some(meta.permissions()) })
+    }
+
+    /// Puts a new text in its place, unless the file has changed since it was read.
+    ///
+    /// # Errors
+    /// [`NotWritten`].
+    pub fn replace(&self, text: &str) -> Result<Written, NotWritten> {
+        if self.permissions.as_ref().is_some_and(Permissions::readonly) {
+            return Err(NotWritten::ReadOnly(self.path.clone()));
+        }
+        let refused = |error| NotWritten::Refused { path: self.path.clone(), error };
+        let folder = self.path.parent().ok_or_else(|| refused(io::ErrorKind::InvalidInput.into()))?;
+        fs::create_dir_all(folder).map_err(refused)?;
+        self.unchanged()?;
+        let written = match &self.bytes {
+            None => Written::New,
+            Some(bytes) => {
+                let backup = self.backup_path();
+                match create(&backup, bytes, self.permissions.as_ref()) {
+                    Ok(()) => Written::BackedUp(backup),
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Written::EarlierBackup(backup),
+                    Err(error) => return Err(NotWritten::Refused { path: backup, error }),
+                }
+            }
+        };
+        let temporary = folder.join(format!(".holdfast-{}-{:08x}.tmp", std::process::id(), fastrand::u32(..)));
+        let done = create(&temporary, &self.bytes_of(text), self.permissions.as_ref())
+            .map_err(refused)
+            .and_then(|()| self.unchanged())
+            .and_then(|()| fs::rename(&temporary, &self.path).map_err(refused));
+        if done.is_err() {
+            let _ = fs::remove_file(&temporary);
+        }
+        done.map(|()| written)
+    }
+
+    /// Removes the file, unless it has changed since it was read.
+    ///
+    /// # Errors
+    /// [`NotWritten`].
+    pub fn delete(&self) -> Result<(), NotWritten> {
+        self.unchanged()?;
+        fs::remove_file(&self.path).map_err(|error| NotWritten::Refused { path: self.path.clone(), error })
+    }
+
+    fn unchanged(&self) -> Result<(), NotWritten> {
+        let now = match bounded(&self.path) {
+            Ok(now) => now,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(NotWritten::Refused { path: self.path.clone(), error }),
+        };
+        if now == self.bytes { Ok(()) } else { Err(NotWritten::Changed(self.path.clone())) }
+    }
+}
+
+/// What writing left beside the file.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Written {
+    /// There was no file before.
+    New,
+    /// A copy of what was there.
+    BackedUp(PathBuf),
+    /// An earlier copy, which is kept: it is the state before the first change.
+    EarlierBackup(PathBuf),
+}
+
+/// Why nothing was written.
+#[derive(Debug, thiserror::Error)]
+pub enum NotWritten {
+    /// Somebody else wrote it meanwhile.
+    #[error("{} was changed by another program at the same time", .0.display())]
+    Changed(PathBuf),
+    /// Somebody made it so on purpose.
+    #[error("{} is read-only", .0.display())]
+    ReadOnly(PathBuf),
+    /// The system refused.
+    #[error("{} cannot be written ({error})", .path.display())]
+    Refused {
+        /// Which.
+        path: PathBuf,
+        /// The system's words.
+        error: io::Error,
+    },
+}
+
+/// The file behind links, which need not exist yet if no link leads to it.
+fn real(named: &Path) -> Result<PathBuf, Unusable> {
+    if let Some(path) = config::canonical(named) {
+        return Ok(path);
+    }
+    if let Ok(to) = fs::read_link(named) {
+        return Err(Unusable::Dangling(named.to_path_buf(), to));
+    }
+    // The nearest folder that exists tells where the rest will lie.
+    let mut missing = Vec::new();
+    for folder in named.ancestors() {
+        if let Some(found) = config::canonical(folder) {
+            return Ok(missing.iter().rev().fold(found, |path, part| path.join(part)));
+        }
+        if let Ok(to) = fs::read_link(folder) {
+            return Err(Unusable::Dangling(folder.to_path_buf(), to));
+        }
+        missing.extend(folder.file_name().map(OsString::from));
+    }
+    Ok(named.to_path_buf())
+}
+
+/// The whole file; `None` if it is too large.
+fn bounded(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    fs::File::open(path)?.take(SETUP_FILE_MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Ok((bytes.len() <= SETUP_FILE_MAX_BYTES).then_some(bytes))
+}
+
+/// A new file with these bytes, readable to whoever could read the old one; to its owner alone if there was none.
+fn create(path: &Path, bytes: &[u8], permissions: Option<&Permissions>) -> io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    let done = file.write_all(bytes).and_then(|()| match permissions {
+        Some(permissions) => file.set_permissions(permissions.clone()),
+        None => Ok(()),
+    });
+    let done = done.and_then(|()| file.sync_all());
+    if done.is_err() {
+        let _ = fs::remove_file(path);
+    }
+    done
+}

@@ -1,0 +1,291 @@
+//! `holdfast setup`: writes this program into an AI client's configuration, or takes it out again.
+
+mod change;
+pub mod clients;
+pub mod edit;
+mod entry;
+mod file;
+mod places;
+pub mod standing;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::json;
+
+use super::output::{Tone, toned};
+use super::{Exit, output};
+use crate::config;
+use crate::telemetry::clean;
+use change::{Done, Plan, Refusal, Wish};
+use clients::{CLIENTS, Client};
+use entry::Launch;
+use file::Written;
+use places::Places;
+use standing::{Standing, State};
+
+/// Flags of `holdfast setup`.
+#[derive(Debug, Clone, Args)]
+pub struct SetupArgs {
+    /// Which AI client: claude-code, claude-desktop, cursor, vscode, copilot-cli, codex, gemini, windsurf, cline, zed, opencode,
+    /// goose, amp, junie, kiro, rider.
+    #[arg(required_unless_present = "list")]
+    pub client: Option<String>,
+    /// For this project only: in the project's own file if the client has one, else in the user's, with the project named.
+    /// Without DIR: the Unity project around the working directory.
+    #[arg(long, value_name = "DIR", num_args = 0..=1)]
+    pub project: Option<Option<PathBuf>>,
+    /// Show what would change, as a unified diff, and write nothing.
+    #[arg(long, conflicts_with = "list")]
+    pub dry_run: bool,
+    /// Take the entry out.
+    #[arg(long, conflicts_with = "list")]
+    pub remove: bool,
+    /// Write the file although the client is not found here.
+    #[arg(long, conflicts_with_all = ["list", "remove"])]
+    pub create: bool,
+    /// Show every client: found or not, set up or not.
+    #[arg(long, conflicts_with = "client")]
+    pub list: bool,
+    /// Print the list as JSON.
+    #[arg(long, requires = "list", conflicts_with = "client")]
+    pub json: bool,
+}
+
+/// Sets a client up.
+pub fn run(arguments: &SetupArgs) -> ExitCode {
+    answer(arguments).unwrap_or_else(|(exit, why)| complain(exit, &why)).into()
+}
+
+fn complain(exit: Exit, why: &str) -> Exit {
+    output::complain(&format!("holdfast setup: {why}. Nothing was changed."));
+    exit
+}
+
+/// How it ended, or why nothing was done.
+fn answer(arguments: &SetupArgs) -> Result<Exit, (Exit, String)> {
+    let usage = |why: String| (Exit::Usage, why);
+    let launch = Launch::this_program().map_err(|error| (Exit::Failed, error.to_string()))?;
+    let mut places = Places::here()
+        .ok_or_else(|| usage("the user's home is not known; set HOME (on Windows USERPROFILE)".to_owned()))?;
+    let unity_project = match &arguments.project {
+        None => None,
+        Some(named) => {
+            let (folder, unity_project) = project(named.as_deref()).map_err(usage)?;
+            places.project = Some(folder);
+            unity_project
+        }
+    };
+    let Some(word) = arguments.client.as_deref().filter(|_| !arguments.list) else {
+        list(&places, &launch, arguments.json);
+        return Ok(Exit::Ok);
+    };
+    let Some(client) = clients::named(word) else {
+        let known: Vec<&str> = CLIENTS.iter().map(|client| client.name).collect();
+        let why = format!(
+            "no client named \"{}\" is known, only {}. For another one, put this into its list of MCP servers, which most clients \
+             write so",
+            clean(word),
+            known.join(", ")
+        );
+        output::complain(&format!("holdfast setup: {why}:"));
+        output::bytes(entry::common_snippet(&launch).as_bytes());
+        return Ok(Exit::Usage);
+    };
+    let args = unity_project.map(|project| named_in(&project)).transpose()?;
+    let launch = Launch { args: args.unwrap_or_default(), ..launch };
+    let wish = if arguments.remove { Wish::Lack } else { Wish::Have(&launch) };
+    let task = Task { client, places: &places, launch: &launch, wish };
+    task.run(arguments)
+}
+
+/// The project's folder as it is meant, and the Unity project that it is or lies in.
+fn project(named: Option<&Path>) -> Result<(PathBuf, Option<PathBuf>), String> {
+    let here = std::env::current_dir().map_err(|error| format!("the working directory is not known ({error})"))?;
+    match named {
+        None => match config::named_project(&here) {
+            Ok(project) => Ok((project.clone(), Some(project))),
+            Err(_) => {
+                Err(format!("--project: {} is in no Unity project; name the folder, --project DIR", here.display()))
+            }
+        },
+        Some(named) => {
+            let folder = config::canonical(&here.join(named)).filter(|folder| folder.is_dir());
+            let folder = folder.ok_or_else(|| format!("--project: {} is not a folder", named.display()))?;
+            let project = config::named_project(&folder).ok();
+            Ok((folder, project))
+        }
+    }
+}
+
+/// The arguments that name a project.
+fn named_in(project: &Path) -> Result<Vec<String>, (Exit, String)> {
+    let text = project.to_str().ok_or_else(|| {
+        (
+            Exit::Usage,
+            format!("the path of {} is not valid Unicode, and a configuration cannot name it", project.display()),
+        )
+    })?;
+    Ok(vec!["--project".to_owned(), text.to_owned()])
+}
+
+/// One client to be changed.
+struct Task<'a> {
+    client: &'static Client,
+    places: &'a Places,
+    launch: &'a Launch,
+    wish: Wish<'a>,
+}
+
+impl Task<'_> {
+    fn run(&self, arguments: &SetupArgs) -> Result<Exit, (Exit, String)> {
+        let client = self.client;
+        let file = self.places.file(client).ok_or_else(|| {
+            (Exit::Usage, format!("where {} keeps its configuration on this system is not known", client.title))
+        })?;
+        let of_project = self.places.of_project(client);
+        let absent = file.symlink_metadata().is_err() && self.places.sign(client).is_none();
+        if absent && !of_project && !arguments.create && matches!(self.wish, Wish::Have(_)) {
+            let why = format!(
+                "{} is not found here ({} does not exist). Start it once, or write the file all the same with --create",
+                client.title,
+                file.display()
+            );
+            return Err((Exit::Failed, why));
+        }
+        if let (Wish::Have(_), Some(passing)) = (self.wish, self.launch.passing()) {
+            output::complain(&format!(
+                "holdfast setup: this program {passing} ({}): when it is gone, {} cannot start it. Install it, and run this again \
+                 from there.",
+                self.launch.program, client.title
+            ));
+        }
+        let done = if arguments.dry_run { self.show(&file, of_project) } else { self.make(&file) };
+        Ok(done.unwrap_or_else(|refusal| self.refused(&refusal)))
+    }
+
+    fn show(&self, file: &Path, of_project: bool) -> Result<Exit, Refusal> {
+        let project = self.places.project.as_deref().filter(|_| of_project);
+        let plan = Plan::of(self.client, file, project, self.wish)?;
+        if plan.changes() {
+            output::bytes(plan.diff().as_bytes());
+        } else {
+            output::line(&self.already(plan.path()));
+        }
+        Ok(Exit::Ok)
+    }
+
+    fn make(&self, file: &Path) -> Result<Exit, Refusal> {
+        let (path, done) = change::make(self.client, file, self.places, self.wish)?;
+        self.report(&path, &done);
+        Ok(Exit::Ok)
+    }
+
+    /// Tells why nothing was done, with what a person can paste.
+    fn refused(&self, refusal: &Refusal) -> Exit {
+        complain(Exit::Failed, &refusal.to_string());
+        if matches!(self.wish, Wish::Have(_)) {
+            let keys = self.client.keys.join(".");
+            output::complain(&format!(
+                "Put this into the file by hand, what stands under {keys} beside what is there:"
+            ));
+            output::bytes(entry::snippet(self.client, self.launch).as_bytes());
+        }
+        Exit::Failed
+    }
+
+    fn already(&self, path: &Path) -> String {
+        match self.wish {
+            Wish::Have(_) => {
+                format!("{} is already set up, in {}. Nothing to change.", self.client.title, path.display())
+            }
+            Wish::Lack => format!("{} has no entry \"{}\". Nothing to change.", path.display(), entry::NAME),
+        }
+    }
+
+    fn report(&self, file: &Path, done: &Done) {
+        let (title, path) = (self.client.title, file.display());
+        match (self.wish, done) {
+            (_, Done::Already) => output::line(&self.already(file)),
+            (Wish::Have(launch), _) => {
+                output::line(&toned(&format!("{title} is set up."), Tone::Good));
+                let words: Vec<&str> =
+                    std::iter::once(&launch.program).chain(&launch.args).map(String::as_str).collect();
+                row("starts", &words.join(" "));
+                row("file", &format!("{path}, entry \"{}\"", entry::NAME));
+            }
+            (Wish::Lack, Done::Restored) => {
+                output::line(&format!("{title} no longer starts holdfast. {path} is as it was before."));
+            }
+            (Wish::Lack, Done::Deleted) => {
+                output::line(&format!("{title} no longer starts holdfast. {path} held nothing else and is gone."));
+            }
+            (Wish::Lack, Done::Wrote(_)) => {
+                output::line(&format!("{title} no longer starts holdfast. The rest of {path} is as it was."));
+            }
+        }
+        match done {
+            Done::Wrote(Written::BackedUp(backup)) => row("before", &backup.display().to_string()),
+            Done::Wrote(Written::EarlierBackup(backup)) => {
+                row("before", &format!("{}, from the first change; it is kept as it is", backup.display()));
+            }
+            Done::Wrote(Written::New) => row("before", "there was no file"),
+            Done::Already | Done::Restored | Done::Deleted => {}
+        }
+        if let (Wish::Have(launch), true) = (self.wish, *done != Done::Already) {
+            row("next", self.client.afterwards);
+            if self.places.project.is_some() && !self.places.of_project(self.client) {
+                row(
+                    "note",
+                    &format!(
+                        "{title} has no file for one project: this entry is for every window, and names this project"
+                    ),
+                );
+            } else if self.places.project.is_some() && launch.args.is_empty() {
+                row(
+                    "note",
+                    "the folder is in no Unity project, so the entry names none: the client has to tell which one is open",
+                );
+            } else if !self.client.tells_project && launch.args.is_empty() {
+                row(
+                    "note",
+                    &format!(
+                        "{title} may not tell its servers which project is open; if no tools of Unity appear, name it: `holdfast setup {} --project DIR`",
+                        self.client.name
+                    ),
+                );
+            }
+        }
+    }
+}
+
+fn row(name: &str, text: &str) {
+    output::line(&format!("  {name:6}  {text}"));
+}
+
+fn list(places: &Places, launch: &Launch, as_json: bool) {
+    let standings = standing::all(places, launch);
+    if as_json {
+        let clients: Vec<_> = standings.iter().map(Standing::as_json).collect();
+        output::line(&json!({"program": launch.program, "clients": clients}).to_string());
+        return;
+    }
+    let widest = CLIENTS.iter().map(|client| client.name.len()).max().unwrap_or_default();
+    for standing in &standings {
+        let found = if standing.sign.is_some() { "found    " } else { "not found" };
+        let (state, tone) = match standing.state {
+            State::Configured => ("set up", Tone::Good),
+            State::NotConfigured => ("not set up", Tone::Plain),
+            State::Stale(_) => ("stale", Tone::Bad),
+            State::Other(_) => ("another", Tone::Plain),
+            State::Broken(_) => ("broken", Tone::Bad),
+        };
+        let (name, state) = (standing.client.name, toned(&format!("{state:10}"), tone));
+        output::line(&format!("{name:widest$}  {found}  {state}  {}", standing.file.display()));
+        if let Some(why) = standing.why() {
+            output::line(&format!("{:widest$}             {:10}  {}", "", "", clean(why)));
+        }
+    }
+    output::line("`holdfast setup CLIENT` sets one up, with a copy of its file; --dry-run shows the change.");
+}

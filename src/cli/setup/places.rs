@@ -1,0 +1,208 @@
+//! Where the clients' folders are: from the environment, read once, so that a test can give another.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::clients::{Base, Client, On, Spot};
+
+/// An operating system, as far as paths go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum System {
+    /// Linux and its kin.
+    Linux,
+    /// macOS.
+    Macos,
+    /// Windows.
+    Windows,
+}
+
+impl System {
+    /// The one this runs on.
+    pub const HERE: Self = if cfg!(windows) {
+        Self::Windows
+    } else if cfg!(target_os = "macos") {
+        Self::Macos
+    } else {
+        Self::Linux
+    };
+}
+
+/// The folders that a client's files lie in.
+#[derive(Debug, Clone)]
+pub struct Places {
+    system: System,
+    home: PathBuf,
+    config: PathBuf,
+    app_data: PathBuf,
+    local_app_data: PathBuf,
+    claude_config: PathBuf,
+    codex_home: PathBuf,
+    path: Vec<PathBuf>,
+    /// The folder whose own configuration is meant, in place of the user's.
+    pub project: Option<PathBuf>,
+}
+
+impl Places {
+    /// The folders that an environment names. `None` if it does not tell the user's home.
+    pub fn of(system: System, variable: impl Fn(&str) -> Option<OsString>) -> Option<Self> {
+        // A relative path would mean another folder at each start: the programs that read these variables ignore it too.
+        let folder = |name: &str| variable(name).map(PathBuf::from).filter(|path| is_absolute(system, path));
+        let windows = system == System::Windows;
+        let home = if windows { folder("USERPROFILE").or_else(|| folder("HOME")) } else { folder("HOME") }?;
+        let config = folder("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config"));
+        let app_data = match system {
+            System::Linux => config.clone(),
+            System::Macos => home.join("Library").join("Application Support"),
+            System::Windows => folder("APPDATA").unwrap_or_else(|| home.join("AppData").join("Roaming")),
+        };
+        Some(Self {
+            system,
+            local_app_data: folder("LOCALAPPDATA").unwrap_or_else(|| home.join("AppData").join("Local")),
+            claude_config: folder("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.clone()),
+            codex_home: folder("CODEX_HOME").unwrap_or_else(|| home.join(".codex")),
+            path: variable("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default(),
+            project: None,
+            home,
+            config,
+            app_data,
+        })
+    }
+
+    /// Those of this process.
+    pub fn here() -> Option<Self> {
+        Self::of(System::HERE, |name| std::env::var_os(name).filter(|value| !value.is_empty()))
+    }
+
+    /// Where a spot is, on this system.
+    fn resolve(&self, spot: &Spot) -> Option<PathBuf> {
+        let windows = self.system == System::Windows;
+        match spot.on {
+            On::Unix if windows => return None,
+            On::Windows if !windows => return None,
+            On::All | On::Unix | On::Windows => {}
+        }
+        let base = match spot.base {
+            Base::Home => &self.home,
+            Base::Config => &self.config,
+            Base::AppData => &self.app_data,
+            Base::LocalAppData => &self.local_app_data,
+            Base::ClaudeConfig => &self.claude_config,
+            Base::CodexHome => &self.codex_home,
+            Base::Project => self.project.as_ref()?,
+        };
+        Some(spot.path.split('/').filter(|part| !part.is_empty()).fold(base.clone(), |path, part| path.join(part)))
+    }
+
+    /// The file that the client reads: the project's, if one is meant and the client has such a file, else the user's.
+    pub fn file(&self, client: &Client) -> Option<PathBuf> {
+        let spots = if self.of_project(client) { client.project } else { client.user };
+        let candidates: Vec<PathBuf> = spots.iter().filter_map(|spot| self.resolve(spot)).collect();
+        candidates.iter().find(|path| path.symlink_metadata().is_ok()).or(candidates.first()).cloned()
+    }
+
+    /// Whether [`Self::file`] is the project's own.
+    pub fn of_project(&self, client: &Client) -> bool {
+        self.project.is_some() && !client.project.is_empty()
+    }
+
+    /// What shows that the client is installed.
+    pub fn sign(&self, client: &Client) -> Option<PathBuf> {
+        let mut signs = client.signs.iter().filter_map(|spot| self.resolve(spot));
+        signs.find(|path| path.exists()).or_else(|| client.programs.iter().find_map(|program| self.program(program)))
+    }
+
+    /// A program on PATH. Only looked for, never started.
+    pub fn program(&self, name: &str) -> Option<PathBuf> {
+        let endings: &[&str] = if self.system == System::Windows { &[".exe", ".cmd", ""] } else { &[""] };
+        let folders = self.path.iter().filter(|folder| folder.is_absolute());
+        folders
+            .flat_map(|folder| endings.iter().map(move |ending| folder.join(format!("{name}{ending}"))))
+            .find(|path| path.is_file())
+    }
+}
+
+/// [`Path::is_absolute`] asks the system this runs on; a test asks for another.
+fn is_absolute(system: System, path: &Path) -> bool {
+    if system == System::HERE {
+        return path.is_absolute();
+    }
+    let text = path.to_string_lossy();
+    text.starts_with('/') || text.get(1..3) == Some(":\\")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::clients::{CLIENTS, named};
+    use super::*;
+
+    fn places(system: System, variables: &'static [(&str, &str)]) -> Places {
+        let of =
+            |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value));
+        Places::of(system, of).expect("a home is given")
+    }
+
+    fn file(places: &Places, client: &str) -> String {
+        let client = named(client).expect("a client");
+        places.file(client).expect("a file").to_string_lossy().replace('\\', "/")
+    }
+
+    #[test]
+    fn every_client_has_a_file_on_every_system() {
+        for system in [System::Linux, System::Macos, System::Windows] {
+            let mut places = places(system, &[("HOME", "/none/u"), ("USERPROFILE", "/none/u")]);
+            for client in CLIENTS {
+                assert!(places.file(client).is_some(), "{} on {system:?}", client.name);
+            }
+            places.project = Some(PathBuf::from("/none/p"));
+            for client in CLIENTS {
+                let file = places.file(client).expect("a file");
+                assert_eq!(file.starts_with("/none/p"), !client.project.is_empty(), "{}", client.name);
+            }
+        }
+    }
+
+    #[test]
+    fn names_and_aliases_are_distinct() {
+        let mut words: Vec<&str> =
+            CLIENTS.iter().flat_map(|client| client.aliases.iter().copied().chain([client.name])).collect();
+        let count = words.len();
+        words.sort_unstable();
+        words.dedup();
+        assert_eq!(words.len(), count);
+        assert_eq!(named("VS Code").map(|client| client.name), Some("vscode"));
+    }
+
+    #[test]
+    fn paths_follow_the_system_and_its_variables() {
+        let linux = places(System::Linux, &[("HOME", "/none/u")]);
+        assert_eq!(file(&linux, "claude-desktop"), "/none/u/.config/Claude/claude_desktop_config.json");
+        assert_eq!(file(&linux, "goose"), "/none/u/.config/goose/config.yaml");
+        let moved = places(
+            System::Linux,
+            &[
+                ("HOME", "/none/u"),
+                ("XDG_CONFIG_HOME", "/none/c"),
+                ("CODEX_HOME", "/none/x"),
+                ("CLAUDE_CONFIG_DIR", "/none/d"),
+            ],
+        );
+        assert_eq!(file(&moved, "vscode"), "/none/c/Code/User/mcp.json");
+        assert_eq!(file(&moved, "codex"), "/none/x/config.toml");
+        assert_eq!(file(&moved, "claude-code"), "/none/d/.claude.json");
+        assert_eq!(file(&moved, "cursor"), "/none/u/.cursor/mcp.json");
+        let relative = places(System::Linux, &[("HOME", "/none/u"), ("XDG_CONFIG_HOME", "c")]);
+        assert_eq!(file(&relative, "vscode"), "/none/u/.config/Code/User/mcp.json");
+        let macos = places(System::Macos, &[("HOME", "/none/u")]);
+        assert_eq!(
+            file(&macos, "claude-desktop"),
+            "/none/u/Library/Application Support/Claude/claude_desktop_config.json"
+        );
+        assert_eq!(file(&macos, "zed"), "/none/u/.config/zed/settings.json");
+        let windows = places(System::Windows, &[("USERPROFILE", "C:\\none\\u"), ("APPDATA", "D:\\none\\r")]);
+        assert_eq!(file(&windows, "vscode"), "D:/none/r/Code/User/mcp.json");
+        assert_eq!(file(&windows, "goose"), "D:/none/r/Block/goose/config/config.yaml");
+        assert_eq!(file(&windows, "cursor"), "C:/none/u/.cursor/mcp.json");
+        assert_eq!(file(&windows, "rider"), "C:/none/u/AppData/Local/github-copilot/intellij/mcp.json");
+        assert!(Places::of(System::Linux, |_| None).is_none());
+    }
+}
