@@ -41,8 +41,9 @@ suite "cargo deny" sh scripts/deny.sh
 if [ "$(uname -s)" = Linux ]; then
     suite "official MCP clients" bash tests/clients/run.sh
     suite "status page" sh tests/page/run.sh
+    suite "Unity package" sh scripts/csharp.sh test
 else
-    loud "the official MCP clients and the status page in a browser were not run: their runners know Linux only"
+    loud "the official MCP clients, the status page in a browser and the Unity package were not run: their runners know Linux only"
 fi
 
 suite "chaos report" make --no-print-directory chaos-report
