@@ -40,6 +40,13 @@ else
     loud "the official MCP clients were not run: their runner knows Linux only"
 fi
 
+suite "dashboards" sh dashboards/check.sh
+if [ "$(uname -s)" = Linux ]; then
+    suite "Prometheus" sh dashboards/proof/run.sh
+else
+    loud "nothing was held against a real Prometheus: that proof knows Linux only"
+fi
+
 suite "chaos report" make --no-print-directory chaos-report
 
 echo "$summary"
