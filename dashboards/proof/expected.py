@@ -89,7 +89,7 @@ NOT_CAUSED = {
     "holdfast_clock_jumps_total": "the clock is the whole machine's; the exporter's own tests move a simulated one",
     "holdfast_stdout_dropped_notifications_total": "needs hundreds of notifications behind a blocked stdout; tests/session.rs",
     "holdfast_mcp_surplus_answers_total": "needs an answer and a cancel at the same moment; src/front.rs",
-    "holdfast_unity_unmatched_responses_total": "the fake editor answers what it was asked; tests/process/losses.rs forges replies",
+    "holdfast_unity_unmatched_responses_total": "fake editors answer what they were asked; tests/process/losses.rs forges replies",
     "holdfast_push_queue_depth": "back at zero within a millisecond; a scrape meets it by chance",
     "holdfast_actor_mailbox_depth": "back at zero within a millisecond; a scrape meets it by chance",
     "holdfast_fsm_unexpected_events_total": "would be a bug",

@@ -6,6 +6,7 @@ Each step ends with a fact, mostly one that a scrape carries.
 import shutil
 import subprocess
 import time
+import urllib.error
 import urllib.request
 
 from stage import Broken, Prometheus, Stranger, insist, wait
@@ -17,7 +18,8 @@ def configured(stage, prometheus_folder):
     """The committed configuration and rules, as the README says to use them; only the intervals are a second here."""
     there = stage.folder / "prometheus"
     shutil.copytree(prometheus_folder, there, ignore=shutil.ignore_patterns("targets"))
-    for name, intervals in {"prometheus.yaml": ["scrape_interval: 15s", "evaluation_interval: 30s"], "recording.yaml": ["interval: 30s"]}.items():
+    slow = {"prometheus.yaml": ["scrape_interval: 15s", "evaluation_interval: 30s"], "recording.yaml": ["interval: 30s"]}
+    for name, intervals in slow.items():
         text = (there / name).read_text()
         for interval in intervals:
             insist(interval in text, f"{name} has no {interval}")
@@ -151,7 +153,7 @@ class Session:
             return self.prometheus.query(self.of(self.deaf, "holdfast_stdout_queued_messages"))
 
         wait("lines that nobody reads", stuffed)
-        self.prometheus.scraped(f'ALERTS{{alertname="HoldfastWrongPeer", alertstate="firing"}}')
+        self.prometheus.scraped('ALERTS{alertname="HoldfastWrongPeer", alertstate="firing"}')
         request = urllib.request.Request(f"http://{self.main.target()}/metrics", headers={"Host": "evil.example"})
         try:
             urllib.request.urlopen(request, timeout=10)
