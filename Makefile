@@ -16,7 +16,7 @@ demo: ## watch a session survive a reload and a crash; needs nothing but this
 	@$(CARGO) build --quiet --release --bin holdfast
 	@$(CURDIR)/target/release/holdfast demo
 
-test: ## everything: Rust tests, dependency checks, official MCP clients, the status page in a browser
+test: ## everything: Rust, dependencies, MCP clients, Prometheus, the page in a browser, the Unity package
 	@sh scripts/test.sh
 
 lint: ## formatting, clippy and rustdoc, warnings denied

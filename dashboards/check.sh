@@ -1,15 +1,10 @@
 #!/bin/sh
-# Everything about dashboards, rules and runbooks that can be checked without a Grafana. Installs nothing.
+# Everything about dashboards, rules and runbooks that can be checked without a server.
 set -eu
-cd "$(dirname "$0")"
-
-for tool in python3 promtool; do
-    if ! command -v "$tool" >/dev/null 2>&1; then
-        echo "dashboards/check.sh: $tool is missing, so nothing was checked" >&2
-        [ "$tool" = python3 ] || echo "promtool comes with Prometheus (Debian and Ubuntu: apt-get install prometheus)" >&2
-        exit 1
-    fi
-done
+cd "$(dirname "$0")/.."
+. scripts/lib.sh
+need_prometheus
+cd dashboards
 
 export PYTHONDONTWRITEBYTECODE=1
 expressions=$(mktemp)

@@ -20,13 +20,32 @@ need() {
 apt_install() {
     command -v apt-get >/dev/null 2>&1 || return 1
     say "installing $*"
-    as_root=
-    if [ "$(id -u)" != 0 ]; then
-        command -v sudo >/dev/null 2>&1 || return 1
-        as_root="sudo -n"
+    apt_try() { as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" </dev/null >/dev/null; }
+    apt_try "$@" 2>/dev/null || { apt_update && apt_try "$@"; }
+}
+
+apt_update() { as_root apt-get update -qq </dev/null >/dev/null; }
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then "$@"; else
+        command -v sudo >/dev/null 2>&1 && sudo -n "$@"
     fi
-    apt_try() { $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" </dev/null >/dev/null; }
-    apt_try "$@" 2>/dev/null || { $as_root apt-get update -qq </dev/null >/dev/null && apt_try "$@"; }
+}
+
+# need_prometheus: prometheus and promtool from the machine, else out of Debian's package into .tools: installing that package
+# would start a service, which nobody asked for.
+need_prometheus() {
+    need python3 python3
+    PATH=$PATH:$PWD/.tools/prometheus/usr/bin
+    export PATH
+    command -v prometheus >/dev/null 2>&1 && command -v promtool >/dev/null 2>&1 && return 0
+    command -v apt-get >/dev/null 2>&1 || die "prometheus and promtool are missing; get them from https://prometheus.io/download"
+    say "unpacking prometheus into .tools"
+    mkdir -p .tools/prometheus
+    fetch_prometheus() { (cd .tools/prometheus && rm -f ./*.deb && apt-get download -qq prometheus </dev/null >/dev/null 2>&1); }
+    fetch_prometheus || { apt_update && fetch_prometheus; } || die "apt-get could not download the package prometheus"
+    dpkg-deb --extract .tools/prometheus/*.deb .tools/prometheus && rm -f .tools/prometheus/*.deb
+    prometheus --version >/dev/null 2>&1 && promtool --version >/dev/null 2>&1 || die "the prometheus of Debian's package does not run here"
 }
 
 # need_rust [COMPONENT...]: cargo, a linker, and rustup's components where rustup is what runs cargo.

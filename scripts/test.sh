@@ -38,12 +38,15 @@ export INSTA_UPDATE
 
 suite "cargo test" cargo test --workspace --locked --no-fail-fast
 suite "cargo deny" sh scripts/deny.sh
+suite "dashboards" sh dashboards/check.sh
 if [ "$(uname -s)" = Linux ]; then
     suite "official MCP clients" bash tests/clients/run.sh
     suite "status page" sh tests/page/run.sh
+    suite "Prometheus" sh dashboards/proof/run.sh
     suite "Unity package" sh scripts/csharp.sh test
 else
-    loud "the official MCP clients, the status page in a browser and the Unity package were not run: their runners know Linux only"
+    loud "not run, as their runners know Linux only: the official MCP clients, the status page in a browser, the dashboards against
+    a real Prometheus, the Unity package"
 fi
 
 suite "chaos report" make --no-print-directory chaos-report

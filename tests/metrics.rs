@@ -5,17 +5,17 @@
 
 mod support;
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use holdfast::config::Config;
-use holdfast::limits::{SCRAPE_TIMEOUT, SCRAPERS_MAX, SERIES_MAX};
+use holdfast::limits::{SCRAPE_TIMEOUT, SCRAPERS_MAX};
 use holdfast::net::{BoxStream, Net as _};
 use holdfast::telemetry::exporter::Exporter;
 use serde_json::{Value, json};
 use support::sabotage::{Fault, Hook};
-use support::{Gateway, PATIENT, Setup, editor, gateway, unity, until, within};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use support::scrape::{Scrape, answer, get};
+use support::{Gateway, PATIENT, Setup, editor, gateway, unity, until};
+use tokio::io::AsyncWriteExt as _;
 use tokio::time::{Instant, sleep};
 
 const METRICS_PORT: u16 = 9464;
@@ -24,55 +24,6 @@ fn counted() -> Setup {
     let setup = Setup::default();
     let metrics = Some(([127, 0, 0, 1], METRICS_PORT).into());
     Setup { config: Config { metrics, push: true, ..setup.config.clone() }, ..setup }
-}
-
-/// One scrape: every sample by its name and labels.
-struct Scrape(BTreeMap<String, f64>);
-
-impl Scrape {
-    fn of(gateway: &Gateway) -> Self {
-        Self::read(&gateway.estate.events.render(&gateway.estate))
-    }
-
-    fn read(text: &str) -> Self {
-        let samples = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-        Self(
-            samples
-                .map(|line| {
-                    let (series, value) = line.rsplit_once(' ').unwrap();
-                    (series.to_owned(), value.parse().unwrap())
-                })
-                .collect(),
-        )
-    }
-
-    /// The sum over all series of a metric that have these labels.
-    fn sum(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
-        let labels: Vec<String> = labels.iter().map(|(label, value)| format!("{label}=\"{value}\"")).collect();
-        let mut found = self
-            .0
-            .iter()
-            .filter(|(series, _)| series.split('{').next() == Some(name))
-            .filter(|(series, _)| labels.iter().all(|label| series.contains(label)))
-            .map(|(_, value)| *value)
-            .peekable();
-        assert!(found.peek().is_some(), "no series {name} with {labels:?}");
-        found.sum()
-    }
-
-    fn is(&self, name: &str, labels: &[(&str, &str)], value: f64) {
-        let sum = self.sum(name, labels);
-        assert!((sum - value).abs() < 1e-9, "{name} {labels:?} is {sum}, not {value}");
-    }
-
-    /// What must hold in every scrape.
-    fn check(&self) {
-        for machine in ["bridge", "discovery", "push", "registry", "session"] {
-            self.is("holdfast_fsm_state", &[("machine", machine)], 1.0);
-        }
-        self.is("holdfast_invariant_violations_total", &[], 0.0);
-        assert!(self.0.len() <= SERIES_MAX, "{} series", self.0.len());
-    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -91,21 +42,21 @@ async fn what_is_counted_is_what_the_client_saw() {
     let odd = gateway.client.request("no/such", json!({})).await;
     gateway.client.answer(&odd).await;
     gateway.client.line("{ no JSON").await;
-    Scrape::of(&gateway).check();
+    Scrape::of(&gateway.estate).check();
 
     // One runs while the editor reloads, one waits for its return, one is taken back meanwhile.
     let mark = gateway.client.call("hold", json!({})).await;
-    until("it runs", || Scrape::of(&gateway).sum("holdfast_tool_calls_in_flight", &[]) == 1.0).await;
+    until("it runs", || Scrape::of(&gateway.estate).sum("holdfast_tool_calls_in_flight", &[]) == 1.0).await;
     let waiting = gateway.client.call("echo", json!({"text": "y"})).await;
     let cancelled = gateway.client.call("echo", json!({"text": "z"})).await;
-    until("they wait", || Scrape::of(&gateway).sum("holdfast_tool_calls_queued", &[]) == 2.0).await;
+    until("they wait", || Scrape::of(&gateway.estate).sum("holdfast_tool_calls_queued", &[]) == 2.0).await;
     gateway.client.cancel(&cancelled).await;
     unity.reload(Duration::from_secs(3)).await.unwrap();
     gateway.client.answer(&mark).await;
     assert!(!gateway.client.text(&waiting).await.1);
-    until("nothing is open", || Scrape::of(&gateway).sum("holdfast_mcp_requests_in_flight", &[]) == 0.0).await;
+    until("nothing is open", || Scrape::of(&gateway.estate).sum("holdfast_mcp_requests_in_flight", &[]) == 0.0).await;
 
-    let scrape = Scrape::of(&gateway);
+    let scrape = Scrape::of(&gateway.estate);
     scrape.check();
     let call = ("method", "tools/call");
     scrape.is("holdfast_mcp_requests_total", &[call, ("outcome", "ok")], 8.0);
@@ -179,7 +130,7 @@ async fn a_hostile_session_makes_no_series_and_balances_too() {
     }
     let last = gateway.client.request("tools/list", json!({})).await;
     gateway.client.answer(&last).await;
-    until("nothing is open", || Scrape::of(&gateway).sum("holdfast_mcp_requests_in_flight", &[]) == 0.0).await;
+    until("nothing is open", || Scrape::of(&gateway.estate).sum("holdfast_mcp_requests_in_flight", &[]) == 0.0).await;
     let text = gateway.estate.events.render(&gateway.estate);
     assert!(!text.contains("PEER"), "a client's word became a label");
     let scrape = Scrape::read(&text);
@@ -213,9 +164,9 @@ async fn the_end_of_a_part_is_counted_and_takes_no_count_with_it() {
             _ => estate.addresses.session.cast(holdfast::actors::session::Message::CatalogueChanged),
         };
         let actor = ("actor", name);
-        until("a restart", || Scrape::of(&gateway).sum("holdfast_actor_starts_total", &[actor]) == 2.0).await;
+        until("a restart", || Scrape::of(&gateway.estate).sum("holdfast_actor_starts_total", &[actor]) == 2.0).await;
         gateway.client.ok("echo", json!({"text": "after"})).await;
-        let scrape = Scrape::of(&gateway);
+        let scrape = Scrape::of(&gateway.estate);
         scrape.check();
         scrape.is("holdfast_actor_restarts_total", &[actor, ("reason", "failed")], 1.0);
         scrape.is("holdfast_actor_restarts_total", &[], 1.0);
@@ -243,22 +194,11 @@ async fn ask(gateway: &Gateway, bytes: &str) -> (u16, String) {
     answer(socket).await
 }
 
-async fn answer(mut socket: BoxStream) -> (u16, String) {
-    let mut text = String::new();
-    within("an answer", socket.read_to_string(&mut text)).await.unwrap();
-    let status = text.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_else(|| panic!("{text}"));
-    (status, text)
-}
-
-fn get(path: &str) -> String {
-    format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n")
-}
-
 #[tokio::test(start_paused = true)]
 async fn the_endpoint_serves_this_machine_and_holds_its_bounds() {
     let gateway = gateway(counted());
     let exporter = Exporter::start(&gateway.estate);
-    until("it listens", || Scrape::of(&gateway).sum("holdfast_actor_up", &[("actor", "exporter")]) == 1.0).await;
+    until("it listens", || Scrape::of(&gateway.estate).sum("holdfast_actor_up", &[("actor", "exporter")]) == 1.0).await;
 
     let (status, text) = ask(&gateway, &get("/metrics")).await;
     assert_eq!(status, 200, "{text}");
@@ -294,7 +234,7 @@ async fn the_endpoint_serves_this_machine_and_holds_its_bounds() {
     assert!(began.elapsed() < SCRAPE_TIMEOUT + Duration::from_millis(500), "{:?}", began.elapsed());
     assert_eq!(ask(&gateway, &get("/healthz")).await.0, 200);
 
-    let scrape = Scrape::of(&gateway);
+    let scrape = Scrape::of(&gateway.estate);
     for (result, count) in
         [("busy", 1.0), ("timed_out", SCRAPERS_MAX as f64), ("bad_host", 1.0), ("bad_method", 1.0), ("not_found", 1.0)]
     {
@@ -314,9 +254,9 @@ async fn a_taken_port_is_tried_again_and_holds_nobody_up() {
     gateway.client.open().await;
     gateway.client.ping().await;
     sleep(Duration::from_secs(60)).await;
-    Scrape::of(&gateway).is("holdfast_actor_up", &[("actor", "exporter")], 0.0);
+    Scrape::of(&gateway.estate).is("holdfast_actor_up", &[("actor", "exporter")], 0.0);
     drop(taken);
-    until("it listens", || Scrape::of(&gateway).sum("holdfast_actor_up", &[("actor", "exporter")]) == 1.0).await;
+    until("it listens", || Scrape::of(&gateway.estate).sum("holdfast_actor_up", &[("actor", "exporter")]) == 1.0).await;
     assert_eq!(ask(&gateway, &get("/healthz")).await.0, 200);
     exporter.end(&gateway.estate, holdfast::actors::main_loop::Why::Signal).await;
     gateway.close().await;

@@ -26,6 +26,7 @@ mod finding;
 mod floods;
 mod losses;
 mod metrics;
+mod secrets;
 mod storms;
 mod watch;
 

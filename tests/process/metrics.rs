@@ -27,28 +27,34 @@ fn record(room: &Room, client: &Client) -> Option<Value> {
 }
 
 /// Where this gateway says that it is to be scraped.
-fn target(room: &Room, client: &Client) -> String {
+pub fn target(room: &Room, client: &Client) -> String {
     until("a record", || record(room, client).is_some());
     let record = record(room, client).expect("it is there");
     assert_eq!(record[0]["labels"]["pid"], client.pid().to_string(), "{record}");
     record[0]["targets"][0].as_str().expect("a target").to_owned()
 }
 
-fn scrape(target: &str) -> String {
+/// The page under this path.
+pub fn fetch(target: &str, path: &str) -> String {
     let mut socket = TcpStream::connect(target).expect("it listens");
     socket.set_read_timeout(Some(SOON)).expect("a timeout");
-    socket.write_all(format!("GET /metrics HTTP/1.1\r\nHost: {target}\r\n\r\n").as_bytes()).expect("it reads");
+    socket.write_all(format!("GET {path} HTTP/1.1\r\nHost: {target}\r\n\r\n").as_bytes()).expect("it reads");
     let mut text = String::new();
     socket.read_to_string(&mut text).expect("it answers");
     let (head, body) = text.split_once("\r\n\r\n").expect("a head and a body");
     assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+    body.to_owned()
+}
+
+fn scrape(target: &str) -> String {
+    let body = fetch(target, "/metrics");
     for machine in ["bridge", "discovery", "push", "registry", "session"] {
         let states = body.lines().filter(|line| {
             line.starts_with(&format!("holdfast_fsm_state{{machine=\"{machine}\"")) && line.ends_with(" 1")
         });
         assert_eq!(states.count(), 1, "{machine} is in exactly one state");
     }
-    body.to_owned()
+    body
 }
 
 fn has(text: &str, line: &str) -> bool {

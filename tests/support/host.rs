@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
@@ -21,12 +22,14 @@ struct Inner {
     watches: Vec<(Vec<PathBuf>, mpsc::Sender<()>)>,
     dice: fastrand::Rng,
     slow: Duration,
+    ahead: Duration,
 }
 
 /// See the module's documentation.
 pub struct MemoryHost {
     inner: Mutex<Inner>,
     began: Instant,
+    clock_panics: AtomicBool,
 }
 
 impl MemoryHost {
@@ -39,8 +42,10 @@ impl MemoryHost {
                 watches: Vec::new(),
                 dice: fastrand::Rng::with_seed(11),
                 slow: Duration::ZERO,
+                ahead: Duration::ZERO,
             }),
             began: Instant::now(),
+            clock_panics: AtomicBool::new(false),
         })
     }
 
@@ -70,6 +75,21 @@ impl MemoryHost {
     /// From now on every piece of blocking work takes so long.
     pub fn slow(&self, time: Duration) {
         self.inner.lock().unwrap().slow = time;
+    }
+
+    /// Sets the wall clock so far ahead of the time that passed.
+    pub fn set_clock_ahead(&self, time: Duration) {
+        self.inner.lock().unwrap().ahead = time;
+    }
+
+    /// Whoever looks at the wall clock next panics.
+    pub fn plant_at_the_clock(&self) {
+        self.clock_panics.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether what was planted at the clock has struck.
+    pub fn struck(&self) -> bool {
+        !self.clock_panics.load(Ordering::SeqCst)
     }
 
     /// Says who listens on a port.
@@ -130,7 +150,10 @@ impl Host for MemoryHost {
     }
 
     fn now(&self) -> SystemTime {
-        SystemTime::UNIX_EPOCH + EPOCH + self.began.elapsed()
+        if self.clock_panics.swap(false, Ordering::SeqCst) {
+            std::panic::panic_any(super::sabotage::MARK);
+        }
+        SystemTime::UNIX_EPOCH + EPOCH + self.began.elapsed() + self.inner.lock().unwrap().ahead
     }
 
     fn blocking(&self, work: Box<dyn FnOnce() + Send>) -> BoxFuture<'static, ()> {

@@ -9,6 +9,7 @@ pub mod client;
 pub mod host;
 pub mod net;
 pub mod sabotage;
+pub mod scrape;
 
 use std::sync::{Arc, Once};
 use std::time::Duration;
@@ -153,7 +154,7 @@ pub async fn unity(net: &Arc<MemoryNet>, config: FakeUnityConfig) -> FakeUnity {
 }
 
 /// Planted panics are no news on stderr; others are.
-fn quiet_sabotage() {
+pub fn quiet_sabotage() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let usual = std::panic::take_hook();

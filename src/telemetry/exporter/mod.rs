@@ -67,13 +67,10 @@ async fn keep(estate: Arc<Estate>, address: SocketAddr, mut stopped: oneshot::Re
         let listener = bind(&estate, address).await;
         let address = listener.local_addr();
         estate.events.exporter_listening(address);
-        let record = tokio::spawn(target::keep(Arc::clone(&estate), address));
-        let watch = tokio::spawn(watch(Arc::clone(&estate)));
-        let _ended_with_this = (AbortOnDrop(record), AbortOnDrop(watch));
         let mut ends = 0;
         loop {
             estate.events.actor_started(NAME);
-            let mut life = AbortOnDrop(tokio::spawn(serve(Arc::clone(&estate), Arc::clone(&listener))));
+            let mut life = AbortOnDrop(tokio::spawn(live(Arc::clone(&estate), Arc::clone(&listener))));
             // It ends only by a bug of ours.
             let _ = (&mut life.0).await;
             estate.events.actor_down(NAME);
@@ -87,6 +84,16 @@ async fn keep(estate: Arc<Estate>, address: SocketAddr, mut stopped: oneshot::Re
         _ = &mut stopped => {}
         () = lives => {}
     }
+}
+
+/// One life: a panic in any part of it ends all of it, so that no part is missing afterwards.
+async fn live(estate: Arc<Estate>, listener: Arc<dyn Listener>) {
+    let address = listener.local_addr();
+    tokio::join!(
+        target::keep(Arc::clone(&estate), address),
+        watch(Arc::clone(&estate)),
+        serve(Arc::clone(&estate), listener),
+    );
 }
 
 struct AbortOnDrop(JoinHandle<()>);
@@ -118,7 +125,7 @@ async fn bind(estate: &Estate, address: SocketAddr) -> Arc<dyn Listener> {
     }
 }
 
-/// One life: accepts, and answers each connection once.
+/// Accepts, and answers each connection once.
 async fn serve(estate: Arc<Estate>, listener: Arc<dyn Listener>) {
     let places = Arc::new(Semaphore::new(SCRAPERS_MAX));
     let own = listener.local_addr();

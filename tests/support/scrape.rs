@@ -1,0 +1,72 @@
+//! Reading what the exporter serves.
+
+use std::collections::BTreeMap;
+
+use holdfast::estate::Estate;
+use holdfast::limits::SERIES_MAX;
+use holdfast::net::BoxStream;
+use tokio::io::AsyncReadExt as _;
+
+use super::within;
+
+/// One scrape: every sample by its name and labels.
+pub struct Scrape(pub BTreeMap<String, f64>);
+
+impl Scrape {
+    pub fn of(estate: &Estate) -> Self {
+        Self::read(&estate.events.render(estate))
+    }
+
+    pub fn read(text: &str) -> Self {
+        let samples = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+        Self(
+            samples
+                .map(|line| {
+                    let (series, value) = line.rsplit_once(' ').unwrap();
+                    (series.to_owned(), value.parse().unwrap())
+                })
+                .collect(),
+        )
+    }
+
+    /// The sum over all series of a metric that have these labels.
+    pub fn sum(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
+        let labels: Vec<String> = labels.iter().map(|(label, value)| format!("{label}=\"{value}\"")).collect();
+        let mut found = self
+            .0
+            .iter()
+            .filter(|(series, _)| series.split('{').next() == Some(name))
+            .filter(|(series, _)| labels.iter().all(|label| series.contains(label)))
+            .map(|(_, value)| *value)
+            .peekable();
+        assert!(found.peek().is_some(), "no series {name} with {labels:?}");
+        found.sum()
+    }
+
+    pub fn is(&self, name: &str, labels: &[(&str, &str)], value: f64) {
+        let sum = self.sum(name, labels);
+        assert!((sum - value).abs() < 1e-9, "{name} {labels:?} is {sum}, not {value}");
+    }
+
+    /// What must hold in every scrape.
+    pub fn check(&self) {
+        for machine in ["bridge", "discovery", "push", "registry", "session"] {
+            self.is("holdfast_fsm_state", &[("machine", machine)], 1.0);
+        }
+        self.is("holdfast_invariant_violations_total", &[], 0.0);
+        assert!(self.0.len() <= SERIES_MAX, "{} series", self.0.len());
+    }
+}
+
+/// The status, and all that was answered.
+pub async fn answer(mut socket: BoxStream) -> (u16, String) {
+    let mut text = String::new();
+    within("an answer", socket.read_to_string(&mut text)).await.unwrap();
+    let status = text.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_else(|| panic!("{text}"));
+    (status, text)
+}
+
+/// A request for a page.
+pub fn get(path: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n")
+}
