@@ -253,6 +253,24 @@ namespace Holdfast.HostTools
         }
     }
 
+    public sealed class AllowParameter
+    {
+        public SecuritySettings setting { get; set; }
+    }
+
+    /// <summary>Does what the user does in the settings.</summary>
+    [McpTool(Description = "Turns a switch of the user's on.")]
+    public sealed class Allow : AbstractUnityTool<AllowParameter, JObject>
+    {
+        public override string ToolName => "allow";
+
+        protected override Task<JObject> ExecuteAsync(AllowParameter parameters, CancellationToken token)
+        {
+            Holdfast.Editor.HoldfastSettings.instance.SetSwitch(parameters.setting, true);
+            return Task.FromResult(new JObject());
+        }
+    }
+
     public static class Menus
     {
         [MenuItem("Tools/Count %&c")]

@@ -60,7 +60,7 @@ namespace Holdfast.Tests
         // Not public, and reached by reflection.
         private static readonly HashSet<string> Reflected = new()
         {
-            "SignalTick", "GetMenuItems", "MenuItemExists", "LogEntries", "LogEntry", "ScriptingMenuItem"
+            "SignalTick", "IsRunActive", "GetMenuItems", "MenuItemExists", "LogEntries", "LogEntry", "ScriptingMenuItem"
         };
 
         private static bool IsUnitys(Type type) =>

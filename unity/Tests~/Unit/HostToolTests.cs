@@ -43,13 +43,7 @@ namespace Holdfast.Tests
             }
             host.Await("reload_ended");
             using TestClient after = Greeted();
-            JToken outcome = JValue.CreateNull();
-            TestEditor.Until(() =>
-            {
-                outcome = after.Ask("holdfast/outcome", new { calls = new[] { new { callId = "call1", seq = 1 } } })["result"]!["outcomes"]![0]!;
-                return (string)outcome["status"]! == "done";
-            });
-            JToken value = outcome["result"]!["value"]!;
+            JToken value = Outcome(after, 1)["result"]!["value"]!;
             Assert.That((bool)value["Success"]! && (bool)value["DomainReloaded"]!, value.ToString());
             Assert.That((string)value["Warnings"]![0]!["Message"]!, Does.Contain("CS0168"));
             Assert.That((string)value["RequestId"]!, Is.EqualTo("call1"));
@@ -110,6 +104,48 @@ namespace Holdfast.Tests
         }
 
         [Test]
+        public void A_menu_item_is_executed_once_the_user_allows_it()
+        {
+            using TestClient client = Greeted();
+            Value(client, "allow", new { setting = "AllowMenuItemExecution" });
+            JToken value = Value(client, "execute-menu-item", new { MenuItemPath = "Tools/Count" });
+            Assert.That((bool)value["Success"]!, value.ToString());
+            Assert.That((string)Value(client, "execute-menu-item", new { MenuItemPath = "Edit/Undo" })["ErrorMessage"]!, Does.Contain("disabled"));
+        }
+
+        [Test]
+        public void Tests_in_edit_mode_are_run_and_written_as_xml()
+        {
+            using TestClient client = Greeted();
+            Value(client, "allow", new { setting = "EnableTestsExecution" });
+            JToken value = Value(client, "run-tests", new { SaveXml = true });
+            Assert.That((int)value["PassedCount"]!, Is.EqualTo(1), value.ToString());
+            Assert.That((int)value["FailedCount"]!, Is.EqualTo(1));
+            Assert.That((bool)value["Success"]!, Is.False);
+            Assert.That((string)value["FailedTests"]![0]!["Name"]!, Is.EqualTo("Game.Tests.Jumps"));
+            Assert.That(File.ReadAllText((string)value["XmlPath"]!), Does.Contain("<test-suite name=\"Game\""));
+        }
+
+        [Test]
+        public void A_test_run_goes_on_over_the_reload_of_play_mode()
+        {
+            using (TestClient client = Greeted())
+            {
+                Value(client, "allow", new { setting = "EnableTestsExecution" });
+                Send(client, "run-tests", new { TestMode = "PlayMode", TimeoutSeconds = 60 });
+                Assert.That(client.Ended());
+            }
+            host.Await("reload_ended");
+            using TestClient after = Greeted();
+            JToken value = Outcome(after, 2)["result"]!["value"]!;
+            Assert.That((int)value["PassedCount"]!, Is.EqualTo(1), value.ToString());
+            Assert.That((int)value["FailedCount"]!, Is.EqualTo(1));
+            Assert.That((bool)value["DomainReloaded"]!);
+            Assert.That((string)value["FailedTests"]![0]!["Message"]!, Is.EqualTo("Expected: 2"));
+            Assert.That((int)host.Stats()["leaked"]!, Is.Zero);
+        }
+
+        [Test]
         public void What_the_user_has_not_allowed_is_refused()
         {
             using TestClient client = Greeted();
@@ -126,6 +162,18 @@ namespace Holdfast.Tests
             var client = new TestClient(port);
             client.Greet(host.Token);
             return client;
+        }
+
+        private static JToken Outcome(TestClient client, int number)
+        {
+            JToken outcome = JValue.CreateNull();
+            TestEditor.Until(() =>
+            {
+                var question = new { calls = new[] { new { callId = "call" + number, seq = number } } };
+                outcome = client.Ask("holdfast/outcome", question)["result"]!["outcomes"]![0]!;
+                return (string)outcome["status"]! == "done";
+            });
+            return outcome;
         }
 
         private string Send(TestClient client, string tool, object arguments) =>

@@ -69,7 +69,7 @@ namespace EditorHost
             Context.Clear();
         }
 
-        internal static void Guard(Action action)
+        public static void Guard(Action action)
         {
             try
             {

@@ -239,6 +239,11 @@ namespace UnityEditor.SceneManagement
         public GameObject prefabContentsRoot => null;
     }
 
+    public sealed class EditorSceneManager
+    {
+        public static bool SaveOpenScenes() => true;
+    }
+
     public static class PrefabStageUtility
     {
         public static PrefabStage GetCurrentPrefabStage() => null;

@@ -46,6 +46,7 @@ namespace UnityEngine
 
     public class ScriptableObject : Object
     {
+        public static T CreateInstance<T>() where T : ScriptableObject => (T)Activator.CreateInstance(typeof(T));
     }
 
     [AttributeUsage(AttributeTargets.Field)]
