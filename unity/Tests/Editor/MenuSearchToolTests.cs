@@ -127,6 +127,7 @@ namespace Holdfast.Tests
         [TestCase("File/Open Project\u2026")]
         [TestCase(" File/Build And Run ")]
         [TestCase("File//Exit")]
+        [TestCase("window/Holdfast/Allow Clients To Run Tests")]
         [TestCase("/File/Open Recent Scene/A")]
         public void What_ends_or_blocks_the_editor_is_never_executed(string path)
         {

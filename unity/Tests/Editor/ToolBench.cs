@@ -91,6 +91,8 @@ namespace Holdfast.Tests
                 queue.RunFrame();
                 Thread.Yield();
             }
+            // What ended on another thread tidies up in the next frame.
+            queue.RunFrame();
             return Json.Token(task.GetAwaiter().GetResult());
         }
 

@@ -187,11 +187,12 @@ namespace Holdfast
         /// <inheritdoc/>
         public override string ToolName => "execute-menu-item";
 
-        /// <summary>Is it an item that is never executed? Dots at the end, blanks and case do not count.</summary>
+        /// <summary>Is it an item that is never executed, or one that changes what clients may do? Dots at the end, blanks and case do not count.</summary>
         public static bool IsBlocked(string path)
         {
             string plain = Plain(path);
-            return Blocked.Contains(plain) || plain.StartsWith("File/Open Recent", StringComparison.OrdinalIgnoreCase);
+            return Blocked.Contains(plain) || plain.StartsWith("File/Open Recent", StringComparison.OrdinalIgnoreCase) ||
+                plain.StartsWith("Window/Holdfast", StringComparison.OrdinalIgnoreCase);
         }
 
         /// <inheritdoc/>
@@ -203,7 +204,8 @@ namespace Holdfast
             IMenu menu = context.Get<IMenu>();
             if (IsBlocked(path))
             {
-                return Fail(response, "This item is never executed for a client", "It ends or blocks the editor, so no answer could come");
+                return Fail(response, "This item is never executed for a client",
+                    "It ends or blocks the editor, so no answer could come, or it is the user's own switch");
             }
             response.MenuItemFound = menu.Exists(path);
             if (response.MenuItemFound && !menu.IsEnabled(path))

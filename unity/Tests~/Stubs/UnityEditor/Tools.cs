@@ -18,6 +18,8 @@ namespace UnityEditor
         public int priority;
 
         public MenuItem(string itemName) => menuItem = itemName;
+
+        public MenuItem(string itemName, bool isValidateFunction) : this(itemName) => validate = isValidateFunction;
     }
 
     internal struct ScriptingMenuItem
@@ -32,6 +34,9 @@ namespace UnityEditor
     public sealed class Menu
     {
         public static bool GetEnabled(string menuPath) => menuPath != "Edit/Undo";
+
+        public static void SetChecked(string menuPath, bool isChecked) =>
+            Native.Current.SetSession("checked:" + menuPath, isChecked.ToString());
 
         internal static ScriptingMenuItem[] GetMenuItems(string menuPath, bool includeSeparators, bool localized) => new[]
         {
