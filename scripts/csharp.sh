@@ -78,6 +78,9 @@ build() {
         unit "$v/UnityEngine.dll" library "$d" "$t/Stubs/UnityEngine" "$bcl"
         unit "$v/UnityEditor.dll" library "$d" "$t/Stubs/UnityEditor" "$bcl $v/UnityEngine.dll"
         unit "$v/Holdfast.Editor.dll" library "$d" unity/Editor "$bcl $JSON_DLL $core $stubs"
+        unit "$v/UnityEditor.TestRunner.dll" library "$d" "$t/Stubs/TestRunner" "$bcl $NUNIT_DLL $stubs"
+        unit "$v/Holdfast.Editor.TestRunner.dll" library "$d" unity/TestRunner \
+            "$bcl $JSON_DLL $NUNIT_DLL $core $stubs $v/UnityEditor.TestRunner.dll"
         unit "$v/Holdfast.HostTools.dll" library "$d" "$t/HostTools" "$bcl $JSON_DLL $core $v/Holdfast.Editor.dll $stubs"
         unit "$v/MonoHost.exe" exe "$d" "$t/Host/Common $t/Host/Mono" "$bcl $stubs"
     done
@@ -105,7 +108,7 @@ build() {
 editor() {
     rm -rf "$out/editor-$1"
     mkdir -p "$out/editor-$1"
-    cp "$core" "$out/$2"/Unity*.dll "$out/$2"/Holdfast.*.dll "$out/$2/$3" "$4" "$out/editor-$1/"
+    cp "$core" "$out/$2"/Unity*.dll "$out/$2"/Holdfast.*.dll "$out/$2/$3" "$4" "$NUNIT_DLL" "$out/editor-$1/"
 }
 
 # run_tests NAME COMMAND...: runs the tests on one runtime; sets `line` to how they ended.

@@ -149,5 +149,50 @@ namespace Holdfast
 
         /// <summary>Clients that the session remembers by name.</summary>
         public const int SessionClients = 64;
+
+        /// <summary>Characters of a result's texts: its JSON stays below what the journal keeps of one result.</summary>
+        public const int ResultText = Mib;
+
+        /// <summary>Characters of one message or stack trace of the console in a result.</summary>
+        public const int LogText = 64 * 1024;
+
+        /// <summary>Messages that are kept where the console itself cannot be read.</summary>
+        public const int ConsoleRing = 1000;
+
+        /// <summary>Matching a caller's regular expression with one text: it blocks the editor.</summary>
+        public const int RegexMatch = 100;
+
+        /// <summary>The same with all texts of a call.</summary>
+        public const int RegexTotal = 2_000;
+
+        /// <summary>Files of one kind of large results that are kept.</summary>
+        public const int ResultFiles = 50;
+
+        /// <summary>Messages of the compiler in a result, errors first; the counts are of all.</summary>
+        public const int CompileIssues = 500;
+
+        /// <summary>Frames in which a compilation begins after it was asked for, or it does not.</summary>
+        public const int CompileSettle = 10;
+
+        /// <summary>A reload after a compilation that succeeded begins within this time, or none is needed.</summary>
+        public const int ReloadAfterCompile = 2_000;
+
+        /// <summary>GameObjects that one call walks over.</summary>
+        public const int SceneNodes = 200_000;
+
+        /// <summary>Depth to which a hierarchy is walked, and written: its JSON nests twice as deep, below what gateways take.</summary>
+        public const int SceneDepth = 50;
+
+        /// <summary>Properties of one component in a result.</summary>
+        public const int ComponentProperties = 200;
+
+        /// <summary>Results of a search, also in a file.</summary>
+        public const int SearchHits = 10_000;
+
+        /// <summary>A test run that has said nothing for so long after a reload has ended without a word.</summary>
+        public const int TestSilence = 60_000;
+
+        /// <summary>Failed tests with their messages in a result.</summary>
+        public const int FailedTests = 50;
     }
 }

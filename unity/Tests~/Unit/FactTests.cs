@@ -55,9 +55,16 @@ namespace Holdfast.Tests
         private static HashSet<string> Facts(string version) => new(
             File.ReadAllLines(Path.Combine(Repository, "unity", "Tests~", "Facts", "unity-api.tsv")).Select(l => l.Split('\t'))
                 .Where(f => f[7] == "all" || f[7].Split(',').Contains(version))
-                .Select(f => string.Join(" ", f[0], f[1], f[3], f[4], f[5], f[6])));
+                .Select(f => string.Join(" ", f[0], f[1], f[3], f[4], f[5], f[6]).Replace("UnityObject", "Object")));
 
-        private static bool IsUnitys(Type type) => (type.IsVisible || type.IsNestedFamily) && type.Namespace != "EditorHost";
+        // Not public, and reached by reflection.
+        private static readonly HashSet<string> Reflected = new()
+        {
+            "SignalTick", "IsRunActive", "GetMenuItems", "MenuItemExists", "LogEntries", "LogEntry", "ScriptingMenuItem"
+        };
+
+        private static bool IsUnitys(Type type) =>
+            (type.IsVisible || type.IsNestedFamily || Reflected.Contains(type.Name)) && type.Namespace != "EditorHost";
 
         private static IEnumerable<string> Describe(Type type)
         {
@@ -102,7 +109,7 @@ namespace Holdfast.Tests
         }
 
         private static bool Visible(MethodBase? method) =>
-            method != null && (method.IsPublic || method.IsFamily || method.IsFamilyOrAssembly || method.Name == "SignalTick");
+            method != null && (method.IsPublic || method.IsFamily || method.IsFamilyOrAssembly || Reflected.Contains(method.Name));
 
         private static string NameOf(Type type) => type.IsNested
             ? NameOf(type.DeclaringType!) + "." + type.Name

@@ -61,6 +61,12 @@ namespace EditorHost
 
         public void Log(string kind, string message)
         {
+            lock (gate)
+            {
+                string before = session.TryGetValue("console", out string lines) ? lines : "";
+                // The console of a model need not be endless.
+                if (before.Length < 100_000) session["console"] = before + kind[0] + " " + Uri.EscapeDataString(message) + "\n";
+            }
             if (!verbose && kind is "log" or "warning") return;
             Tell(Lines.Of("console", ("kind", kind), ("message", message)));
         }

@@ -39,7 +39,7 @@ namespace EditorHost
         private static readonly string[] Usage =
         {
             "reload MS", "move MS", "compile MS", "down", "up", "freeze [MS]", "thaw", "changed", "addtool NAME", "compile-error on|off",
-            "modal on|off", "play on|off", "focus on|off", "import MS", "release", "stats", "crash", "quit", "help"
+            "modal on|off", "edit", "play on|off", "focus on|off", "import MS", "release", "stats", "crash", "quit", "help"
         };
 
         private readonly ConcurrentQueue<string> lines = new();
@@ -148,6 +148,9 @@ namespace EditorHost
                 case "compile-error":
                     native.Set("compileErrors", on);
                     break;
+                case "edit":
+                    native.Set("changedScripts", true);
+                    break;
                 case "modal":
                     modal = on;
                     break;
@@ -180,8 +183,9 @@ namespace EditorHost
         private void Granted(string request)
         {
             if (request == "reload") Reload(options.ReloadMs, false);
-            else if (request == "compile")
+            else if (request == "compile" || (request == "refresh" && native.Flag("changedScripts")))
             {
+                native.Set("changedScripts", false);
                 native.Set("isCompiling", true);
                 compiledAt = Now + options.CompileMs;
             }

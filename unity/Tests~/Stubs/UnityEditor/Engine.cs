@@ -35,6 +35,7 @@ namespace EditorHost
         /// <summary>One turn of the editor's main loop.</summary>
         public static void Tick()
         {
+            UnityEditor.Compilation.CompilationPipeline.Follow(Native.Current.Flag("isCompiling"));
             Context.Run();
             EditorApplication.RaiseUpdate();
         }
@@ -54,6 +55,7 @@ namespace EditorHost
         /// <summary>The scripts are about to go.</summary>
         public static void Unload()
         {
+            UnityEditor.Compilation.CompilationPipeline.Follow(Native.Current.Flag("isCompiling"));
             AssemblyReloadEvents.RaiseBefore();
 #if UNITY_6000_5_OR_NEWER
             foreach (MethodInfo method in types.SelectMany(t => t.GetMethods(BindingFlags.Static | BindingFlags.Public | BindingFlags.NonPublic))
@@ -67,7 +69,7 @@ namespace EditorHost
             Context.Clear();
         }
 
-        internal static void Guard(Action action)
+        public static void Guard(Action action)
         {
             try
             {

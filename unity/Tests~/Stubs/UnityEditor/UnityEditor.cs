@@ -29,6 +29,13 @@ namespace UnityEditor
 
         public static bool isPlayingOrWillChangePlaymode => Native.Current.Flag("isPlaying");
 
+        public static bool ExecuteMenuItem(string menuItemPath)
+        {
+            MethodInfo method = Menus.Methods().FirstOrDefault(m => m.IsDefined(typeof(MenuItem)) && m.GetCustomAttribute<MenuItem>().menuItem == menuItemPath);
+            method?.Invoke(null, null);
+            return method != null;
+        }
+
         internal static void SignalTick() => Native.Current.SignalTick();
 
         internal static void RaiseUpdate()
@@ -107,6 +114,10 @@ namespace UnityEditor
 
     public class AssetDatabase
     {
+        public static void Refresh() => Native.Current.Request("refresh");
+
+        public static string GetAssetPath(UnityEngine.Object assetObject) => "Assets/" + assetObject.name;
+
         public static bool IsAssetImportWorkerProcess() => Native.Current.Flag("importWorker");
     }
 
@@ -117,6 +128,22 @@ namespace UnityEditor
 
         public static TypeCollection GetTypesDerivedFrom<T>() =>
             new(Engine.Types.Where(t => t != typeof(T) && typeof(T).IsAssignableFrom(t)));
+
+        public static MethodCollection GetMethodsWithAttribute<T>() where T : Attribute =>
+            new(Menus.Methods().Where(m => m.IsDefined(typeof(T), false)));
+
+        public struct MethodCollection : IEnumerable<MethodInfo>
+        {
+            private readonly MethodInfo[] methods;
+
+            internal MethodCollection(IEnumerable<MethodInfo> methods) => this.methods = methods.ToArray();
+
+            public int Count => methods.Length;
+
+            IEnumerator<MethodInfo> IEnumerable<MethodInfo>.GetEnumerator() => ((IEnumerable<MethodInfo>)methods).GetEnumerator();
+
+            IEnumerator IEnumerable.GetEnumerator() => methods.GetEnumerator();
+        }
 
         public struct TypeCollection : IEnumerable<Type>
         {

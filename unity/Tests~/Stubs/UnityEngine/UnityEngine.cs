@@ -6,11 +6,47 @@ namespace UnityEngine
 {
     public class Object
     {
+        private static int last;
+        private readonly int id = ++last;
+
         public string name { get; set; } = "";
+
+        public HideFlags hideFlags { get; set; }
+
+#if UNITY_6000_5_OR_NEWER
+        public EntityId GetEntityId() => new() { Value = (ulong)id };
+#else
+        public int GetInstanceID() => id;
+#endif
+
+        public static void DontDestroyOnLoad(Object target)
+        {
+        }
+
+        public static void DestroyImmediate(Object obj)
+        {
+        }
     }
+
+    [Flags]
+    public enum HideFlags
+    {
+        None = 0,
+        HideAndDontSave = 61
+    }
+
+#if UNITY_6000_5_OR_NEWER
+    public struct EntityId
+    {
+        internal ulong Value { get; set; }
+
+        public static ulong ToULong(EntityId entityId) => entityId.Value;
+    }
+#endif
 
     public class ScriptableObject : Object
     {
+        public static T CreateInstance<T>() where T : ScriptableObject => (T)Activator.CreateInstance(typeof(T));
     }
 
     [AttributeUsage(AttributeTargets.Field)]
@@ -18,8 +54,25 @@ namespace UnityEngine
     {
     }
 
+    public enum LogType
+    {
+        Error = 0,
+        Assert = 1,
+        Warning = 2,
+        Log = 3,
+        Exception = 4
+    }
+
     public class Application
     {
+        public delegate void LogCallback(string condition, string stackTrace, LogType type);
+
+        public static event LogCallback logMessageReceivedThreaded;
+
+        public static bool isPlaying => EditorHost.Native.Current.Flag("isPlaying");
+
+        internal static void Logged(string message, LogType type) => logMessageReceivedThreaded?.Invoke(message, "", type);
+
         public static string dataPath => EditorHost.Native.Current.Text("dataPath");
 
         public static string unityVersion => EditorHost.Native.Current.Text("unityVersion");
@@ -29,10 +82,17 @@ namespace UnityEngine
 
     public class Debug
     {
-        public static void Log(object message) => EditorHost.Native.Current.Log("log", message?.ToString() ?? "Null");
+        public static void Log(object message) => Say("log", message, LogType.Log);
 
-        public static void LogWarning(object message) => EditorHost.Native.Current.Log("warning", message?.ToString() ?? "Null");
+        public static void LogWarning(object message) => Say("warning", message, LogType.Warning);
 
-        public static void LogError(object message) => EditorHost.Native.Current.Log("error", message?.ToString() ?? "Null");
+        public static void LogError(object message) => Say("error", message, LogType.Error);
+
+        private static void Say(string kind, object message, LogType type)
+        {
+            string text = message?.ToString() ?? "Null";
+            EditorHost.Native.Current.Log(kind, text);
+            Application.Logged(text, type);
+        }
     }
 }

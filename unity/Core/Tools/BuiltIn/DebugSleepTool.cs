@@ -1,0 +1,66 @@
+#nullable enable
+using System;
+using System.ComponentModel;
+using System.Diagnostics;
+using System.Threading.Tasks;
+
+namespace Holdfast
+{
+    /// <summary>Parameters of <see cref="DebugSleepTool"/>.</summary>
+    public sealed class DebugSleepSchema : BaseToolSchema
+    {
+        /// <summary>How long.</summary>
+        [Description("Seconds to wait")]
+        public int SleepSeconds { get; set; } = 15;
+
+        /// <inheritdoc/>
+        [Description("Seconds after which the tool is cancelled; 0: never")]
+        public override int TimeoutSeconds { get; set; } = 10;
+    }
+
+    /// <summary>Result of <see cref="DebugSleepTool"/>.</summary>
+    public sealed class DebugSleepResponse : BaseToolResponse
+    {
+        /// <summary>A sentence.</summary>
+        public string Message { get; set; } = "";
+
+        /// <summary>Seconds that passed.</summary>
+        public int ActualSleepSeconds { get; set; }
+
+        /// <summary>False: a cancelled call is answered as such, and not with this.</summary>
+        public bool WasCancelled { get; set; }
+
+        /// <summary>The time limit.</summary>
+        public int AppliedTimeoutSeconds { get; set; }
+    }
+
+    /// <summary>Waits, without blocking the editor: to try time limits, cancelling and progress.</summary>
+    [McpTool(
+        Description = "Waits for some seconds; for trying time limits, cancelling and progress", Title = "Sleep",
+        DisplayDevelopmentOnly = true, ReadOnly = true, Parallel = true)]
+    public sealed class DebugSleepTool : AbstractUnityTool<DebugSleepSchema, DebugSleepResponse>
+    {
+        /// <inheritdoc/>
+        public override string ToolName => "debug-sleep";
+
+        /// <inheritdoc/>
+        protected override async Task<DebugSleepResponse> ExecuteAsync(DebugSleepSchema parameters, IToolContext context)
+        {
+            if (parameters.SleepSeconds < 0 || parameters.SleepSeconds > Limits.ToolTimeoutSeconds)
+            {
+                throw new ToolParameterException($"SleepSeconds must be from 0 to {Limits.ToolTimeoutSeconds}");
+            }
+            var watch = Stopwatch.StartNew();
+            while (watch.Elapsed.TotalSeconds < parameters.SleepSeconds)
+            {
+                await context.MainThread.Frames(1, context.Cancellation);
+                context.ReportProgress(watch.Elapsed.TotalSeconds, parameters.SleepSeconds, "sleeping");
+            }
+            return new DebugSleepResponse
+            {
+                Message = $"Slept {parameters.SleepSeconds} s", ActualSleepSeconds = (int)watch.Elapsed.TotalSeconds,
+                AppliedTimeoutSeconds = parameters.TimeoutSeconds
+            };
+        }
+    }
+}

@@ -1,0 +1,202 @@
+#nullable enable
+using System;
+using System.Collections.Generic;
+using System.ComponentModel;
+using System.Linq;
+using System.Threading.Tasks;
+using Newtonsoft.Json;
+
+namespace Holdfast
+{
+    /// <summary>Parameters of <see cref="GetHierarchyTool"/>.</summary>
+    public sealed class GetHierarchySchema : BaseToolSchema
+    {
+        /// <summary>With inactive ones.</summary>
+        [Description("With inactive GameObjects and what is below them")]
+        public bool IncludeInactive { get; set; } = true;
+
+        /// <summary>Bound.</summary>
+        [Description("How deep: 0 are the roots alone, -1 is no bound")]
+        public int MaxDepth { get; set; } = -1;
+
+        /// <summary>Where to begin.</summary>
+        [Description("Only what is below this GameObject, such as Canvas/Panel; empty: everything")]
+        public string? RootPath { get; set; }
+
+        /// <summary>With components.</summary>
+        [Description("With the names of components")]
+        public bool IncludeComponents { get; set; } = true;
+
+        /// <summary>Bound.</summary>
+        [Description("A hierarchy larger than this many KiB of JSON goes to a file, whose path is answered")]
+        public int MaxResponseSizeKB { get; set; } = 100;
+    }
+
+    /// <summary>A GameObject with its children. Names as uLoopMCP writes them.</summary>
+    public sealed class HierarchyNodeNested
+    {
+        /// <summary>Its id in this session, a text: newer editors have ids of 64 bits.</summary>
+        [JsonProperty("id")]
+        public string Id { get; set; } = "";
+
+        /// <summary>Its name.</summary>
+        [JsonProperty("name")]
+        public string Name { get; set; } = "";
+
+        /// <summary>0 for what the walk began with.</summary>
+        [JsonProperty("depth")]
+        public int Depth { get; set; }
+
+        /// <summary>Active, with all its parents.</summary>
+        [JsonProperty("isActive")]
+        public bool IsActive { get; set; }
+
+        /// <summary>Names of components.</summary>
+        [JsonProperty("components")]
+        public IReadOnlyList<string> Components { get; set; } = Array.Empty<string>();
+
+        /// <summary>The children.</summary>
+        [JsonProperty("children")]
+        public List<HierarchyNodeNested> Children { get; set; } = new();
+
+        /// <summary>Its children were left out by a bound.</summary>
+        [JsonProperty("childrenCut", DefaultValueHandling = DefaultValueHandling.Ignore)]
+        public bool ChildrenCut { get; set; }
+    }
+
+    /// <summary>What a hierarchy is of.</summary>
+    public sealed class HierarchyContext
+    {
+        /// <summary>editor, playmode, or prefab.</summary>
+        [JsonProperty("sceneType")]
+        public string SceneType { get; set; } = "";
+
+        /// <summary>The active scene.</summary>
+        [JsonProperty("sceneName")]
+        public string SceneName { get; set; } = "";
+
+        /// <summary>GameObjects.</summary>
+        [JsonProperty("nodeCount")]
+        public int NodeCount { get; set; }
+
+        /// <summary>Depth of the deepest.</summary>
+        [JsonProperty("maxDepth")]
+        public int MaxDepth { get; set; }
+
+        /// <summary>All scenes, in order.</summary>
+        [JsonProperty("scenes")]
+        public IReadOnlyList<string> Scenes { get; set; } = Array.Empty<string>();
+
+        /// <summary>There are more GameObjects than one call walks over, or deeper ones than one answer holds.</summary>
+        [JsonProperty("truncated")]
+        public bool Truncated { get; set; }
+    }
+
+    /// <summary>Result of <see cref="GetHierarchyTool"/>.</summary>
+    public sealed class GetHierarchyResponse : BaseToolResponse
+    {
+        /// <summary>The roots; null if they are in the file.</summary>
+        [JsonProperty("hierarchy")]
+        public IReadOnlyList<HierarchyNodeNested>? Hierarchy { get; set; }
+
+        /// <summary>What it is of.</summary>
+        [JsonProperty("context")]
+        public HierarchyContext Context { get; set; } = new();
+
+        /// <summary>It went to a file.</summary>
+        [JsonProperty("hierarchySavedToFile")]
+        public bool SavedToFile { get; set; }
+
+        /// <summary>The file.</summary>
+        [JsonProperty("hierarchyFilePath")]
+        public string FilePath { get; set; } = "";
+
+        /// <summary>Why.</summary>
+        [JsonProperty("saveToFileReason")]
+        public string SaveToFileReason { get; set; } = "";
+    }
+
+    /// <summary>Reads the hierarchy.</summary>
+    [McpTool(
+        Description = "Reads the GameObjects of the open scenes, or of the prefab that is being edited, as a tree with components. " +
+            "A large one goes to a JSON file whose path is answered",
+        Title = "Get hierarchy", ReadOnly = true, Parallel = true)]
+    public sealed class GetHierarchyTool : AbstractUnityTool<GetHierarchySchema, GetHierarchyResponse>
+    {
+        /// <inheritdoc/>
+        public override string ToolName => "get-hierarchy";
+
+        /// <inheritdoc/>
+        protected override Task<GetHierarchyResponse> ExecuteAsync(GetHierarchySchema parameters, IToolContext context)
+        {
+            if (parameters.MaxDepth < -1) throw new ToolParameterException("MaxDepth must not be below -1");
+            if (parameters.MaxResponseSizeKB < 0) throw new ToolParameterException("MaxResponseSizeKB must not be below 0");
+            IReadOnlyList<SceneView> scenes = context.Get<IScenes>().Open();
+            IEnumerable<ISceneNode> roots = scenes.SelectMany(s => s.Roots);
+            if (!string.IsNullOrEmpty(parameters.RootPath))
+            {
+                roots = new[]
+                {
+                    SceneWalk.Find(scenes, parameters.RootPath!) ??
+                    throw new ToolParameterException($"There is no GameObject '{parameters.RootPath}' (RootPath)")
+                };
+            }
+            SceneView? active = scenes.FirstOrDefault(s => s.IsActive) ?? scenes.FirstOrDefault();
+            bool playing = context.Get<IEditorState>().Read().IsPlaying;
+            var about = new HierarchyContext
+            {
+                SceneType = active?.Kind == SceneKind.Prefab ? "prefab" : playing ? "playmode" : "editor",
+                SceneName = active?.Name ?? "",
+                Scenes = scenes.Select(s => s.Name).ToList()
+            };
+            var response = new GetHierarchyResponse
+            {
+                Context = about,
+                Hierarchy = roots.Where(r => Wanted(r, parameters)).Select(r => Read(r, 0, parameters, about)).Where(n => n != null)
+                    .Select(n => n!).ToList()
+            };
+            string json = Json.Write(response.Hierarchy);
+            int size = Json.Utf8.GetByteCount(json);
+            int bound = (int)Math.Min(parameters.MaxResponseSizeKB * 1024L, Limits.ResultText);
+            if (size <= bound) return Task.FromResult(response);
+            string file = "{\"context\":" + Json.Write(about) + ",\"hierarchy\":" + json + "}";
+            response.FilePath = ResultFiles.Write(context.Get<IBridgeInfo>().Editor, "hierarchy", "json", file);
+            response.SavedToFile = true;
+            response.SaveToFileReason = $"The hierarchy has {size} bytes of JSON, more than {bound}";
+            response.Hierarchy = null;
+            return Task.FromResult(response);
+        }
+
+        private static bool Wanted(ISceneNode node, GetHierarchySchema parameters) => parameters.IncludeInactive || node.ActiveSelf;
+
+        private static HierarchyNodeNested? Read(ISceneNode node, int depth, GetHierarchySchema parameters, HierarchyContext about)
+        {
+            if (about.NodeCount >= Limits.SceneNodes)
+            {
+                about.Truncated = true;
+                return null;
+            }
+            about.NodeCount++;
+            about.MaxDepth = Math.Max(about.MaxDepth, depth);
+            var read = new HierarchyNodeNested
+            {
+                Id = node.Id, Name = node.Name, Depth = depth, IsActive = node.ActiveInHierarchy,
+                Components = parameters.IncludeComponents ? node.Components.Select(SceneWalk.NameOf).ToList() : Array.Empty<string>()
+            };
+            List<ISceneNode> children = node.Children.Where(c => Wanted(c, parameters)).ToList();
+            bool tooDeep = depth >= Limits.SceneDepth;
+            if (tooDeep || depth == parameters.MaxDepth)
+            {
+                read.ChildrenCut = children.Count > 0;
+                about.Truncated |= tooDeep && read.ChildrenCut;
+                return read;
+            }
+            foreach (ISceneNode child in children)
+            {
+                if (Read(child, depth + 1, parameters, about) is { } below) read.Children.Add(below);
+                else read.ChildrenCut = true;
+            }
+            return read;
+        }
+    }
+}

@@ -1,0 +1,354 @@
+#nullable enable
+using System;
+using System.Collections.Generic;
+using System.ComponentModel;
+using System.Diagnostics;
+using System.Globalization;
+using System.Threading;
+using System.Threading.Tasks;
+using Newtonsoft.Json.Linq;
+
+namespace Holdfast
+{
+    /// <summary>Where tests run.</summary>
+    public enum TestMode
+    {
+        /// <summary>In the editor.</summary>
+        EditMode,
+
+        /// <summary>In play mode.</summary>
+        PlayMode
+    }
+
+    /// <summary>How <see cref="RunTestsSchema.FilterValue"/> is meant. Names as uLoopMCP writes them.</summary>
+    public enum TestFilterType
+    {
+        /// <summary>Not at all.</summary>
+        all,
+
+        /// <summary>The full name of a test, fixture or namespace.</summary>
+        exact,
+
+        /// <summary>A regular expression over full names.</summary>
+        regex,
+
+        /// <summary>An assembly.</summary>
+        assembly
+    }
+
+    /// <summary>Parameters of <see cref="RunTestsTool"/>.</summary>
+    public sealed class RunTestsSchema : BaseToolSchema
+    {
+        /// <summary>Where.</summary>
+        [Description("EditMode or PlayMode")]
+        public TestMode TestMode { get; set; } = TestMode.EditMode;
+
+        /// <summary>Which.</summary>
+        [Description("all; or FilterValue is: exact (full name), regex (over full names), assembly (its name)")]
+        public TestFilterType FilterType { get; set; } = TestFilterType.all;
+
+        /// <summary>Which.</summary>
+        [Description("What FilterType says")]
+        public string FilterValue { get; set; } = "";
+
+        /// <summary>To a file.</summary>
+        [Description("Write the results as NUnit 3 XML, and answer with the file's path")]
+        public bool SaveXml { get; set; }
+
+        /// <summary>Save first.</summary>
+        [Description("Save scenes with changes before; else the tool refuses to run while there are any, since Unity would ask")]
+        public bool SaveScenes { get; set; }
+
+        /// <inheritdoc/>
+        [Description("Seconds after which the run is cancelled; 0: never")]
+        public override int TimeoutSeconds { get; set; } = 30;
+    }
+
+    /// <summary>A test that failed.</summary>
+    public sealed class FailedTestInfo
+    {
+        /// <summary>Its full name.</summary>
+        public string Name { get; set; } = "";
+
+        /// <summary>What it said.</summary>
+        public string Message { get; set; } = "";
+    }
+
+    /// <summary>Result of <see cref="RunTestsTool"/>.</summary>
+    public sealed class RunTestsResponse : BaseToolResponse
+    {
+        /// <summary>The run came to its end and nothing failed.</summary>
+        public bool Success { get; set; }
+
+        /// <summary>A sentence.</summary>
+        public string Message { get; set; } = "";
+
+        /// <summary>When it ended, local time.</summary>
+        public string CompletedAt { get; set; } = "";
+
+        /// <summary>Tests.</summary>
+        public int TestCount { get; set; }
+
+        /// <summary>Those that passed.</summary>
+        public int PassedCount { get; set; }
+
+        /// <summary>Those that failed.</summary>
+        public int FailedCount { get; set; }
+
+        /// <summary>Those that were left out, or came to no conclusion.</summary>
+        public int SkippedCount { get; set; }
+
+        /// <summary>The XML file; empty if none was asked for.</summary>
+        public string XmlPath { get; set; } = "";
+
+        /// <summary>The first failed tests.</summary>
+        public IReadOnlyList<FailedTestInfo> FailedTests { get; set; } = Array.Empty<FailedTestInfo>();
+
+        /// <summary>The editor reloaded its scripts during the run.</summary>
+        public bool DomainReloaded { get; set; }
+    }
+
+    /// <summary>
+    /// Runs tests. A run in play mode, and many a test, reload the scripts: the run goes on in Unity, and this call with it.
+    /// </summary>
+    [McpTool(
+        Description = "Runs tests of the Unity Test Framework in edit or play mode, and answers with the counts, the failed tests and, " +
+            "if asked, an NUnit XML file",
+        Title = "Run tests", RequiredSecuritySetting = SecuritySettings.EnableTestsExecution)]
+    public sealed class RunTestsTool : AbstractUnityTool<RunTestsSchema, RunTestsResponse>, IResumableTool
+    {
+        /// <inheritdoc/>
+        public override string ToolName => "run-tests";
+
+        /// <inheritdoc/>
+        protected override async Task<RunTestsResponse> ExecuteAsync(RunTestsSchema parameters, IToolContext context)
+        {
+            if (parameters.FilterType != TestFilterType.all && parameters.FilterValue.Length == 0)
+            {
+                throw new ToolParameterException("FilterValue is empty, and FilterType wants one");
+            }
+            if (parameters.FilterType == TestFilterType.regex)
+            {
+                _ = new TextFilter(nameof(parameters.FilterValue), parameters.FilterValue, TextMatch.Regex, false);
+            }
+            ITestRunner runner = context.Get<ITestRunner>();
+            if (WhyNot(runner, parameters, context) is { } why) return new RunTestsResponse { Message = why };
+            var state = new TestRunState { SaveXml = parameters.SaveXml, Mode = parameters.TestMode.ToString() };
+            // Before it begins: what comes of it is this call's from then on.
+            state.Keep(context);
+            using var job = new TestJob(runner, context, state);
+            state.Run = runner.Begin(Request(parameters));
+            state.Keep(context);
+            return await job.Response;
+        }
+
+        /// <inheritdoc/>
+        public async Task<object?> ResumeAsync(JToken kept, IToolContext context)
+        {
+            TestRunState state = TestRunState.Of(kept);
+            state.Reloads++;
+            if (state.Result != null)
+            {
+                state.Result.DomainReloaded = true;
+                return state.Result;
+            }
+            ITestRunner runner = context.Get<ITestRunner>();
+            using var job = new TestJob(runner, context, state);
+            var watch = Stopwatch.StartNew();
+            long heard = job.Heard;
+            while (!job.Response.IsCompleted)
+            {
+                await context.MainThread.Frames(1, context.Cancellation);
+                if (job.Heard != heard || runner.IsRunning) watch.Restart();
+                heard = job.Heard;
+                if (watch.ElapsedMilliseconds < Limits.TestSilence) continue;
+                return new RunTestsResponse
+                {
+                    Message = "The editor reloaded its scripts and the test framework has not gone on with the run; what ran, ran",
+                    DomainReloaded = true
+                };
+            }
+            return await job.Response;
+        }
+
+        private static string? WhyNot(ITestRunner runner, RunTestsSchema parameters, IToolContext context)
+        {
+            EditorSnapshot now = context.Get<IEditorState>().Read();
+            if (now.IsPlaying) return "The editor is in play mode; leave it first";
+            if (now.IsCompiling || now.IsUpdating) return "The editor is compiling or importing; try again when it is done";
+            if (now.HasCompileErrors) return "The scripts do not compile, so the tests would be old ones; mend them first";
+            if (runner.IsRunning) return "A test run is going on already; try again when it is over";
+            if (!runner.HasDirtyScenes) return null;
+            if (!parameters.SaveScenes) return "There are scenes with unsaved changes; save them first, or set SaveScenes";
+            return runner.SaveScenes() ? null : "A scene could not be saved without asking the user; save it first";
+        }
+
+        private static TestRequest Request(RunTestsSchema parameters)
+        {
+            string[] value = { parameters.FilterValue };
+            var request = new TestRequest { PlayMode = parameters.TestMode == TestMode.PlayMode };
+            return parameters.FilterType switch
+            {
+                TestFilterType.exact => request with { Names = value },
+                TestFilterType.regex => request with { Groups = value },
+                TestFilterType.assembly => request with { Assemblies = value },
+                _ => request
+            };
+        }
+    }
+
+    /// <summary>What is kept of a run over a reload.</summary>
+    internal sealed class TestRunState
+    {
+        public string Run { get; set; } = "";
+
+        public string Mode { get; set; } = "";
+
+        public bool SaveXml { get; set; }
+
+        public int Tests { get; set; }
+
+        public int Done { get; set; }
+
+        public int Reloads { get; set; }
+
+        public List<FailedTestInfo> Failed { get; set; } = new();
+
+        /// <summary>The answer, once there is one.</summary>
+        public RunTestsResponse? Result { get; set; }
+
+        public static TestRunState Of(JToken kept) => (TestRunState)Json.To(kept, typeof(TestRunState))!;
+
+        public void Keep(IToolContext context) => context.KeepAcrossReload(Json.Token(this));
+    }
+
+    /// <summary>
+    /// A run, listened to. It stops listening when it is disposed, and when the call is cancelled, which a reload does too.
+    /// </summary>
+    internal sealed class TestJob : ITestListener, IDisposable
+    {
+        private readonly ITestRunner runner;
+        private readonly IToolContext context;
+        private readonly TestRunState state;
+        private readonly TaskCompletionSource<RunTestsResponse> response = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        private readonly IDisposable subscription;
+        private readonly CancellationTokenRegistration registration;
+        private readonly Stopwatch sinceKept = Stopwatch.StartNew();
+        private bool listening = true;
+
+        public TestJob(ITestRunner runner, IToolContext context, TestRunState state)
+        {
+            this.runner = runner;
+            this.context = context;
+            this.state = state;
+            subscription = runner.Listen(this);
+            registration = context.Cancellation.Register(Cancelled);
+        }
+
+        /// <summary>The answer; cancelled with the call.</summary>
+        public Task<RunTestsResponse> Response => response.Task;
+
+        /// <summary>How many things were heard.</summary>
+        public long Heard { get; private set; }
+
+        public void RunStarted(int tests)
+        {
+            Heard++;
+            state.Tests = Math.Max(state.Tests, tests);
+            state.Keep(context);
+        }
+
+        public void TestFinished(string fullName, string status, double seconds, string message)
+        {
+            Heard++;
+            state.Done++;
+            bool failed = status == "Failed";
+            if (failed && state.Failed.Count < Limits.FailedTests)
+            {
+                string text = message.Length <= Limits.LogText ? message : message.Substring(0, Limits.LogText) + "...";
+                state.Failed.Add(new FailedTestInfo { Name = fullName, Message = text });
+            }
+            context.ReportProgress(state.Done, state.Tests > 0 ? state.Tests : (double?)null, fullName);
+            // Thousands of quick tests are not written one by one; what a reload loses is a name, never the result.
+            if (!failed && sinceKept.ElapsedMilliseconds < Limits.ProgressEvery) return;
+            sinceKept.Restart();
+            state.Keep(context);
+        }
+
+        public void RunFinished(TestSummary summary)
+        {
+            Heard++;
+            int count = summary.Passed + summary.Failed + summary.Skipped + summary.Inconclusive;
+            var told = new RunTestsResponse
+            {
+                Success = summary.Failed == 0 && count > 0,
+                Message = count == 0 ? "No test fits" :
+                    $"{summary.Passed} passed, {summary.Failed} failed, {summary.Skipped + summary.Inconclusive} skipped ({state.Mode})",
+                CompletedAt = DateTime.Now.ToString("yyyy-MM-ddTHH:mm:ss.fff", CultureInfo.InvariantCulture),
+                TestCount = count,
+                PassedCount = summary.Passed,
+                FailedCount = summary.Failed,
+                SkippedCount = summary.Skipped + summary.Inconclusive,
+                FailedTests = state.Failed,
+                DomainReloaded = state.Reloads > 0
+            };
+            if (state.SaveXml) SaveXml(summary, told);
+            End(told);
+        }
+
+        public void RunFailed(string message)
+        {
+            Heard++;
+            End(new RunTestsResponse { Message = "The run broke off: " + message, DomainReloaded = state.Reloads > 0, FailedTests = state.Failed });
+        }
+
+        public void Dispose()
+        {
+            registration.Dispose();
+            StopListening();
+        }
+
+        private void SaveXml(TestSummary summary, RunTestsResponse told)
+        {
+            try
+            {
+                told.XmlPath = ResultFiles.Write(context.Get<IBridgeInfo>().Editor, "tests", "xml", NUnitXml.Write(summary, DateTime.UtcNow));
+            }
+            catch (Exception e) when (e is System.IO.IOException or UnauthorizedAccessException or System.Xml.XmlException)
+            {
+                told.Message += "; the XML could not be written: " + e.Message;
+            }
+        }
+
+        // Kept here, on the main thread: leaving play mode may reload next.
+        private void End(RunTestsResponse told)
+        {
+            state.Result = told;
+            state.Keep(context);
+            response.TrySetResult(told);
+        }
+
+        private void Cancelled()
+        {
+            if (!response.TrySetCanceled()) return;
+            StopListening();
+        }
+
+        // Unity is for the main thread. A reload cancels there, and must not stop the run: it goes on after it.
+        private void StopListening()
+        {
+            if (!context.MainThread.IsCurrent)
+            {
+                context.MainThread.Post(() =>
+                {
+                    if (listening && response.Task.IsCanceled && state.Run.Length > 0) runner.Cancel(state.Run);
+                    StopListening();
+                });
+                return;
+            }
+            if (!listening) return;
+            listening = false;
+            subscription.Dispose();
+        }
+    }
+}

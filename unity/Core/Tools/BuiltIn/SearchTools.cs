@@ -1,0 +1,476 @@
+#nullable enable
+using System;
+using System.Collections.Generic;
+using System.ComponentModel;
+using System.Diagnostics;
+using System.IO;
+using System.Linq;
+using System.Threading.Tasks;
+
+namespace Holdfast
+{
+    /// <summary>How to search.</summary>
+    public enum UnitySearchFlags
+    {
+        /// <summary>As Unity does by itself.</summary>
+        Default,
+
+        /// <summary>In one go.</summary>
+        Synchronous,
+
+        /// <summary>Everything that fits, not only the best.</summary>
+        WantsMore,
+
+        /// <summary>In packages too.</summary>
+        Packages,
+
+        /// <summary>The best first.</summary>
+        Sorted
+    }
+
+    /// <summary>The form of a file of results.</summary>
+    public enum SearchOutputFormat
+    {
+        /// <summary>A list of objects.</summary>
+        JSON,
+
+        /// <summary>With commas.</summary>
+        CSV,
+
+        /// <summary>With tabs.</summary>
+        TSV
+    }
+
+    /// <summary>Parameters of <see cref="UnitySearchTool"/>.</summary>
+    public sealed class UnitySearchSchema : BaseToolSchema
+    {
+        /// <summary>What.</summary>
+        [Description("What to search for, in the language of Unity Search, such as: t:Prefab player")]
+        public string SearchQuery { get; set; } = "";
+
+        /// <summary>Where.</summary>
+        [Description("Ids of search providers; empty: the active ones. get-provider-details lists them")]
+        public string[] Providers { get; set; } = Array.Empty<string>();
+
+        /// <summary>Bound.</summary>
+        [Description("The first so many")]
+        public int MaxResults { get; set; } = 50;
+
+        /// <summary>With texts.</summary>
+        [Description("With descriptions")]
+        public bool IncludeDescription { get; set; } = true;
+
+        /// <summary>With files' facts.</summary>
+        [Description("With size and time of change of files")]
+        public bool IncludeMetadata { get; set; }
+
+        /// <summary>How.</summary>
+        [Description("Default, Synchronous, WantsMore, Packages, or Sorted")]
+        public UnitySearchFlags SearchFlags { get; set; } = UnitySearchFlags.Default;
+
+        /// <summary>To a file.</summary>
+        [Description("Write the results to a file, and answer with its path alone")]
+        public bool SaveToFile { get; set; }
+
+        /// <summary>Its form.</summary>
+        [Description("The file's form: JSON, CSV, or TSV")]
+        public SearchOutputFormat OutputFormat { get; set; } = SearchOutputFormat.JSON;
+
+        /// <summary>When to a file by itself.</summary>
+        [Description("More results than this go to a file by themselves; 0: never")]
+        public int AutoSaveThreshold { get; set; } = 100;
+
+        /// <summary>Filter.</summary>
+        [Description("Only files with these extensions, with or without a dot")]
+        public string[] FileExtensions { get; set; } = Array.Empty<string>();
+
+        /// <summary>Filter.</summary>
+        [Description("Only assets of these types, such as Texture2D")]
+        public string[] AssetTypes { get; set; } = Array.Empty<string>();
+
+        /// <summary>Filter.</summary>
+        [Description("Only paths that have this text; * stands for any letters")]
+        public string PathFilter { get; set; } = "";
+    }
+
+    /// <summary>Something found.</summary>
+    public sealed class SearchResultItem
+    {
+        /// <summary>The provider's id of it.</summary>
+        public string Id { get; set; } = "";
+
+        /// <summary>Its name.</summary>
+        public string Label { get; set; } = "";
+
+        /// <summary>What it is; empty if not asked for.</summary>
+        public string Description { get; set; } = "";
+
+        /// <summary>The provider.</summary>
+        public string Provider { get; set; } = "";
+
+        /// <summary>Its type.</summary>
+        public string Type { get; set; } = "";
+
+        /// <summary>Its path, if it is an asset.</summary>
+        public string Path { get; set; } = "";
+
+        /// <summary>The id of its object in this session, a text; empty if there is none.</summary>
+        public string ObjectId { get; set; } = "";
+
+        /// <summary>Bytes of the file; 0 if not asked for.</summary>
+        public long FileSize { get; set; }
+
+        /// <summary>When the file changed, UTC; empty if not asked for.</summary>
+        public string LastModified { get; set; } = "";
+    }
+
+    /// <summary>What was filtered.</summary>
+    public sealed class SearchFilterInfo
+    {
+        /// <summary>As asked.</summary>
+        public string[] FileExtensions { get; set; } = Array.Empty<string>();
+
+        /// <summary>As asked.</summary>
+        public string[] AssetTypes { get; set; } = Array.Empty<string>();
+
+        /// <summary>As asked.</summary>
+        public string PathFilter { get; set; } = "";
+
+        /// <summary>How many results the filters took away.</summary>
+        public int FilteredOutCount { get; set; }
+    }
+
+    /// <summary>Result of <see cref="UnitySearchTool"/>.</summary>
+    public sealed class UnitySearchResponse : BaseToolResponse
+    {
+        /// <summary>Empty if they are in the file.</summary>
+        public IReadOnlyList<SearchResultItem> Results { get; set; } = Array.Empty<SearchResultItem>();
+
+        /// <summary>Results that fit, as far as they were looked at.</summary>
+        public int TotalCount { get; set; }
+
+        /// <summary>Results here or in the file.</summary>
+        public int DisplayedCount { get; set; }
+
+        /// <summary>As asked.</summary>
+        public string SearchQuery { get; set; } = "";
+
+        /// <summary>The providers that found something, and those that were asked for.</summary>
+        public IReadOnlyList<string> ProvidersUsed { get; set; } = Array.Empty<string>();
+
+        /// <summary>How long it took.</summary>
+        public long SearchDurationMs { get; set; }
+
+        /// <summary>It was searched.</summary>
+        public bool Success { get; set; }
+
+        /// <summary>Empty, or what is incomplete.</summary>
+        public string ErrorMessage { get; set; } = "";
+
+        /// <summary>The file.</summary>
+        public string ResultsFilePath { get; set; } = "";
+
+        /// <summary>They went to a file.</summary>
+        public bool ResultsSavedToFile { get; set; }
+
+        /// <summary>Its form.</summary>
+        public string SavedFileFormat { get; set; } = "";
+
+        /// <summary>Why.</summary>
+        public string SaveToFileReason { get; set; } = "";
+
+        /// <summary>The filters.</summary>
+        public SearchFilterInfo AppliedFilters { get; set; } = new();
+    }
+
+    /// <summary>Searches the project.</summary>
+    [McpTool(
+        Description = "Searches assets, scene objects, menu items, settings and packages with Unity Search. Many results go to a JSON, " +
+            "CSV or TSV file whose path is answered",
+        Title = "Unity Search", ReadOnly = true, Parallel = true)]
+    public sealed class UnitySearchTool : AbstractUnityTool<UnitySearchSchema, UnitySearchResponse>
+    {
+        /// <inheritdoc/>
+        public override string ToolName => "unity-search";
+
+        /// <inheritdoc/>
+        protected override async Task<UnitySearchResponse> ExecuteAsync(UnitySearchSchema parameters, IToolContext context)
+        {
+            if (parameters.SearchQuery.Trim().Length == 0) throw new ToolParameterException("SearchQuery is empty");
+            if (parameters.MaxResults < 0) throw new ToolParameterException("MaxResults must not be below 0");
+            ISearch search = context.Get<ISearch>();
+            HashSet<string> known = new(search.Providers().Select(p => p.Id));
+            string? unknown = parameters.Providers.FirstOrDefault(p => !known.Contains(p));
+            if (unknown != null) throw new ToolParameterException($"There is no search provider '{unknown}' (Providers)");
+
+            EditorIdentity editor = context.Get<IBridgeInfo>().Editor;
+            var filters = new SearchFilters(parameters);
+            var watch = Stopwatch.StartNew();
+            var found = new List<SearchHit>();
+            int total = 0;
+            bool cut = false;
+            string[] flags = parameters.SearchFlags == UnitySearchFlags.Default
+                ? Array.Empty<string>()
+                : new[] { parameters.SearchFlags.ToString() };
+            using (ISearchQuery query = search.Begin(new SearchRequest(parameters.SearchQuery, parameters.Providers, flags)))
+            {
+                while (true)
+                {
+                    bool pending = query.IsPending;
+                    IReadOnlyList<SearchHit> some = query.Take(Limits.SearchHits - total + 1);
+                    total += some.Count;
+                    cut = total > Limits.SearchHits;
+                    found.AddRange(some.Where(filters.Fits));
+                    if (cut || (!pending && some.Count == 0)) break;
+                    context.ReportProgress(total, null, "searching");
+                    // Off the main thread after this await there would be no Unity to ask; Frames comes back on it.
+                    await context.MainThread.Frames(1, context.Cancellation);
+                }
+            }
+            List<SearchHit> shown = found.Take(Math.Min(parameters.MaxResults, Limits.SearchHits)).ToList();
+            List<SearchResultItem> items = shown.Select(h => Describe(h, parameters, editor)).ToList();
+            var response = new UnitySearchResponse
+            {
+                Success = true,
+                TotalCount = found.Count,
+                DisplayedCount = items.Count,
+                SearchQuery = parameters.SearchQuery,
+                ProvidersUsed = parameters.Providers.Concat(found.Select(h => h.Provider)).Distinct().ToList(),
+                SearchDurationMs = watch.ElapsedMilliseconds,
+                ErrorMessage = cut ? $"More than {Limits.SearchHits} results; the others were not looked at" : "",
+                AppliedFilters = filters.Info
+            };
+            string? reason = WhyToFile(parameters, items);
+            if (reason == null)
+            {
+                response.Results = items;
+                return response;
+            }
+            string format = parameters.OutputFormat.ToString();
+            response.ResultsFilePath =
+                ResultFiles.Write(editor, "search", format.ToLowerInvariant(), SearchFile.Write(items, parameters.OutputFormat));
+            response.ResultsSavedToFile = true;
+            response.SavedFileFormat = format;
+            response.SaveToFileReason = reason;
+            return response;
+        }
+
+        private static string? WhyToFile(UnitySearchSchema parameters, List<SearchResultItem> items)
+        {
+            if (parameters.SaveToFile) return "As asked";
+            if (parameters.AutoSaveThreshold > 0 && items.Count > parameters.AutoSaveThreshold)
+            {
+                return $"There are more than {parameters.AutoSaveThreshold} results";
+            }
+            return Json.Write(items).Length > Limits.ResultText ? "The results are too long for an answer" : null;
+        }
+
+        private static SearchResultItem Describe(SearchHit hit, UnitySearchSchema parameters, EditorIdentity editor)
+        {
+            var item = new SearchResultItem
+            {
+                Id = hit.Id, Label = hit.Label, Description = parameters.IncludeDescription ? hit.Description : "",
+                Provider = hit.Provider, Type = hit.Type, Path = hit.Path, ObjectId = hit.ObjectId
+            };
+            if (!parameters.IncludeMetadata || hit.Path.Length == 0) return item;
+            var file = new FileInfo(Path.Combine(editor.ProjectPath, hit.Path));
+            if (!file.Exists) return item;
+            item.FileSize = file.Length;
+            item.LastModified = file.LastWriteTimeUtc.ToString("yyyy-MM-ddTHH:mm:ssZ", System.Globalization.CultureInfo.InvariantCulture);
+            return item;
+        }
+    }
+
+    /// <summary>The filters that are not Unity's.</summary>
+    internal sealed class SearchFilters
+    {
+        private readonly HashSet<string> extensions;
+        private readonly HashSet<string> types;
+        private readonly string[] pathParts;
+
+        public SearchFilters(UnitySearchSchema parameters)
+        {
+            extensions = new HashSet<string>(
+                parameters.FileExtensions.Select(e => "." + e.TrimStart('*').TrimStart('.')), StringComparer.OrdinalIgnoreCase);
+            types = new HashSet<string>(parameters.AssetTypes, StringComparer.OrdinalIgnoreCase);
+            pathParts = parameters.PathFilter.Split(new[] { '*' }, StringSplitOptions.RemoveEmptyEntries);
+            Info = new SearchFilterInfo
+            {
+                FileExtensions = parameters.FileExtensions, AssetTypes = parameters.AssetTypes, PathFilter = parameters.PathFilter
+            };
+        }
+
+        public SearchFilterInfo Info { get; }
+
+        public bool Fits(SearchHit hit)
+        {
+            bool fits = (extensions.Count == 0 || extensions.Contains(Path.GetExtension(hit.Path))) &&
+                (types.Count == 0 || types.Contains(hit.Type)) && FitsPath(hit.Path);
+            if (!fits) Info.FilteredOutCount++;
+            return fits;
+        }
+
+        private bool FitsPath(string path)
+        {
+            int at = 0;
+            foreach (string part in pathParts)
+            {
+                int found = path.IndexOf(part, at, StringComparison.OrdinalIgnoreCase);
+                if (found < 0) return false;
+                at = found + part.Length;
+            }
+            return true;
+        }
+    }
+
+    /// <summary>Results as a file.</summary>
+    internal static class SearchFile
+    {
+        private static readonly string[] Columns =
+        {
+            "Id", "Label", "Description", "Provider", "Type", "Path", "ObjectId", "FileSize", "LastModified"
+        };
+
+        public static string Write(IReadOnlyList<SearchResultItem> items, SearchOutputFormat format)
+        {
+            if (format == SearchOutputFormat.JSON) return Json.Write(items);
+            Func<string, string> cell = format == SearchOutputFormat.CSV ? Comma : Tab;
+            string separator = format == SearchOutputFormat.CSV ? "," : "\t";
+            IEnumerable<string> lines = items.Select(i => string.Join(separator, new[]
+            {
+                i.Id, i.Label, i.Description, i.Provider, i.Type, i.Path, i.ObjectId, i.FileSize.ToString(), i.LastModified
+            }.Select(cell)));
+            return string.Join("\r\n", new[] { string.Join(separator, Columns) }.Concat(lines)) + "\r\n";
+        }
+
+        // RFC 4180; a spreadsheet would take a text that begins like a formula for one.
+        private static string Comma(string text)
+        {
+            if (text.Length > 0 && "=+-@".IndexOf(text[0]) >= 0) text = "'" + text;
+            return text.IndexOfAny(new[] { ',', '"', '\r', '\n', '\'' }) < 0 ? text : "\"" + text.Replace("\"", "\"\"") + "\"";
+        }
+
+        private static string Tab(string text)
+        {
+            if (text.Length > 0 && "=+-@".IndexOf(text[0]) >= 0) text = "'" + text;
+            return text.Replace('\t', ' ').Replace("\r\n", " ").Replace('\n', ' ').Replace('\r', ' ');
+        }
+    }
+
+    /// <summary>Parameters of <see cref="GetProviderDetailsTool"/>.</summary>
+    public sealed class GetProviderDetailsSchema : BaseToolSchema
+    {
+        /// <summary>Which.</summary>
+        [Description("Only the provider of this id; empty: all")]
+        public string ProviderId { get; set; } = "";
+
+        /// <summary>Filter.</summary>
+        [Description("Only active ones")]
+        public bool ActiveOnly { get; set; }
+
+        /// <summary>Order.</summary>
+        [Description("By priority; else by id")]
+        public bool SortByPriority { get; set; } = true;
+
+        /// <summary>With texts.</summary>
+        [Description("With descriptions")]
+        public bool IncludeDescriptions { get; set; } = true;
+    }
+
+    /// <summary>A search provider.</summary>
+    public sealed class ProviderInfo
+    {
+        /// <summary>Its id.</summary>
+        public string Id { get; set; } = "";
+
+        /// <summary>Its name.</summary>
+        public string DisplayName { get; set; } = "";
+
+        /// <summary>How it is used; empty if not asked for.</summary>
+        public string Description { get; set; } = "";
+
+        /// <summary>It takes part by itself.</summary>
+        public bool IsActive { get; set; }
+
+        /// <summary>The lower, the earlier.</summary>
+        public int Priority { get; set; }
+
+        /// <summary>What a query begins with to ask it alone.</summary>
+        public string FilterId { get; set; } = "";
+
+        /// <summary>It takes part only if it is named.</summary>
+        public bool IsExplicit { get; set; }
+    }
+
+    /// <summary>Result of <see cref="GetProviderDetailsTool"/>.</summary>
+    public sealed class GetProviderDetailsResponse : BaseToolResponse
+    {
+        /// <summary>The providers.</summary>
+        public IReadOnlyList<ProviderInfo> Providers { get; set; } = Array.Empty<ProviderInfo>();
+
+        /// <summary>How many are listed.</summary>
+        public int TotalCount { get; set; }
+
+        /// <summary>Active ones of them.</summary>
+        public int ActiveCount { get; set; }
+
+        /// <summary>The others.</summary>
+        public int InactiveCount { get; set; }
+
+        /// <summary>False if the one that was asked for does not exist.</summary>
+        public bool Success { get; set; }
+
+        /// <summary>Why not.</summary>
+        public string ErrorMessage { get; set; } = "";
+
+        /// <summary>In words.</summary>
+        public string AppliedFilter { get; set; } = "";
+
+        /// <summary>As asked.</summary>
+        public bool SortedByPriority { get; set; }
+    }
+
+    /// <summary>Lists search providers.</summary>
+    [McpTool(
+        Description = "Lists the providers of Unity Search, for unity-search", Title = "Get search providers", ReadOnly = true,
+        Parallel = true)]
+    public sealed class GetProviderDetailsTool : AbstractUnityTool<GetProviderDetailsSchema, GetProviderDetailsResponse>
+    {
+        /// <inheritdoc/>
+        public override string ToolName => "get-provider-details";
+
+        /// <inheritdoc/>
+        protected override Task<GetProviderDetailsResponse> ExecuteAsync(GetProviderDetailsSchema parameters, IToolContext context)
+        {
+            IEnumerable<SearchProviderEntry> found = context.Get<ISearch>().Providers().Where(p =>
+                (!parameters.ActiveOnly || p.IsActive) && (parameters.ProviderId.Length == 0 || p.Id == parameters.ProviderId));
+            List<ProviderInfo> listed = (parameters.SortByPriority
+                ? found.OrderBy(p => p.Priority).ThenBy(p => p.Id, StringComparer.Ordinal)
+                : found.OrderBy(p => p.Id, StringComparer.Ordinal)).Select(p => Describe(p, parameters.IncludeDescriptions)).ToList();
+            bool missing = parameters.ProviderId.Length > 0 && listed.Count == 0;
+            return Task.FromResult(new GetProviderDetailsResponse
+            {
+                Providers = listed,
+                TotalCount = listed.Count,
+                ActiveCount = listed.Count(p => p.IsActive),
+                InactiveCount = listed.Count(p => !p.IsActive),
+                Success = !missing,
+                ErrorMessage = missing
+                    ? $"There is no{(parameters.ActiveOnly ? " active" : "")} search provider '{parameters.ProviderId}'"
+                    : "",
+                AppliedFilter = parameters.ProviderId.Length > 0 ? "id " + parameters.ProviderId
+                    : parameters.ActiveOnly ? "active" : "all",
+                SortedByPriority = parameters.SortByPriority
+            });
+        }
+
+        private static ProviderInfo Describe(SearchProviderEntry provider, bool described) => new()
+        {
+            Id = provider.Id, DisplayName = provider.Name, IsActive = provider.IsActive, Priority = provider.Priority,
+            FilterId = provider.Filter, IsExplicit = provider.IsExplicit,
+            Description = !described ? "" : provider.IsExplicit
+                ? $"{provider.Name}: takes part only if it is named, or the query begins with {provider.Filter}"
+                : $"{provider.Name}: takes part by itself; the query can begin with {provider.Filter} to ask it alone"
+        };
+    }
+}

@@ -1,0 +1,216 @@
+#nullable enable
+using System;
+using System.Collections.Generic;
+using System.Reflection;
+using UnityEditor;
+using UnityEngine;
+#if UNITY_6000_5_OR_NEWER
+using Unity.Scripting.LifecycleManagement;
+#endif
+
+namespace Holdfast.Editor
+{
+    /// <summary>
+    /// The console over LogEntries, which is internal and the same in every version that was looked at. What is reached by
+    /// reflection is checked when it is bound; if anything is missing, messages since the load are kept instead.
+    /// </summary>
+    internal sealed class EditorConsole : IConsole
+    {
+        private readonly LogEntriesAccess? entries = LogEntriesAccess.Bind();
+
+        public EditorConsole()
+        {
+            if (entries != null) return;
+            Debug.LogWarning("[Holdfast] This editor's console cannot be read; get-logs has messages since the last reload alone");
+            FallbackLog.Begin();
+        }
+
+        public IReadOnlyList<ConsoleEntry> Read() => entries?.Read() ?? FallbackLog.Entries;
+
+        public ConsoleCounts Count()
+        {
+            if (entries != null) return entries.Count();
+            int logs = 0, warnings = 0, errors = 0;
+            foreach (ConsoleEntry entry in FallbackLog.Entries)
+            {
+                if (entry.Type == ConsoleEntryType.Error) errors++;
+                else if (entry.Type == ConsoleEntryType.Warning) warnings++;
+                else logs++;
+            }
+            return new ConsoleCounts(logs, warnings, errors);
+        }
+
+        public void Clear()
+        {
+            if (entries != null) entries.Clear();
+            else FallbackLog.Clear();
+        }
+
+        public void Write(ConsoleEntryType type, string message)
+        {
+            if (type == ConsoleEntryType.Error) Debug.LogError(message);
+            else if (type == ConsoleEntryType.Warning) Debug.LogWarning(message);
+            else Debug.Log(message);
+        }
+    }
+
+    /// <summary>UnityEditor.LogEntries by reflection.</summary>
+    internal sealed class LogEntriesAccess
+    {
+        // ConsoleWindow.ConsoleFlags: Collapse, and the three buttons that hide a kind.
+        private const int Collapse = 1 << 0;
+        private static readonly int[] Kinds = { 1 << 7, 1 << 8, 1 << 9 };
+
+        private delegate void CountByType(ref int errors, ref int warnings, ref int logs);
+
+        private readonly Func<int> start;
+        private readonly Action end;
+        private readonly Action clear;
+        private readonly CountByType count;
+        private readonly Func<int> getFlags;
+        private readonly Action<int, bool> setFlag;
+        private readonly Func<string> getFilter;
+        private readonly Action<string> setFilter;
+        private readonly MethodInfo getEntry;
+        private readonly Type entryType;
+        private readonly FieldInfo message, mode, file, line, stackStart;
+
+        private LogEntriesAccess(Type entries, Type entry)
+        {
+            entryType = entry;
+            start = Method<Func<int>>(entries, "StartGettingEntries");
+            end = Method<Action>(entries, "EndGettingEntries");
+            clear = Method<Action>(entries, "Clear");
+            count = Method<CountByType>(entries, "GetCountsByType");
+            getFlags = (Func<int>)Delegate.CreateDelegate(typeof(Func<int>), entries.GetProperty("consoleFlags", Any)!.GetGetMethod(true)!);
+            setFlag = Method<Action<int, bool>>(entries, "SetConsoleFlag");
+            getFilter = Method<Func<string>>(entries, "GetFilteringText");
+            setFilter = Method<Action<string>>(entries, "SetFilteringText");
+            getEntry = entries.GetMethod("GetEntryInternal", Any, null, new[] { typeof(int), entry }, null) ??
+                throw new MissingMethodException("GetEntryInternal");
+            message = Field(entry, "message", typeof(string));
+            mode = Field(entry, "mode", typeof(int));
+            file = Field(entry, "file", typeof(string));
+            line = Field(entry, "line", typeof(int));
+            stackStart = Field(entry, "callstackTextStartUTF16", typeof(int));
+        }
+
+        private static BindingFlags Any =>
+            BindingFlags.Static | BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic;
+
+        /// <summary>Null, with a word in the console, if this editor's are others.</summary>
+        public static LogEntriesAccess? Bind()
+        {
+            try
+            {
+                Assembly editor = typeof(EditorApplication).Assembly;
+                return new LogEntriesAccess(
+                    editor.GetType("UnityEditor.LogEntries", true)!, editor.GetType("UnityEditor.LogEntry", true)!);
+            }
+            catch (Exception e) when (e is TypeLoadException or MissingMemberException or ArgumentException or NullReferenceException)
+            {
+                Debug.LogWarning("[Holdfast] " + e.Message);
+                return null;
+            }
+        }
+
+        /// <summary>Every entry: the user's filter in the console window is lifted, and set back.</summary>
+        public IReadOnlyList<ConsoleEntry> Read()
+        {
+            int flags = getFlags();
+            string filter = getFilter();
+            try
+            {
+                foreach (int kind in Kinds) setFlag(kind, true);
+                setFlag(Collapse, false);
+                if (filter.Length > 0) setFilter("");
+                return ReadAll();
+            }
+            finally
+            {
+                foreach (int kind in Kinds) setFlag(kind, (flags & kind) != 0);
+                setFlag(Collapse, (flags & Collapse) != 0);
+                if (filter.Length > 0) setFilter(filter);
+            }
+        }
+
+        public ConsoleCounts Count()
+        {
+            int errors = 0, warnings = 0, logs = 0;
+            count(ref errors, ref warnings, ref logs);
+            return new ConsoleCounts(logs, warnings, errors);
+        }
+
+        public void Clear() => clear();
+
+        private IReadOnlyList<ConsoleEntry> ReadAll()
+        {
+            var read = new List<ConsoleEntry>();
+            int rows = start();
+            try
+            {
+                object entry = Activator.CreateInstance(entryType)!;
+                for (int row = 0; row < rows; row++)
+                {
+                    if (!(bool)getEntry.Invoke(null, new[] { row, entry })!) continue;
+                    read.Add(ConsoleText.Entry((int)mode.GetValue(entry)!, (string?)message.GetValue(entry),
+                        (int)stackStart.GetValue(entry)!, (string?)file.GetValue(entry), (int)line.GetValue(entry)!));
+                }
+            }
+            finally
+            {
+                end();
+            }
+            return read;
+        }
+
+        private static T Method<T>(Type type, string name) where T : Delegate
+        {
+            MethodInfo method = type.GetMethod(name, Any) ?? throw new MissingMethodException(type.FullName, name);
+            return (T)Delegate.CreateDelegate(typeof(T), method);
+        }
+
+        private static FieldInfo Field(Type type, string name, Type of)
+        {
+            FieldInfo field = type.GetField(name, Any) ?? throw new MissingFieldException(type.FullName, name);
+            return field.FieldType == of ? field : throw new MissingFieldException(type.FullName, name + " of " + of.Name);
+        }
+    }
+
+    /// <summary>Messages since the load, for editors whose console cannot be read. One subscription for the domain.</summary>
+    internal static class FallbackLog
+    {
+        private static readonly ConsoleRing Ring = new();
+        private static bool begun;
+
+        public static IReadOnlyList<ConsoleEntry> Entries => Ring.Entries;
+
+        public static void Begin()
+        {
+            if (begun) return;
+            begun = true;
+            Application.logMessageReceivedThreaded += Received;
+            AssemblyReloadEvents.beforeAssemblyReload += End;
+        }
+
+        public static void Clear() => Ring.Clear();
+
+        private static void Received(string message, string stackTrace, LogType type)
+        {
+            ConsoleEntryType kind = type == LogType.Log ? ConsoleEntryType.Log
+                : type == LogType.Warning ? ConsoleEntryType.Warning : ConsoleEntryType.Error;
+            Ring.Add(new ConsoleEntry(kind, message, stackTrace, "", 0));
+        }
+
+#if UNITY_6000_5_OR_NEWER
+        [OnCodeUnloading]
+#endif
+        private static void End()
+        {
+            if (!begun) return;
+            begun = false;
+            Application.logMessageReceivedThreaded -= Received;
+            AssemblyReloadEvents.beforeAssemblyReload -= End;
+        }
+    }
+}

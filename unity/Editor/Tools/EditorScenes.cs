@@ -1,0 +1,164 @@
+#nullable enable
+using System;
+using System.Collections.Generic;
+using System.Globalization;
+using System.Linq;
+using UnityEditor;
+using UnityEditor.SceneManagement;
+using UnityEngine;
+using UnityEngine.SceneManagement;
+
+namespace Holdfast.Editor
+{
+    /// <summary>The open scenes, or the prefab that is being edited.</summary>
+    internal sealed class EditorScenes : IScenes
+    {
+        public IReadOnlyList<SceneView> Open()
+        {
+            PrefabStage? stage = PrefabStageUtility.GetCurrentPrefabStage();
+            if (stage != null)
+            {
+                GameObject root = stage.prefabContentsRoot;
+                return new[] { new SceneView(root.name, stage.assetPath, SceneKind.Prefab, true, new[] { new ObjectNode(root) }) };
+            }
+            var open = new List<SceneView>();
+            Scene active = SceneManager.GetActiveScene();
+            for (int i = 0; i < SceneManager.sceneCount; i++)
+            {
+                Scene scene = SceneManager.GetSceneAt(i);
+                if (scene.isLoaded) open.Add(View(scene, SceneKind.Scene, scene.path == active.path && scene.name == active.name));
+            }
+            if (Application.isPlaying && Lasting() is { } lasting) open.Add(View(lasting, SceneKind.DontDestroyOnLoad, false));
+            return open;
+        }
+
+        private static SceneView View(Scene scene, SceneKind kind, bool active) =>
+            new(scene.name, scene.path, kind, active, scene.GetRootGameObjects().Select(o => new ObjectNode(o)).ToArray());
+
+        // No API names this scene; an object that is put there knows it.
+        private static Scene? Lasting()
+        {
+            var probe = new GameObject("Holdfast") { hideFlags = HideFlags.HideAndDontSave };
+            try
+            {
+                UnityEngine.Object.DontDestroyOnLoad(probe);
+                return probe.scene;
+            }
+            finally
+            {
+                UnityEngine.Object.DestroyImmediate(probe);
+            }
+        }
+
+        internal static string IdOf(UnityEngine.Object one)
+        {
+#if UNITY_6000_5_OR_NEWER
+            return EntityId.ToULong(one.GetEntityId()).ToString();
+#else
+            return one.GetInstanceID().ToString();
+#endif
+        }
+
+        private sealed class ObjectNode : ISceneNode
+        {
+            private readonly GameObject one;
+
+            public ObjectNode(GameObject one) => this.one = one;
+
+            public string Id => IdOf(one);
+
+            public string Name => one.name;
+
+            public string Tag => one.tag;
+
+            public int Layer => one.layer;
+
+            public string LayerName => LayerMask.LayerToName(one.layer);
+
+            public bool ActiveSelf => one.activeSelf;
+
+            public bool ActiveInHierarchy => one.activeInHierarchy;
+
+            public IEnumerable<ISceneNode> Children
+            {
+                get
+                {
+                    Transform transform = one.transform;
+                    for (int i = 0; i < transform.childCount; i++) yield return new ObjectNode(transform.GetChild(i).gameObject);
+                }
+            }
+
+            public IEnumerable<ISceneComponent> Components => one.GetComponents<Component>().Select(c => new ComponentView(c));
+        }
+
+        private sealed class ComponentView : ISceneComponent
+        {
+            private readonly Component? component;
+
+            public ComponentView(Component? component) => this.component = component;
+
+            public bool IsMissing => component == null;
+
+            public string TypeName => component!.GetType().Name;
+
+            public string FullTypeName => component!.GetType().FullName ?? TypeName;
+
+            public bool? Enabled => component switch
+            {
+                Behaviour behaviour => behaviour.enabled,
+                Renderer renderer => renderer.enabled,
+                Collider collider => collider.enabled,
+                _ => null
+            };
+
+            public bool IsA(string typeName)
+            {
+                for (Type? type = component!.GetType(); type != null; type = type.BaseType)
+                {
+                    if (type.Name == typeName || type.FullName == typeName) return true;
+                }
+                return false;
+            }
+
+            // Hidden ones are those that the inspector does not show: Unity's own bookkeeping.
+            public IEnumerable<SceneProperty> Properties(bool inherited)
+            {
+                using var serialized = new SerializedObject(component!);
+                SerializedProperty property = serialized.GetIterator();
+                bool into = true;
+                while (inherited ? property.Next(into) : property.NextVisible(into))
+                {
+                    into = false;
+                    if (property.name == "m_Script") continue;
+                    yield return new SceneProperty(property.name, property.type, ValueOf(property));
+                }
+            }
+
+            private static object? ValueOf(SerializedProperty property)
+            {
+                switch (property.propertyType)
+                {
+                    case SerializedPropertyType.Boolean: return property.boolValue;
+                    case SerializedPropertyType.Integer:
+                    case SerializedPropertyType.LayerMask:
+                    case SerializedPropertyType.ArraySize: return property.longValue;
+                    case SerializedPropertyType.Float: return property.doubleValue;
+                    case SerializedPropertyType.String: return property.stringValue;
+                    case SerializedPropertyType.Enum:
+                        string[] names = property.enumNames;
+                        int index = property.enumValueIndex;
+                        return index >= 0 && index < names.Length ? names[index] : (object)index;
+                    case SerializedPropertyType.Vector2:
+                    case SerializedPropertyType.Vector3:
+                    case SerializedPropertyType.Vector4:
+                    case SerializedPropertyType.Quaternion:
+                    case SerializedPropertyType.Color: return Convert.ToString(property.boxedValue, CultureInfo.InvariantCulture);
+                    case SerializedPropertyType.ObjectReference:
+                        UnityEngine.Object? target = property.objectReferenceValue;
+                        return target == null ? null : $"{target.name} ({target.GetType().Name}, {IdOf(target)})";
+                    default: return property.isArray ? $"{property.arraySize} items" : null;
+                }
+            }
+        }
+    }
+}

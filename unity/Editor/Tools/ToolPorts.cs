@@ -1,0 +1,26 @@
+#nullable enable
+namespace Holdfast.Editor
+{
+    /// <summary>The ports behind the built-in tools.</summary>
+    internal sealed class ToolPorts : IPortProvider
+    {
+        public void AddPorts(ServiceTable ports) => ports.Add<IEditorState>(new EditorStateReader()).Add<IConsole>(new EditorConsole())
+            .Add<ICompiler>(new EditorCompiler()).Add<IScenes>(new EditorScenes()).Add<IMenu>(new EditorMenu())
+            .Add<ISearch>(new EditorSearch());
+    }
+
+    /// <summary>Ends a subscription once.</summary>
+    internal sealed class Subscription : System.IDisposable
+    {
+        private System.Action? end;
+
+        public Subscription(System.Action end) => this.end = end;
+
+        public void Dispose()
+        {
+            System.Action? once = end;
+            end = null;
+            once?.Invoke();
+        }
+    }
+}

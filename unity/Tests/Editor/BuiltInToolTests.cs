@@ -1,0 +1,69 @@
+#nullable enable
+using System;
+using System.Linq;
+using Newtonsoft.Json.Linq;
+using NUnit.Framework;
+
+namespace Holdfast.Tests
+{
+    /// <summary>Names, parameters and defaults are those of the protocol that stock servers know; more parameters are ours.</summary>
+    public sealed class BuiltInToolTests
+    {
+        [TestCase(typeof(ClearConsoleTool), "clear-console", "AddConfirmationMessage=true TimeoutSeconds=15")]
+        [TestCase(typeof(CompileTool), "compile", "ForceRecompile=false TimeoutSeconds=15")]
+        [TestCase(typeof(DebugSleepTool), "debug-sleep", "SleepSeconds=15 TimeoutSeconds=10")]
+        [TestCase(typeof(ExecuteMenuItemTool), "execute-menu-item", "MenuItemPath=\"\" UseReflectionFallback=true TimeoutSeconds=15")]
+        [TestCase(typeof(FindGameObjectsTool), "find-game-objects",
+            "NamePattern=\"\" SearchMode=0 RequiredComponents=[] Tag=\"\" Layer=null IncludeInactive=false MaxResults=20 " +
+            "IncludeInheritedProperties=false TimeoutSeconds=15")]
+        [TestCase(typeof(GetHierarchyTool), "get-hierarchy",
+            "IncludeInactive=true MaxDepth=-1 RootPath=null IncludeComponents=true MaxResponseSizeKB=100 TimeoutSeconds=15")]
+        [TestCase(typeof(GetLogsTool), "get-logs",
+            "LogType=3 MaxCount=100 SearchText=\"\" UseRegex=false SearchInStackTrace=false IncludeStackTrace=true TimeoutSeconds=15")]
+        [TestCase(typeof(GetMenuItemsTool), "get-menu-items",
+            "FilterText=\"\" FilterType=0 IncludeValidation=false MaxCount=200 TimeoutSeconds=15")]
+        [TestCase(typeof(GetProviderDetailsTool), "get-provider-details",
+            "ProviderId=\"\" ActiveOnly=false SortByPriority=true IncludeDescriptions=true TimeoutSeconds=15")]
+        [TestCase(typeof(GetToolDetailsTool), "get-tool-details", "IncludeDevelopmentOnly=false TimeoutSeconds=15")]
+        [TestCase(typeof(PingTool), "ping", "Message=\"Hello from TypeScript MCP Server\" TimeoutSeconds=15")]
+        [TestCase(typeof(RunTestsTool), "run-tests", "TestMode=0 FilterType=0 FilterValue=\"\" SaveXml=false TimeoutSeconds=30")]
+        [TestCase(typeof(SetClientNameTool), "set-client-name",
+            "ClientName=\"Unknown Client\" PushNotificationEndpoint=\"\" ClientPort=0 TimeoutSeconds=15")]
+        [TestCase(typeof(UnitySearchTool), "unity-search",
+            "SearchQuery=\"\" Providers=[] MaxResults=50 IncludeDescription=true IncludeMetadata=false SearchFlags=0 SaveToFile=false " +
+            "OutputFormat=0 AutoSaveThreshold=100 FileExtensions=[] AssetTypes=[] PathFilter=\"\" TimeoutSeconds=15")]
+        public void A_tool_has_the_parameters_that_clients_know(Type type, string name, string parameters)
+        {
+            var tool = (IUnityTool)Activator.CreateInstance(type)!;
+            Assert.That(tool.ToolName, Is.EqualTo(name));
+            var schema = (JObject)SchemaGenerator.GenerateLegacy(tool.ParametersType)["Properties"]!;
+            string got = string.Join("|", schema.Properties().Select(p => p.Name + "=" + Json.Write(p.Value["DefaultValue"]!)));
+            foreach (string expected in Pairs(parameters)) Assert.That("|" + got + "|", Does.Contain("|" + expected + "|"));
+            foreach (JProperty property in schema.Properties())
+            {
+                Assert.That((string)property.Value["Description"]!, Is.Not.Empty.And.Not.StartsWith("Parameter:"), property.Name);
+            }
+        }
+
+        [Test]
+        public void What_reads_is_said_to_read_and_what_acts_is_guarded()
+        {
+            var registry = new ToolRegistry(new TestLog());
+            Type[] types = typeof(ToolRegistry).Assembly.GetTypes()
+                .Where(t => t.IsDefined(typeof(McpToolAttribute), false)).ToArray();
+            foreach (Type type in types) registry.Register((IUnityTool)Activator.CreateInstance(type)!);
+            Assert.That(registry.All, Has.Count.EqualTo(14));
+            string[] acting = registry.All.Where(t => !t.About.ReadOnly).Select(t => t.Name).ToArray();
+            Assert.That(acting, Is.EquivalentTo(new[] { "clear-console", "compile", "execute-menu-item", "run-tests", "set-client-name" }));
+            var checker = new SecurityChecker(new TestSecurity());
+            string[] refused = registry.All.Where(t => checker.Check(t) != null).Select(t => t.Name).ToArray();
+            Assert.That(refused, Is.EquivalentTo(new[] { "execute-menu-item", "run-tests" }));
+            string[] hidden = registry.All.Where(t => t.About.DisplayDevelopmentOnly).Select(t => t.Name).ToArray();
+            Assert.That(hidden, Is.EquivalentTo(new[] { "debug-sleep", "get-tool-details", "ping", "set-client-name" }));
+        }
+
+        // A default may have blanks: a new pair begins with a word and '='.
+        private static string[] Pairs(string text) =>
+            System.Text.RegularExpressions.Regex.Split(text, @" (?=\w+=)").Where(p => p.Length > 0).ToArray();
+    }
+}

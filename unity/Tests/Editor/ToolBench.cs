@@ -1,0 +1,182 @@
+#nullable enable
+using System;
+using System.Collections.Generic;
+using System.IO;
+using System.Linq;
+using System.Threading;
+using System.Threading.Tasks;
+using Newtonsoft.Json.Linq;
+using NUnit.Framework;
+
+namespace Holdfast.Tests
+{
+    /// <summary>Runs a tool without a bridge: over models of the editor's ports, frame by frame.</summary>
+    internal sealed class ToolBench : IToolContext, IBridgeInfo, IEditorState, IDisposable
+    {
+        private readonly CancellationTokenSource cancellation = new();
+        private readonly MainThreadQueue queue;
+        private readonly ServiceTable services;
+
+        public ToolBench()
+        {
+            queue = new MainThreadQueue(new SystemClock(), new TestLog());
+            services = new ServiceTable(new SystemClock()).Add<IBridgeInfo>(this).Add<IEditorState>(this);
+            string folder = Path.Combine(Path.GetTempPath(), "holdfast-tools-" + Guid.NewGuid().ToString("N"));
+            Editor = new EditorIdentity { ProjectPath = folder, StateFolder = Path.Combine(folder, "Library", "Holdfast") };
+        }
+
+        public EditorSnapshot Snapshot { get; set; } = new();
+
+        public List<JToken> Kept { get; } = new();
+
+        public bool Resumable { get; set; } = true;
+
+        public string? CallId => "call-1";
+
+        public CancellationToken Cancellation => cancellation.Token;
+
+        public IMainThread MainThread => queue;
+
+        public EditorIdentity Editor { get; }
+
+        public BridgeStatus Status => throw new NotSupportedException();
+
+        public ToolRegistry Tools => throw new NotSupportedException();
+
+        public SecurityChecker Security => throw new NotSupportedException();
+
+        public TrafficLog Traffic => throw new NotSupportedException();
+
+        public string PackageVersion => "0";
+
+        public ToolBench With<T>(T port) where T : class
+        {
+            services.Add(port);
+            return this;
+        }
+
+        public T Get<T>() where T : class => services.Get<T>();
+
+        public void ReportProgress(double progress, double? total = null, string? message = null)
+        {
+        }
+
+        public bool KeepAcrossReload(JToken state)
+        {
+            if (Resumable) Kept.Add(state.DeepClone());
+            return Resumable;
+        }
+
+        public EditorSnapshot Read() => Snapshot;
+
+        public void NameClient(IToolContext call, string name, string pushEndpoint)
+        {
+        }
+
+        public void Cancel() => cancellation.Cancel();
+
+        /// <summary>A frame, or some: one has a time budget, which a busy machine may spend on the first action.</summary>
+        public void Frame()
+        {
+            queue.RunFrame();
+            for (int i = 0; i < 5 && queue.HasWork; i++) queue.RunFrame();
+        }
+
+        public Task<object?> Start(IUnityTool tool, object parameters) => tool.ExecuteAsync(JObject.FromObject(parameters), this);
+
+        /// <summary>Runs it to its end; its result as JSON, as a caller sees it.</summary>
+        public JToken Run(IUnityTool tool, object parameters) => Finish(Start(tool, parameters));
+
+        public JToken Finish(Task<object?> task)
+        {
+            DateTime end = DateTime.UtcNow.AddSeconds(10);
+            while (!task.IsCompleted)
+            {
+                if (DateTime.UtcNow > end) throw new TimeoutException("the tool does not end");
+                queue.RunFrame();
+                Thread.Yield();
+            }
+            // What ended on another thread tidies up in the next frame.
+            Frame();
+            return Json.Token(task.GetAwaiter().GetResult());
+        }
+
+        public string Refusal(IUnityTool tool, object parameters) =>
+            Assert.Throws<ToolParameterException>(() => Run(tool, parameters))!.Message;
+
+        public void Dispose()
+        {
+            if (Directory.Exists(Editor.ProjectPath)) Directory.Delete(Editor.ProjectPath, true);
+        }
+    }
+
+    internal sealed class ModelConsole : IConsole
+    {
+        public List<ConsoleEntry> Entries { get; } = new();
+
+        public int Sticky { get; set; }
+
+        public IReadOnlyList<ConsoleEntry> Read() => Entries.ToArray();
+
+        public ConsoleCounts Count() => new(Of(ConsoleEntryType.Log), Of(ConsoleEntryType.Warning), Of(ConsoleEntryType.Error));
+
+        public void Clear() => Entries.RemoveRange(0, Entries.Count - Sticky);
+
+        public void Write(ConsoleEntryType type, string message) => Entries.Add(new ConsoleEntry(type, message, "", "", 0));
+
+        private int Of(ConsoleEntryType type) => Entries.Count(e => e.Type == type);
+    }
+
+    internal sealed class ModelNode : ISceneNode, ISceneComponent
+    {
+        private readonly List<ModelNode> children = new();
+
+        public ModelNode(string name, params ModelNode[] below)
+        {
+            Name = name;
+            children.AddRange(below);
+        }
+
+        public string Id => "18446744073709551615";
+
+        public string Name { get; }
+
+        public string Tag { get; set; } = "Untagged";
+
+        public int Layer { get; set; }
+
+        public string LayerName => "Default";
+
+        public bool ActiveSelf { get; set; } = true;
+
+        public bool ActiveInHierarchy => ActiveSelf;
+
+        public IEnumerable<ISceneNode> Children => children;
+
+        public bool IsMissing { get; set; }
+
+        public string TypeName => IsMissing ? throw new InvalidOperationException("a missing script has no type") : "Rigid" + Name;
+
+        public string FullTypeName => "Game." + TypeName;
+
+        public bool? Enabled => true;
+
+        public int PropertyCount { get; set; } = 1;
+
+        public IEnumerable<ISceneComponent> Components => new[] { this };
+
+        public bool IsA(string typeName) => typeName == TypeName || typeName == FullTypeName || typeName == "Component";
+
+        public IEnumerable<SceneProperty> Properties(bool inherited) =>
+            Enumerable.Range(0, PropertyCount).Select(i => new SceneProperty("p" + i, "float", 1.5));
+    }
+
+    internal sealed class ModelScenes : IScenes
+    {
+        private readonly ModelNode[] roots;
+
+        public ModelScenes(params ModelNode[] roots) => this.roots = roots;
+
+        public IReadOnlyList<SceneView> Open() => new[] { new SceneView("Level", "Assets/Level.unity", SceneKind.Scene, true, roots) };
+    }
+}

@@ -1,0 +1,207 @@
+// Stubs of the part of Unity's test framework that the package uses. Signatures are its own (1.1 to 2.0); the run is a
+// model of ours: two tests, and in play mode a reload between them.
+using System;
+using System.Collections.Generic;
+using EditorHost;
+using NUnit.Framework.Interfaces;
+using UnityEngine;
+
+namespace UnityEditor.TestTools.TestRunner.Api
+{
+    [Flags]
+    public enum TestMode
+    {
+        EditMode = 1 << 0,
+        PlayMode = 1 << 1
+    }
+
+    public enum TestStatus
+    {
+        Inconclusive,
+        Skipped,
+        Passed,
+        Failed
+    }
+
+    public class Filter
+    {
+        public TestMode testMode;
+        public string[] testNames;
+        public string[] groupNames;
+        public string[] categoryNames;
+        public string[] assemblyNames;
+    }
+
+    public class ExecutionSettings
+    {
+        public Filter[] filters;
+
+        public ExecutionSettings(params Filter[] filtersToExecute) => filters = filtersToExecute;
+    }
+
+    public interface ITestAdaptor
+    {
+        int TestCaseCount { get; }
+
+        bool IsSuite { get; }
+    }
+
+    public interface ITestResultAdaptor
+    {
+        ITestAdaptor Test { get; }
+
+        string FullName { get; }
+
+        TestStatus TestStatus { get; }
+
+        double Duration { get; }
+
+        string Message { get; }
+
+        int FailCount { get; }
+
+        int PassCount { get; }
+
+        int SkipCount { get; }
+
+        int InconclusiveCount { get; }
+
+        bool HasChildren { get; }
+
+        TNode ToXml();
+    }
+
+    public interface ICallbacks
+    {
+        void RunStarted(ITestAdaptor testsToRun);
+
+        void RunFinished(ITestResultAdaptor result);
+
+        void TestStarted(ITestAdaptor test);
+
+        void TestFinished(ITestResultAdaptor result);
+    }
+
+    public interface IErrorCallbacks : ICallbacks
+    {
+        void OnError(string message);
+    }
+
+    public class TestRunnerApi : ScriptableObject
+    {
+        private static readonly List<ICallbacks> Callbacks = new();
+        private static bool following;
+
+        public string Execute(ExecutionSettings executionSettings)
+        {
+            Native.Current.SetSession("testRun", executionSettings.filters[0].testMode + ":0");
+            Follow();
+            return "run-1";
+        }
+
+        public void RegisterCallbacks<T>(T testCallbacks, int priority = 0) where T : ICallbacks
+        {
+            Callbacks.Add(testCallbacks);
+            // A run that crossed a reload goes on.
+            if (IsRunActive()) Follow();
+        }
+
+        public void UnregisterCallbacks<T>(T testCallbacks) where T : ICallbacks => Callbacks.Remove(testCallbacks);
+
+#if HOLDFAST_TEST_FRAMEWORK_1_4
+        public static bool CancelTestRun(string guid)
+        {
+            bool was = IsRunActive();
+            Native.Current.SetSession("testRun", null);
+            return was;
+        }
+#endif
+
+        internal static bool IsRunActive() => Native.Current.GetSession("testRun") != null;
+
+        private static void Follow()
+        {
+            if (following) return;
+            following = true;
+            EditorApplication.update += Step;
+            AssemblyReloadEvents.beforeAssemblyReload += Stop;
+        }
+
+        private static void Stop()
+        {
+            following = false;
+            EditorApplication.update -= Step;
+            AssemblyReloadEvents.beforeAssemblyReload -= Stop;
+        }
+
+        private static void Step()
+        {
+            string[] run = (Native.Current.GetSession("testRun") ?? "none:9").Split(':');
+            int step = int.Parse(run[1]);
+            Native.Current.SetSession("testRun", step >= 4 ? null : run[0] + ":" + (step + 1));
+            switch (step)
+            {
+                case 0:
+                    Each(c => c.RunStarted(new Result(2)));
+                    break;
+                case 1:
+                    Each(c => c.TestFinished(new Result(0) { FullName = "Game.Tests.Walks", PassCount = 1, TestStatus = TestStatus.Passed }));
+                    break;
+                case 2 when run[0] == "PlayMode":
+                    EditorUtility.RequestScriptReload();
+                    break;
+                case 3:
+                    Each(c => c.TestFinished(new Result(0) { FullName = "Game.Tests.Jumps", FailCount = 1, TestStatus = TestStatus.Failed, Message = "Expected: 2" }));
+                    break;
+                case 4:
+                    Stop();
+                    Each(c => c.RunFinished(new Result(2) { FullName = "Game", PassCount = 1, FailCount = 1, TestStatus = TestStatus.Failed }));
+                    break;
+                case 9:
+                    Stop();
+                    break;
+            }
+        }
+
+        private static void Each(Action<ICallbacks> call)
+        {
+            foreach (ICallbacks one in Callbacks.ToArray()) Engine.Guard(() => call(one));
+        }
+
+        private sealed class Result : ITestResultAdaptor, ITestAdaptor
+        {
+            public Result(int tests) => TestCaseCount = tests;
+
+            public ITestAdaptor Test => this;
+
+            public int TestCaseCount { get; }
+
+            public bool IsSuite => TestCaseCount > 0;
+
+            public bool HasChildren => IsSuite;
+
+            public string FullName { get; set; } = "";
+
+            public TestStatus TestStatus { get; set; }
+
+            public double Duration => 0.5;
+
+            public string Message { get; set; } = "";
+
+            public int FailCount { get; set; }
+
+            public int PassCount { get; set; }
+
+            public int SkipCount => 0;
+
+            public int InconclusiveCount => 0;
+
+            public TNode ToXml()
+            {
+                var node = new TNode("test-suite");
+                node.AddAttribute("name", FullName);
+                return node;
+            }
+        }
+    }
+}

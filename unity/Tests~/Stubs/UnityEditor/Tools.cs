@@ -1,0 +1,337 @@
+// Stubs of what the tools' adapters use. Signatures are Unity's; the console, the menu, the search and the compiler are
+// models of ours, kept on the native side where they outlive the domain.
+using System;
+using System.Collections;
+using System.Collections.Generic;
+using System.Linq;
+using System.Reflection;
+using EditorHost;
+using UnityEngine;
+
+namespace UnityEditor
+{
+    [AttributeUsage(AttributeTargets.Method, AllowMultiple = true)]
+    public sealed class MenuItem : Attribute
+    {
+        public string menuItem;
+        public bool validate;
+        public int priority;
+
+        public MenuItem(string itemName) => menuItem = itemName;
+
+        public MenuItem(string itemName, bool isValidateFunction) : this(itemName) => validate = isValidateFunction;
+    }
+
+    internal struct ScriptingMenuItem
+    {
+        public string path { get; set; }
+
+        public bool isSeparator { get; set; }
+
+        public int priority { get; set; }
+    }
+
+    public sealed class Menu
+    {
+        public static bool GetEnabled(string menuPath) => menuPath != "Edit/Undo";
+
+        public static void SetChecked(string menuPath, bool isChecked) =>
+            Native.Current.SetSession("checked:" + menuPath, isChecked.ToString());
+
+        internal static ScriptingMenuItem[] GetMenuItems(string menuPath, bool includeSeparators, bool localized) => new[]
+        {
+            new ScriptingMenuItem { path = "Edit/Undo", priority = 1 }, new ScriptingMenuItem { path = "File/Exit", priority = 2 }
+        };
+
+        internal static bool MenuItemExists(string menuPath) =>
+            GetMenuItems("", false, false).Any(i => i.path == menuPath) ||
+            Menus.Methods().Any(m => m.GetCustomAttributes<MenuItem>().Any(i => i.menuItem == menuPath));
+    }
+
+    internal static class Menus
+    {
+        public static IEnumerable<MethodInfo> Methods() =>
+            Engine.Types.SelectMany(t => t.GetMethods(BindingFlags.Static | BindingFlags.Public | BindingFlags.NonPublic));
+    }
+
+    internal sealed class LogEntry
+    {
+        public string message = "";
+        public string file = "";
+        public int line;
+        public int mode;
+        public int callstackTextStartUTF16;
+    }
+
+    internal sealed class LogEntries
+    {
+        private static string[] reading;
+
+        public static int consoleFlags => int.Parse(Native.Current.GetSession("consoleFlags") ?? "896");
+
+        public static void SetConsoleFlag(int bit, bool value) =>
+            Native.Current.SetSession("consoleFlags", (value ? consoleFlags | bit : consoleFlags & ~bit).ToString());
+
+        public static string GetFilteringText() => Native.Current.GetSession("consoleFilter") ?? "";
+
+        public static void SetFilteringText(string filteringText) => Native.Current.SetSession("consoleFilter", filteringText);
+
+        public static int StartGettingEntries()
+        {
+            reading = All().Where(l => (consoleFlags & Button(l)) != 0 && l.Contains(GetFilteringText())).ToArray();
+            return reading.Length;
+        }
+
+        public static void EndGettingEntries() => reading = null;
+
+        public static bool GetEntryInternal(int row, LogEntry outputEntry)
+        {
+            outputEntry.message = Uri.UnescapeDataString(reading[row].Substring(2));
+            outputEntry.file = "Assets/Player.cs";
+            outputEntry.line = 7;
+            outputEntry.callstackTextStartUTF16 = outputEntry.message.Length;
+            outputEntry.mode = reading[row][0] == 'e' ? 1 << 8 : reading[row][0] == 'w' ? 1 << 9 : 1 << 10;
+            return true;
+        }
+
+        public static void GetCountsByType(ref int errorCount, ref int warningCount, ref int logCount)
+        {
+            errorCount = All().Count(l => l[0] == 'e');
+            warningCount = All().Count(l => l[0] == 'w');
+            logCount = All().Count(l => l[0] == 'l');
+        }
+
+        public static void Clear() => Native.Current.SetSession("console", null);
+
+        private static int Button(string line) => line[0] == 'e' ? 1 << 9 : line[0] == 'w' ? 1 << 8 : 1 << 7;
+
+        private static string[] All() =>
+            (Native.Current.GetSession("console") ?? "").Split(new[] { '\n' }, StringSplitOptions.RemoveEmptyEntries);
+    }
+
+    public sealed class SerializedObject : IDisposable
+    {
+        public SerializedObject(UnityEngine.Object obj)
+        {
+        }
+
+        public SerializedProperty GetIterator() => new();
+
+        public void Dispose()
+        {
+        }
+    }
+
+    public enum SerializedPropertyType
+    {
+        Generic = -1,
+        Integer = 0,
+        Boolean = 1,
+        Float = 2,
+        String = 3,
+        Color = 4,
+        ObjectReference = 5,
+        LayerMask = 6,
+        Enum = 7,
+        Vector2 = 8,
+        Vector3 = 9,
+        Vector4 = 10,
+        ArraySize = 12,
+        Quaternion = 17
+    }
+
+    public sealed class SerializedProperty
+    {
+        private int at = -1;
+
+        public string name => at == 0 ? "m_Script" : "speed";
+
+        public string type => "float";
+
+        public SerializedPropertyType propertyType => SerializedPropertyType.Float;
+
+        public bool isArray => false;
+
+        public int arraySize => 0;
+
+        public bool boolValue => false;
+
+        public long longValue => 0;
+
+        public double doubleValue => 1.5;
+
+        public string stringValue => "";
+
+        public string[] enumNames => Array.Empty<string>();
+
+        public int enumValueIndex => 0;
+
+        public object boxedValue => null;
+
+        public UnityEngine.Object objectReferenceValue => null;
+
+        public bool Next(bool enterChildren) => ++at < 2;
+
+        public bool NextVisible(bool enterVisibleChildren) => ++at < 2;
+    }
+}
+
+namespace UnityEditor.Compilation
+{
+    [Flags]
+    public enum RequestScriptCompilationOptions
+    {
+        None = 0,
+        CleanBuildCache = 1
+    }
+
+    public enum CompilerMessageType
+    {
+        Error,
+        Warning,
+        Info
+    }
+
+    public struct CompilerMessage
+    {
+        public string message;
+        public string file;
+        public int line;
+        public int column;
+        public CompilerMessageType type;
+    }
+
+    public static class CompilationPipeline
+    {
+        private static bool compiling;
+
+        public static event Action<object> compilationStarted;
+
+        public static event Action<object> compilationFinished;
+
+        public static event Action<string, CompilerMessage[]> assemblyCompilationFinished;
+
+        public static void RequestScriptCompilation(RequestScriptCompilationOptions options) => Native.Current.Request("compile");
+
+        /// <summary>Tells what the native side has begun or ended since the last time.</summary>
+        internal static void Follow(bool now)
+        {
+            if (now == compiling) return;
+            compiling = now;
+            if (now)
+            {
+                Engine.Guard(() => compilationStarted?.Invoke(null));
+                return;
+            }
+            bool failed = Native.Current.Flag("compileErrors");
+            var message = new CompilerMessage
+            {
+                message = failed ? "CS1002: ; expected" : "CS0168: never used", file = "Assets/Player.cs", line = 7, column = 3,
+                type = failed ? CompilerMessageType.Error : CompilerMessageType.Warning
+            };
+            Engine.Guard(() => assemblyCompilationFinished?.Invoke("Library/ScriptAssemblies/Assembly-CSharp.dll", new[] { message }));
+            Engine.Guard(() => compilationFinished?.Invoke(null));
+        }
+    }
+}
+
+namespace UnityEditor.SceneManagement
+{
+    public sealed class PrefabStage
+    {
+        public string assetPath => "";
+
+        public GameObject prefabContentsRoot => null;
+    }
+
+    public sealed class EditorSceneManager
+    {
+        public static bool SaveOpenScenes() => true;
+    }
+
+    public static class PrefabStageUtility
+    {
+        public static PrefabStage GetCurrentPrefabStage() => null;
+    }
+}
+
+namespace UnityEditor.Search
+{
+    [Flags]
+    public enum SearchFlags
+    {
+        None = 0,
+        Synchronous = 1 << 1,
+        WantsMore = 1 << 10,
+        Packages = 1 << 15
+    }
+
+    public class SearchProvider
+    {
+        public string filterId;
+        public int priority;
+        public bool active;
+        public bool isExplicitProvider;
+
+        public SearchProvider(string id) => this.id = id;
+
+        public string id { get; }
+
+        public string name => id;
+    }
+
+    public class SearchItem
+    {
+        public string id;
+        public SearchProvider provider;
+
+        public SearchItem(string id) => this.id = id;
+
+        public string GetLabel(SearchContext context, bool stripHTML) => id;
+
+        public string GetDescription(SearchContext context, bool stripHTML) => "";
+
+        public UnityEngine.Object ToObject() => null;
+    }
+
+    public class SearchContext : IDisposable
+    {
+        internal string Query { get; set; } = "";
+
+        public void Dispose()
+        {
+        }
+    }
+
+    public interface ISearchList : IList<SearchItem>, IDisposable
+    {
+        bool pending { get; }
+
+        IEnumerable<SearchItem> GetRange(int skipCount, int count);
+    }
+
+    public static class SearchService
+    {
+        public static List<SearchProvider> Providers { get; } = new() { new SearchProvider("asset") { active = true, filterId = "p:" } };
+
+        public static SearchContext CreateContext(IEnumerable<string> providerIds, string searchText, SearchFlags flags) =>
+            new() { Query = searchText };
+
+        public static SearchContext CreateContext(string searchText, SearchFlags flags) => new() { Query = searchText };
+
+        public static ISearchList Request(SearchContext context, SearchFlags options) => new Found(context.Query);
+
+        private sealed class Found : List<SearchItem>, ISearchList
+        {
+            public Found(string query) => Add(new SearchItem("found:" + query) { provider = Providers[0] });
+
+            public bool pending => false;
+
+            IEnumerable<SearchItem> ISearchList.GetRange(int skipCount, int count) => GetRange(skipCount, count);
+
+            public void Dispose()
+            {
+            }
+        }
+    }
+}

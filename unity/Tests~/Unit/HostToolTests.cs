@@ -1,0 +1,190 @@
+#nullable enable
+using System;
+using System.IO;
+using System.Linq;
+using Newtonsoft.Json.Linq;
+using NUnit.Framework;
+
+namespace Holdfast.Tests
+{
+    /// <summary>The built-in tools with their real adapters, in the simulated editor.</summary>
+    public sealed class HostToolTests
+    {
+        private string project = "";
+        private HostProcess host = null!;
+        private int port;
+        private int seq;
+
+        [SetUp]
+        public void SetUp()
+        {
+            project = Path.Combine(Path.GetTempPath(), "holdfast-host-" + Guid.NewGuid().ToString("N"));
+            host = new HostProcess(project);
+            port = host.AwaitListening();
+            seq = 0;
+        }
+
+        [TearDown]
+        public void TearDown()
+        {
+            host.Dispose();
+            if (Directory.Exists(project)) Directory.Delete(project, true);
+        }
+
+        [Test]
+        public void A_compilation_that_succeeds_is_answered_after_its_own_reload()
+        {
+            host.Order("edit");
+            host.Await("done");
+            using (TestClient client = Greeted())
+            {
+                Send(client, "compile", new { TimeoutSeconds = 60 });
+                Assert.That(client.Ended());
+            }
+            host.Await("reload_ended");
+            using TestClient after = Greeted();
+            JToken value = Outcome(after, 1)["result"]!["value"]!;
+            Assert.That((bool)value["Success"]! && (bool)value["DomainReloaded"]!, value.ToString());
+            Assert.That((string)value["Warnings"]![0]!["Message"]!, Does.Contain("CS0168"));
+            Assert.That((string)value["RequestId"]!, Is.EqualTo("call1"));
+            seq = 1;
+            Assert.That((bool)Value(after, "compile", new { })["UpToDate"]!);
+            Assert.That((int)host.Stats()["leaked"]!, Is.Zero);
+        }
+
+        [Test]
+        public void A_compilation_that_fails_is_answered_with_its_errors()
+        {
+            host.Order("edit");
+            host.Await("done");
+            host.Order("compile-error on");
+            host.Await("done");
+            using TestClient client = Greeted();
+            JToken value = Value(client, "compile", new { });
+            Assert.That((bool)value["Success"]!, Is.False);
+            Assert.That((string)value["Errors"]![0]!["Message"]!, Does.Contain("CS1002"));
+            Assert.That((int)value["Errors"]![0]!["Line"]!, Is.EqualTo(7));
+            // Nothing has changed since, and the errors are told again.
+            Assert.That((int)Value(client, "compile", new { })["ErrorCount"]!, Is.EqualTo(1));
+        }
+
+        [Test]
+        public void The_console_is_read_and_cleared_whatever_its_window_shows()
+        {
+            using TestClient client = Greeted();
+            Value(client, "clear-console", new { });
+            JToken logs = Value(client, "get-logs", new { SearchText = "Cleared" });
+            Assert.That((int)logs["TotalCount"]!, Is.EqualTo(1), logs.ToString());
+            Assert.That((string)logs["Logs"]![0]!["File"]!, Is.EqualTo("Assets/Player.cs"));
+            // The user hides messages, collapses, and has a filter: they are read all the same, and nothing of it changes.
+            Value(client, "console-view", new { flags = 1 << 0 | 1 << 9, filter = "nothing has this" });
+            Assert.That((int)Value(client, "get-logs", new { })["TotalCount"]!, Is.GreaterThan(0));
+            JToken view = Value(client, "console-view", new { flags = -1 });
+            Assert.That((int)view["Flags"]!, Is.EqualTo(1 << 0 | 1 << 9));
+            Assert.That((string)view["Filter"]!, Is.EqualTo("nothing has this"));
+        }
+
+        [Test]
+        public void Scenes_menu_and_search_are_read()
+        {
+            using TestClient client = Greeted();
+            JToken tree = Value(client, "get-hierarchy", new { });
+            Assert.That((string)tree["hierarchy"]![1]!["children"]![0]!["name"]!, Is.EqualTo("Player"));
+            JToken found = Value(client, "find-game-objects", new { RequiredComponents = new[] { "Collider" } });
+            Assert.That((string)found["results"]![0]!["path"]!, Is.EqualTo("World/Player"));
+            JToken property = found["results"]![0]!["components"]![1]!["properties"]![0]!;
+            Assert.That((string)property["name"]!, Is.EqualTo("speed"));
+            Assert.That((double)property["value"]!, Is.EqualTo(1.5));
+            JToken menu = Value(client, "get-menu-items", new { });
+            foreach (JToken own in menu["MenuItems"]!.Where(i => ((string)i["Path"]!).StartsWith("Window/Holdfast/")).ToList()) own.Remove();
+            Assert.That(menu["MenuItems"]!.Select(i => (string)i["Path"]!), Is.EqualTo(new[] { "Edit/Undo", "File/Exit", "Tools/Count" }));
+            Assert.That((string)menu["MenuItems"]![2]!["Shortcut"]!, Is.EqualTo("%&c"));
+            Assert.That((int)Value(client, "get-provider-details", new { })["ActiveCount"]!, Is.EqualTo(1));
+            JToken results = Value(client, "unity-search", new { SearchQuery = "player", Providers = new[] { "asset" } });
+            Assert.That((string)results["Results"]![0]!["Label"]!, Is.EqualTo("found:player"));
+        }
+
+        [Test]
+        public void A_menu_item_is_executed_once_the_user_allows_it()
+        {
+            using TestClient client = Greeted();
+            Value(client, "allow", new { setting = "AllowMenuItemExecution" });
+            JToken value = Value(client, "execute-menu-item", new { MenuItemPath = "Tools/Count" });
+            Assert.That((bool)value["Success"]!, value.ToString());
+            Assert.That((string)Value(client, "execute-menu-item", new { MenuItemPath = "Edit/Undo" })["ErrorMessage"]!, Does.Contain("disabled"));
+        }
+
+        [Test]
+        public void Tests_in_edit_mode_are_run_and_written_as_xml()
+        {
+            using TestClient client = Greeted();
+            Value(client, "allow", new { setting = "EnableTestsExecution" });
+            JToken value = Value(client, "run-tests", new { SaveXml = true });
+            Assert.That((int)value["PassedCount"]!, Is.EqualTo(1), value.ToString());
+            Assert.That((int)value["FailedCount"]!, Is.EqualTo(1));
+            Assert.That((bool)value["Success"]!, Is.False);
+            Assert.That((string)value["FailedTests"]![0]!["Name"]!, Is.EqualTo("Game.Tests.Jumps"));
+            Assert.That(File.ReadAllText((string)value["XmlPath"]!), Does.Contain("<test-suite name=\"Game\""));
+        }
+
+        [Test]
+        public void A_test_run_goes_on_over_the_reload_of_play_mode()
+        {
+            using (TestClient client = Greeted())
+            {
+                Value(client, "allow", new { setting = "EnableTestsExecution" });
+                Send(client, "run-tests", new { TestMode = "PlayMode", TimeoutSeconds = 60 });
+                Assert.That(client.Ended());
+            }
+            host.Await("reload_ended");
+            using TestClient after = Greeted();
+            JToken value = Outcome(after, 2)["result"]!["value"]!;
+            Assert.That((int)value["PassedCount"]!, Is.EqualTo(1), value.ToString());
+            Assert.That((int)value["FailedCount"]!, Is.EqualTo(1));
+            Assert.That((bool)value["DomainReloaded"]!);
+            Assert.That((string)value["FailedTests"]![0]!["Message"]!, Is.EqualTo("Expected: 2"));
+            Assert.That((int)host.Stats()["leaked"]!, Is.Zero);
+        }
+
+        [Test]
+        public void What_the_user_has_not_allowed_is_refused()
+        {
+            using TestClient client = Greeted();
+            foreach (string tool in new[] { "execute-menu-item", "run-tests" })
+            {
+                JToken error = client.Await(Send(client, tool, new { MenuItemPath = "Tools/Count" }))["error"]!;
+                Assert.That((string)error["data"]!["type"]!, Is.EqualTo("security_blocked"));
+                Assert.That((bool)error["data"]!["ran"]!, Is.False);
+            }
+        }
+
+        private TestClient Greeted()
+        {
+            var client = new TestClient(port);
+            client.Greet(host.Token);
+            return client;
+        }
+
+        private static JToken Outcome(TestClient client, int number)
+        {
+            JToken outcome = JValue.CreateNull();
+            TestEditor.Until(() =>
+            {
+                var question = new { calls = new[] { new { callId = "call" + number, seq = number } } };
+                outcome = client.Ask("holdfast/outcome", question)["result"]!["outcomes"]![0]!;
+                return (string)outcome["status"]! == "done";
+            });
+            return outcome;
+        }
+
+        private string Send(TestClient client, string tool, object arguments) =>
+            client.Post("holdfast/call", new { callId = "call" + ++seq, seq, tool, arguments });
+
+        private JToken Value(TestClient client, string tool, object arguments)
+        {
+            JObject answer = client.Await(Send(client, tool, arguments));
+            Assert.That(answer["result"], Is.Not.Null, answer.ToString());
+            return answer["result"]!["value"]!;
+        }
+    }
+}
