@@ -226,7 +226,8 @@ pub const METRIC_TOOLS_MAX: usize = 24;
 pub const LATE_SERIES_MAX: usize = 16;
 /// Series of one gateway, whatever its peers do: what a Prometheus takes from many processes without a thought.
 pub const SERIES_MAX: usize = 1500;
-/// Transitions kept of each machine: some minutes of a reload loop, some days of quiet.
+/// Transitions kept of each machine: about ten seconds of a dial loop, which makes some thirty a second; a day of quiet work. What
+/// it was in before is kept second by second, for two minutes, in another form.
 pub const FLIGHT_RECORD_MAX: usize = 256;
 /// How far back the status page and the run record show the machines: a reload and what led to it fit on one screen.
 pub const PICTURE_WINDOW: Duration = Duration::from_secs(120);
