@@ -4,6 +4,7 @@
 //! operation takes the time, feeds [`fsm::call`](crate::fsm::call) and returns what is to be done ([`Settlement`]); the caller
 //! carries it out after letting the lock go. It never calls the front.
 
+mod progress;
 mod words;
 
 use std::collections::{BTreeSet, VecDeque};
@@ -15,15 +16,16 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 pub use self::words::{Answer, ClaimRefused, HeldCall, Lookup, NewCall, Record, Sending, Settlement, Surprises, Terms};
+use self::progress::Progress;
 use self::words::{Late, remember};
 use crate::fsm::Driver;
 use crate::fsm::call::{Call, Effect, Event, State, Verdict};
 use crate::fsm::cause::{Cause, Loss, Outlook};
 use crate::limits::{
-    HOLD_MAX, HOLD_WITHOUT_EVIDENCE, LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES, PATIENCE_MARGIN, PROGRESS_EVERY,
-    RECOVERY_MAX, RUNNING_MAX,
+    HOLD_MAX, HOLD_WITHOUT_EVIDENCE, LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES, PATIENCE_MARGIN, RECOVERY_MAX,
+    RUNNING_MAX,
 };
-use crate::protocol::dialect::{EditorAnswer, Recovery};
+use crate::protocol::dialect::{CallProgress, EditorAnswer, Recovery};
 use crate::protocol::ids::{CallId, Epoch};
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::ProtocolVersion;
@@ -48,16 +50,12 @@ struct Entry {
     /// What it waits for, or waited for last.
     waits_for: Cause,
     sending: Option<Sending>,
+    /// It may run while other calls run.
+    parallel: bool,
     /// The client has had its answer, or wants none.
     settled: bool,
 }
 
-#[derive(Clone)]
-struct Progress {
-    token: Arc<RawValue>,
-    count: u64,
-    next: Instant,
-}
 
 impl Entry {
     fn state(&self) -> State {
@@ -118,7 +116,7 @@ impl Ledger {
         self.moved = true;
         let (mut machine, _) = Driver::start(Call::default());
         machine.feed(&Event::Queued);
-        let progress = call.progress_token.map(|token| Progress { token: token.into(), count: 0, next: now });
+        let progress = call.progress_token.map(|token| Progress::new(token.into(), now));
         self.entries.push_back(Entry {
             id: call.id,
             request: call.request,
@@ -137,6 +135,7 @@ impl Ledger {
             progress,
             waits_for: Cause::Connecting,
             sending: None,
+            parallel: call.parallel,
             settled: false,
         });
         if let Some(cause) = self.entries.back().map(|entry| self.hold_cause(entry))
@@ -221,19 +220,36 @@ impl Ledger {
         out
     }
 
-    /// The oldest held call that nobody is about to send; it is reserved for this connection.
+    /// The oldest held call that nobody is about to send and that may run beside those that have a place; it is reserved for
+    /// this connection.
     pub fn reserve(&mut self, epoch: Epoch) -> Option<HeldCall> {
         if !self.open_epochs.contains(&epoch) {
             return None;
         }
-        let entry = self.entries.iter_mut().find(|entry| entry.state() == State::Held && entry.reserved.is_none())?;
+        let index = self.next_to_send()?;
+        let entry = self.entries.get_mut(index)?;
         entry.reserved = Some(epoch);
-        Some(HeldCall { id: entry.id, tool: Arc::clone(&entry.tool), arguments: Arc::clone(&entry.arguments) })
+        Some(HeldCall {
+            id: entry.id,
+            tool: Arc::clone(&entry.tool),
+            arguments: Arc::clone(&entry.arguments),
+            nth: entry.machine.machine().sendings.saturating_add(1),
+            progress: entry.progress.is_some(),
+        })
     }
 
-    /// Whether a held call waits for somebody to send it.
+    /// Whether a held call waits for somebody to send it, and nothing that has a place stands against it.
     pub fn has_held(&self) -> bool {
-        self.entries.iter().any(|entry| entry.state() == State::Held && entry.reserved.is_none())
+        self.next_to_send().is_some()
+    }
+
+    /// Calls that want to be alone are sent one after another, so that what waits has provably not run.
+    fn next_to_send(&self) -> Option<usize> {
+        let one_alone =
+            self.entries.iter().any(|entry| !entry.parallel && (entry.epoch.is_some() || entry.reserved.is_some()));
+        self.entries.iter().position(|entry| {
+            entry.state() == State::Held && entry.reserved.is_none() && (entry.parallel || !one_alone)
+        })
     }
 
     /// The last step before the first byte: from here on the call may have run.
@@ -349,6 +365,16 @@ impl Ledger {
         (true, out)
     }
 
+    /// The editor replied that it is about to leave, and ran nothing. False if the call owes nothing to that connection.
+    pub fn postponed(&mut self, call: CallId, epoch: Epoch, now: Instant) -> (bool, Vec<Settlement>) {
+        let open = self.open_epochs.contains(&epoch);
+        let Some(index) = self.position_in(call, epoch).filter(|_| open) else { return (false, Vec::new()) };
+        if let Some(entry) = self.entries.get_mut(index) {
+            entry.epoch = None;
+        }
+        (true, self.spare(index, now))
+    }
+
     /// The editor replied that the outcome will be told elsewhere.
     pub fn defer(&mut self, call: CallId, epoch: Epoch, now: Instant) -> Vec<Settlement> {
         let Some(index) = self.position_in(call, epoch) else { return Vec::new() };
@@ -376,6 +402,84 @@ impl Ledger {
     pub fn learn(&mut self, call: CallId, answer: EditorAnswer, now: Instant) -> Vec<Settlement> {
         let event = Event::OutcomeLearned { error: answer.is_error };
         self.feed_call(call, &event, Some(answer), now)
+    }
+
+    /// The editor's journal says that nothing of a call ran, and that nothing will.
+    pub fn proven_unrun(&mut self, call: CallId, now: Instant) -> Vec<Settlement> {
+        self.position(call).map(|index| self.spare(index, now)).unwrap_or_default()
+    }
+
+    /// The editor's journal says that a call still waits or runs there: its outcome is looked for as long as it says so.
+    pub fn found_running(&mut self, call: CallId, now: Instant) {
+        if let Some(entry) = self.position(call).and_then(|index| self.entries.get_mut(index)) {
+            entry.lost = entry.lost.map(|_| now);
+        }
+    }
+
+    /// The editor's journal says that it had begun a call, and that a reload cut it.
+    pub fn found_interrupted(&mut self, call: CallId, now: Instant) -> Vec<Settlement> {
+        self.after_recovery(call, &Event::FoundInterrupted, now)
+    }
+
+    /// The editor's journal cannot tell what became of a call.
+    pub fn forgotten(&mut self, call: CallId, now: Instant) -> Vec<Settlement> {
+        self.after_recovery(call, &Event::OutcomeLost, now)
+    }
+
+    /// The journals of all editors but this one are gone, and with them what became of the calls that they knew.
+    pub fn journals_gone(&mut self, but: Option<&str>, now: Instant) -> Vec<Settlement> {
+        let gone: Vec<CallId> = self
+            .recovering()
+            .into_iter()
+            .filter(|(_, how)| matches!(how, Recovery::Journal(key) if Some(key.journal.as_str()) != but))
+            .map(|(call, _)| call)
+            .collect();
+        gone.into_iter().flat_map(|call| self.forgotten(call, now)).collect()
+    }
+
+    fn spare(&mut self, index: usize, now: Instant) -> Vec<Settlement> {
+        let mut out = Vec::new();
+        self.feed(index, &Event::NotRunProven, None, now, &mut out);
+        self.hold_again(index, now, &mut out);
+        out
+    }
+
+    fn after_recovery(&mut self, call: CallId, event: &Event, now: Instant) -> Vec<Settlement> {
+        let mut out = Vec::new();
+        if let Some(index) = self.position(call) {
+            self.feed(index, event, None, now, &mut out);
+            self.hold_again(index, now, &mut out);
+        }
+        out
+    }
+
+    /// What was sent and is held again has left nothing behind on any connection.
+    fn hold_again(&mut self, index: usize, now: Instant, out: &mut Vec<Settlement>) {
+        if let Some(entry) = self.entries.get_mut(index).filter(|entry| entry.state() == State::Held) {
+            entry.sent = None;
+        }
+        self.refuse_held_at_the_end(now, out);
+        self.sweep();
+    }
+
+    /// How far a call is, by its tool's own word.
+    pub fn progressed(&mut self, progress: CallProgress, now: Instant) -> Vec<Settlement> {
+        let CallProgress { call, done, total, message } = progress;
+        let entry = self.entries.iter_mut().find(|entry| entry.id == call && !entry.settled);
+        let Some(entry) = entry.filter(|entry| matches!(entry.state(), State::Sent | State::Recovering)) else {
+            return Vec::new();
+        };
+        let (version, request) = (entry.version, entry.request.clone());
+        let told = entry.progress.as_mut().and_then(|progress| progress.measured(done, total, message, now));
+        let told = told.map(|told| Settlement::Progress {
+            request,
+            token: told.token,
+            progress: told.progress,
+            total: told.total,
+            message: told.message,
+            version,
+        });
+        told.into_iter().collect()
     }
 
     /// What callers may expect of the link from now on.
@@ -610,8 +714,8 @@ impl Ledger {
                             // While a connection ends, the outlook is still that of before.
                             .filter(|_| self.outlook == Some(Outlook::Open) && !self.open_epochs.is_empty())
                             .map(|lost| now.saturating_duration_since(lost)),
-                        // Only a refusal of the editor leaves a sending behind that is no loss.
-                        turned_away: matches!(verdict, Verdict::NotExecuted(_)) && entry.machine.machine().sendings > 0,
+                        // Only the editor's own word leaves a sending behind that is no loss.
+                        unrun: matches!(verdict, Verdict::NotExecuted(_)) && entry.machine.machine().sendings > 0,
                         version: entry.version,
                     }));
                     let mut record = Record::of(entry);
@@ -636,6 +740,11 @@ impl Ledger {
                     }
                     remember(&mut self.finished, record);
                 }
+                Effect::Withdraw => {
+                    if let Recovery::Journal(key) = &entry.recovery {
+                        out.push(Settlement::Withdraw { key: key.clone() });
+                    }
+                }
                 // Probes are started by the bridge, which asks `recovering` whenever a connection ended or it began.
                 Effect::Recover => {}
             }
@@ -658,10 +767,15 @@ impl Ledger {
         let changed = entry.state() == State::Sent && entry.sent == Some(now);
         let (version, request) = (entry.version, entry.request.clone());
         let Some(progress) = entry.progress.as_mut().filter(|progress| changed || now >= progress.next) else { return };
-        progress.count += 1;
-        progress.next = now + PROGRESS_EVERY;
-        let token = Arc::clone(&progress.token);
-        out.push(Settlement::Progress { request, token, progress: progress.count, message, version });
+        let told = progress.beat(message, now);
+        out.push(Settlement::Progress {
+            request,
+            token: told.token,
+            progress: told.progress,
+            total: told.total,
+            message: told.message,
+            version,
+        });
     }
 
     /// Drops entries that owe nothing to anybody: answered, and holding no place on a connection.

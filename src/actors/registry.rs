@@ -216,7 +216,7 @@ impl RegistryActor {
         state.read = Some(project.clone());
         let (estate, me) = (Arc::clone(&self.estate), state.me.clone());
         self.tasks.spawn(async move {
-            let (host, dialect) = (Arc::clone(&estate.host), estate.dialect.name());
+            let (host, dialect) = (Arc::clone(&estate.host), estate.dialect().name());
             let file = {
                 let project = project.clone();
                 move || catalogue_file::read(&*host, &folder, &project, dialect)
@@ -237,7 +237,7 @@ impl RegistryActor {
             survey.facts.package_version.clone().filter(|_| same)
         });
         let tools = self.estate.published.borrow().tools.as_ref().clone();
-        let file = CatalogueFile::new(&project, self.estate.dialect.name(), version, tools);
+        let file = CatalogueFile::new(&project, self.estate.dialect().name(), version, tools);
         let (host, events) = (Arc::clone(&self.estate.host), self.estate.events.clone());
         // Begun here and not in the task: a session may end right after its list, and the next one wants the file.
         self.tasks.spawn(self.estate.host.blocking(Box::new(move || {

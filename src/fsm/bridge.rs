@@ -12,7 +12,7 @@ use std::time::Duration;
 pub use self::words::{ConnectFailure, Drop, Effect, Event, Evidence, Group, Sign, State, Timer};
 use super::cause::{Cause, Loss, Outlook};
 use super::{Charted, Outbox, Outcome, statig_machine};
-use crate::limits::{LIKELY_AFTER_LOSS, SILENCE_MAX, STALL_AFTER, WINDOW_MAX};
+use crate::limits::{LIKELY_AFTER_LOSS, SILENCE_MAX, STALL_AFTER};
 use crate::protocol::dialect::{Activity, LeaveReason, PushEvent};
 
 /// Attempts beyond this change no delay any more.
@@ -21,7 +21,12 @@ const ATTEMPT_CAP: u8 = 7;
 /// The storage of the connection.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Bridge {
+    /// Calls that the connected editor takes at once (1: strictly in order).
     window: u8,
+    /// The connected editor answers for itself off its main thread.
+    pulse: bool,
+    /// Questions for its pulse since it last said anything.
+    unheard: u8,
     /// Why it is away.
     cause: Cause,
     /// What the editor foretold about its leaving.
@@ -52,10 +57,12 @@ pub struct Bridge {
 }
 
 impl Bridge {
-    /// A connection whose bridge takes `window` calls at once (1: strictly in order).
-    pub fn new(window: u8) -> Self {
+    /// Nobody was met yet.
+    pub fn new() -> Self {
         Self {
-            window: window.clamp(1, WINDOW_MAX),
+            window: 1,
+            pulse: false,
+            unheard: 0,
             cause: Cause::Connecting,
             foretold: None,
             met: false,
@@ -79,8 +86,8 @@ impl Bridge {
     }
 
     /// As [`new`](Self::new), for the successor of one that had an editor a moment ago. Its shell arms [`Timer::Hope`].
-    pub fn after_loss(window: u8) -> Self {
-        Self { cause: Cause::Lost, met: true, hope: true, ..Self::new(window) }
+    pub fn after_loss() -> Self {
+        Self { cause: Cause::Lost, met: true, hope: true, ..Self::new() }
     }
 
     /// What callers may expect now.
@@ -289,6 +296,7 @@ impl Bridge {
     }
 
     fn finish_list(&mut self, out: &mut Outbox<Self>) {
+        self.unheard = 0;
         self.listing = false;
         self.listed = true;
         self.attempt = 0;
@@ -312,6 +320,7 @@ impl Bridge {
     }
 
     fn finish_one(&mut self, more: bool, out: &mut Outbox<Self>) {
+        self.unheard = 0;
         self.in_flight = self.in_flight.saturating_sub(1);
         self.calls_waiting |= more;
         self.after_answer(out);
@@ -344,7 +353,8 @@ impl Charted for Bridge {
             Event::Connected { checked: false },
             Event::ConnectFailed(ConnectFailure::Refused),
             Event::ConnectFailed(ConnectFailure::WrongProject),
-            Event::Greeted,
+            Event::Greeted { window: 1, pulse: false },
+            Event::Greeted { window: 9, pulse: true },
             Event::GreetingRefused,
             Event::ListWanted,
             Event::ListAnswered,
@@ -354,6 +364,7 @@ impl Charted for Bridge {
             Event::WorkFinished { more: false },
             Event::WorkFinished { more: true },
             Event::BytesArrived,
+            Event::PulseArrived,
             Event::LeavingAnnounced(LeaveReason::Reload),
             Event::LeavingAnnounced(LeaveReason::Quit),
             Event::HintReceived(PushEvent::ConnectionEstablished),
@@ -378,7 +389,7 @@ impl Charted for Bridge {
     }
 
     fn starts() -> Vec<Self> {
-        vec![Self::new(1), Self::after_loss(1)]
+        vec![Self::new(), Self::after_loss()]
     }
 }
 

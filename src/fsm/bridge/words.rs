@@ -143,7 +143,12 @@ pub enum Event {
     /// The connect failed.
     ConnectFailed(ConnectFailure),
     /// The greeting was answered as this dialect's bridge does.
-    Greeted,
+    Greeted {
+        /// Calls that it takes at once.
+        window: u8,
+        /// It answers for itself off its main thread.
+        pulse: bool,
+    },
     /// The greeting was answered as no bridge of this dialect does.
     GreetingRefused,
     /// A fresh tool list is wanted.
@@ -166,6 +171,8 @@ pub enum Event {
     },
     /// Bytes came from the editor.
     BytesArrived,
+    /// The editor said how it is.
+    PulseArrived,
     /// The editor announced that it closes the connection.
     LeavingAnnounced(LeaveReason),
     /// The push channel said something.
@@ -208,6 +215,8 @@ pub enum Effect {
     TellToolsChanged,
     /// Look whether the editor's process lives.
     CheckEditor,
+    /// Ask the editor how it is.
+    AskPulse,
     /// Arm [`Timer::Retry`] by the backoff rule.
     Retry {
         /// Failed rounds so far.
