@@ -71,9 +71,9 @@ pub const HOLDFAST_WINDOW: usize = 9;
 pub const OUTCOMES_ASKED_MAX: usize = 512;
 /// How often an editor is asked again for the outcome of calls that still ran, in case the word of their end was lost.
 pub const OUTCOMES_ASKED_EVERY: Duration = Duration::from_secs(5);
-/// Questions for the editor's pulse, [`LIVENESS_EVERY`] apart, that may go without any byte from it before the connection counts as
-/// lost. They are answered off its main thread: eight seconds without one are no work but a frozen process or a dead network.
-pub const PULSES_MISSED_MAX: u8 = 3;
+/// Silence of an editor that answers questions for its pulse, [`LIVENESS_EVERY`] apart, off its main thread, after which the connection
+/// counts as lost: three unanswered ones are no work but a frozen process or a dead network.
+pub const PULSE_MAX: Duration = Duration::from_secs(8);
 /// Largest message accepted from an editor. The editor does not limit itself; the official servers died at 1 MiB.
 pub const EDITOR_MESSAGE_MAX_BYTES: usize = 64 * MIB;
 /// Largest header block of a Content-Length frame; real ones have 25 bytes.
@@ -212,7 +212,7 @@ pub const DRAIN_MAX: Duration = Duration::from_secs(1);
 
 /// Configurations (storage and state) that the exhaustive walk over one machine may meet. The real ones stay far below; more
 /// means that a storage counts without bound.
-pub const WALK_CONFIGURATIONS_MAX: usize = 200_000;
+pub const WALK_CONFIGURATIONS_MAX: usize = 400_000;
 
 // ---- The command line ----------------------------------------------------------------------------------------------
 

@@ -24,6 +24,7 @@ enum Step {
     Accept {
         repeatable: bool,
         progress: bool,
+        parallel: false,
         patience: Duration,
     },
     Open,

@@ -275,6 +275,8 @@ mod tests {
             },
             development_only: false,
             repeatable: false,
+            parallel: false,
+            resumable: false,
         }
     }
 

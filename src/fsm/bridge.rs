@@ -12,7 +12,7 @@ use std::time::Duration;
 pub use self::words::{ConnectFailure, Drop, Effect, Event, Evidence, Group, Sign, State, Timer};
 use super::cause::{Cause, Loss, Outlook};
 use super::{Charted, Outbox, Outcome, statig_machine};
-use crate::limits::{LIKELY_AFTER_LOSS, SILENCE_MAX, STALL_AFTER};
+use crate::limits::{LIKELY_AFTER_LOSS, PULSE_MAX, SILENCE_MAX, STALL_AFTER};
 use crate::protocol::dialect::{Activity, LeaveReason, PushEvent};
 
 /// Attempts beyond this change no delay any more.
@@ -25,8 +25,6 @@ pub struct Bridge {
     window: u8,
     /// The connected editor answers for itself off its main thread.
     pulse: bool,
-    /// Questions for its pulse since it last said anything.
-    unheard: u8,
     /// Why it is away.
     cause: Cause,
     /// What the editor foretold about its leaving.
@@ -62,7 +60,6 @@ impl Bridge {
         Self {
             window: 1,
             pulse: false,
-            unheard: 0,
             cause: Cause::Connecting,
             foretold: None,
             met: false,
@@ -95,7 +92,7 @@ impl Bridge {
         match state {
             State::Ready | State::Stalled => Outlook::Open,
             State::Leaving => match self.foretold {
-                Some(LeaveReason::Quit) => Outlook::Absent(Cause::Closed),
+                Some(LeaveReason::Quit | LeaveReason::Stopped) => Outlook::Absent(Cause::Closed),
                 Some(LeaveReason::Reload | LeaveReason::Unknown) | None => Outlook::Coming(Cause::Reloading),
             },
             State::Draining | State::Stopped => Outlook::Absent(Cause::ShuttingDown),
@@ -215,6 +212,7 @@ impl Bridge {
         self.listing = false;
         self.list_wanted = false;
         self.listed = false;
+        (self.window, self.pulse) = (1, false);
         if cause == Cause::Closed {
             self.hope = false;
             self.evidence = false;
@@ -249,6 +247,7 @@ impl Bridge {
         let (loss, cause) = match (self.foretold, drop) {
             (Some(LeaveReason::Reload), _) => (Loss::Reload, Cause::Reloading),
             (Some(LeaveReason::Quit), _) => (Loss::Quit, Cause::Closed),
+            (Some(LeaveReason::Stopped), _) => (Loss::Disconnect, Cause::Closed),
             // It was greeted as the right one: a broken stream, not a wrong peer.
             (_, Drop::Protocol) => (Loss::Protocol, Cause::Lost),
             (Some(LeaveReason::Unknown) | None, Drop::Eof | Drop::Reset) => (Loss::Disconnect, Cause::Lost),
@@ -260,7 +259,9 @@ impl Bridge {
     fn vanish(&mut self, out: &mut Outbox<Self>) -> Outcome<State> {
         match self.foretold {
             Some(LeaveReason::Quit) => self.lost(Loss::Quit, Cause::Closed, out),
-            Some(LeaveReason::Reload | LeaveReason::Unknown) | None => self.lost(Loss::Disconnect, Cause::Crashed, out),
+            Some(LeaveReason::Reload | LeaveReason::Stopped | LeaveReason::Unknown) | None => {
+                self.lost(Loss::Disconnect, Cause::Crashed, out)
+            }
         }
     }
 
@@ -295,8 +296,14 @@ impl Bridge {
         out.order(Effect::Arm(Timer::Silence, self.running_max + SILENCE_MAX));
     }
 
+    /// It said something: it lives.
+    fn heard(&self, out: &mut Outbox<Self>) {
+        if self.pulse {
+            out.order(Effect::Arm(Timer::Pulse, PULSE_MAX));
+        }
+    }
+
     fn finish_list(&mut self, out: &mut Outbox<Self>) {
-        self.unheard = 0;
         self.listing = false;
         self.listed = true;
         self.attempt = 0;
@@ -320,7 +327,6 @@ impl Bridge {
     }
 
     fn finish_one(&mut self, more: bool, out: &mut Outbox<Self>) {
-        self.unheard = 0;
         self.in_flight = self.in_flight.saturating_sub(1);
         self.calls_waiting |= more;
         self.after_answer(out);
@@ -354,7 +360,7 @@ impl Charted for Bridge {
             Event::ConnectFailed(ConnectFailure::Refused),
             Event::ConnectFailed(ConnectFailure::WrongProject),
             Event::Greeted { window: 1, pulse: false },
-            Event::Greeted { window: 9, pulse: true },
+            Event::Greeted { window: 2, pulse: true },
             Event::GreetingRefused,
             Event::ListWanted,
             Event::ListAnswered,
@@ -381,6 +387,7 @@ impl Charted for Bridge {
             Event::Elapsed(Timer::Stall),
             Event::Elapsed(Timer::Silence),
             Event::Elapsed(Timer::Liveness),
+            Event::Elapsed(Timer::Pulse),
             Event::Elapsed(Timer::Hope),
             Event::Elapsed(Timer::Leave),
             Event::Elapsed(Timer::Drain),

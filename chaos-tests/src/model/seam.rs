@@ -113,6 +113,7 @@ impl Seam {
             tool: "t".to_owned(),
             arguments: RawValue::NULL.to_owned(),
             progress_token: None,
+            parallel: false,
             patience: PATIENCE_MARGIN + Duration::from_secs(10 + u64::from(rank)),
             version: ProtocolVersion::LATEST,
         };

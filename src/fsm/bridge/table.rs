@@ -4,7 +4,7 @@ use super::{ATTEMPT_CAP, Bridge, ConnectFailure, Drop, Effect, Event, Group, Sta
 use crate::fsm::cause::{Cause, Loss};
 use crate::fsm::{Machine, Outbox, Outcome};
 use crate::limits::{
-    DRAIN_MAX, GREETING_TIMEOUT, GREETING_TIMEOUT_ASSUMED, LEAVE_MAX, LIVENESS_EVERY, PULSES_MISSED_MAX, SEEK_TIMEOUT,
+    DRAIN_MAX, GREETING_TIMEOUT, GREETING_TIMEOUT_ASSUMED, LEAVE_MAX, LIVENESS_EVERY, SEEK_TIMEOUT,
     WINDOW_MAX,
 };
 use crate::protocol::dialect::PushEvent;
@@ -76,13 +76,14 @@ impl Machine for Bridge {
             self.unreached = false;
             out.order(Effect::Disarm(Timer::Hope));
             out.order(Effect::Arm(Timer::Liveness, LIVENESS_EVERY));
+            self.heard(out);
             out.order(Effect::TellUp);
         }
     }
 
     fn left_group(&mut self, group: Group, out: &mut Outbox<Self>) {
         if group == Group::Up {
-            for timer in [Timer::Stall, Timer::Silence, Timer::Liveness] {
+            for timer in [Timer::Stall, Timer::Silence, Timer::Liveness, Timer::Pulse] {
                 out.order(Effect::Disarm(timer));
             }
             out.order(Effect::TellDown);
@@ -150,7 +151,6 @@ impl Machine for Bridge {
             (State::Greeting, Event::Greeted { window, pulse }) => {
                 self.window = window.clamp(1, WINDOW_MAX);
                 self.pulse = pulse;
-                self.unheard = 0;
                 Outcome::Transition(State::Ready)
             }
             (State::Greeting, Event::GreetingRefused | Event::Disconnected(Drop::Protocol)) => {
@@ -207,7 +207,7 @@ impl Machine for Bridge {
                 Outcome::Transition(State::Leaving)
             }
             (State::Ready, Event::BytesArrived) => {
-                self.unheard = 0;
+                self.heard(out);
                 if self.outstanding() > 0 {
                     self.watch(out);
                 }
@@ -216,12 +216,12 @@ impl Machine for Bridge {
 
             // ---- stalled ----
             (State::Stalled, Event::BytesArrived) => {
-                self.unheard = 0;
+                self.heard(out);
                 self.watch(out);
                 Outcome::Transition(State::Ready)
             }
             (State::Stalled, Event::PulseArrived) => {
-                self.unheard = 0;
+                self.heard(out);
                 self.watch(out);
                 Outcome::Transition(State::Ready)
             }
@@ -463,22 +463,18 @@ impl Machine for Bridge {
                 self.hear(hint, out);
                 Outcome::Handled
             }
-            (Group::Up, Event::Elapsed(Timer::Silence)) => self.lost(Loss::Silence, Cause::Stalled, out),
-            (Group::Up, Event::Elapsed(Timer::Liveness)) if self.unheard >= PULSES_MISSED_MAX => {
-                self.lost(Loss::Silence, Cause::Stalled, out)
-            }
+            (Group::Up, Event::Elapsed(Timer::Silence | Timer::Pulse)) => self.lost(Loss::Silence, Cause::Stalled, out),
             (Group::Up, Event::Elapsed(Timer::Liveness)) => {
                 self.steady = true;
                 out.order(Effect::CheckEditor);
                 if self.pulse {
-                    self.unheard += 1;
                     out.order(Effect::AskPulse);
                 }
                 out.order(Effect::Arm(Timer::Liveness, LIVENESS_EVERY));
                 Outcome::Handled
             }
             (Group::Up, Event::PulseArrived) => {
-                self.unheard = 0;
+                self.heard(out);
                 if self.outstanding() > 0 {
                     self.watch(out);
                 }

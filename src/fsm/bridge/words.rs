@@ -58,6 +58,8 @@ pub enum Timer {
     Silence,
     /// Look whether the editor's process lives, also while work is outstanding: its socket may have been inherited.
     Liveness,
+    /// Named: an editor that answers off its main thread has said nothing for too long.
+    Pulse,
     /// Named: the loss is so long ago that it no longer makes a return likely.
     Hope,
     /// State timeout of `leaving`: it said goodbye and stayed.

@@ -103,7 +103,7 @@ pub struct Credentials {
 }
 
 /// A text that appears in no log.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
@@ -137,7 +137,7 @@ pub enum Activity {
 }
 
 /// What the editor is told first on a connection.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Hello {
     /// This process of the gateway, among all others.
     pub gateway: String,
@@ -168,6 +168,13 @@ pub struct Sending<'a> {
     pub journal: Option<&'a str>,
     /// Files of the project can be read afterwards.
     pub project_known: bool,
+}
+
+impl Sending<'_> {
+    /// The first sending of a call to an editor without a journal.
+    pub fn first(call: CallId, project_known: bool) -> Self {
+        Self { call, nth: 1, seq: 1, journal: None, project_known }
+    }
 }
 
 /// Under what an editor's journal knows a sending.
@@ -354,8 +361,8 @@ pub struct Pulse {
     pub focused: bool,
     /// It imports assets.
     pub importing: bool,
-    /// Errors of the last compilation.
-    pub compile_errors: u32,
+    /// The last compilation had errors.
+    pub compile_errors: bool,
     /// Calls that wait for its main thread, of all clients.
     pub queued: u32,
     /// Calls that run, of all clients.
@@ -388,6 +395,8 @@ pub enum LeaveReason {
     Reload,
     /// It quits.
     Quit,
+    /// Its user stopped the bridge; the editor goes on.
+    Stopped,
     /// It stops its bridge and says nothing more exact.
     Unknown,
 }
@@ -554,6 +563,13 @@ pub enum JournalOutcome {
     Interrupted,
     /// The journal cannot tell.
     Forgotten,
+}
+
+impl PreparedCall {
+    /// A call that is sent as it was given, and of which nothing more is known.
+    pub fn as_given(arguments: &RawValue) -> Self {
+        Self { arguments: arguments.to_owned(), recovery: Recovery::None, timeout: None, limit: None }
+    }
 }
 
 /// An editor's answer to a call, ready for the client.

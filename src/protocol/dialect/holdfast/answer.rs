@@ -32,7 +32,8 @@ pub(super) fn decode(frame: &[u8]) -> Result<Inbound, BadMessage> {
 fn leave_reason(params: &Value) -> LeaveReason {
     match params.get("reason").and_then(Value::as_str) {
         Some("DomainReload") => LeaveReason::Reload,
-        Some("EditorQuit" | "UserStopped") => LeaveReason::Quit,
+        Some("EditorQuit") => LeaveReason::Quit,
+        Some("UserStopped") => LeaveReason::Stopped,
         _ => LeaveReason::Unknown,
     }
 }
@@ -121,7 +122,7 @@ struct Status {
     #[serde(default)]
     importing: bool,
     #[serde(default)]
-    compile_errors: u32,
+    compile_errors: bool,
     #[serde(default)]
     queued: u32,
     #[serde(default)]

@@ -29,7 +29,7 @@ pub(super) fn prepare(
     let Sending { call, project_known, .. } = *sending;
     let members: Option<Members<'_>> = serde_json::from_str(arguments.get()).ok();
     let timeout = given_timeout(arguments).or_else(|| default_timeout(tool));
-    let as_given = |recovery| PreparedCall { arguments: arguments.to_owned(), recovery, timeout, limit: None };
+    let as_given = |recovery| PreparedCall { recovery, timeout, ..PreparedCall::as_given(arguments) };
     if name != "compile" {
         return as_given(Recovery::None);
     }
