@@ -278,7 +278,7 @@ namespace Holdfast
         {
             if (!context.MainThread.IsCurrent)
             {
-                context.MainThread.Post(StopListening);
+                context.MainThread.PostCleanup(StopListening);
                 return;
             }
             if (!listening) return;

@@ -342,7 +342,7 @@ namespace Holdfast
         {
             if (!context.MainThread.IsCurrent)
             {
-                context.MainThread.Post(() =>
+                context.MainThread.PostCleanup(() =>
                 {
                     if (listening && response.Task.IsCanceled && state.Run.Length > 0) runner.Cancel(state.Run);
                     StopListening();
