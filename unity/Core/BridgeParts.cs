@@ -141,14 +141,15 @@ namespace Holdfast
             Broadcast("notifications/server/shutdown", new JObject { ["reason"] = cause.ToString() }, _ => true);
             push.Finish(reload ? PushMessage.Reload : cause == StopCause.EditorQuit ? PushMessage.Shutdown : PushMessage.Disconnect);
             CloseConnections();
-            push.WaitWritten(Limits.Goodbye);
+            push.WaitWritten(options.Goodbye);
             push.Close();
             // What could not be sent has counted as lost by now.
             session.PushEndpoints = !reload ? Array.Empty<PushEndpoint>() : port == 0 ? knownEndpoints : push.Endpoints;
             housekeeper.Stop();
             workers.Close();
+            IReadOnlyList<string> left = Threads.Join(options.Join);
+            // After the threads, which may have left something to clean up.
             MainThread.Close();
-            IReadOnlyList<string> left = Threads.Join(Limits.Join);
             if (left.Count > 0) Log.Warn("Threads have not ended in time: " + string.Join(", ", left));
             if (!reload) instance.Remove();
         }
@@ -260,7 +261,7 @@ namespace Holdfast
         {
             IReadOnlyList<Connection> open = Connections;
             foreach (Connection connection in open) connection.Finish();
-            int until = Environment.TickCount + Limits.Goodbye;
+            int until = Environment.TickCount + options.Goodbye;
             foreach (Connection connection in open) connection.WaitWritten(Math.Max(0, until - Environment.TickCount));
             foreach (Connection connection in open) connection.Close();
         }
