@@ -29,7 +29,7 @@ use crate::host::Host;
 use crate::ledger::{Answer, Ledger, Settlement};
 use crate::limits::{PATIENCE_UNKNOWN, RESULT_FILE_MAX_AGE, RESULT_FILES_MAX, RESULT_INLINE_MAX_BYTES};
 use crate::net::{Listener, Net};
-use crate::protocol::dialect::{self, Dialect, EditorAnswer, EditorTool, Secret};
+use crate::protocol::dialect::{self, Dialect, EditorAnswer, EditorTool, Secret, ToolListing};
 use crate::protocol::ids::{CallId, Epoch};
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::{self, Catalogue, ProtocolVersion, ToolResult};
@@ -133,6 +133,7 @@ pub struct Estate {
     calls_moved: Notify,
     client: Mutex<Client>,
     roots: Mutex<Vec<PathBuf>>,
+    listing: Mutex<Option<Arc<ToolListing>>>,
     push_listener: Mutex<Option<Arc<dyn Listener>>>,
     push_port: Mutex<Option<u16>>,
     dice: Mutex<fastrand::Rng>,
@@ -210,6 +211,7 @@ impl Estate {
                 first_list_served: false,
             }),
             roots: Mutex::default(),
+            listing: Mutex::default(),
             push_listener: Mutex::default(),
             push_port: Mutex::default(),
             dice: Mutex::new(fastrand::Rng::with_seed(seed)),
@@ -256,9 +258,9 @@ impl Estate {
         for settlement in settlements {
             match settlement {
                 Settlement::Answer(answer) => self.answer(answer),
-                Settlement::Progress { request, token, progress, total, message, version } => {
-                    let line = mcp::progress(&token, progress, total, Some(&message), version);
-                    self.front.progress(&request, progress, line);
+                Settlement::Progress { request, news, version } => {
+                    let line = mcp::progress(&news.token, news.progress, news.total, Some(&news.message), version);
+                    self.front.progress(&request, news.progress, line);
                 }
                 Settlement::Withdraw { key } => {
                     self.addresses.bridge.cast(bridge::Message::Withdrawn(key));
@@ -452,6 +454,16 @@ impl Estate {
         let connected = self.link.borrow().target.as_ref().map(|target| target.dialect);
         let found = || self.survey.borrow().as_ref().map(|survey| survey.dialect);
         connected.or_else(found).unwrap_or_else(|| dialect::fallback(self.config.dialects))
+    }
+
+    /// Remembers the editor's last tool list as it was read.
+    pub fn keep_listing(&self, listing: Arc<ToolListing>) {
+        *enter(&self.listing) = Some(listing);
+    }
+
+    /// The last tool list, if it is of this revision: then the editor need not send it again.
+    pub fn listing_of(&self, revision: &str) -> Option<Arc<ToolListing>> {
+        enter(&self.listing).clone().filter(|listing| listing.revision.as_deref() == Some(revision))
     }
 
     /// Hex digits that were never used before.

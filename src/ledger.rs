@@ -4,7 +4,9 @@
 //! operation takes the time, feeds [`fsm::call`](crate::fsm::call) and returns what is to be done ([`Settlement`]); the caller
 //! carries it out after letting the lock go. It never calls the front.
 
+mod journal;
 mod progress;
+mod reader;
 mod words;
 
 use std::collections::{BTreeSet, VecDeque};
@@ -15,16 +17,15 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-pub use self::words::{Answer, ClaimRefused, HeldCall, Lookup, NewCall, Record, Sending, Settlement, Surprises, Terms};
 use self::progress::Progress;
+pub use self::words::{
+    Answer, ClaimRefused, HeldCall, Lookup, NewCall, ProgressNews, Record, Sending, Settlement, Surprises, Terms,
+};
 use self::words::{Late, remember};
 use crate::fsm::Driver;
 use crate::fsm::call::{Call, Effect, Event, State, Verdict};
 use crate::fsm::cause::{Cause, Loss, Outlook};
-use crate::limits::{
-    HOLD_MAX, HOLD_WITHOUT_EVIDENCE, LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES, PATIENCE_MARGIN, RECOVERY_MAX,
-    RUNNING_MAX,
-};
+use crate::limits::{HOLD_MAX, HOLD_WITHOUT_EVIDENCE, PATIENCE_MARGIN, RECOVERY_MAX, RUNNING_MAX};
 use crate::protocol::dialect::{CallProgress, EditorAnswer, Recovery};
 use crate::protocol::ids::{CallId, Epoch};
 use crate::protocol::jsonrpc::RequestId;
@@ -55,7 +56,6 @@ struct Entry {
     /// The client has had its answer, or wants none.
     settled: bool,
 }
-
 
 impl Entry {
     fn state(&self) -> State {
@@ -365,16 +365,6 @@ impl Ledger {
         (true, out)
     }
 
-    /// The editor replied that it is about to leave, and ran nothing. False if the call owes nothing to that connection.
-    pub fn postponed(&mut self, call: CallId, epoch: Epoch, now: Instant) -> (bool, Vec<Settlement>) {
-        let open = self.open_epochs.contains(&epoch);
-        let Some(index) = self.position_in(call, epoch).filter(|_| open) else { return (false, Vec::new()) };
-        if let Some(entry) = self.entries.get_mut(index) {
-            entry.epoch = None;
-        }
-        (true, self.spare(index, now))
-    }
-
     /// The editor replied that the outcome will be told elsewhere.
     pub fn defer(&mut self, call: CallId, epoch: Epoch, now: Instant) -> Vec<Settlement> {
         let Some(index) = self.position_in(call, epoch) else { return Vec::new() };
@@ -404,64 +394,6 @@ impl Ledger {
         self.feed_call(call, &event, Some(answer), now)
     }
 
-    /// The editor's journal says that nothing of a call ran, and that nothing will.
-    pub fn proven_unrun(&mut self, call: CallId, now: Instant) -> Vec<Settlement> {
-        self.position(call).map(|index| self.spare(index, now)).unwrap_or_default()
-    }
-
-    /// The editor's journal says that a call still waits or runs there: its outcome is looked for as long as it says so.
-    pub fn found_running(&mut self, call: CallId, now: Instant) {
-        if let Some(entry) = self.position(call).and_then(|index| self.entries.get_mut(index)) {
-            entry.lost = entry.lost.map(|_| now);
-        }
-    }
-
-    /// The editor's journal says that it had begun a call, and that a reload cut it.
-    pub fn found_interrupted(&mut self, call: CallId, now: Instant) -> Vec<Settlement> {
-        self.after_recovery(call, &Event::FoundInterrupted, now)
-    }
-
-    /// The editor's journal cannot tell what became of a call.
-    pub fn forgotten(&mut self, call: CallId, now: Instant) -> Vec<Settlement> {
-        self.after_recovery(call, &Event::OutcomeLost, now)
-    }
-
-    /// The journals of all editors but this one are gone, and with them what became of the calls that they knew.
-    pub fn journals_gone(&mut self, but: Option<&str>, now: Instant) -> Vec<Settlement> {
-        let gone: Vec<CallId> = self
-            .recovering()
-            .into_iter()
-            .filter(|(_, how)| matches!(how, Recovery::Journal(key) if Some(key.journal.as_str()) != but))
-            .map(|(call, _)| call)
-            .collect();
-        gone.into_iter().flat_map(|call| self.forgotten(call, now)).collect()
-    }
-
-    fn spare(&mut self, index: usize, now: Instant) -> Vec<Settlement> {
-        let mut out = Vec::new();
-        self.feed(index, &Event::NotRunProven, None, now, &mut out);
-        self.hold_again(index, now, &mut out);
-        out
-    }
-
-    fn after_recovery(&mut self, call: CallId, event: &Event, now: Instant) -> Vec<Settlement> {
-        let mut out = Vec::new();
-        if let Some(index) = self.position(call) {
-            self.feed(index, event, None, now, &mut out);
-            self.hold_again(index, now, &mut out);
-        }
-        out
-    }
-
-    /// What was sent and is held again has left nothing behind on any connection.
-    fn hold_again(&mut self, index: usize, now: Instant, out: &mut Vec<Settlement>) {
-        if let Some(entry) = self.entries.get_mut(index).filter(|entry| entry.state() == State::Held) {
-            entry.sent = None;
-        }
-        self.refuse_held_at_the_end(now, out);
-        self.sweep();
-    }
-
     /// How far a call is, by its tool's own word.
     pub fn progressed(&mut self, progress: CallProgress, now: Instant) -> Vec<Settlement> {
         let CallProgress { call, done, total, message } = progress;
@@ -471,14 +403,7 @@ impl Ledger {
         };
         let (version, request) = (entry.version, entry.request.clone());
         let told = entry.progress.as_mut().and_then(|progress| progress.measured(done, total, message, now));
-        let told = told.map(|told| Settlement::Progress {
-            request,
-            token: told.token,
-            progress: told.progress,
-            total: told.total,
-            message: told.message,
-            version,
-        });
+        let told = told.map(|news| Settlement::Progress { request, news, version });
         told.into_iter().collect()
     }
 
@@ -566,67 +491,6 @@ impl Ledger {
         }
         self.sweep();
         out
-    }
-
-    // ---- the reader's side ----
-
-    /// Calls that are held, and calls that were sent and are not answered by the editor.
-    pub fn counts(&self) -> (usize, usize) {
-        let held = self.entries.iter().filter(|entry| entry.state() == State::Held).count();
-        let flying = |state| matches!(state, State::Sent | State::Recovering | State::Abandoned | State::Cancelled);
-        (held, self.entries.iter().filter(|entry| flying(entry.state())).count())
-    }
-
-    /// Calls that were sent and whose client still waits.
-    pub fn awaited(&self) -> usize {
-        self.entries.iter().filter(|entry| !entry.settled && entry.state() != State::Held).count()
-    }
-
-    /// The call that has the editor's place on a connection, and since when.
-    pub fn running(&self) -> Option<(CallId, Arc<str>, Instant)> {
-        let entry = self.entries.iter().find(|entry| entry.epoch.is_some())?;
-        Some((entry.id, Arc::clone(&entry.tool), entry.sent.unwrap_or(entry.accepted)))
-    }
-
-    /// The newest calls first: open ones, then finished ones.
-    pub fn records(&self) -> impl Iterator<Item = Record> + '_ {
-        let owes = |entry: &&Entry| !entry.settled;
-        let open = |entry: &Entry| {
-            let waits_for = (entry.state() == State::Held).then(|| self.hold_cause(entry));
-            Record { waits_for, ..Record::of(entry) }
-        };
-        self.entries.iter().rev().filter(owes).map(open).chain(self.finished.iter().rev().cloned())
-    }
-
-    /// What is known of a call's result.
-    pub fn look_up(&mut self, call: CallId, now: Instant) -> Lookup {
-        self.expire(now);
-        let flying = |entry: &&Entry| {
-            // A cancelled call that has its place still is Unity's to answer.
-            let ended = matches!(entry.state(), State::Answered | State::Uncertain | State::Cancelled);
-            entry.id == call && !(ended && entry.epoch.is_none())
-        };
-        if let Some(entry) = self.entries.iter().find(flying) {
-            return Lookup::Open(Record::of(entry));
-        }
-        if let Some(record) = self.finished.iter().find(|record| record.id == call) {
-            return match &record.late {
-                Late::Kept(result, _) => Lookup::Late(record.clone(), Arc::clone(result)),
-                Late::Expired => Lookup::Expired(record.clone()),
-                Late::Rendering => Lookup::Open(record.clone()),
-                Late::None => Lookup::Ended(record.clone()),
-            };
-        }
-        Lookup::Unknown
-    }
-
-    /// Keeps a rendered late result, within the bounds of count, bytes and age.
-    pub fn keep_late(&mut self, call: CallId, result: &str, now: Instant) {
-        if let Some(record) = self.finished.iter_mut().find(|record| record.id == call) {
-            let fits = result.len() <= LATE_RESULTS_MAX_BYTES;
-            record.late = if fits { Late::Kept(result.into(), now) } else { Late::Expired };
-        }
-        self.expire(now);
     }
 
     // ---- inside ----
@@ -767,15 +631,8 @@ impl Ledger {
         let changed = entry.state() == State::Sent && entry.sent == Some(now);
         let (version, request) = (entry.version, entry.request.clone());
         let Some(progress) = entry.progress.as_mut().filter(|progress| changed || now >= progress.next) else { return };
-        let told = progress.beat(message, now);
-        out.push(Settlement::Progress {
-            request,
-            token: told.token,
-            progress: told.progress,
-            total: told.total,
-            message: told.message,
-            version,
-        });
+        let news = progress.beat(message, now);
+        out.push(Settlement::Progress { request, news, version });
     }
 
     /// Drops entries that owe nothing to anybody: answered, and holding no place on a connection.
@@ -784,18 +641,6 @@ impl Ledger {
             let ended = matches!(entry.state(), State::Answered | State::Uncertain | State::Cancelled);
             !(ended && entry.epoch.is_none())
         });
-    }
-
-    fn expire(&mut self, now: Instant) {
-        let mut bytes = 0;
-        for record in self.finished.iter_mut().rev() {
-            if let Late::Kept(result, since) = &record.late {
-                bytes += result.len();
-                if bytes > LATE_RESULTS_MAX_BYTES || now.saturating_duration_since(*since) > LATE_RESULT_MAX_AGE {
-                    record.late = Late::Expired;
-                }
-            }
-        }
     }
 }
 

@@ -116,11 +116,8 @@ fn not_executed(answer: &Answer, cause: Cause) -> String {
         ),
         Cause::ShuttingDown => ("the gateway is shutting down".into(), "Call again in a new session."),
     };
-    let proof = if answer.unrun {
-        "was sent, but the editor says that nothing of it ran"
-    } else {
-        "was not sent to Unity"
-    };
+    let proof =
+        if answer.unrun { "was sent, but the editor says that nothing of it ran" } else { "was not sent to Unity" };
     format!("Not executed: {happened}. `{}` {proof}, so nothing changed. {next}", answer.tool)
 }
 
@@ -132,9 +129,7 @@ fn outcome_unknown(answer: &Answer, loss: Loss) -> String {
         Loss::Quit => "Unity was closed before it answered",
         Loss::Disconnect => "the connection to Unity ended before it answered",
         Loss::Protocol => "Unity's bridge sent bytes that are not its protocol, and the connection was closed",
-        Loss::Silence => {
-            "nothing came from Unity any more for far too long, and the connection was closed"
-        }
+        Loss::Silence => "nothing came from Unity any more for far too long, and the connection was closed",
         Loss::Gateway => "a part of holdfast failed after the call was sent",
         Loss::Shutdown => "holdfast was shut down before Unity answered",
     };

@@ -147,6 +147,7 @@ pub fn open(estate: &Arc<Estate>, tasks: &Tasks, target: Target, bridge: ActorRe
         hello,
         said: Mutex::default(),
         met: OnceLock::new(),
+        asked_list: AtomicBool::new(false),
         dialled: Mutex::new(Some(Dialled { at: Instant::now(), accepted: Instant::now() })),
     };
     tasks.spawn(async move {
@@ -181,6 +182,8 @@ struct Line {
     said: Mutex<Vec<Reply>>,
     /// What the greeting told of the editor.
     met: OnceLock<Met>,
+    /// Whether a list was wanted on this connection.
+    asked_list: AtomicBool,
     /// Until it is told how the dial ended, which is told once.
     dialled: Mutex<Option<Dialled>>,
 }
@@ -353,6 +356,13 @@ impl Line {
     }
 
     async fn send_list(&self, socket: &mut WriteHalf<BoxStream>, step: usize) -> Result<(), NotWritten> {
+        // What the greeting told of the tools holds for the first list that is wanted; later ones are wanted because they changed.
+        let first = !self.asked_list.swap(true, Ordering::Relaxed);
+        let told = self.met.get().and_then(|met| met.tools_revision.as_deref()).filter(|_| first);
+        if let Some(known) = told.and_then(|revision| self.estate.listing_of(revision)) {
+            self.list_is(registry::Message::ListReceived(self.epoch, known));
+            return Ok(());
+        }
         // Development-only tools are always asked for and hidden on our side: showing them then needs no new list.
         match self.encode(None, &WireOrder::ListTools { step, development: true }) {
             Ok((number, frame)) => {
@@ -388,12 +398,8 @@ impl Line {
             project_known: self.target.project.is_some(),
         };
         let prepared = dialect.prepare_call(&sending, wire_name, Some(&entry.tool), &arguments);
-        let order = WireOrder::Call {
-            tool: wire_name,
-            call: &prepared,
-            expected: self.target.expected.as_ref(),
-            progress,
-        };
+        let order =
+            WireOrder::Call { tool: wire_name, call: &prepared, expected: self.target.expected.as_ref(), progress };
         let Ok(frame) = dialect.encode(WireId { number, call: Some(id) }, &order) else {
             return self.refuse(id, Cause::TooLarge);
         };
@@ -602,7 +608,11 @@ impl Line {
 
     fn listed(&self, reply: &Reply, step: usize) {
         let told = match self.target.dialect.read_tools(reply, step) {
-            ListStep::Tools(listing) => registry::Message::ListReceived(self.epoch, listing),
+            ListStep::Tools(listing) => {
+                let listing = Arc::new(listing);
+                self.estate.keep_listing(Arc::clone(&listing));
+                registry::Message::ListReceived(self.epoch, listing)
+            }
             ListStep::TryNext => {
                 let orders = self.orders.upgrade();
                 if orders.is_some_and(|orders| orders.try_send(Order::List { step: step + 1 }).is_ok()) {
@@ -612,6 +622,10 @@ impl Line {
             }
             ListStep::Failed(why) => registry::Message::ListFailed(self.epoch, why),
         };
+        self.list_is(told);
+    }
+
+    fn list_is(&self, told: registry::Message) {
         // Before the registry hears of it: if it ends over that message, the bridge must know that nothing is owed any more.
         self.list_owed.store(false, Ordering::Release);
         // The registry publishes the list and then lets the bridge send calls: see `registry::publish`.

@@ -54,6 +54,12 @@ pub struct Bridge {
     calls_waiting: bool,
 }
 
+impl Default for Bridge {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Bridge {
     /// Nobody was met yet.
     pub fn new() -> Self {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
+use super::words::ProgressNews;
 use crate::limits::PROGRESS_EVERY;
 
 /// What a beat adds once the tool's own measure is shown.
@@ -27,16 +28,9 @@ pub(super) struct Progress {
 struct Measure {
     /// What was told before its first word.
     base: f64,
+    done: f64,
     total: Option<f64>,
     message: Option<String>,
-}
-
-/// One piece of news.
-pub(super) struct Told {
-    pub token: Arc<RawValue>,
-    pub progress: f64,
-    pub total: Option<f64>,
-    pub message: String,
 }
 
 impl Progress {
@@ -45,10 +39,10 @@ impl Progress {
     }
 
     /// The call is alive.
-    pub fn beat(&mut self, message: String, now: Instant) -> Told {
+    pub fn beat(&mut self, message: String, now: Instant) -> ProgressNews {
         let step = if self.tool.is_some() { TRIFLE } else { 1.0 };
         let words = self.tool.as_ref().and_then(|tool| tool.message.clone()).unwrap_or(message);
-        self.tell(self.last + step, words, now)
+        self.tell(rounded(self.last + step), words, now)
     }
 
     /// The tool's own word. `None` if it does not rise.
@@ -58,22 +52,28 @@ impl Progress {
         total: Option<f64>,
         message: Option<String>,
         now: Instant,
-    ) -> Option<Told> {
-        let base = self.tool.as_ref().map_or(self.last, |tool| tool.base);
-        let progress = base + done;
+    ) -> Option<ProgressNews> {
+        // A tool that is run once more begins anew.
+        let base = self.tool.as_ref().filter(|tool| tool.done <= done).map_or(self.last, |tool| tool.base);
+        let progress = rounded(base + done);
         if !progress.is_finite() || progress <= self.last {
             return None;
         }
-        let total = total.map(|total| base + total).filter(|total| *total >= progress);
+        let total = total.map(|total| rounded(base + total)).filter(|total| *total >= progress);
         let words = message.clone().unwrap_or_else(|| "running in Unity".to_owned());
-        self.tool = Some(Measure { base, total, message });
+        self.tool = Some(Measure { base, done, total, message });
         Some(self.tell(progress, words, now))
     }
 
-    fn tell(&mut self, progress: f64, message: String, now: Instant) -> Told {
+    fn tell(&mut self, progress: f64, message: String, now: Instant) -> ProgressNews {
         self.last = progress;
         self.next = now + PROGRESS_EVERY;
         let total = self.tool.as_ref().and_then(|tool| tool.total).filter(|total| *total >= progress);
-        Told { token: Arc::clone(&self.token), progress, total, message }
+        ProgressNews { token: Arc::clone(&self.token), progress, total, message }
     }
+}
+
+/// To the trifle: what is beyond says nothing to anybody and only looks odd.
+fn rounded(progress: f64) -> f64 {
+    (progress / TRIFLE).round() * TRIFLE
 }

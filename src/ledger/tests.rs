@@ -1,6 +1,6 @@
 use super::*;
 use crate::fsm::call::Verdict;
-use crate::limits::{FINISHED_CALLS_MAX, PROGRESS_EVERY};
+use crate::limits::{FINISHED_CALLS_MAX, LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES, PROGRESS_EVERY};
 use crate::protocol::dialect::AnswerBody;
 
 /// A ledger at a time that only the test moves.
@@ -47,7 +47,7 @@ fn told(settlements: &[Settlement]) -> Vec<String> {
             Some(cause) => format!("{}:{cause}", verdict.label()),
             None => verdict.label().to_owned(),
         },
-        Settlement::Progress { message, .. } => format!("progress:{message}"),
+        Settlement::Progress { news, .. } => format!("progress:{}", news.message),
         Settlement::KeepLate { .. } => "keep_late".to_owned(),
         Settlement::Noted { verdict, .. } => format!("noted:{}", verdict.label()),
     });
@@ -468,7 +468,7 @@ fn progress_rises_while_it_is_held_and_runs_and_stops_with_the_answer() {
     let mut counts = Vec::new();
     let mut count = |settlements: &[Settlement]| {
         let progress = settlements.iter().filter_map(|settlement| match settlement {
-            Settlement::Progress { progress, .. } => Some(*progress),
+            Settlement::Progress { news, .. } => Some(news.progress),
             _ => None,
         });
         counts.extend(progress);

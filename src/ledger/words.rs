@@ -70,6 +70,19 @@ pub struct HeldCall {
     pub progress: bool,
 }
 
+/// One piece of news of a call's progress.
+#[derive(Debug, Clone)]
+pub struct ProgressNews {
+    /// The client's token.
+    pub token: Arc<RawValue>,
+    /// Strictly rising within a call.
+    pub progress: f64,
+    /// What that rises to, if the tool knows.
+    pub total: Option<f64>,
+    /// What it waits for, or does.
+    pub message: String,
+}
+
 /// Something the caller must carry out after the lock is free.
 #[derive(Debug)]
 pub enum Settlement {
@@ -79,14 +92,8 @@ pub enum Settlement {
     Progress {
         /// The request it belongs to: nothing is said of it once that is answered.
         request: RequestId,
-        /// The client's token.
-        token: Arc<RawValue>,
-        /// Strictly rising within a call.
-        progress: f64,
-        /// What that rises to, if the tool knows.
-        total: Option<f64>,
-        /// What it waits for, or does.
-        message: String,
+        /// What it is told.
+        news: ProgressNews,
         /// The version to write it in.
         version: ProtocolVersion,
     },

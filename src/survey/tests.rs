@@ -213,7 +213,14 @@ fn the_identity_table() {
 #[test]
 fn without_a_project_a_named_port_is_assumed_whoever_owns_it() {
     let host = Machine { owners: vec![(1, owner(9, &["Unity", "-projectPath", "/elsewhere"]))], ..Machine::default() };
-    let target = Target { port: 1, source: PortSource::Flag, project: None, editor_pid: None, expected: None, dialect: dialect::ULOOP[0] };
+    let target = Target {
+        port: 1,
+        source: PortSource::Flag,
+        project: None,
+        editor_pid: None,
+        expected: None,
+        dialect: dialect::ULOOP[0],
+    };
     assert_eq!(check_owner(&host, &target), Ok(Identity::Assumed));
 }
 

@@ -68,6 +68,7 @@ pub fn decode(body: &[u8]) {
             assert_eq!(tail, Some(number), "only our own spelling is ours: {id:?}");
             check_reply(reply, &value);
         }
+        Inbound::Progress(progress) => panic!("this protocol has no {progress:?}"),
         Inbound::Event(_) => assert!(value.get("method").is_some_and(Value::is_string)),
         Inbound::Unmatched { what } => {
             check_words(&what);
@@ -132,7 +133,8 @@ pub fn project(input: &[u8]) {
     assert!(facts.editor_pid != Some(0));
     assert!(facts.package_version.is_none() || facts.installed);
     if let Some(expected) = &facts.expected {
-        assert!(!expected.project_root.trim().is_empty() && !expected.server_session_id.trim().is_empty());
+        let Expected::Told { project_root, server_session_id } = expected else { panic!("nothing proves itself here") };
+        assert!(!project_root.trim().is_empty() && !server_session_id.trim().is_empty());
     }
     let nothing: ProjectFiles = wanted.iter().map(|file| (file.path, FileState::Missing)).collect();
     if files == nothing {
@@ -151,7 +153,11 @@ pub fn push(line: &[u8]) {
     if let Ok(event) = said {
         let padded = [b" ", line, b"\r"].concat();
         if !line.starts_with(b"\xEF\xBB\xBF") {
-            assert_eq!(Uloop.decode_push(&padded, &Secret::default()).ok(), Some(event), "space around a line says nothing");
+            assert_eq!(
+                Uloop.decode_push(&padded, &Secret::default()).ok(),
+                Some(event),
+                "space around a line says nothing"
+            );
         }
     }
 }

@@ -4,8 +4,7 @@ use super::{ATTEMPT_CAP, Bridge, ConnectFailure, Drop, Effect, Event, Group, Sta
 use crate::fsm::cause::{Cause, Loss};
 use crate::fsm::{Machine, Outbox, Outcome};
 use crate::limits::{
-    DRAIN_MAX, GREETING_TIMEOUT, GREETING_TIMEOUT_ASSUMED, LEAVE_MAX, LIVENESS_EVERY, SEEK_TIMEOUT,
-    WINDOW_MAX,
+    DRAIN_MAX, GREETING_TIMEOUT, GREETING_TIMEOUT_ASSUMED, LEAVE_MAX, LIVENESS_EVERY, SEEK_TIMEOUT, WINDOW_MAX,
 };
 use crate::protocol::dialect::PushEvent;
 

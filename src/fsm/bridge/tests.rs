@@ -29,7 +29,14 @@ fn new(events: &[Event]) -> Driver<Bridge> {
 
 /// Connected to the first of so many targets, with a published list.
 fn ready(targets: u8) -> Driver<Bridge> {
-    let up = [Event::Wanted, offered(targets, ALIVE), CHECKED, Event::Greeted { window: 1, pulse: false }, Event::ListWanted, Event::ListAnswered];
+    let up = [
+        Event::Wanted,
+        offered(targets, ALIVE),
+        CHECKED,
+        Event::Greeted { window: 1, pulse: false },
+        Event::ListWanted,
+        Event::ListAnswered,
+    ];
     let it = new(&up);
     assert_eq!(it.state(), State::Ready);
     it
@@ -178,8 +185,14 @@ fn ready_calls_waiting_sends_nothing_before_a_published_list() {
 /// "Unknown tool" is said only against a live list: without one, the calls wait.
 #[test]
 fn ready_list_lost_frees_the_place_and_lets_no_call_out() {
-    let mut it =
-        new(&[Event::Wanted, offered(1, ALIVE), CHECKED, Event::Greeted { window: 1, pulse: false }, Event::CallsWaiting, Event::ListWanted]);
+    let mut it = new(&[
+        Event::Wanted,
+        offered(1, ALIVE),
+        CHECKED,
+        Event::Greeted { window: 1, pulse: false },
+        Event::CallsWaiting,
+        Event::ListWanted,
+    ]);
     assert!(sends(&it.feed(&Event::ListLost).effects).is_empty());
     assert_eq!(it.machine().outstanding(), 0);
     assert_eq!(sends(&it.feed(&Event::ListWanted).effects), [Effect::SendList]);
@@ -196,7 +209,14 @@ fn ready_list_wanted_waits_while_a_call_runs() {
 #[test]
 fn ready_calls_waiting_never_sends_beyond_the_window() {
     let mut it = Driver::start(Bridge::new()).0;
-    for event in [Event::Wanted, offered(1, ALIVE), CHECKED, Event::Greeted { window: 2, pulse: false }, Event::ListWanted, Event::ListAnswered] {
+    for event in [
+        Event::Wanted,
+        offered(1, ALIVE),
+        CHECKED,
+        Event::Greeted { window: 2, pulse: false },
+        Event::ListWanted,
+        Event::ListAnswered,
+    ] {
         it.feed(&event);
     }
     let mut sent = 0;
@@ -298,7 +318,13 @@ fn ready_disconnected_again_and_again_without_a_list_gets_slower() {
     let mut it = new(&[Event::Wanted]);
     for round in 1..=3 {
         let it = &mut it;
-        for event in [offered(1, NOTHING), CHECKED, Event::Greeted { window: 1, pulse: false }, Event::ListWanted, Event::ListLost] {
+        for event in [
+            offered(1, NOTHING),
+            CHECKED,
+            Event::Greeted { window: 1, pulse: false },
+            Event::ListWanted,
+            Event::ListLost,
+        ] {
             it.feed(&event);
         }
         let out = it.feed(&EOF);

@@ -120,11 +120,7 @@ fn no_history_answers_twice_or_denies_a_sending() {
             assert!(!(cancelled && given > 0), "{before:?} + {event:?} answers a cancelled call");
             let harmless = matches!(event, Event::ClaimRevoked | Event::TurnedAway | Event::NotRunProven);
             let may_have_run = matches!(before, State::Sent | State::Recovering) && !harmless;
-            let lost = if may_have_run && next.state() == State::Held {
-                lost.saturating_add(1).min(3)
-            } else {
-                lost
-            };
+            let lost = if may_have_run && next.state() == State::Held { lost.saturating_add(1).min(3) } else { lost };
             let denied = out.effects.iter().any(|effect| matches!(effect, Effect::Answer(Verdict::NotExecuted(_))));
             assert!(!(denied && (lost > 0 || may_have_run)), "{before:?} + {event:?} denies a sending");
             paths.push((next.clone(), total, cancelled || next.state() == State::Cancelled, lost));

@@ -20,13 +20,7 @@ pub(super) fn quoted(text: &str) -> String {
 }
 
 /// A request in its frame. `trailer` is what stands behind the parameters, with its comma.
-pub(super) fn request(
-    id: WireId,
-    method: &str,
-    params: &str,
-    trailer: &str,
-    max: usize,
-) -> Result<Bytes, EncodeError> {
+pub(super) fn request(id: WireId, method: &str, params: &str, trailer: &str, max: usize) -> Result<Bytes, EncodeError> {
     let id = match id.call {
         Some(call) => format!("{call}.{}", id.number),
         None => format!("{OWN_PREFIX}.{}", id.number),

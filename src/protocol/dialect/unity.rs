@@ -79,11 +79,7 @@ pub(super) fn read_instance(files: &ProjectFiles, facts: &mut ProjectFacts) {
 
 /// Looks for the first of these packages that is in the project: its name and the place of its own file if it is embedded. Unity
 /// prefers a package embedded in `Packages/`, then what the lock file resolved, then the manifest's wish.
-pub(super) fn read_package(
-    files: &ProjectFiles,
-    packages: &[(&'static str, &'static str)],
-    facts: &mut ProjectFacts,
-) {
+pub(super) fn read_package(files: &ProjectFiles, packages: &[(&'static str, &'static str)], facts: &mut ProjectFacts) {
     let lock = json(files, LOCK, PACKAGES_MEND, &mut facts.problems);
     let manifest = json(files, MANIFEST, PACKAGES_MEND, &mut facts.problems);
     for (id, embedded) in packages {

@@ -385,6 +385,8 @@ pub struct Met {
     pub journal: Option<String>,
     /// It has proven to be the project's editor.
     pub proven: bool,
+    /// Which tools it has ([`ToolListing::revision`]).
+    pub tools_revision: Option<String>,
 }
 
 /// Why an editor leaves.
@@ -500,6 +502,8 @@ pub struct Annotations {
 pub struct ToolListing {
     /// The usable tools, in the editor's order.
     pub tools: Vec<EditorTool>,
+    /// What of it is the same as long as the tools are, if the editor says so.
+    pub revision: Option<String>,
     /// The unusable ones: name (or position) and reason. One bad tool never takes the list with it.
     pub dropped: Vec<(String, String)>,
 }

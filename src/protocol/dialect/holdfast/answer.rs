@@ -92,7 +92,10 @@ pub(super) fn read(reply: Reply) -> EditorAnswer {
     let result = match reply {
         Reply::Error(error) => {
             let ran = if error.refusal.is_some() { " Nothing of the call ran." } else { "" };
-            return EditorAnswer { is_error: true, body: AnswerBody::Text(format!("{}{ran}", sentence(error.message))) };
+            return EditorAnswer {
+                is_error: true,
+                body: AnswerBody::Text(format!("{}{ran}", sentence(error.message))),
+            };
         }
         Reply::Result(result) => result,
     };

@@ -39,7 +39,8 @@ pub(super) fn check(hello: &Hello, said: &[Reply]) -> Result<Greeted, String> {
                 if !answer.proven {
                     return Err("it does not say that it takes our proof".to_owned());
                 }
-                Ok(Greeted::Done(Met { journal: Some(credentials.nonce.clone()), proven: true }))
+                let journal = Some(credentials.nonce.clone());
+                Ok(Greeted::Done(Met { journal, proven: true, tools_revision: answer.tools_revision }))
             }
             Reply::Error(error) => Err(refused(error)),
         },
@@ -76,9 +77,12 @@ fn hello_params(hello: &Hello) -> String {
 }
 
 #[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Proven {
     #[serde(default)]
     proven: bool,
+    #[serde(default)]
+    tools_revision: Option<String>,
 }
 
 /// What the answer to hello tells of the editor.
@@ -133,6 +137,16 @@ fn proof(credentials: &Credentials, message: &str) -> String {
 }
 
 fn hex(text: &str) -> Option<Vec<u8>> {
-    let digits: Vec<u8> = text.bytes().map(|byte| char::from(byte).to_digit(16)).map(|digit| digit.map(|digit| digit as u8)).collect::<Option<_>>()?;
-    digits.chunks(2).map(|pair| match pair { [high, low] => Some(high << 4 | low), _ => None }).collect()
+    let digits: Vec<u8> = text
+        .bytes()
+        .map(|byte| char::from(byte).to_digit(16))
+        .map(|digit| digit.map(|digit| digit as u8))
+        .collect::<Option<_>>()?;
+    digits
+        .chunks(2)
+        .map(|pair| match pair {
+            [high, low] => Some(high << 4 | low),
+            _ => None,
+        })
+        .collect()
 }

@@ -37,7 +37,8 @@ pub(super) fn read(reply: Reply, asked: &[JournalKey]) -> Result<Vec<JournalOutc
         Reply::Error(error) => return Err(format!("the editor refused: {}", loggable(&error.message))),
     };
     let answer: Answer<'_> = serde_json::from_str(result.get()).map_err(|error| error.to_string())?;
-    let of_asked = asked.iter().map(|key| key.id.as_str()).eq(answer.outcomes.iter().map(|found| found.call_id.as_str()));
+    let of_asked =
+        asked.iter().map(|key| key.id.as_str()).eq(answer.outcomes.iter().map(|found| found.call_id.as_str()));
     let same_journal = asked.iter().all(|key| key.journal == answer.nonce);
     if !of_asked || !same_journal {
         return Err("it answers for other calls than those asked for".to_owned());

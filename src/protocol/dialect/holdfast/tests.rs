@@ -7,9 +7,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::super::{
-    AnswerBody, Credentials, Dialect, EditorEvent, EditorState, EditorTool, Expected, FileState, Greeted, Hello, Inbound,
-    JournalKey, JournalOutcome, LeaveReason, ListStep, Met, Order, PreparedCall, ProjectFiles, PushEvent, Recovery,
-    Refusal, Reply, Secret, Sending, WireId,
+    AnswerBody, Credentials, Dialect, EditorEvent, EditorState, EditorTool, Expected, FileState, Greeted, Hello,
+    Inbound, JournalKey, JournalOutcome, LeaveReason, ListStep, Met, Order, PreparedCall, ProjectFiles, PushEvent,
+    Recovery, Refusal, Reply, Secret, Sending, WireId,
 };
 use super::Holdfast;
 use crate::protocol::ids::CallId;
@@ -142,7 +142,8 @@ fn orders_are_encoded_byte_for_byte() {
                         ..PreparedCall::as_given(&arguments)
                     };
                     let progress = vector.means("progress").as_bool() == Some(true);
-                    Holdfast.encode(id, &Order::Call { tool: vector.said("tool"), call: &call, expected: None, progress })
+                    Holdfast
+                        .encode(id, &Order::Call { tool: vector.said("tool"), call: &call, expected: None, progress })
                 }
                 "outcome" => Holdfast.encode(id, &Order::Outcomes(&keys(vector))),
                 "status" => Holdfast.encode(id, &Order::Pulse),
@@ -175,7 +176,7 @@ fn both_sides_prove_themselves_before_a_call() {
         let of_kind = |kind: &str| file.vectors.iter().find(|vector| vector.kind() == kind).unwrap().text("body");
         let said = [reply(of_kind("hello_result")), reply(of_kind("prove_result"))];
         assert_eq!(Holdfast.check_greeting(&hello, &said[..1]), Ok(Greeted::NotYet));
-        let met = Met { journal: Some(NONCE.to_owned()), proven: true };
+        let met = Met { journal: Some(NONCE.to_owned()), proven: true, tools_revision: Some("<revision>".to_owned()) };
         assert_eq!(Holdfast.check_greeting(&hello, &said), Ok(Greeted::Done(met)));
         // Any other secret, process, project or challenge is another editor.
         let credentials = credentials(&file.environment);
@@ -202,7 +203,9 @@ fn both_sides_prove_themselves_before_a_call() {
 #[test]
 fn messages_are_decoded_as_they_are_meant() {
     let mut seen = 0;
-    for vector in files().iter().flat_map(|file| &file.vectors).filter(|vector| vector.text("direction") == "from_editor") {
+    for vector in
+        files().iter().flat_map(|file| &file.vectors).filter(|vector| vector.text("direction") == "from_editor")
+    {
         let name = vector.text("name");
         let decoded = Holdfast.decode(vector.text("body").as_bytes()).unwrap_or_else(|bad| panic!("{name}: {bad}"));
         match (vector.kind(), decoded) {
@@ -211,7 +214,11 @@ fn messages_are_decoded_as_they_are_meant() {
             }
             ("result", Inbound::Reply { number, reply }) => {
                 assert_eq!(Some(number), vector.means("number").as_u64(), "{name}");
-                if vector.means("tools").is_object() { check_tools(vector, &reply) } else { check_result(vector, reply) }
+                if vector.means("tools").is_object() {
+                    check_tools(vector, &reply);
+                } else {
+                    check_result(vector, reply);
+                }
             }
             ("error", Inbound::Reply { reply: Reply::Error(error), .. }) => {
                 assert_eq!(Some(error.code), vector.means("code").as_i64(), "{name}");
@@ -232,11 +239,17 @@ fn messages_are_decoded_as_they_are_meant() {
             ("progress", Inbound::Progress(progress)) => {
                 assert_eq!(progress.call.to_string(), vector.said("call"), "{name}");
                 assert_eq!(Some(progress.done), vector.said("progress").parse().ok(), "{name}");
-                assert_eq!(progress.total, vector.means("total").as_str().and_then(|total| total.parse().ok()), "{name}");
+                assert_eq!(
+                    progress.total,
+                    vector.means("total").as_str().and_then(|total| total.parse().ok()),
+                    "{name}"
+                );
                 assert_eq!(progress.message.as_deref(), vector.means("message").as_str(), "{name}");
             }
             ("settled", Inbound::Event(EditorEvent::Settled)) => {}
-            ("state", Inbound::Event(EditorEvent::State(state))) => assert_eq!(<&str>::from(state), vector.said("state")),
+            ("state", Inbound::Event(EditorEvent::State(state))) => {
+                assert_eq!(<&str>::from(state), vector.said("state"));
+            }
             ("event", Inbound::Event(event)) => {
                 let meant = match (vector.said("event"), vector.means("reason").as_str()) {
                     ("tools_changed", None) => EditorEvent::ToolsChanged,
@@ -264,10 +277,8 @@ fn check_result(vector: &Vector, reply: Reply) {
         other => panic!("{name}: {other:?}"),
     };
     assert_eq!(value.get(), vector.said("result"), "{name}");
-    let kinds: Vec<Value> = blocks
-        .iter()
-        .map(|block| serde_json::from_str::<Value>(block.get()).unwrap()["type"].clone())
-        .collect();
+    let kinds: Vec<Value> =
+        blocks.iter().map(|block| serde_json::from_str::<Value>(block.get()).unwrap()["type"].clone()).collect();
     assert_eq!(kinds, vector.means("content").as_array().cloned().unwrap_or_default(), "{name}");
 }
 
@@ -413,7 +424,8 @@ fn the_instance_file_names_the_editor_and_its_secret() {
 #[test]
 fn states_are_those_of_the_protocol() {
     for state in ["ready", "playing", "compiling", "reloading", "stopping", "dancing"] {
-        let body = format!(r#"{{"jsonrpc":"2.0","method":"holdfast/state","params":{{"state":"{state}","generation":1}}}}"#);
+        let body =
+            format!(r#"{{"jsonrpc":"2.0","method":"holdfast/state","params":{{"state":"{state}","generation":1}}}}"#);
         let Ok(Inbound::Event(EditorEvent::State(read))) = Holdfast.decode(body.as_bytes()) else { panic!("{state}") };
         let meant = if state == "dancing" { "unknown" } else { state };
         assert_eq!(<&str>::from(read), meant);

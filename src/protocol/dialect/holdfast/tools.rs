@@ -5,10 +5,12 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::super::listing::{self, Bad};
-use super::super::{Annotations, EditorTool, ListStep, Reply};
+use super::super::{Annotations, EditorTool, ListStep, Reply, ToolListing};
 
 #[derive(Deserialize)]
 struct List<'a> {
+    #[serde(default)]
+    revision: Option<String>,
     #[serde(borrow)]
     tools: Vec<&'a RawValue>,
 }
@@ -38,7 +40,7 @@ pub(super) fn read(reply: &Reply) -> ListStep {
         Reply::Result(result) => result,
     };
     match serde_json::from_str::<List<'_>>(result.get()) {
-        Ok(list) => ListStep::Tools(listing::collect(&list.tools, tool)),
+        Ok(list) => ListStep::Tools(ToolListing { revision: list.revision, ..listing::collect(&list.tools, tool) }),
         Err(error) => ListStep::Failed(format!("the editor's tool list cannot be read: {error}")),
     }
 }

@@ -27,7 +27,10 @@ fn the_size_limit_counts_the_whole_frame() {
     let id = WireId { number: 1, call: None };
     let sized = |length: usize| {
         let arguments = raw(format!(r#"{{"X":"{}"}}"#, "x".repeat(length)));
-        Uloop.encode(id, &Order::Call { tool: "t", call: &PreparedCall::as_given(&arguments), expected: None, progress: false })
+        Uloop.encode(
+            id,
+            &Order::Call { tool: "t", call: &PreparedCall::as_given(&arguments), expected: None, progress: false },
+        )
     };
     let overhead = sized(1_000_000).unwrap().len() - 1_000_000;
     assert_eq!(sized(ULOOP_REQUEST_MAX_BYTES - overhead).unwrap().len(), ULOOP_REQUEST_MAX_BYTES);
@@ -132,7 +135,9 @@ fn a_compile_is_made_to_leave_its_result_unless_the_caller_or_the_editor_will_no
 fn a_tools_own_time_limit_is_taken_when_it_is_one() {
     let tool = one("run-tests TimeoutSeconds:n=30");
     let limit = |tool: Option<&EditorTool>, arguments: &str| {
-        Uloop.prepare_call(&Sending::first(CallId::parse(CALL).unwrap(), true), "run-tests", tool, &raw(arguments)).timeout
+        Uloop
+            .prepare_call(&Sending::first(CallId::parse(CALL).unwrap(), true), "run-tests", tool, &raw(arguments))
+            .timeout
     };
     let seconds = |seconds: f64| Some(Duration::from_secs_f64(seconds));
     assert_eq!(limit(Some(&tool), r#"{"TimeoutSeconds":90.5}"#), seconds(90.5));

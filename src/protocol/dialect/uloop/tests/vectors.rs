@@ -186,7 +186,8 @@ fn check_reply(vector: &Vector, reply: Reply) {
 fn push_lines_are_hints_or_bad() {
     let mut events = std::collections::BTreeSet::new();
     for vector in all().iter().filter(|vector| vector.text("direction") == "push") {
-        let decoded: Result<PushEvent, BadMessage> = Uloop.decode_push(vector.text("body").as_bytes(), &Secret::default());
+        let decoded: Result<PushEvent, BadMessage> =
+            Uloop.decode_push(vector.text("body").as_bytes(), &Secret::default());
         match decoded {
             Ok(event) => {
                 assert_eq!(<&str>::from(event), vector.said("event"), "{}", vector.text("name"));
