@@ -215,6 +215,7 @@ impl HoldfastFace {
         let fixed = self.desk.setup.fixed.as_ref();
         let own = fixed.map_or_else(|| Desk::draw(editor, 64), |fixed| fixed.challenge.to_owned());
         let (pid, project) = (editor.config.pid(), self.desk.project(editor));
+        let port = editor.state().port.unwrap_or(0);
         let life = &inner.life;
         let proof = proof::of_editor(&life.token, &challenge, &own, &life.nonce, pid, &project);
         let result = Object::new()
@@ -225,7 +226,7 @@ impl HoldfastFace {
             .text("project", &project)
             .text("projectName", project.rsplit('/').next().unwrap_or_default())
             .number("pid", pid)
-            .number("port", editor.state().port.unwrap_or(0))
+            .number("port", port)
             .number("generation", inner.generation(editor))
             .text("nonce", &life.nonce)
             .text("state", inner.word(editor))
@@ -372,13 +373,14 @@ fn status(inner: &Inner, editor: &Editor) -> String {
     });
     let queued = inner.calls.len() - running.clone().count();
     let gate = *editor.gate.borrow();
+    let compile_errors = editor.state().compile_errors;
     Object::new()
         .text("state", inner.word(editor))
         .number("generation", inner.generation(editor))
         .number("frameAgeMs", i128::try_from(editor.frame_age().as_millis()).unwrap_or(0))
         .flag("focused", gate.focused)
         .flag("importing", gate.imports())
-        .flag("compileErrors", editor.state().compile_errors)
+        .flag("compileErrors", compile_errors)
         .number("queued", i128::try_from(queued).unwrap_or(0))
         .raw("running", &json::array(entries))
         .finish()
