@@ -36,6 +36,21 @@ namespace Holdfast.Tests
 
         public void SendRaw(byte[] bytes) => stream.Write(bytes, 0, bytes.Length);
 
+        /// <summary>Sends to a bridge that may have ended the connection.</summary>
+        /// <returns>False if it has.</returns>
+        public bool TrySendRaw(byte[] bytes)
+        {
+            try
+            {
+                SendRaw(bytes);
+                return true;
+            }
+            catch (IOException)
+            {
+                return false;
+            }
+        }
+
         public void Send(string body) => SendRaw($"Content-Length: {Encoding.UTF8.GetByteCount(body)}\r\n\r\n{body}");
 
         public string Post(string method, object parameters)
@@ -136,6 +151,24 @@ namespace Holdfast.Tests
         }
     }
 
+    internal static class Crowd
+    {
+        /// <summary>Of clients in the order in which they came, as many as may be are served, the others told why not.</summary>
+        public static void ServedOrTold(this IReadOnlyList<TestClient> clients)
+        {
+            for (int i = 0; i < clients.Count; i++)
+            {
+                if (i < Limits.Connections)
+                {
+                    Assert.That(clients[i].Ask("ping", new { })["result"], Is.Not.Null);
+                    continue;
+                }
+                Assert.That((string)clients[i].NextJson()["error"]!["data"]!["type"]!, Is.EqualTo("too_many_connections"));
+                Assert.That(clients[i].Ended());
+            }
+        }
+    }
+
     /// <summary>
     /// An editor for the bridge: a thread that is its main thread, a session that outlives domains, and a state that tests
     /// set. A reload is a stop and a new bridge over the same session.
@@ -185,6 +218,8 @@ namespace Holdfast.Tests
         /// waited for, so that tests can rely on it.
         /// </summary>
         public bool LeavesInTime { get; set; }
+
+        public bool Rehearses { get; set; }
 
         public Bridge Bridge { get; private set; } = null!;
 
@@ -304,7 +339,7 @@ namespace Holdfast.Tests
             Bridge = new Bridge(new BridgeOptions
             {
                 Editor = Identity, State = this, Session = this, Pulse = this, Log = Log, Security = Security, Tools = this,
-                Clock = Clock, PreferredPort = PreferredPort, Generation = generation,
+                Clock = Clock, PreferredPort = PreferredPort, Generation = generation, Rehearses = Rehearses,
                 Goodbye = LeavesInTime ? Limits.Goodbye : Patience, Join = LeavesInTime ? Limits.Join : Patience
             });
             if (Challenge != null) Bridge.Parts.NewChallenge = Challenge;

@@ -89,6 +89,13 @@ namespace Holdfast.Tests
             return stats;
         }
 
+        /// <summary>Puts a line into the report of the run.</summary>
+        public static void Say(string line)
+        {
+            using var output = new StreamWriter(Console.OpenStandardOutput(), new UTF8Encoding(false));
+            output.WriteLine("measured: " + line);
+        }
+
         public void Dispose()
         {
             if (!process.HasExited) process.Kill();
@@ -122,8 +129,12 @@ namespace Holdfast.Tests
             string token = host.Token;
             var recovery = new List<long>();
             JToken? early = null;
+            var deaf = new List<TestClient>();
             for (int i = 1; i <= 50; i++)
             {
+                // It never closes its end, whatever the bridge does.
+                deaf.Add(new TestClient(port));
+                deaf[i - 1].Greet(token, "deaf" + i);
                 using (var client = new TestClient(port))
                 {
                     Assert.That(client.Greet(token)["result"], Is.Not.Null);
@@ -164,9 +175,14 @@ namespace Holdfast.Tests
             Assert.That((int)late["sockets"]!, Is.LessThanOrEqualTo(sockets));
             Assert.That((int)late["rss_kb"]!, Is.LessThan((int)early["rss_kb"]! * 3 / 2));
             recovery.Sort();
-            Say($"50 reloads, {interrupted} calls cut and accounted for, {told} goodbyes; listening -> first answer p50 {recovery[25]} ms, max {recovery[49]} ms; " +
+            HostProcess.Say($"50 reloads, {interrupted} calls cut and accounted for, {told} goodbyes; listening -> first answer p50 {recovery[25]} ms, max {recovery[49]} ms; " +
                 $"threads {early["threads"]} -> {late["threads"]}, sockets {early["sockets"]} -> {late["sockets"]}, " +
                 $"memory {(int)early["rss_kb"]! / 1024} -> {(int)late["rss_kb"]! / 1024} MiB, domains leaked {late["leaked"]}");
+            foreach (TestClient one in deaf)
+            {
+                Assert.That(one.Ended());
+                one.Dispose();
+            }
             host.Order("quit");
             Assert.That(host.ExitCode, Is.Zero);
             Assert.That(File.Exists(host.InstanceFile), Is.False);
@@ -261,12 +277,6 @@ namespace Holdfast.Tests
             host.Order("up");
             using var client = new TestClient(host.AwaitListening());
             Assert.That(client.Ask("ping", new { })["result"], Is.Not.Null);
-        }
-
-        private static void Say(string line)
-        {
-            using var output = new StreamWriter(Console.OpenStandardOutput(), new UTF8Encoding(false));
-            output.WriteLine("measured: " + line);
         }
     }
 }
