@@ -43,6 +43,13 @@ pub enum Obstacle {
     Link(PathBuf),
 }
 
+impl Obstacle {
+    /// Whether the package is in the project all the same, from elsewhere.
+    pub fn brings_it(&self) -> bool {
+        matches!(self, Self::Manifest(_) | Self::Elsewhere(_))
+    }
+}
+
 /// The places in a project.
 #[derive(Debug, Clone)]
 pub struct Site {

@@ -104,6 +104,9 @@ impl Standing {
         let ours = About::this().version;
         let folder = format!("Packages/{NAME}");
         let says = match &self.state {
+            State::Absent if self.obstacle.as_ref().is_some_and(Obstacle::brings_it) => {
+                format!("holdfast did not install {TITLE}, and it is there")
+            }
             State::Absent => format!("{TITLE} is not installed"),
             State::Interrupted => format!("an installation of {TITLE} was cut short; Unity sees no package now"),
             State::Foreign => format!("{folder} is there, and holdfast did not put it there"),
