@@ -144,6 +144,10 @@ Examples:
   holdfast setup codex --remove")]
     Setup(SetupArgs),
     /// Place the Unity package into a project.
+    #[command(after_help = "\
+Examples:
+  holdfast unity install                       into the project around the working directory
+  holdfast unity install --check               which version is there, and what was changed")]
     Unity(UnityArgs),
     /// Watch a session survive reloads, a freeze and a kill of a fake Unity; exit 0 only if every promise held.
     Demo(demo::DemoArgs),

@@ -303,7 +303,7 @@ async fn check_tells_people_and_programs_how_it_stands() {
     let changed = check().await;
     let said = changed.json();
     assert_eq!((changed.code, &said["changed"]), (Some(1), &json!(["Core/Bridge.cs"])), "{said:#}");
-    assert_eq!(said["mend"], json!(format!("{mend} --force")));
+    assert!(said["mend"].as_str().is_some_and(|text| text.contains(&format!("{mend} --force"))), "{said:#}");
 
     install(&place, &project, &["--force"]).await;
     age(&project);
@@ -337,7 +337,7 @@ async fn doctor_tells_how_the_package_stands_and_the_mend() {
     fs::write(folder(&project).join("Core/Bridge.cs"), "// mine\n").expect("writable");
     let (level, says, mend) = package().await;
     assert!(level == "note" && says.contains("changed: Core/Bridge.cs"), "{level}: {says}");
-    assert_eq!(mend, format!("{command} --force"));
+    assert!(mend.contains("move what is yours") && mend.contains(&format!("{command} --force")), "{mend}");
     fs::remove_dir_all(folder(&project)).expect("there");
     fs::write(project.join("Packages/manifest.json"), format!(r#"{{"dependencies":{{"{NAME}":"0.1.0"}}}}"#))
         .expect("writable");

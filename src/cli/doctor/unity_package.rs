@@ -30,7 +30,8 @@ pub fn unity_package(project: &Path, another: bool) -> Finding {
             Finding::note(ABOUT, standing.says()).mend(mend)
         }
         State::Foreign => Finding::note(ABOUT, standing.says()).mend(mend),
-        State::Installed(_) | State::Interrupted => Finding::problem(ABOUT, standing.says(), mend),
-        State::Unreadable(_) => Finding::problem(ABOUT, standing.says(), "let this user read that folder"),
+        State::Installed(_) | State::Interrupted | State::Unreadable(_) => {
+            Finding::problem(ABOUT, standing.says(), mend)
+        }
     }
 }

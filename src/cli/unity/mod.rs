@@ -44,7 +44,7 @@ Examples:
   holdfast unity install                       into the project around the working directory
   holdfast unity install --project ~/games/Castle
   holdfast unity install --dry-run             which files would come, change and go
-  holdfast unity install --check               which version is there, and whether somebody changed it
+  holdfast unity install --check               which version is there, and what was changed
   holdfast unity install --check --json | jq -r .version
   holdfast unity install --remove")]
     Install(InstallArgs),
@@ -86,7 +86,7 @@ pub fn run(arguments: &UnityArgs) -> ExitCode {
 }
 
 /// What is to be done.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     /// It is as wanted.
     Nothing,

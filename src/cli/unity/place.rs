@@ -33,7 +33,7 @@ pub enum NotPlaced {
     #[error("{} is in the way; remove it", .0.display())]
     InTheWay(PathBuf),
     /// The system refused.
-    #[error("{} cannot be {what} ({error}); if a program holds files there, close it, then run this again", .path.display())]
+    #[error("{} cannot be {what} ({error}); if a program holds files there, run this again when it has let go of them", .path.display())]
     Refused {
         /// Which.
         path: PathBuf,
@@ -167,22 +167,21 @@ fn there(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
 
-/// Writes the package and its record into a new folder. On the disk, so that a power cut after the rename finds it whole.
+/// Writes the package and its record into a new folder; onto the disk, so that a power cut after the rename finds it whole.
 fn write_package(folder: &Path) -> io::Result<()> {
     fs::create_dir(folder)?;
-    let write = |path: &Path, bytes: &[u8]| {
-        let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
-        file.write_all(bytes)?;
-        file.sync_all()
-    };
-    for (path, bytes) in embedded::files() {
-        let path = folder.join(embedded::native(path));
+    let record = Record::this().bytes();
+    let files = embedded::files().iter().map(|(path, bytes)| (embedded::native(path), *bytes));
+    let files: Vec<_> = files.chain([(PathBuf::from(RECORD), record.as_slice())]).collect();
+    for (path, bytes) in &files {
+        let path = folder.join(path);
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent)?;
         }
-        write(&path, bytes)?;
+        OpenOptions::new().write(true).create_new(true).open(path)?.write_all(bytes)?;
     }
-    write(&folder.join(RECORD), &Record::this().bytes())
+    // After all are written, the system has many of them on the disk with the first.
+    files.iter().try_for_each(|(path, _)| OpenOptions::new().write(true).open(folder.join(path))?.sync_all())
 }
 
 /// Exchanges two folders in one step.

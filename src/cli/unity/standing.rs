@@ -132,18 +132,21 @@ impl Standing {
         }
     }
 
-    /// The command that mends it, if one does.
+    /// What mends it: the command, or what is to be done before it.
     pub fn mend(&self) -> Option<String> {
         if self.good() || self.obstacle.is_some() {
             return None;
         }
-        let force = match &self.state {
-            State::Absent | State::Interrupted => "",
-            State::Unreadable(_) => return None,
-            State::Installed(installed) if installed.own_work().is_empty() => "",
-            State::Installed(_) | State::Foreign => " --force",
-        };
-        Some(format!("holdfast unity install --project {}{force}", self.site.project.display()))
+        let command = format!("holdfast unity install --project {}", self.site.project.display());
+        match &self.state {
+            State::Absent | State::Interrupted => Some(command),
+            State::Installed(installed) if installed.own_work().is_empty() => Some(command),
+            State::Installed(_) => Some(format!(
+                "move what is yours to a place of its own, then `{command} --force` replaces the whole folder"
+            )),
+            State::Foreign => Some(format!("move it away, then `{command}`")),
+            State::Unreadable(_) => Some("let this user read that folder".to_owned()),
+        }
     }
 
     /// For programs.
