@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 
 use placed::{LEFT_OUT, PLACED, passed_over};
 
-#[expect(clippy::print_stdout, reason = "it is how a build script speaks to cargo")]
 fn main() -> Result<(), Box<dyn Error>> {
     let package = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR")?).join("unity");
     for entry in fs::read_dir(&package)? {

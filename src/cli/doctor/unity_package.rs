@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::{Finding, checks};
-use crate::cli::unity::Site;
 use crate::cli::unity::standing::{Installed, Standing, State};
+use crate::cli::unity::{Obstacle, Site};
 
 const ABOUT: &str = "package";
 
@@ -14,7 +14,7 @@ pub fn unity_package(project: &Path, another: bool) -> Finding {
     let mend = standing.mend().unwrap_or_default();
     match &standing.state {
         // From a registry, say: it is there all the same.
-        State::Absent if standing.obstacle.as_ref().is_some_and(|obstacle| obstacle.brings_it()) => {
+        State::Absent if standing.obstacle.as_ref().is_some_and(Obstacle::brings_it) => {
             Finding::note(ABOUT, standing.says())
         }
         _ if standing.obstacle.is_some() => checks::split(ABOUT, &standing.says()),

@@ -18,8 +18,7 @@ use crate::config;
 use content::Sums;
 use embedded::{About, TITLE};
 use place::{NotPlaced, Work};
-use project::Obstacle;
-pub use project::Site;
+pub use project::{Obstacle, Site};
 use standing::{Standing, State, named};
 
 /// Flags of `holdfast unity`.
@@ -108,11 +107,9 @@ fn answer(arguments: &InstallArgs) -> Result<Exit, (Exit, String)> {
         return Ok(Exit::Ok);
     }
     // What needs no work takes no lock: not even the folder's time of change is touched.
-    if !Work::left_behind(&site) {
-        if step.clone().map_err(failed)? == Step::Nothing {
-            report_nothing(&before, arguments.remove);
-            return Ok(Exit::Ok);
-        }
+    if !Work::left_behind(&site) && step.map_err(failed)? == Step::Nothing {
+        report_nothing(&before, arguments.remove);
+        return Ok(Exit::Ok);
     }
     let work = Work::begin(&site).map_err(|error| failed(error.to_string()))?;
     let done = carry_out(&work, &site, arguments);
