@@ -294,6 +294,19 @@ pub const SETUP_DEPTH_MAX: usize = 64;
 /// Attempts to change a file that another program keeps changing at the same moment.
 pub const SETUP_ATTEMPTS_MAX: usize = 5;
 
+// ---- The Unity package in a project ------------------------------------------------------------------------------------
+
+/// Files and folders looked at in the package's folder: ten times what it has; beyond this it is something else.
+pub const UNITY_FILES_MAX: usize = 4000;
+/// Largest file summed up there; a larger one is not ours. The largest of ours has some tens of kilobytes.
+pub const UNITY_FILE_MAX_BYTES: usize = 4 * MIB;
+/// Largest record of what was installed; it has a hundred bytes a file.
+pub const UNITY_RECORD_MAX_BYTES: usize = MIB;
+/// Files named in one sentence; the rest are counted.
+pub const UNITY_FILES_NAMED_MAX: usize = 10;
+/// Attempts to take the lock of an installation that another one keeps taking away at the same moment.
+pub const UNITY_LOCK_ATTEMPTS_MAX: usize = 5;
+
 // ---- The fake editor -----------------------------------------------------------------------------------------------
 
 /// Events kept for a slow reader of a fake editor; older ones are overwritten and the reader is told how many.

@@ -341,7 +341,7 @@ async fn every_subcommand_explains_itself_with_examples() {
     let help = place.run(["--help"]).await;
     assert!(help.code == Some(0) && help.out.contains("Exit codes: 0 done"), "{help:?}");
     let script = place.run(["completions", "bash"]).await.out;
-    for command in ["serve", "tools", "call", "status", "doctor", "fake-unity", "completions"] {
+    for command in ["serve", "tools", "call", "status", "doctor", "setup", "unity", "fake-unity", "completions"] {
         let help = place.run([command, "--help"]).await;
         assert!(help.code == Some(0) && help.out.contains("Example"), "{command}: {help:?}");
         assert!(script.contains(command), "{command} is not completed");

@@ -2,6 +2,7 @@
 
 mod checks;
 mod clients;
+mod unity_package;
 
 use std::process::ExitCode;
 

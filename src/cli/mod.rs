@@ -12,6 +12,7 @@ pub mod serve;
 pub mod setup;
 pub mod status;
 pub mod tools;
+pub mod unity;
 pub mod watch;
 
 use std::process::ExitCode;
@@ -25,6 +26,7 @@ use gateway_args::GatewayArgs;
 use setup::SetupArgs;
 use status::StatusArgs;
 use tools::ToolsArgs;
+use unity::UnityArgs;
 
 /// How a process ends. The README has the same table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +34,8 @@ pub enum Exit {
     /// It did what it was asked. `call`: the tool succeeded. `tools`: a list of the editor's tools, live or from disk.
     /// `status`: an editor is reachable. `doctor`: no problem. `serve`: the client ended the session.
     Ok = 0,
-    /// It was done and failed. `call`: the tool failed. `doctor`: there are problems. `setup`: refused, nothing was changed.
+    /// It was done and failed. `call`: the tool failed. `doctor`: there are problems. `setup`, `unity install`: refused, nothing
+    /// was changed; `unity install --check`: the package is not there, or not this program's.
     Failed = 1,
     /// The command line or the configuration is wrong, `call` has bad JSON or an unknown tool. Nothing was done.
     Usage = 2,
@@ -140,6 +143,12 @@ Examples:
   holdfast setup claude-desktop --project ~/games/Castle
   holdfast setup codex --remove")]
     Setup(SetupArgs),
+    /// Place the Unity package into a project.
+    #[command(after_help = "\
+Examples:
+  holdfast unity install                       into the project around the working directory
+  holdfast unity install --check               which version is there, and what was changed")]
+    Unity(UnityArgs),
     /// Watch a session survive reloads, a freeze and a kill of a fake Unity; exit 0 only if every promise held.
     Demo(demo::DemoArgs),
     /// Run a model of a Unity Editor with a bridge in it, steered by lines on stdin.
@@ -171,6 +180,7 @@ pub fn main() -> ExitCode {
         Some(Command::Status(arguments)) => status::run(&arguments),
         Some(Command::Doctor(arguments)) => doctor::run(&arguments),
         Some(Command::Setup(arguments)) => setup::run(&arguments),
+        Some(Command::Unity(arguments)) => unity::run(&arguments),
         Some(Command::Demo(arguments)) => demo::run(arguments),
         Some(Command::FakeUnity(arguments)) => fake_unity::run(arguments),
         Some(Command::Completions { shell }) => {

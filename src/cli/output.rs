@@ -9,6 +9,11 @@ pub fn line(text: &str) {
     let _ = out.flush();
 }
 
+/// Prints a line below another one: what it is about, and what is to be said.
+pub fn row(name: &str, text: &str) {
+    line(&format!("  {name:6}  {text}"));
+}
+
 /// Prints bytes as they are.
 pub fn bytes(bytes: &[u8]) {
     let mut out = std::io::stdout().lock();

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::Finding;
 use super::clients::clients;
+use super::unity_package::unity_package;
 use crate::catalogue_file::{self, Unusable};
 use crate::cli::look::{self, Look, Port, Standing};
 use crate::cli::one_shot::OneShot;
@@ -29,7 +30,9 @@ pub async fn examine(config: &Config, complaints: &[String]) -> Vec<Finding> {
     let said = of_project.map(|bad| bad.to_string());
     let problems = look.survey.facts.problems.iter().filter(|problem| Some(*problem) != said.as_ref());
     findings.extend(problems.map(|problem| split("files", problem)));
-    findings.extend(package(&look));
+    let another = package(&look);
+    findings.extend(look.survey.project.as_deref().map(|project| unity_package(project, another.is_some())));
+    findings.extend(another);
     findings.extend(editor(&look));
     findings.extend(locks(&look));
     // The gateway that greets the editor writes the catalogue: what is there is looked at before.
@@ -41,7 +44,7 @@ pub async fn examine(config: &Config, complaints: &[String]) -> Vec<Finding> {
 }
 
 /// Our own sentences end in `what: mend.` or `what; mend`.
-fn split(about: &'static str, sentence: &str) -> Finding {
+pub(super) fn split(about: &'static str, sentence: &str) -> Finding {
     match sentence.rsplit_once("; ").or_else(|| sentence.rsplit_once(": ")) {
         Some((says, mend)) => Finding::problem(about, says, mend),
         None => Finding::problem(about, sentence, "see the documentation"),
@@ -122,19 +125,20 @@ fn environment() -> Vec<Finding> {
     known.chain(unknown).collect()
 }
 
+/// A package of somebody else's that holdfast knows.
 fn package(look: &Look) -> Option<Finding> {
     look.survey.project.as_ref()?;
     let facts = &look.survey.facts;
-    Some(match (&facts.package_version, facts.installed) {
-        (Some(version), _) => Finding::ok("package", format!("{} {}", look.survey.dialect.name(), clean(version))),
-        (None, true) => Finding::note("package", format!("{} is installed; its files tell no version", look.survey.dialect.name())),
-        (None, false) => Finding::problem(
+    match (&facts.package_version, facts.installed) {
+        (Some(version), _) => {
+            Some(Finding::ok("package", format!("{} {}", look.survey.dialect.name(), clean(version))))
+        }
+        (None, true) => Some(Finding::note(
             "package",
-            "no Unity package that holdfast knows is in Packages/manifest.json",
-            "run `holdfast unity install` in the project, or install uLoopMCP (io.github.hatayama.uloopmcp) in Unity's Package Manager",
-        )
-        .likely(),
-    })
+            format!("{} is installed; its files tell no version", look.survey.dialect.name()),
+        )),
+        (None, false) => None,
+    }
 }
 
 fn editor(look: &Look) -> Option<Finding> {

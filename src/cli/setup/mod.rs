@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::json;
 
-use super::output::{Tone, toned};
+use super::output::{Tone, row, toned};
 use super::{Exit, output};
 use crate::config;
 use crate::telemetry::clean;
@@ -258,10 +258,6 @@ impl Task<'_> {
             }
         }
     }
-}
-
-fn row(name: &str, text: &str) {
-    output::line(&format!("  {name:6}  {text}"));
 }
 
 fn list(places: &Places, launch: &Launch, as_json: bool) {

@@ -401,7 +401,8 @@ impl HoldfastFace {
     pub(crate) fn keep(&self, key: u64, state: &str) -> bool {
         let mut inner = self.desk.lock();
         let Inner { calls, journal, closed: None, .. } = &mut *inner else { return false };
-        let Some(identity) = calls.get(&key).filter(|call| call.traits.resumable).and_then(|call| call.identity.as_ref())
+        let Some(identity) =
+            calls.get(&key).filter(|call| call.traits.resumable).and_then(|call| call.identity.as_ref())
         else {
             return false;
         };
@@ -423,12 +424,10 @@ impl Call {
             None => value,
             Some(identity) => {
                 let took = self.started.map_or(0, |started| started.elapsed().as_millis());
-                let object = Object::new().text("callId", &identity.id).flag("isError", says_failed).raw("value", &value);
-                let object = if self.content.is_empty() {
-                    object
-                } else {
-                    object.raw("content", &json::array(&self.content))
-                };
+                let object =
+                    Object::new().text("callId", &identity.id).flag("isError", says_failed).raw("value", &value);
+                let object =
+                    if self.content.is_empty() { object } else { object.raw("content", &json::array(&self.content)) };
                 object.number("durationMs", i128::try_from(took).unwrap_or(0)).finish()
             }
         };
@@ -468,8 +467,7 @@ fn refusal(inner: &Inner, order: &Order) -> Option<Refusal> {
     if inner.calls.len() >= CALLS_MAX {
         return busy(format!("{CALLS_MAX} calls wait or run already"));
     }
-    let waiting: usize =
-        inner.calls.values().filter(|call| call.phase == Phase::Waiting).map(|call| call.bytes).sum();
+    let waiting: usize = inner.calls.values().filter(|call| call.phase == Phase::Waiting).map(|call| call.bytes).sum();
     if waiting + order.bytes > WAITING_MAX_MIB * 1024 * 1024 {
         return busy(format!("{WAITING_MAX_MIB} MiB of arguments wait already"));
     }

@@ -1,0 +1,37 @@
+//! Our own Unity package in the project: whether it is there, of this program, and as it was put there.
+
+use std::path::Path;
+
+use super::{Finding, checks};
+use crate::cli::unity::standing::{Installed, Standing, State};
+use crate::cli::unity::{Obstacle, Site};
+
+const ABOUT: &str = "package";
+
+/// How it stands. `another`: the project has another package that holdfast knows.
+pub fn unity_package(project: &Path, another: bool) -> Finding {
+    let standing = Standing::of(&Site::new(project.to_path_buf()));
+    let mend = standing.mend().unwrap_or_default();
+    match &standing.state {
+        // From a registry, say: it is there all the same.
+        State::Absent if standing.obstacle.as_ref().is_some_and(Obstacle::brings_it) => {
+            Finding::note(ABOUT, standing.says())
+        }
+        _ if standing.obstacle.is_some() => checks::split(ABOUT, &standing.says()),
+        State::Absent if another => Finding::note(ABOUT, standing.says()).mend(mend),
+        State::Absent => Finding::problem(
+            ABOUT,
+            "no Unity package that holdfast knows is in the project",
+            format!("{mend}; or install uLoopMCP (io.github.hatayama.uloopmcp) in Unity's Package Manager"),
+        )
+        .likely(),
+        State::Installed(_) if standing.good() => Finding::ok(ABOUT, standing.says()),
+        State::Installed(Installed { missing, .. }) if missing.is_empty() => {
+            Finding::note(ABOUT, standing.says()).mend(mend)
+        }
+        State::Foreign => Finding::note(ABOUT, standing.says()).mend(mend),
+        State::Installed(_) | State::Interrupted | State::Unreadable(_) => {
+            Finding::problem(ABOUT, standing.says(), mend)
+        }
+    }
+}

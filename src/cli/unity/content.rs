@@ -1,0 +1,141 @@
+//! What lies in a package's folder, and what was put there: sums of files, and the record of them.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::embedded::{self, About, NAME};
+use crate::host::{Host as _, RealHost};
+use crate::limits::{UNITY_FILE_MAX_BYTES, UNITY_FILES_MAX, UNITY_RECORD_MAX_BYTES};
+
+/// The sums of files by their paths, with `/`. `None`: what lies there is no file that we would have written (a link, a pipe,
+/// too large, unreadable), so it equals nothing.
+pub type Sums = BTreeMap<String, Option<String>>;
+
+/// The record's name. It lies in the package's own folder: so it comes and goes with the folder in one rename, and through
+/// version control reaches the other people of a project. Unity passes over names that begin with a dot.
+pub const RECORD: &str = ".holdfast-install.json";
+
+/// What systems leave in folders that a person looked at.
+const LITTER: [&str; 3] = [".DS_Store", "Thumbs.db", "desktop.ini"];
+
+/// What was put into the folder, written beside it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Record {
+    /// For whoever opens it.
+    about: String,
+    /// The package.
+    package: String,
+    /// Its version.
+    pub version: String,
+    /// The sum of every file: SHA-256 over the file with its line ends as `\n`; of a `.meta` over its GUID.
+    pub files: Sums,
+}
+
+impl Record {
+    /// Of the package that this binary carries.
+    pub fn this() -> Self {
+        let about = "Written by `holdfast unity install`: it tells by this what you have changed here. Keep it beside package.json.";
+        let version = About::this().version;
+        Self { about: about.to_owned(), package: NAME.to_owned(), version, files: embedded::sums() }
+    }
+
+    /// The one in a folder, if there is one that can be used.
+    pub fn read(folder: &Path) -> Option<Self> {
+        let bytes = RealHost.read(&folder.join(RECORD), UNITY_RECORD_MAX_BYTES).ok()?;
+        serde_json::from_slice(&bytes).ok().filter(|record: &Self| record.package == NAME)
+    }
+
+    /// As it is written.
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut text = serde_json::to_string_pretty(self).expect("texts and a map of texts are JSON");
+        text.push('\n');
+        text.into_bytes()
+    }
+}
+
+/// The sum of a file: SHA-256 of what it means, in hexadecimal. Version control may turn line ends, and Unity writes the
+/// `.meta` files of an embedded package anew as its versions like; nobody's work is in either.
+pub fn sum(path: &str, bytes: &[u8]) -> String {
+    let digest = Sha256::digest(meaning(path, bytes));
+    digest.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+}
+
+fn meaning<'a>(path: &str, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+    if path.ends_with(".meta") {
+        let lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
+        if let Some(guid) = lines.into_iter().find(|line| line.starts_with(b"guid:")) {
+            return Cow::Borrowed(guid);
+        }
+    }
+    if !bytes.contains(&b'\r') {
+        return Cow::Borrowed(bytes);
+    }
+    let mut plain = Vec::with_capacity(bytes.len());
+    for (index, byte) in bytes.iter().enumerate() {
+        if !(*byte == b'\r' && bytes.get(index + 1) == Some(&b'\n')) {
+            plain.push(*byte);
+        }
+    }
+    Cow::Owned(plain)
+}
+
+/// Sums up what lies below a folder, without the record and the system's litter. Links are not followed.
+///
+/// # Errors
+/// A folder cannot be read, or holds more than any package of ours.
+pub fn read(folder: &Path) -> io::Result<Sums> {
+    let mut found = Sums::new();
+    let mut open = vec![(folder.to_path_buf(), String::new())];
+    let mut seen = 0;
+    while let Some((path, below)) = open.pop() {
+        for entry in fs::read_dir(path)? {
+            let entry = entry?;
+            seen += 1;
+            if seen > UNITY_FILES_MAX {
+                return Err(io::Error::other(format!("more than {UNITY_FILES_MAX} files and folders")));
+            }
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if LITTER.contains(&name.as_str()) || (below.is_empty() && name == RECORD) {
+                continue;
+            }
+            let kind = entry.file_type()?;
+            let inside = format!("{below}{name}");
+            if kind.is_dir() {
+                open.push((entry.path(), format!("{inside}/")));
+            } else {
+                let bytes = if kind.is_file() { RealHost.read(&entry.path(), UNITY_FILE_MAX_BYTES).ok() } else { None };
+                let sum = bytes.map(|bytes| sum(&inside, &bytes));
+                found.insert(inside, sum);
+            }
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sum_is_plain_sha256_of_a_file_with_plain_line_ends() {
+        let plain = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(sum("a.cs", b"abc"), plain);
+    }
+
+    #[test]
+    fn line_ends_and_a_metas_rest_do_not_count_and_all_else_does() {
+        assert_eq!(sum("a.cs", b"a\r\nb\r\n"), sum("a.cs", b"a\nb\n"));
+        assert_ne!(sum("a.cs", b"a\rb\n"), sum("a.cs", b"ab\n"));
+        let meta =
+            |rest: &str, guid: &str| sum("a.cs.meta", format!("fileFormatVersion: 2\nguid: {guid}\n{rest}").as_bytes());
+        assert_eq!(meta("MonoImporter:\n", "1a"), meta("", "1a"));
+        assert_ne!(meta("", "1a"), meta("", "1b"));
+        assert_ne!(sum("a.cs.meta", b"a"), sum("a.cs.meta", b"b"));
+    }
+}

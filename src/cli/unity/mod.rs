@@ -1,0 +1,305 @@
+//! `holdfast unity install`: places the Unity package that this binary carries into a project, looks at it, takes it out.
+
+mod content;
+pub mod embedded;
+mod place;
+pub mod placed;
+mod project;
+pub mod standing;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+
+use super::output::{Tone, row, toned};
+use super::{Exit, output};
+use crate::config;
+use content::Sums;
+use embedded::{About, TITLE};
+use place::{NotPlaced, Work};
+pub use project::{Obstacle, Site};
+use standing::{Standing, State, named};
+
+/// Flags of `holdfast unity`.
+#[derive(Debug, Clone, Args)]
+pub struct UnityArgs {
+    #[command(subcommand)]
+    command: UnityCommand,
+}
+
+#[derive(Debug, Clone, Subcommand)]
+enum UnityCommand {
+    /// Place the Unity package into a project, look at it, or take it out.
+    ///
+    /// Puts the package that this program carries into Packages/dev.holdfast.unity, where Unity finds it by itself: no registry,
+    /// no entry in Packages/manifest.json. Also brings an older one up to date. The folder comes, changes and goes in one step,
+    /// so a running editor imports once. Files there that you changed or added are found by their sums
+    /// (.holdfast-install.json in the folder) and never overwritten or deleted without --force. Exit codes: 0 done, or nothing to
+    /// do, 1 refused, nothing was changed, 2 wrong usage or no Unity project. With --check: 0 installed as this program would,
+    /// 1 not.
+    #[command(after_help = "\
+Examples:
+  holdfast unity install                       into the project around the working directory
+  holdfast unity install --project ~/games/Castle
+  holdfast unity install --dry-run             which files would come, change and go
+  holdfast unity install --check               which version is there, and what was changed
+  holdfast unity install --check --json | jq -r .version
+  holdfast unity install --remove")]
+    Install(InstallArgs),
+}
+
+/// Flags of `holdfast unity install`.
+#[derive(Debug, Clone, Args)]
+pub struct InstallArgs {
+    /// The Unity project (the folder with Assets and ProjectSettings, or one below it). Without it: the working directory and
+    /// the folders above it.
+    #[arg(long, value_name = "DIR", env = "HOLDFAST_PROJECT")]
+    pub project: Option<PathBuf>,
+    /// Say whether the package is there, which version, and what in it was changed. Changes nothing.
+    #[arg(long, conflicts_with_all = ["remove", "dry_run", "force"])]
+    pub check: bool,
+    /// Print what --check says as JSON.
+    #[arg(long, requires = "check")]
+    pub json: bool,
+    /// Take the package out. Library/Holdfast and the settings of its window stay.
+    #[arg(long)]
+    pub remove: bool,
+    /// Show what would be done, file by file, and write nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Also replace or remove what you changed or added in the folder, and a folder that holdfast did not put there. What is in
+    /// it is lost.
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// Runs the command.
+pub fn run(arguments: &UnityArgs) -> ExitCode {
+    let UnityCommand::Install(arguments) = &arguments.command;
+    let done = answer(arguments).unwrap_or_else(|(exit, why)| {
+        output::complain(&format!("holdfast unity install: {why}. Nothing was changed."));
+        exit
+    });
+    done.into()
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// It is as wanted.
+    Nothing,
+    /// It is to be done.
+    Go,
+}
+
+/// How it ended, or why nothing was done.
+fn answer(arguments: &InstallArgs) -> Result<Exit, (Exit, String)> {
+    let failed = |why: String| (Exit::Failed, why);
+    let site = Site::new(project(arguments)?);
+    let before = Standing::of(&site);
+    if arguments.check {
+        return Ok(check(&before, arguments.json));
+    }
+    let step = decide(&before, arguments);
+    if arguments.dry_run {
+        show(&before, &step.map_err(failed)?, arguments.remove).map_err(failed)?;
+        return Ok(Exit::Ok);
+    }
+    // What needs no work takes no lock: not even the folder's time of change is touched.
+    if !Work::left_behind(&site) && step.map_err(failed)? == Step::Nothing {
+        report_nothing(&before, arguments.remove);
+        return Ok(Exit::Ok);
+    }
+    let work = Work::begin(&site).map_err(|error| failed(error.to_string()))?;
+    let done = carry_out(&work, &site, arguments);
+    let ended = work.end();
+    done.map_err(failed)?;
+    if let Err(error) = ended {
+        output::complain(&format!(
+            "holdfast unity install: it is done, but {error}: it tidies up what is left in {}.",
+            site.work().display()
+        ));
+    }
+    Ok(Exit::Ok)
+}
+
+/// The project, as the gateway finds it.
+fn project(arguments: &InstallArgs) -> Result<PathBuf, (Exit, String)> {
+    let here = std::env::current_dir();
+    let here = here.map_err(|error| (Exit::Usage, format!("the working directory is not known ({error})")))?;
+    let named = arguments.project.as_ref().map(|project| here.join(project));
+    config::named_project(named.as_ref().unwrap_or(&here)).map_err(|bad| {
+        let why = match named {
+            Some(_) => format!("--project or HOLDFAST_PROJECT: {bad}"),
+            None => format!("{bad}; run this inside the project, or name it with --project DIR"),
+        };
+        (Exit::Usage, why)
+    })
+}
+
+/// Whether something is to be done, or why it must not.
+fn decide(standing: &Standing, arguments: &InstallArgs) -> Result<Step, String> {
+    let folder = standing.site.folder();
+    let folder = folder.display();
+    match &standing.obstacle {
+        Some(obstacle) if !arguments.remove || matches!(obstacle, Obstacle::Link(_)) => {
+            return Err(obstacle.to_string());
+        }
+        _ => {}
+    }
+    match &standing.state {
+        State::Absent if arguments.remove => Ok(Step::Nothing),
+        State::Absent | State::Interrupted => Ok(Step::Go),
+        State::Unreadable(why) => {
+            Err(format!("{folder} cannot be looked at ({why}); let this user read it, or remove it"))
+        }
+        State::Foreign if !arguments.force => {
+            Err(format!("{folder} is there, and holdfast did not put it there; move it away, or lose it with --force"))
+        }
+        State::Installed(installed)
+            if !arguments.remove && installed.current() && (installed.added.is_empty() || !arguments.force) =>
+        {
+            Ok(Step::Nothing)
+        }
+        State::Installed(installed) if !arguments.force && !installed.own_work().is_empty() => {
+            let part = |what: &str, paths: &[String]| (!paths.is_empty()).then(|| format!("{what}: {}", named(paths)));
+            let parts = [part("changed", &installed.changed), part("added", &installed.added)];
+            let parts: Vec<String> = parts.into_iter().flatten().collect();
+            Err(format!(
+                "{folder} has work of yours ({}); move it to a place of its own, or lose it with --force",
+                parts.join("; ")
+            ))
+        }
+        State::Foreign | State::Installed(_) => Ok(Step::Go),
+    }
+}
+
+/// Looks again, now that nobody else works there, and does it.
+fn carry_out(work: &Work<'_>, site: &Site, arguments: &InstallArgs) -> Result<(), String> {
+    let text = |error: NotPlaced| error.to_string();
+    if work.tidy().map_err(text)? {
+        output::complain("holdfast unity install: an earlier run was cut short; the package of before was put back.");
+    }
+    let before = Standing::of(site);
+    match decide(&before, arguments)? {
+        Step::Nothing => report_nothing(&before, arguments.remove),
+        Step::Go if arguments.remove => {
+            work.remove().map_err(text)?;
+            report_removed(site);
+        }
+        Step::Go => {
+            work.install().map_err(text)?;
+            report_installed(&before);
+        }
+    }
+    Ok(())
+}
+
+fn report_nothing(standing: &Standing, remove: bool) {
+    let project = standing.site.project.display();
+    if remove {
+        output::line(&format!("{TITLE} is not installed in {project}. Nothing to change."));
+        return;
+    }
+    let version = About::this().version;
+    output::line(&format!("{TITLE} {version} is already installed in {project}. Nothing to change."));
+    if let State::Installed(installed) = &standing.state
+        && !installed.added.is_empty()
+    {
+        row("yours", &named(&installed.added));
+    }
+}
+
+fn report_installed(before: &Standing) {
+    let (site, about) = (&before.site, About::this());
+    output::line(&toned(&format!("{TITLE} {} is installed.", about.version), Tone::Good));
+    row("folder", &format!("{}, {} files", site.folder().display(), embedded::files().len()));
+    let was = match &before.state {
+        State::Installed(installed) if installed.same => format!("{}, not whole", installed.version),
+        State::Installed(installed) => installed.version.clone(),
+        State::Foreign => "something else, which is gone".to_owned(),
+        State::Absent | State::Interrupted | State::Unreadable(_) => "it was not there".to_owned(),
+    };
+    row("before", &was);
+    row("next", "open the project in Unity, or bring its window to the front: it takes the package in by itself");
+    for note in notes(site) {
+        row("note", &note);
+    }
+}
+
+/// What is worth knowing before Unity takes the package in.
+fn notes(site: &Site) -> Vec<String> {
+    let mut notes = Vec::new();
+    if site.unity().is_none() {
+        let least = About::this().unity;
+        notes.push(format!(
+            "ProjectSettings/ProjectVersion.txt does not tell the project's Unity; the package needs {least} or newer"
+        ));
+    }
+    let fetched = site.to_be_fetched();
+    if !fetched.is_empty() {
+        let list: Vec<String> = fetched.iter().map(|(name, version)| format!("{name} {version}")).collect();
+        notes.push(format!("the package needs {}, which Unity may have to fetch from its registry", list.join(", ")));
+    }
+    notes
+}
+
+fn report_removed(site: &Site) {
+    output::line(&format!("{TITLE} is removed from {}.", site.project.display()));
+    if site.project.join("Library/Holdfast").exists() {
+        row(
+            "stays",
+            "Library/Holdfast: an editor that still runs writes there; delete it when Unity is closed if you like",
+        );
+    }
+}
+
+fn check(standing: &Standing, as_json: bool) -> Exit {
+    let exit = if standing.good() { Exit::Ok } else { Exit::Failed };
+    if as_json {
+        output::line(&standing.as_json().to_string());
+        return exit;
+    }
+    let tone = if standing.good() { Tone::Good } else { Tone::Bad };
+    output::line(&toned(&format!("{}.", standing.says()), tone));
+    row("folder", &standing.site.folder().display().to_string());
+    row("unity", &standing.site.unity().unwrap_or_else(|| "not known".to_owned()));
+    if let Some(mend) = standing.mend() {
+        row("mend", &mend);
+    }
+    exit
+}
+
+/// What would come (`+`), change (`~`) and go (`-`). A `.meta` comes and goes with its file.
+fn show(standing: &Standing, step: &Step, remove: bool) -> Result<(), String> {
+    if *step == Step::Nothing {
+        report_nothing(standing, remove);
+        return Ok(());
+    }
+    let site = &standing.site;
+    let now = match &standing.state {
+        State::Foreign | State::Installed(_) => content::read(&site.folder()).map_err(|error| error.to_string())?,
+        State::Absent | State::Interrupted | State::Unreadable(_) => Sums::new(),
+    };
+    let then = if remove { Sums::new() } else { embedded::sums() };
+    let what = if remove {
+        "Would remove".to_owned()
+    } else {
+        format!("Would install {TITLE} {} into", About::this().version)
+    };
+    output::line(&format!("{what} {}:", site.folder().display()));
+    let paths: std::collections::BTreeSet<&String> = now.keys().chain(then.keys()).collect();
+    for path in paths {
+        let sign = match (now.get(path), then.get(path)) {
+            (None, _) => '+',
+            (_, None) => '-',
+            (was, is) if was != is => '~',
+            _ => continue,
+        };
+        if sign == '~' || !path.ends_with(".meta") {
+            output::line(&format!("  {sign} {}", crate::telemetry::clean(path)));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,240 @@
+//! Putting the package into its place and taking it out, each with one rename that Unity sees.
+//!
+//! The new package is written into the work folder. Where the system can exchange two folders, that is done; there is then
+//! never a moment without a package. Elsewhere the former one steps aside first. Whatever the moment at which this is cut, the
+//! place holds the old package, the new one, or (between those two renames) none while the old one waits; [`Work::tidy`] ends
+//! it, at the next run too.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use super::content::{RECORD, Record};
+use super::embedded;
+use super::project::Site;
+use crate::limits::UNITY_LOCK_ATTEMPTS_MAX;
+
+/// In the work folder: the package that is being written; after an exchange, the former one.
+const NEW: &str = "new";
+/// In the work folder: the former package, which belongs back until the new one stands.
+pub(super) const FORMER: &str = "former";
+/// In the work folder: a package that was taken out.
+const GONE: &str = "gone";
+/// In the work folder: held by the process that works there.
+const LOCK: &str = "lock";
+
+/// Why it was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum NotPlaced {
+    /// Another process is at it.
+    #[error("another holdfast is installing into this project at this moment; run this again when it is done")]
+    Busy,
+    /// Somebody made something that is not ours.
+    #[error("{} is in the way; remove it", .0.display())]
+    InTheWay(PathBuf),
+    /// The system refused.
+    #[error("{} cannot be {what} ({error}); if a program holds files there, run this again when it has let go of them", .path.display())]
+    Refused {
+        /// Which.
+        path: PathBuf,
+        /// What was wanted.
+        what: &'static str,
+        /// The system's words.
+        error: io::Error,
+    },
+}
+
+fn refused(path: &Path, what: &'static str) -> impl FnOnce(io::Error) -> NotPlaced {
+    move |error| NotPlaced::Refused { path: path.to_path_buf(), what, error }
+}
+
+/// The work folder, held by this process.
+#[derive(Debug)]
+pub struct Work<'a> {
+    site: &'a Site,
+    folder: PathBuf,
+    lock: File,
+}
+
+impl<'a> Work<'a> {
+    /// Whether an earlier run left something to be tidied.
+    pub fn left_behind(site: &Site) -> bool {
+        there(&site.work())
+    }
+
+    /// Takes the work folder.
+    ///
+    /// # Errors
+    /// [`NotPlaced`]; nothing was changed.
+    pub fn begin(site: &'a Site) -> Result<Self, NotPlaced> {
+        let (packages, folder) = (site.packages(), site.work());
+        fs::create_dir_all(&packages).map_err(refused(&packages, "written"))?;
+        let path = folder.join(LOCK);
+        for _ in 0..UNITY_LOCK_ATTEMPTS_MAX {
+            match fs::create_dir(&folder) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                    return Err(refused(&folder, "written")(error));
+                }
+                _ => {}
+            }
+            for path in [&folder, &path] {
+                if path.is_symlink() || (path == &folder && !path.is_dir()) {
+                    return Err(NotPlaced::InTheWay(path.clone()));
+                }
+            }
+            let lock = match OpenOptions::new().write(true).create(true).truncate(false).open(&path) {
+                Ok(lock) => lock,
+                // Whoever held it has just taken the folder away.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(refused(&path, "written")(error)),
+            };
+            match lock.try_lock() {
+                Ok(()) if is_at(&lock, &path) => return Ok(Self { site, folder, lock }),
+                Ok(()) => {}
+                Err(fs::TryLockError::WouldBlock) => return Err(NotPlaced::Busy),
+                Err(fs::TryLockError::Error(error)) => return Err(refused(&path, "locked")(error)),
+            }
+        }
+        Err(NotPlaced::Busy)
+    }
+
+    /// Ends what an earlier run or this one left: a former package goes back if its place is empty, the rest goes. True if one
+    /// was put back.
+    ///
+    /// # Errors
+    /// [`NotPlaced`]; the next run tries again.
+    pub fn tidy(&self) -> Result<bool, NotPlaced> {
+        let (former, place) = (self.folder.join(FORMER), self.site.folder());
+        let back = there(&former) && !there(&place);
+        if back {
+            fs::rename(&former, &place).map_err(refused(&place, "put back"))?;
+        }
+        for name in [NEW, FORMER, GONE] {
+            let path = self.folder.join(name);
+            if there(&path) {
+                // With --force the place may have held a file.
+                let remove = if path.is_dir() { fs::remove_dir_all } else { fs::remove_file };
+                remove(&path).map_err(refused(&path, "removed"))?;
+            }
+        }
+        Ok(back)
+    }
+
+    /// Puts this binary's package into its place, whatever is there.
+    ///
+    /// # Errors
+    /// [`NotPlaced`]; the place is as it was, at the latest after [`Work::end`].
+    pub fn install(&self) -> Result<(), NotPlaced> {
+        let (new, place) = (self.folder.join(NEW), self.site.folder());
+        write_package(&new).map_err(refused(&new, "written"))?;
+        if there(&place) {
+            if exchange(&new, &place).is_ok() {
+                return Ok(());
+            }
+            let former = self.folder.join(FORMER);
+            fs::rename(&place, &former).map_err(refused(&place, "moved"))?;
+        }
+        fs::rename(&new, &place).map_err(refused(&place, "put into its place"))
+    }
+
+    /// Takes what is in the place out.
+    ///
+    /// # Errors
+    /// [`NotPlaced`]; the place is as it was.
+    pub fn remove(&self) -> Result<(), NotPlaced> {
+        let place = self.site.folder();
+        fs::rename(&place, self.folder.join(GONE)).map_err(refused(&place, "moved"))
+    }
+
+    /// Tidies, and gives the work folder up.
+    ///
+    /// # Errors
+    /// [`NotPlaced`]; the next run tidies.
+    pub fn end(self) -> Result<(), NotPlaced> {
+        self.tidy()?;
+        let path = self.folder.join(LOCK);
+        // While it is held: afterwards it may be another's.
+        fs::remove_file(&path).map_err(refused(&path, "removed"))?;
+        drop(self.lock);
+        // Another process that began at this moment has a new lock in there; then it stays.
+        let _ = fs::remove_dir(&self.folder);
+        Ok(())
+    }
+}
+
+/// Whether there is anything at a path, a link to nothing included.
+fn there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}
+
+/// Writes the package and its record into a new folder; onto the disk, so that a power cut after the rename finds it whole.
+fn write_package(folder: &Path) -> io::Result<()> {
+    fs::create_dir(folder)?;
+    let record = Record::this().bytes();
+    let files = embedded::files().iter().map(|(path, bytes)| (embedded::native(path), *bytes));
+    let files: Vec<_> = files.chain([(PathBuf::from(RECORD), record.as_slice())]).collect();
+    for (path, bytes) in &files {
+        let path = folder.join(path);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        OpenOptions::new().write(true).create_new(true).open(path)?.write_all(bytes)?;
+    }
+    // After all are written, the system has many of them on the disk with the first.
+    files.iter().try_for_each(|(path, _)| OpenOptions::new().write(true).open(folder.join(path))?.sync_all())
+}
+
+/// Exchanges two folders in one step.
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+fn exchange(one: &Path, other: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    Ok(renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)?)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+fn exchange(_one: &Path, _other: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Whether an open file is still the one at a path: another process may have removed it, and a third made it anew.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let inode = |meta: fs::Metadata| (meta.dev(), meta.ino());
+    file.metadata().map(inode).ok() == path.symlink_metadata().map(inode).ok()
+}
+
+#[cfg(not(unix))]
+fn is_at(_file: &File, path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the exchange spares where there is one: the two renames, cut between them by a place that cannot be filled.
+    #[test]
+    fn a_former_package_goes_back_when_its_successor_does_not_arrive() {
+        let project = tempfile::tempdir().unwrap();
+        let site = Site::new(project.path().to_path_buf());
+        fs::create_dir_all(site.folder()).unwrap();
+        fs::write(site.folder().join("package.json"), "{}").unwrap();
+        let work = Work::begin(&site).unwrap();
+        fs::rename(site.folder(), work.folder.join(FORMER)).unwrap();
+        assert!(work.tidy().unwrap());
+        assert_eq!(fs::read(site.folder().join("package.json")).unwrap(), b"{}");
+        work.end().unwrap();
+        assert!(!site.work().exists());
+    }
+
+    #[test]
+    fn one_at_a_time_works_on_a_project() {
+        let project = tempfile::tempdir().unwrap();
+        let site = Site::new(project.path().to_path_buf());
+        let work = Work::begin(&site).unwrap();
+        assert!(matches!(Work::begin(&site), Err(NotPlaced::Busy)));
+        work.end().unwrap();
+        Work::begin(&site).unwrap().end().unwrap();
+    }
+}

@@ -1,0 +1,162 @@
+//! The project that the package is to go into: where in it, and what speaks against it.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::embedded::{About, NAME};
+use crate::config;
+use crate::host::{Host as _, RealHost};
+use crate::limits::{PROJECT_FILE_MAX_BYTES, UNITY_FILES_MAX};
+use crate::telemetry::clean;
+
+/// Why the package must not go into a project, with the mend.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Obstacle {
+    /// Unity would not take it.
+    #[error(
+        "the project is made with Unity {project}, and the package needs {least} or newer; open the project with a newer Unity first"
+    )]
+    TooOld {
+        /// The project's version of Unity.
+        project: String,
+        /// The oldest that does.
+        least: String,
+    },
+    /// It would be there twice.
+    #[error(
+        "Packages/manifest.json already brings {NAME}, as \"{0}\"; take it out there or in Unity's Package Manager, then run this again"
+    )]
+    Manifest(String),
+    /// It would be there twice.
+    #[error("Packages/{0} holds a package {NAME} already; remove one of the two, Unity refuses both")]
+    Elsewhere(String),
+    /// Nobody knows what it brings.
+    #[error(
+        "Packages/manifest.json cannot be understood ({0}), so it may bring {NAME} already; correct it, Unity cannot read it either"
+    )]
+    BadManifest(String),
+    /// What is written would land elsewhere.
+    #[error("{} is a link, and links are not followed; put a folder in its place", .0.display())]
+    Link(PathBuf),
+}
+
+impl Obstacle {
+    /// Whether the package is in the project all the same, from elsewhere.
+    pub fn brings_it(&self) -> bool {
+        matches!(self, Self::Manifest(_) | Self::Elsewhere(_))
+    }
+}
+
+/// The places in a project.
+#[derive(Debug, Clone)]
+pub struct Site {
+    /// The project.
+    pub project: PathBuf,
+}
+
+impl Site {
+    /// In this project.
+    pub fn new(project: PathBuf) -> Self {
+        Self { project }
+    }
+
+    /// Where Unity looks for embedded packages.
+    pub fn packages(&self) -> PathBuf {
+        self.project.join("Packages")
+    }
+
+    /// Where the package goes.
+    pub fn folder(&self) -> PathBuf {
+        self.packages().join(NAME)
+    }
+
+    /// Where it is put together, and where the former one waits until the new one stands. Beside the package, so that a
+    /// rename is enough. Unity's importer passes over the name, its package manager finds no `package.json` directly in it.
+    pub fn work(&self) -> PathBuf {
+        self.packages().join(".holdfast-install~")
+    }
+
+    /// What speaks against the package here, most fundamental first.
+    pub fn obstacle(&self) -> Option<Obstacle> {
+        let link = [self.packages(), self.folder()].into_iter().find(|path| path.is_symlink()).map(Obstacle::Link);
+        link.or_else(|| self.too_old()).or_else(|| self.in_manifest()).or_else(|| self.elsewhere())
+    }
+
+    /// The project's version of Unity, as its file spells it.
+    pub fn unity(&self) -> Option<String> {
+        let bytes = self.read("ProjectSettings/ProjectVersion.txt").ok()?;
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let version = text.lines().find_map(|line| line.strip_prefix("m_EditorVersion:"))?.trim();
+        release(version).map(|_| clean(version))
+    }
+
+    fn too_old(&self) -> Option<Obstacle> {
+        let (project, least) = (self.unity()?, About::this().unity);
+        let old = release(&project)? < release(&least)?;
+        old.then_some(Obstacle::TooOld { project, least })
+    }
+
+    fn in_manifest(&self) -> Option<Obstacle> {
+        let bytes = match self.read("Packages/manifest.json") {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+            Err(error) => return Some(Obstacle::BadManifest(error.to_string())),
+        };
+        let manifest: Value = match serde_json::from_slice(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes)) {
+            Ok(manifest) => manifest,
+            Err(error) => return Some(Obstacle::BadManifest(error.to_string())),
+        };
+        let entry = manifest.get("dependencies")?.get(NAME)?;
+        let wish = entry.as_str().map_or_else(|| entry.to_string(), str::to_owned);
+        (!self.is_our_folder(&wish)).then(|| Obstacle::Manifest(clean(&wish)))
+    }
+
+    /// Whether a manifest's entry means the very folder that the package goes into.
+    fn is_our_folder(&self, wish: &str) -> bool {
+        let Some(path) = wish.strip_prefix("file:").map(Path::new) else { return false };
+        let bare = path.components().filter(|part| *part != std::path::Component::CurDir);
+        bare.eq(Path::new(NAME).components())
+            || config::canonical(&self.packages().join(path))
+                .is_some_and(|path| Some(path) == config::canonical(&self.folder()))
+    }
+
+    /// The package in another folder of `Packages/`.
+    fn elsewhere(&self) -> Option<Obstacle> {
+        let others = fs::read_dir(self.packages()).ok()?.flatten().take(UNITY_FILES_MAX);
+        let mut names = others.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let other = names.find(|name| {
+            let manifest = self.read(&format!("Packages/{name}/package.json")).ok();
+            let manifest = manifest.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
+            name != NAME && !name.starts_with('.') && manifest.is_some_and(|manifest| manifest["name"] == NAME)
+        })?;
+        Some(Obstacle::Elsewhere(clean(&other)))
+    }
+
+    /// What the package needs and the project does not have yet: Unity has it at hand or asks its registry for it.
+    pub fn to_be_fetched(&self) -> Vec<(String, String)> {
+        let lock = self.read("Packages/packages-lock.json").ok();
+        let lock: Option<Value> = lock.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let cached: Vec<String> = fs::read_dir(self.project.join("Library/PackageCache"))
+            .map(|entries| entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect())
+            .unwrap_or_default();
+        let here = |name: &str| {
+            lock.as_ref().is_some_and(|lock| lock["dependencies"].get(name).is_some())
+                || cached.iter().any(|folder| folder.split('@').next() == Some(name))
+                || self.packages().join(name).is_dir()
+        };
+        About::this().dependencies.into_iter().filter(|(name, _)| !here(name)).collect()
+    }
+
+    fn read(&self, below: &str) -> io::Result<Vec<u8>> {
+        RealHost.read(&self.project.join(below), PROJECT_FILE_MAX_BYTES)
+    }
+}
+
+/// The release out of `2022.3.62f1`: year or generation, and number.
+fn release(version: &str) -> Option<(u32, u32)> {
+    let mut parts = version.split('.').map(|part| part.parse::<u32>().ok());
+    Some((parts.next()??, parts.next()??))
+}

@@ -1,0 +1,219 @@
+//! How the package stands in a project: there or not, which version, and what in it is somebody's own work.
+
+use std::cmp::Ordering;
+use std::io;
+
+use serde_json::{Value, json};
+
+use super::content::{self, Record, Sums};
+use super::embedded::{self, About, NAME, TITLE};
+use super::project::{Obstacle, Site};
+use crate::limits::UNITY_FILES_NAMED_MAX;
+use crate::telemetry::clean;
+
+/// What is in the package's place.
+#[derive(Debug, Clone, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum State {
+    /// Nothing.
+    Absent,
+    /// Nothing, since an installation was cut short; the former package waits in the work folder.
+    Interrupted,
+    /// What holdfast put there.
+    Installed(Installed),
+    /// Something that holdfast did not put there.
+    Foreign,
+    /// It cannot be looked at.
+    Unreadable(String),
+}
+
+/// An installed package.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Installed {
+    /// Its version.
+    pub version: String,
+    /// Whether what was put there is what this binary carries.
+    pub same: bool,
+    /// Files that were changed since.
+    pub changed: Vec<String>,
+    /// Files that holdfast did not put there.
+    pub added: Vec<String>,
+    /// Files that are gone.
+    pub missing: Vec<String>,
+}
+
+impl Installed {
+    /// Between what was put into a folder and what lies there now.
+    fn between(record: &Record, found: &Sums) -> Self {
+        let of = |list: &mut dyn Iterator<Item = &String>| list.map(|path| clean(path)).collect();
+        let put = &record.files;
+        Self {
+            version: clean(&record.version),
+            same: record.version == About::this().version && *put == embedded::sums(),
+            changed: of(&mut put
+                .iter()
+                .filter(|(path, sum)| found.get(*path).is_some_and(|now| now.is_none() || now != *sum))
+                .map(|(path, _)| path)),
+            added: of(&mut found.keys().filter(|path| !put.contains_key(*path))),
+            missing: of(&mut put.keys().filter(|path| !found.contains_key(*path))),
+        }
+    }
+
+    /// Whether it is as this binary would install it; files that were added beside do not count.
+    pub fn current(&self) -> bool {
+        self.same && self.changed.is_empty() && self.missing.is_empty()
+    }
+
+    /// What a replacement or a removal would lose.
+    pub fn own_work(&self) -> Vec<String> {
+        self.changed.iter().chain(&self.added).cloned().collect()
+    }
+}
+
+/// How the package stands in a project.
+#[derive(Debug, Clone)]
+pub struct Standing {
+    /// Where.
+    pub site: Site,
+    /// What is in its place.
+    pub state: State,
+    /// What speaks against it there.
+    pub obstacle: Option<Obstacle>,
+}
+
+impl Standing {
+    /// Looks. Changes nothing.
+    pub fn of(site: &Site) -> Self {
+        let obstacle = site.obstacle();
+        // A link is an obstacle, and what it leads to is nobody's business.
+        let state = if matches!(obstacle, Some(Obstacle::Link(_))) {
+            State::Foreign
+        } else {
+            state(site).unwrap_or_else(|error| State::Unreadable(error.to_string()))
+        };
+        Self { site: site.clone(), state, obstacle }
+    }
+
+    /// Whether there is nothing to mend.
+    pub fn good(&self) -> bool {
+        self.obstacle.is_none() && matches!(&self.state, State::Installed(installed) if installed.current())
+    }
+
+    /// In one sentence, without its full stop.
+    pub fn says(&self) -> String {
+        let ours = About::this().version;
+        let folder = format!("Packages/{NAME}");
+        let says = match &self.state {
+            State::Absent if self.obstacle.as_ref().is_some_and(Obstacle::brings_it) => {
+                format!("holdfast did not install {TITLE}, and it is there")
+            }
+            State::Absent => format!("{TITLE} is not installed"),
+            State::Interrupted => format!("an installation of {TITLE} was cut short; Unity sees no package now"),
+            State::Foreign => format!("{folder} is there, and holdfast did not put it there"),
+            State::Unreadable(why) => format!("{folder} cannot be looked at ({why})"),
+            State::Installed(installed) => {
+                let version = &installed.version;
+                let which = match compare(version, &ours) {
+                    _ if installed.same => "which is this program's".to_owned(),
+                    Ordering::Less => format!("older than this program's {ours}"),
+                    Ordering::Greater => format!("newer than this program's {ours}"),
+                    Ordering::Equal => "with other content than this program's".to_owned(),
+                };
+                let lists =
+                    [("changed", &installed.changed), ("added", &installed.added), ("missing", &installed.missing)];
+                let lists = lists.iter().filter(|(_, paths)| !paths.is_empty());
+                let own: String = lists.map(|(what, paths)| format!("; {what}: {}", named(paths))).collect();
+                format!("{TITLE} {version} is installed, {which}{own}")
+            }
+        };
+        match &self.obstacle {
+            Some(obstacle) => format!("{says}; {obstacle}"),
+            None => says,
+        }
+    }
+
+    /// What mends it: the command, or what is to be done before it.
+    pub fn mend(&self) -> Option<String> {
+        if self.good() || self.obstacle.is_some() {
+            return None;
+        }
+        let command = format!("holdfast unity install --project {}", self.site.project.display());
+        match &self.state {
+            State::Absent | State::Interrupted => Some(command),
+            State::Installed(installed) if installed.own_work().is_empty() => Some(command),
+            State::Installed(_) => Some(format!(
+                "move what is yours to a place of its own, then `{command} --force` replaces the whole folder"
+            )),
+            State::Foreign => Some(format!("move it away, then `{command}`")),
+            State::Unreadable(_) => Some("let this user read that folder".to_owned()),
+        }
+    }
+
+    /// For programs.
+    pub fn as_json(&self) -> Value {
+        let installed = match &self.state {
+            State::Installed(installed) => Some(installed),
+            _ => None,
+        };
+        json!({
+            "project": self.site.project.display().to_string(),
+            "unity": self.site.unity(),
+            "folder": self.site.folder().display().to_string(),
+            "state": <&str>::from(&self.state),
+            "version": installed.map(|installed| &installed.version),
+            "program_version": About::this().version,
+            "same": installed.is_some_and(|installed| installed.same),
+            "changed": installed.map(|installed| &installed.changed),
+            "added": installed.map(|installed| &installed.added),
+            "missing": installed.map(|installed| &installed.missing),
+            "obstacle": self.obstacle.as_ref().map(ToString::to_string),
+            "ok": self.good(),
+            "says": self.says(),
+            "mend": self.mend(),
+        })
+    }
+}
+
+fn state(site: &Site) -> io::Result<State> {
+    let folder = site.folder();
+    match folder.symlink_metadata() {
+        Ok(meta) if !meta.is_dir() => return Ok(State::Foreign),
+        Ok(_) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let waits = site.work().join(super::place::FORMER).is_dir();
+            return Ok(if waits { State::Interrupted } else { State::Absent });
+        }
+        Err(error) => return Err(error),
+    }
+    let found = content::read(&folder)?;
+    if let Some(record) = Record::read(&folder) {
+        return Ok(State::Installed(Installed::between(&record, &found)));
+    }
+    // The record may be lost: what equals our own package is nobody's work either.
+    let ours = Record::this();
+    if found.is_empty() {
+        return Ok(State::Absent);
+    }
+    if found == ours.files {
+        return Ok(State::Installed(Installed { same: false, ..Installed::between(&ours, &found) }));
+    }
+    Ok(State::Foreign)
+}
+
+/// Paths for a sentence.
+pub fn named(paths: &[String]) -> String {
+    let some: Vec<&str> = paths.iter().take(UNITY_FILES_NAMED_MAX).map(String::as_str).collect();
+    match paths.len() - some.len() {
+        0 => some.join(", "),
+        rest => format!("{} and {rest} more", some.join(", ")),
+    }
+}
+
+/// By the numbers of two versions.
+fn compare(one: &str, other: &str) -> Ordering {
+    let numbers = |version: &str| -> Vec<u64> {
+        let plain = version.split(['-', '+']).next().unwrap_or_default();
+        plain.split('.').map(|part| part.parse().unwrap_or_default()).collect()
+    };
+    numbers(one).cmp(&numbers(other))
+}
