@@ -2,8 +2,9 @@
 # The Unity package's C#, without Unity: sh scripts/csharp.sh test
 #
 #   setup   the toolchain (scripts/csharp-toolchain.sh)
-#   check   .meta files, asmdefs, package.json
-#   build   compiles package, stubs, tests and the simulated editor, for every Unity version; warnings are errors
+#   check   .meta files, asmdefs, package.json; then build
+#   build   compiles package, sample, the code on its pages, stubs, tests and the simulated editor, for every Unity
+#           version; warnings are errors
 #   test    all of it, then the NUnit tests on Mono and on .NET
 #   host    builds, then prints the two commands that start the simulated editor, as a JSON object
 set -eu
@@ -49,7 +50,7 @@ setup() {
     done
 }
 
-check() {
+check_files() {
     need python3 python3
     say "checking the package's files"
     python3 unity/Tests~/tools/package.py unity --check
@@ -65,6 +66,8 @@ check() {
 
 build() {
     mkdir -p "$out/rsp"
+    need python3 python3
+    python3 unity/Tests~/tools/snippets.py "$out/pages" unity/Documentation~/carry-over.md
     say "compiling for Unity $versions"
     t=unity/Tests~
     unit "$out/core/Holdfast.Core.dll" library '' unity/Core "$bcl $JSON_DLL"
@@ -81,6 +84,9 @@ build() {
         unit "$v/UnityEditor.TestRunner.dll" library "$d" "$t/Stubs/TestRunner" "$bcl $NUNIT_DLL $stubs"
         unit "$v/Holdfast.Editor.TestRunner.dll" library "$d" unity/TestRunner \
             "$bcl $JSON_DLL $NUNIT_DLL $core $stubs $v/UnityEditor.TestRunner.dll"
+        # What users copy: it sees what the asmdef of the sample refers to, and Unity.
+        unit "$v/examples/CustomTool.dll" library "$d" unity/Samples~/CustomTool "$bcl $core $stubs"
+        unit "$v/examples/CarryOver.dll" library "$d" "$out/pages/carry-over" "$bcl $JSON_DLL $core $stubs"
         unit "$v/Holdfast.HostTools.dll" library "$d" "$t/HostTools" "$bcl $JSON_DLL $core $v/Holdfast.Editor.dll $stubs"
         unit "$v/MonoHost.exe" exe "$d" "$t/Host/Common $t/Host/Mono" "$bcl $stubs"
     done
@@ -144,11 +150,15 @@ run_all_tests() {
 
 case ${1:-} in
     setup) setup ;;
-    check) check ;;
+    check)
+        setup
+        check_files
+        build
+        ;;
     build) setup && build ;;
     test)
         setup
-        check
+        check_files
         build
         run_all_tests
         ;;

@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::protocol::dialect::{self, Dialects};
+
 /// Where a port number comes from; decides how much it is trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
@@ -27,6 +29,8 @@ pub struct Config {
     pub working_dir: Option<PathBuf>,
     /// Ports named by the user, best first.
     pub ports: Vec<(u16, PortSource)>,
+    /// The protocols that the editor may speak.
+    pub dialects: Dialects,
     /// The name told to the editor when the client does not give one.
     pub client_name: Option<String>,
     /// Show development-only tools.
@@ -53,6 +57,7 @@ impl Default for Config {
             project: None,
             working_dir: None,
             ports: Vec::new(),
+            dialects: dialect::ALL,
             client_name: None,
             development: false,
             push: true,

@@ -29,7 +29,7 @@ use crate::host::Host;
 use crate::ledger::{Answer, Ledger, Settlement};
 use crate::limits::{PATIENCE_UNKNOWN, RESULT_FILE_MAX_AGE, RESULT_FILES_MAX, RESULT_INLINE_MAX_BYTES};
 use crate::net::{Listener, Net};
-use crate::protocol::dialect::{Dialect, EditorAnswer, EditorTool};
+use crate::protocol::dialect::{self, Dialect, EditorAnswer, EditorTool, Secret, ToolListing};
 use crate::protocol::ids::{CallId, Epoch};
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::{self, Catalogue, ProtocolVersion, ToolResult};
@@ -105,10 +105,12 @@ pub struct Estate {
     pub net: Arc<dyn Net>,
     /// The machine.
     pub host: Arc<dyn Host>,
+    /// This process, for editors that tell gateways apart.
+    pub gateway: String,
+    /// What an editor must say on the push listener, where its dialect can.
+    pub push_token: Secret,
     /// What is told and counted.
     pub events: Events,
-    /// The editor's protocol.
-    pub dialect: Arc<dyn Dialect>,
     /// Open requests and stdout.
     pub front: Front,
     /// The published catalogue.
@@ -131,6 +133,7 @@ pub struct Estate {
     calls_moved: Notify,
     client: Mutex<Client>,
     roots: Mutex<Vec<PathBuf>>,
+    listing: Mutex<Option<Arc<ToolListing>>>,
     push_listener: Mutex<Option<Arc<dyn Listener>>>,
     push_port: Mutex<Option<u16>>,
     dice: Mutex<fastrand::Rng>,
@@ -155,7 +158,7 @@ fn enter<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Estate {
     /// Everything before anything happened.
-    pub fn new(config: Config, net: Arc<dyn Net>, host: Arc<dyn Host>, dialect: Arc<dyn Dialect>) -> Arc<Self> {
+    pub fn new(config: Config, net: Arc<dyn Net>, host: Arc<dyn Host>) -> Arc<Self> {
         let seed = config.seed.unwrap_or_else(|| u64::from_ne_bytes(first_eight(host.random())));
         let development = config.development;
         let nothing = Published {
@@ -173,16 +176,20 @@ impl Estate {
             epoch: None,
             target: None,
             connections: 0,
+            pulse: None,
             outages: VecDeque::new(),
         };
+        let gateway = uuid::Builder::from_random_bytes(host.random()).into_uuid().to_string();
+        let push_token = Secret::new(hex(&host.random()));
         let events = Events::new(Arc::clone(&host), config.metrics.is_some());
         Arc::new(Self {
             config,
             net,
             host,
+            gateway,
+            push_token,
             front: Front::new(events.clone()),
             events,
-            dialect,
             published: watch::Sender::new(nothing),
             link: watch::Sender::new(link),
             survey: watch::Sender::new(None),
@@ -204,6 +211,7 @@ impl Estate {
                 first_list_served: false,
             }),
             roots: Mutex::default(),
+            listing: Mutex::default(),
             push_listener: Mutex::default(),
             push_port: Mutex::default(),
             dice: Mutex::new(fastrand::Rng::with_seed(seed)),
@@ -250,9 +258,12 @@ impl Estate {
         for settlement in settlements {
             match settlement {
                 Settlement::Answer(answer) => self.answer(answer),
-                Settlement::Progress { request, token, progress, message, version } => {
-                    let line = mcp::progress(&token, progress, Some(&message), version);
-                    self.front.progress(&request, progress, line);
+                Settlement::Progress { request, news, version } => {
+                    let line = mcp::progress(&news.token, news.progress, news.total, Some(&news.message), version);
+                    self.front.progress(&request, news.progress, line);
+                }
+                Settlement::Withdraw { key } => {
+                    self.addresses.bridge.cast(bridge::Message::Withdrawn(key));
                 }
                 Settlement::KeepLate { call, answer } => self.keep_late(call, answer),
                 Settlement::Noted { call, tool, verdict } => self.events.call_noted(call, &tool, verdict),
@@ -438,6 +449,28 @@ impl Estate {
         enter(&self.dice).f64()
     }
 
+    /// What the editor speaks: the one that is or was connected, else the one that was found.
+    pub fn dialect(&self) -> &'static dyn Dialect {
+        let connected = self.link.borrow().target.as_ref().map(|target| target.dialect);
+        let found = || self.survey.borrow().as_ref().map(|survey| survey.dialect);
+        connected.or_else(found).unwrap_or_else(|| dialect::fallback(self.config.dialects))
+    }
+
+    /// Remembers the editor's last tool list as it was read.
+    pub fn keep_listing(&self, listing: Arc<ToolListing>) {
+        *enter(&self.listing) = Some(listing);
+    }
+
+    /// The last tool list, if it is of this revision: then the editor need not send it again.
+    pub fn listing_of(&self, revision: &str) -> Option<Arc<ToolListing>> {
+        enter(&self.listing).clone().filter(|listing| listing.revision.as_deref() == Some(revision))
+    }
+
+    /// Hex digits that were never used before.
+    pub fn fresh(&self) -> String {
+        hex(&self.host.random())
+    }
+
     /// The push listener that outlives its actor, and its port.
     pub fn push_listener(&self) -> Option<Arc<dyn Listener>> {
         enter(&self.push_listener).clone()
@@ -512,6 +545,10 @@ impl Estate {
     pub fn is_draining(&self) -> bool {
         self.draining.load(Ordering::Relaxed)
     }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn first_eight(bytes: [u8; 16]) -> [u8; 8] {

@@ -56,7 +56,7 @@ struct Inner {
     /// The last requests that were cancelled: an answer may be on its way to them.
     cancelled: VecDeque<RequestId>,
     /// The last progress told of an open request.
-    progress: HashMap<RequestId, u64>,
+    progress: HashMap<RequestId, f64>,
     /// Answers whose request is taken and whose line is not queued yet.
     rendering: usize,
     queue: VecDeque<Line>,
@@ -264,7 +264,7 @@ impl Front {
 
     /// Sends the progress of an open request; nothing is sent once that was answered or cancelled, nor what is not more than
     /// was told before: whoever decides on progress does so under a lock that it has left when it comes here.
-    pub fn progress(&self, id: &RequestId, progress: u64, text: String) {
+    pub fn progress(&self, id: &RequestId, progress: f64, text: String) {
         let mut inner = self.lock();
         let told = inner.progress.get(id).is_some_and(|told| *told >= progress);
         if !inner.open.contains_key(id) || inner.broken || told {
@@ -480,16 +480,16 @@ mod tests {
     fn progress_that_was_overtaken_is_not_told() {
         let front = Front::default();
         front.open(&id(1), Method::CallTool).unwrap();
-        for progress in [2, 1, 2, 3] {
+        for progress in [2.0, 1.0, 2.0, 3.0] {
             front.progress(&id(1), progress, progress.to_string());
         }
         assert_eq!(front.counts().queued, 2);
         front.answer(&id(1), "{}");
-        front.progress(&id(1), 4, "late".to_owned());
+        front.progress(&id(1), 4.0, "late".to_owned());
         assert_eq!(front.counts().queued, 3);
         // The next request with this id begins anew.
         front.open(&id(1), Method::CallTool).unwrap();
-        front.progress(&id(1), 1, "1".to_owned());
+        front.progress(&id(1), 1.0, "1".to_owned());
         assert_eq!(front.counts().queued, 4);
     }
 

@@ -4,6 +4,9 @@
 //! operation takes the time, feeds [`fsm::call`](crate::fsm::call) and returns what is to be done ([`Settlement`]); the caller
 //! carries it out after letting the lock go. It never calls the front.
 
+mod journal;
+mod progress;
+mod reader;
 mod words;
 
 use std::collections::{BTreeSet, VecDeque};
@@ -14,16 +17,16 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-pub use self::words::{Answer, ClaimRefused, HeldCall, Lookup, NewCall, Record, Sending, Settlement, Surprises, Terms};
+use self::progress::Progress;
+pub use self::words::{
+    Answer, ClaimRefused, HeldCall, Lookup, NewCall, ProgressNews, Record, Sending, Settlement, Surprises, Terms,
+};
 use self::words::{Late, remember};
 use crate::fsm::Driver;
 use crate::fsm::call::{Call, Effect, Event, State, Verdict};
 use crate::fsm::cause::{Cause, Loss, Outlook};
-use crate::limits::{
-    HOLD_MAX, HOLD_WITHOUT_EVIDENCE, LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES, PATIENCE_MARGIN, PROGRESS_EVERY,
-    RECOVERY_MAX, RUNNING_MAX,
-};
-use crate::protocol::dialect::{EditorAnswer, Recovery};
+use crate::limits::{HOLD_MAX, HOLD_WITHOUT_EVIDENCE, PATIENCE_MARGIN, RECOVERY_MAX, RUNNING_MAX};
+use crate::protocol::dialect::{CallProgress, EditorAnswer, Recovery};
 use crate::protocol::ids::{CallId, Epoch};
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::ProtocolVersion;
@@ -48,15 +51,10 @@ struct Entry {
     /// What it waits for, or waited for last.
     waits_for: Cause,
     sending: Option<Sending>,
+    /// It may run while other calls run.
+    parallel: bool,
     /// The client has had its answer, or wants none.
     settled: bool,
-}
-
-#[derive(Clone)]
-struct Progress {
-    token: Arc<RawValue>,
-    count: u64,
-    next: Instant,
 }
 
 impl Entry {
@@ -118,7 +116,7 @@ impl Ledger {
         self.moved = true;
         let (mut machine, _) = Driver::start(Call::default());
         machine.feed(&Event::Queued);
-        let progress = call.progress_token.map(|token| Progress { token: token.into(), count: 0, next: now });
+        let progress = call.progress_token.map(|token| Progress::new(token.into(), now));
         self.entries.push_back(Entry {
             id: call.id,
             request: call.request,
@@ -137,6 +135,7 @@ impl Ledger {
             progress,
             waits_for: Cause::Connecting,
             sending: None,
+            parallel: call.parallel,
             settled: false,
         });
         if let Some(cause) = self.entries.back().map(|entry| self.hold_cause(entry))
@@ -221,19 +220,36 @@ impl Ledger {
         out
     }
 
-    /// The oldest held call that nobody is about to send; it is reserved for this connection.
+    /// The oldest held call that nobody is about to send and that may run beside those that have a place; it is reserved for
+    /// this connection.
     pub fn reserve(&mut self, epoch: Epoch) -> Option<HeldCall> {
         if !self.open_epochs.contains(&epoch) {
             return None;
         }
-        let entry = self.entries.iter_mut().find(|entry| entry.state() == State::Held && entry.reserved.is_none())?;
+        let index = self.next_to_send()?;
+        let entry = self.entries.get_mut(index)?;
         entry.reserved = Some(epoch);
-        Some(HeldCall { id: entry.id, tool: Arc::clone(&entry.tool), arguments: Arc::clone(&entry.arguments) })
+        Some(HeldCall {
+            id: entry.id,
+            tool: Arc::clone(&entry.tool),
+            arguments: Arc::clone(&entry.arguments),
+            nth: entry.machine.machine().sendings.saturating_add(1),
+            progress: entry.progress.is_some(),
+        })
     }
 
-    /// Whether a held call waits for somebody to send it.
+    /// Whether a held call waits for somebody to send it, and nothing that has a place stands against it.
     pub fn has_held(&self) -> bool {
-        self.entries.iter().any(|entry| entry.state() == State::Held && entry.reserved.is_none())
+        self.next_to_send().is_some()
+    }
+
+    /// Calls that want to be alone are sent one after another, so that what waits has provably not run.
+    fn next_to_send(&self) -> Option<usize> {
+        let one_alone =
+            self.entries.iter().any(|entry| !entry.parallel && (entry.epoch.is_some() || entry.reserved.is_some()));
+        self.entries.iter().position(|entry| {
+            entry.state() == State::Held && entry.reserved.is_none() && (entry.parallel || !one_alone)
+        })
     }
 
     /// The last step before the first byte: from here on the call may have run.
@@ -378,6 +394,19 @@ impl Ledger {
         self.feed_call(call, &event, Some(answer), now)
     }
 
+    /// How far a call is, by its tool's own word.
+    pub fn progressed(&mut self, progress: CallProgress, now: Instant) -> Vec<Settlement> {
+        let CallProgress { call, done, total, message } = progress;
+        let entry = self.entries.iter_mut().find(|entry| entry.id == call && !entry.settled);
+        let Some(entry) = entry.filter(|entry| matches!(entry.state(), State::Sent | State::Recovering)) else {
+            return Vec::new();
+        };
+        let (version, request) = (entry.version, entry.request.clone());
+        let told = entry.progress.as_mut().and_then(|progress| progress.measured(done, total, message, now));
+        let told = told.map(|news| Settlement::Progress { request, news, version });
+        told.into_iter().collect()
+    }
+
     /// What callers may expect of the link from now on.
     pub fn set_outlook(&mut self, outlook: Outlook, now: Instant) -> Vec<Settlement> {
         self.outlook = Some(outlook);
@@ -462,67 +491,6 @@ impl Ledger {
         }
         self.sweep();
         out
-    }
-
-    // ---- the reader's side ----
-
-    /// Calls that are held, and calls that were sent and are not answered by the editor.
-    pub fn counts(&self) -> (usize, usize) {
-        let held = self.entries.iter().filter(|entry| entry.state() == State::Held).count();
-        let flying = |state| matches!(state, State::Sent | State::Recovering | State::Abandoned | State::Cancelled);
-        (held, self.entries.iter().filter(|entry| flying(entry.state())).count())
-    }
-
-    /// Calls that were sent and whose client still waits.
-    pub fn awaited(&self) -> usize {
-        self.entries.iter().filter(|entry| !entry.settled && entry.state() != State::Held).count()
-    }
-
-    /// The call that has the editor's place on a connection, and since when.
-    pub fn running(&self) -> Option<(CallId, Arc<str>, Instant)> {
-        let entry = self.entries.iter().find(|entry| entry.epoch.is_some())?;
-        Some((entry.id, Arc::clone(&entry.tool), entry.sent.unwrap_or(entry.accepted)))
-    }
-
-    /// The newest calls first: open ones, then finished ones.
-    pub fn records(&self) -> impl Iterator<Item = Record> + '_ {
-        let owes = |entry: &&Entry| !entry.settled;
-        let open = |entry: &Entry| {
-            let waits_for = (entry.state() == State::Held).then(|| self.hold_cause(entry));
-            Record { waits_for, ..Record::of(entry) }
-        };
-        self.entries.iter().rev().filter(owes).map(open).chain(self.finished.iter().rev().cloned())
-    }
-
-    /// What is known of a call's result.
-    pub fn look_up(&mut self, call: CallId, now: Instant) -> Lookup {
-        self.expire(now);
-        let flying = |entry: &&Entry| {
-            // A cancelled call that has its place still is Unity's to answer.
-            let ended = matches!(entry.state(), State::Answered | State::Uncertain | State::Cancelled);
-            entry.id == call && !(ended && entry.epoch.is_none())
-        };
-        if let Some(entry) = self.entries.iter().find(flying) {
-            return Lookup::Open(Record::of(entry));
-        }
-        if let Some(record) = self.finished.iter().find(|record| record.id == call) {
-            return match &record.late {
-                Late::Kept(result, _) => Lookup::Late(record.clone(), Arc::clone(result)),
-                Late::Expired => Lookup::Expired(record.clone()),
-                Late::Rendering => Lookup::Open(record.clone()),
-                Late::None => Lookup::Ended(record.clone()),
-            };
-        }
-        Lookup::Unknown
-    }
-
-    /// Keeps a rendered late result, within the bounds of count, bytes and age.
-    pub fn keep_late(&mut self, call: CallId, result: &str, now: Instant) {
-        if let Some(record) = self.finished.iter_mut().find(|record| record.id == call) {
-            let fits = result.len() <= LATE_RESULTS_MAX_BYTES;
-            record.late = if fits { Late::Kept(result.into(), now) } else { Late::Expired };
-        }
-        self.expire(now);
     }
 
     // ---- inside ----
@@ -610,8 +578,8 @@ impl Ledger {
                             // While a connection ends, the outlook is still that of before.
                             .filter(|_| self.outlook == Some(Outlook::Open) && !self.open_epochs.is_empty())
                             .map(|lost| now.saturating_duration_since(lost)),
-                        // Only a refusal of the editor leaves a sending behind that is no loss.
-                        turned_away: matches!(verdict, Verdict::NotExecuted(_)) && entry.machine.machine().sendings > 0,
+                        // Only the editor's own word leaves a sending behind that is no loss.
+                        unrun: matches!(verdict, Verdict::NotExecuted(_)) && entry.machine.machine().sendings > 0,
                         version: entry.version,
                     }));
                     let mut record = Record::of(entry);
@@ -636,6 +604,11 @@ impl Ledger {
                     }
                     remember(&mut self.finished, record);
                 }
+                Effect::Withdraw => {
+                    if let Recovery::Journal(key) = &entry.recovery {
+                        out.push(Settlement::Withdraw { key: key.clone() });
+                    }
+                }
                 // Probes are started by the bridge, which asks `recovering` whenever a connection ended or it began.
                 Effect::Recover => {}
             }
@@ -658,10 +631,8 @@ impl Ledger {
         let changed = entry.state() == State::Sent && entry.sent == Some(now);
         let (version, request) = (entry.version, entry.request.clone());
         let Some(progress) = entry.progress.as_mut().filter(|progress| changed || now >= progress.next) else { return };
-        progress.count += 1;
-        progress.next = now + PROGRESS_EVERY;
-        let token = Arc::clone(&progress.token);
-        out.push(Settlement::Progress { request, token, progress: progress.count, message, version });
+        let news = progress.beat(message, now);
+        out.push(Settlement::Progress { request, news, version });
     }
 
     /// Drops entries that owe nothing to anybody: answered, and holding no place on a connection.
@@ -670,18 +641,6 @@ impl Ledger {
             let ended = matches!(entry.state(), State::Answered | State::Uncertain | State::Cancelled);
             !(ended && entry.epoch.is_none())
         });
-    }
-
-    fn expire(&mut self, now: Instant) {
-        let mut bytes = 0;
-        for record in self.finished.iter_mut().rev() {
-            if let Late::Kept(result, since) = &record.late {
-                bytes += result.len();
-                if bytes > LATE_RESULTS_MAX_BYTES || now.saturating_duration_since(*since) > LATE_RESULT_MAX_AGE {
-                    record.late = Late::Expired;
-                }
-            }
-        }
     }
 }
 

@@ -63,6 +63,17 @@ pub const ULOOP_REQUEST_MAX_BYTES: usize = 1_048_576;
 pub const ULOOP_COMPILE_ID_MAX_BYTES: usize = 128;
 /// For how long no lock file of a uLoop editor may exist before a compile's result file is final (its own server's figure).
 pub const ULOOP_RESULT_QUIET: Duration = Duration::from_millis(500);
+/// Largest frame sent to our own package, header included: what it takes of a gateway that has proven itself, less room for a header.
+pub const HOLDFAST_REQUEST_MAX_BYTES: usize = 16 * MIB - FRAME_HEADER_MAX_BYTES;
+/// Calls that our own package is given at once: eight side by side, as many as it runs so, and one that wants to be alone.
+pub const HOLDFAST_WINDOW: usize = 9;
+/// Sendings that our own package is asked about at once (its own bound).
+pub const OUTCOMES_ASKED_MAX: usize = 512;
+/// How often an editor is asked again for the outcome of calls that still ran, in case the word of their end was lost.
+pub const OUTCOMES_ASKED_EVERY: Duration = Duration::from_secs(5);
+/// Silence of an editor that answers questions for its pulse, [`LIVENESS_EVERY`] apart, off its main thread, after which the connection
+/// counts as lost: three unanswered ones are no work but a frozen process or a dead network.
+pub const PULSE_MAX: Duration = Duration::from_secs(8);
 /// Largest message accepted from an editor. The editor does not limit itself; the official servers died at 1 MiB.
 pub const EDITOR_MESSAGE_MAX_BYTES: usize = 64 * MIB;
 /// Largest header block of a Content-Length frame; real ones have 25 bytes.
@@ -143,6 +154,8 @@ pub const PATIENCE_UNKNOWN: Duration = Duration::from_secs(60);
 pub const PATIENCE_MAX: Duration = Duration::from_secs(30 * 60);
 /// Sendings of a call that is declared repeatable: the first and two more.
 pub const SENDINGS_MAX: u8 = 3;
+/// Sendings of one call of which the editor said that nothing ran, before its client is told so: as many reloads in a row.
+pub const UNRUN_MAX: u8 = 5;
 /// How long the outcome of a call cut by a reload is looked for (uLoop's own server gives a compile 90 s).
 pub const RECOVERY_MAX: Duration = Duration::from_secs(90);
 /// How often a compile's result file is looked for.
@@ -199,7 +212,7 @@ pub const DRAIN_MAX: Duration = Duration::from_secs(1);
 
 /// Configurations (storage and state) that the exhaustive walk over one machine may meet. The real ones stay far below; more
 /// means that a storage counts without bound.
-pub const WALK_CONFIGURATIONS_MAX: usize = 200_000;
+pub const WALK_CONFIGURATIONS_MAX: usize = 400_000;
 
 // ---- The command line ----------------------------------------------------------------------------------------------
 

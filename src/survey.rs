@@ -10,7 +10,7 @@ use crate::fsm::bridge::{ConnectFailure, Evidence, Sign};
 use crate::fsm::cause::Cause;
 use crate::host::{Host, Liveness, Owner};
 use crate::limits::PROJECT_FILE_MAX_BYTES;
-use crate::protocol::dialect::{Dialect, Expected, FileState, ProjectFacts, ProjectFiles};
+use crate::protocol::dialect::{self, Dialect, Dialects, Expected, FileState, ProjectFacts, ProjectFiles};
 
 /// A port that may be dialled.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub struct Target {
     pub editor_pid: Option<u32>,
     /// Whom the editor is asked to be, where the dialect can ask.
     pub expected: Option<Expected>,
+    /// What it speaks.
+    pub dialect: &'static dyn Dialect,
 }
 
 /// A port that is not dialled, and why.
@@ -47,6 +49,8 @@ pub struct Survey {
     pub project: Option<PathBuf>,
     /// Other projects that fit as well: nobody guesses.
     pub ambiguous: Vec<PathBuf>,
+    /// What its editor speaks, by those files; a guess if they tell nothing.
+    pub dialect: &'static dyn Dialect,
     /// What the project's files say.
     pub facts: ProjectFacts,
     /// Ports that may be dialled, best first.
@@ -73,6 +77,7 @@ impl Survey {
         Self {
             project: None,
             ambiguous: Vec::new(),
+            dialect: dialect::fallback(dialect::ALL),
             facts: ProjectFacts { problems: vec![problem.to_owned()], ..ProjectFacts::default() },
             targets: Vec::new(),
             listed: Vec::new(),
@@ -93,7 +98,7 @@ impl Survey {
 }
 
 /// Looks around.
-pub fn survey(host: &dyn Host, config: &Config, roots: &[PathBuf], dialect: &dyn Dialect) -> Survey {
+pub fn survey(host: &dyn Host, config: &Config, roots: &[PathBuf]) -> Survey {
     let (projects, trouble) = match config.project.as_deref().map(config::named_project) {
         Some(Ok(project)) => (vec![project], None),
         // It may appear later (a disk that is not mounted yet): looked up again at each survey.
@@ -104,8 +109,16 @@ pub fn survey(host: &dyn Host, config: &Config, roots: &[PathBuf], dialect: &dyn
         [one] => (Some(one.clone()), Vec::new()),
         several => (None, several.to_vec()),
     };
-    let mut facts = project.as_deref().map(|project| facts(host, project, dialect)).unwrap_or_default();
+    let (dialect, mut facts) = match project.as_deref() {
+        Some(project) => spoken(host, project, config.dialects),
+        None => (dialect::fallback(config.dialects), ProjectFacts::default()),
+    };
     facts.problems.extend(trouble);
+    // The one that left its file behind is not the one that will write the next.
+    let lives = |pid: Option<u32>| pid.is_some_and(|pid| host.liveness(pid) == Liveness::Alive);
+    if !lives(facts.editor_pid) && lives(facts.other_pid) {
+        facts.editor_pid = facts.other_pid;
+    }
     let evidence = Evidence {
         editor: match facts.editor_pid.map(|pid| host.liveness(pid)) {
             Some(Liveness::Alive) => Sign::Alive,
@@ -114,7 +127,7 @@ pub fn survey(host: &dyn Host, config: &Config, roots: &[PathBuf], dialect: &dyn
         },
         activity: facts.activity,
     };
-    let mut survey = Survey { project, ambiguous, facts, targets: Vec::new(), listed: Vec::new(), evidence };
+    let mut survey = Survey { project, ambiguous, dialect, facts, targets: Vec::new(), listed: Vec::new(), evidence };
     for (port, source) in candidates(config, &survey.facts, dialect) {
         let named = matches!(source, PortSource::Flag | PortSource::Environment);
         if named || survey.project.is_some() {
@@ -124,6 +137,7 @@ pub fn survey(host: &dyn Host, config: &Config, roots: &[PathBuf], dialect: &dyn
                 project: survey.project.clone(),
                 editor_pid: survey.facts.editor_pid.filter(|_| evidence.editor != Sign::Dead),
                 expected: survey.facts.expected.clone(),
+                dialect,
             });
         } else {
             // Looking up an owner walks all processes: only worth it when nothing else can be called.
@@ -152,6 +166,28 @@ fn likely_projects(config: &Config, roots: &[PathBuf]) -> Vec<PathBuf> {
         ([_, _, ..], Some(here)) if found.contains(&here) => vec![here],
         _ => found,
     }
+}
+
+/// Which dialect the project's editor speaks, and what its files say: the first whose package is there.
+fn spoken(host: &dyn Host, project: &Path, dialects: Dialects) -> (&'static dyn Dialect, ProjectFacts) {
+    let mut read: Vec<_> = dialects.iter().map(|dialect| (*dialect, facts(host, project, *dialect))).collect();
+    let installed: Vec<&str> =
+        read.iter().filter(|(_, facts)| facts.installed).map(|(dialect, _)| dialect.name()).collect();
+    let several = (installed.len() > 1).then(|| {
+        format!(
+            "The project has packages of several protocols ({}): {} is spoken. --dialect names another; better remove what is \
+             not used.",
+            installed.join(", "),
+            installed.first().unwrap_or(&"none"),
+        )
+    });
+    let place = read.iter().position(|(_, facts)| facts.installed).unwrap_or(read.len().saturating_sub(1));
+    if place >= read.len() {
+        return (dialect::fallback(dialects), ProjectFacts::default());
+    }
+    let (dialect, mut facts) = read.swap_remove(place);
+    facts.problems.extend(several);
+    (dialect, facts)
 }
 
 /// What a project's files say.

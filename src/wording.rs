@@ -7,6 +7,7 @@ use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Loss};
 use crate::ledger::Answer;
 use crate::limits::OPEN_REQUESTS_MAX;
+use crate::protocol::dialect::{AnswerBody, EditorAnswer};
 use crate::protocol::ids::CallId;
 
 /// The text of a verdict that is not the editor's own answer.
@@ -103,7 +104,7 @@ fn not_executed(answer: &Answer, cause: Cause) -> String {
             ("Unity's live tool list has no such tool".into(), "List the tools again and use one of those names.")
         }
         Cause::TooLarge => (
-            "the request is larger than Unity's bridge accepts (1 MiB)".into(),
+            "the request is larger than Unity's bridge accepts".into(),
             "Send less at once, for example by writing the content to a file in the project and passing its path.",
         ),
         Cause::Policy => {
@@ -115,11 +116,8 @@ fn not_executed(answer: &Answer, cause: Cause) -> String {
         ),
         Cause::ShuttingDown => ("the gateway is shutting down".into(), "Call again in a new session."),
     };
-    let proof = if answer.turned_away {
-        "was sent, but the editor turned it away as meant for another before it ran"
-    } else {
-        "was not sent to Unity"
-    };
+    let proof =
+        if answer.unrun { "was sent, but the editor says that nothing of it ran" } else { "was not sent to Unity" };
     format!("Not executed: {happened}. `{}` {proof}, so nothing changed. {next}", answer.tool)
 }
 
@@ -127,12 +125,11 @@ fn outcome_unknown(answer: &Answer, loss: Loss) -> String {
     let Answer { tool, call, .. } = answer;
     let happened = match loss {
         Loss::Reload => "Unity reloaded its domain before it answered",
+        Loss::Interrupted => "Unity had begun the call when a domain reload cut it, and there is no result",
         Loss::Quit => "Unity was closed before it answered",
         Loss::Disconnect => "the connection to Unity ended before it answered",
         Loss::Protocol => "Unity's bridge sent bytes that are not its protocol, and the connection was closed",
-        Loss::Silence => {
-            "nothing came from Unity for ten minutes after the call was due, and the connection was closed"
-        }
+        Loss::Silence => "nothing came from Unity any more for far too long, and the connection was closed",
         Loss::Gateway => "a part of holdfast failed after the call was sent",
         Loss::Shutdown => "holdfast was shut down before Unity answered",
     };
@@ -168,6 +165,15 @@ pub const INTERNAL: &str = "A part of holdfast failed while it handled this requ
 pub const NOT_SPILLED: &str = "Unity answered, so the tool ran; but its answer is larger than a client takes, and holdfast failed \
                                to put it into a file (our fault, please report it). Do not repeat the call for that: ask for \
                                less at once.";
+
+/// What stands for a result that the editor's journal no longer has; `why` says so.
+pub fn unkept(why: &str) -> EditorAnswer {
+    let text = format!(
+        "Executed: the tool ran to its end across a domain reload, but {why}. Do not repeat the call for that: look at its \
+         effect in the project, or ask for less at once."
+    );
+    EditorAnswer { is_error: true, body: AnswerBody::Text(text) }
+}
 
 /// What `holdfast_result` says of a call that is not finished. `state` is its machine's label.
 pub fn not_finished(call: CallId, tool: &str, state: &str, since: Duration) -> String {
@@ -224,15 +230,15 @@ mod tests {
             took: Duration::from_millis(1500),
             behind: None,
             came_back: None,
-            turned_away: false,
+            unrun: false,
             version: ProtocolVersion::negotiate("2025-11-25"),
         }
     }
 
     #[test]
-    fn a_call_that_was_turned_away_is_not_said_to_have_stayed_here() {
-        let text = verdict(&Answer { turned_away: true, ..answer(Verdict::NotExecuted(Cause::Reloading)) });
-        assert!(text.contains("was sent, but the editor turned it away") && !text.contains("was not sent"), "{text}");
+    fn a_call_that_the_editor_did_not_run_is_not_said_to_have_stayed_here() {
+        let text = verdict(&Answer { unrun: true, ..answer(Verdict::NotExecuted(Cause::Reloading)) });
+        assert!(text.contains("was sent, but the editor says") && !text.contains("was not sent"), "{text}");
     }
 
     #[test]

@@ -17,7 +17,6 @@ use holdfast::config::Config;
 use holdfast::estate::Estate;
 use holdfast::host::Host as _;
 use holdfast::net::{BoxFuture, BoxStream, Listener, Net};
-use holdfast::protocol::dialect::uloop::Uloop;
 use holdfast::telemetry::exporter::Exporter;
 use ractor::ActorStatus;
 use support::host::MemoryHost;
@@ -116,7 +115,7 @@ async fn alone() -> Alone {
     let Setup { net, host, .. } = Setup::default();
     let mines = Arc::new(Mines::default());
     let mined = Arc::new(Mined(net.clone(), mines.clone()));
-    let estate = Estate::new(counted(), mined, host.clone(), Arc::new(Uloop));
+    let estate = Estate::new(counted(), mined, host.clone());
     let exporter = Exporter::start(&estate);
     let stage = Alone { estate, net, host, mines, exporter };
     until("it listens", || stage.scrape().sum("holdfast_actor_up", &[("actor", "exporter")]) == 1.0).await;

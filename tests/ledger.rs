@@ -111,7 +111,7 @@ struct Known {
     sent: Vec<Epoch>,
     answered: bool,
     cancelled: bool,
-    progress: u64,
+    progress: f64,
 }
 
 struct World {
@@ -169,7 +169,9 @@ impl World {
                         Verdict::Cancelled => panic!("a cancel is no answer: {answer:?}"),
                     }
                 }
-                Settlement::Progress { request, progress, .. } => {
+                Settlement::Withdraw { .. } => panic!("no call here is known to a journal"),
+                Settlement::Progress { request, news, .. } => {
+                    let progress = news.progress;
                     let known = &mut self.calls[numbers[&request]];
                     assert!(!known.answered && !known.cancelled, "progress of what has ended");
                     assert!(progress > known.progress, "progress {progress} after {}", known.progress);
@@ -217,6 +219,7 @@ impl World {
                         tool: "tool".to_owned(),
                         arguments: RawValue::from_string("{}".to_owned()).unwrap(),
                         progress_token: progress.then(|| RawValue::from_string("1".to_owned()).unwrap()),
+                        parallel: true,
                         patience,
                         version: ProtocolVersion::LATEST,
                     },

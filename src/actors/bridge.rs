@@ -17,12 +17,12 @@ use super::timers::Timers;
 use super::{discovery, probe, registry, session};
 use crate::estate::Estate;
 use crate::fsm::Driver;
-use crate::fsm::bridge::{Bridge, ConnectFailure, Effect, Event, Timer};
+use crate::fsm::bridge::{Bridge, ConnectFailure, Effect, Event, Sign, Timer};
 use crate::fsm::cause::{Loss, Outlook};
 use crate::fsm::{retry, session as session_machine};
 use crate::host::Liveness;
 use crate::limits::{HINT_DIAL_SPACING, LIKELY_AFTER_LOSS, RETRY_UNLIKELY_MAX};
-use crate::protocol::dialect::PushEvent;
+use crate::protocol::dialect::{JournalKey, PushEvent, Recovery};
 use crate::protocol::ids::{CallId, Epoch};
 use crate::survey::{Identity, Survey, Target};
 
@@ -51,6 +51,8 @@ pub enum Message {
     OutcomesWanted,
     /// A probe ended.
     ProbeEnded(CallId),
+    /// The editor has a call that nobody waits for any more.
+    Withdrawn(JournalKey),
     /// The task of this epoch's connection panicked.
     ConnectionFailed(Epoch),
     /// The editor's process of this epoch is gone.
@@ -90,7 +92,6 @@ impl Actor for BridgeActor {
 
     async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
         self.estate.addresses.bridge.fill(me.clone());
-        let window = u8::try_from(self.estate.dialect.properties().window).unwrap_or(u8::MAX);
         let mut timers = Timers::new(me.clone(), Message::Timer);
         // A predecessor's editor is as likely to be there as it was for it.
         let hope = self.estate.link.borrow().outages.back().and_then(|last| {
@@ -99,9 +100,9 @@ impl Actor for BridgeActor {
         let machine = match hope {
             Some(left) => {
                 timers.arm(Timer::Hope, left);
-                Bridge::after_loss(window)
+                Bridge::after_loss()
             }
-            None => Bridge::new(window),
+            None => Bridge::new(),
         };
         let (driver, _) = Driver::start(machine);
         self.estate.events.machine_started(driver.machine(), driver.state());
@@ -141,6 +142,7 @@ impl Actor for BridgeActor {
         match message {
             Message::Wanted => self.feed(state, Event::Wanted),
             Message::Offered(survey) => {
+                self.mind_the_dead(&survey);
                 let evidence = survey.evidence;
                 let count = u8::try_from(survey.targets.len()).unwrap_or(u8::MAX);
                 // A dial under way keeps the targets it was given: the machine ignores the offer then.
@@ -152,6 +154,7 @@ impl Actor for BridgeActor {
                 self.feed(state, Event::TargetsOffered { count, evidence });
             }
             Message::NothingOffered(survey) => {
+                self.mind_the_dead(&survey);
                 let (cause, evidence) = (survey.cause(), survey.evidence);
                 self.feed(state, Event::NothingOffered { cause, evidence });
             }
@@ -173,6 +176,10 @@ impl Actor for BridgeActor {
             Message::ProbeEnded(call) => {
                 state.probing.remove(&call);
             }
+            Message::Withdrawn(key) => {
+                // Kindness, and never needed: what the editor answers to it counts for nobody.
+                self.order(state, Order::Cancel(key));
+            }
             Message::ConnectionFailed(epoch) => {
                 if state.connection.as_ref().is_some_and(|connection| connection.epoch == epoch) {
                     // Our bug: the supervisor closes the epoch and starts anew.
@@ -182,6 +189,7 @@ impl Actor for BridgeActor {
             Message::EditorVanished(epoch) => {
                 if state.connection.as_ref().is_some_and(|connection| connection.epoch == epoch) {
                     self.feed(state, Event::EditorVanished);
+                    self.estate.decide(|ledger, now| ledger.journals_gone(None, now));
                 }
             }
             Message::Timer(timer) => {
@@ -210,7 +218,7 @@ impl BridgeActor {
                 self.remember_refusal(state, failure);
                 Event::ConnectFailed(failure)
             }
-            News::Greeted => Event::Greeted,
+            News::Greeted { window, pulse } => Event::Greeted { window, pulse },
             News::GreetingRefused => {
                 self.remember_refusal(state, ConnectFailure::WrongPeer);
                 Event::GreetingRefused
@@ -220,6 +228,7 @@ impl BridgeActor {
             News::CallSent { running_max } => Event::CallSent { running_max },
             News::WorkFinished { more } => Event::WorkFinished { more },
             News::BytesArrived => Event::BytesArrived,
+            News::PulseArrived => Event::PulseArrived,
             News::Leaving(reason) => Event::LeavingAnnounced(reason),
             News::Ended(drop) => Event::Disconnected(drop),
         };
@@ -273,6 +282,7 @@ impl BridgeActor {
                 self.estate.addresses.registry.cast(registry::Message::ChangeHinted(None));
             }
             Effect::CheckEditor => self.check_editor(state),
+            Effect::AskPulse => self.order(state, Order::Pulse),
             Effect::Retry { attempt, likely } => {
                 let likely = likely || self.estate.ledger(|ledger, _| ledger.has_held());
                 let delay = retry::delay(u32::from(attempt), likely, self.estate.die());
@@ -333,6 +343,9 @@ impl BridgeActor {
         // The ledger first: from here on no claim, write or frame of that epoch counts. Then the socket falls.
         self.estate.decide(|ledger, now| ledger.close_epoch(epoch, loss, now));
         drop(connection);
+        if loss == Loss::Quit {
+            self.estate.decide(|ledger, now| ledger.journals_gone(None, now));
+        }
         // One that was never greeted is no loss of the editor.
         self.estate.link_lost(loss);
         self.look_for_outcomes(state);
@@ -354,6 +367,14 @@ impl BridgeActor {
             }
         });
         self.estate.addresses.registry.cast(registry::Message::LinkReady(connection.epoch));
+        self.order(state, Order::Outcomes);
+    }
+
+    /// A journal dies with its process.
+    fn mind_the_dead(&self, survey: &Survey) {
+        if survey.evidence.editor == Sign::Dead {
+            self.estate.decide(|ledger, now| ledger.journals_gone(None, now));
+        }
     }
 
     fn check_editor(&self, state: &State) {
@@ -371,8 +392,12 @@ impl BridgeActor {
     }
 
     fn look_for_outcomes(&self, state: &mut State) {
-        for (call, recovery) in self.estate.ledger(|ledger, _| ledger.recovering()) {
-            if state.probing.insert(call) {
+        let recovering = self.estate.ledger(|ledger, _| ledger.recovering());
+        if recovering.iter().any(|(_, how)| matches!(how, Recovery::Journal(_))) {
+            self.order(state, Order::Outcomes);
+        }
+        for (call, recovery) in recovering {
+            if matches!(recovery, Recovery::ResultFile { .. }) && state.probing.insert(call) {
                 probe::start(&self.estate, &self.tasks, call, recovery, state.me.clone());
             }
         }

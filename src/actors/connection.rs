@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -22,14 +22,19 @@ use crate::estate::Estate;
 use crate::fsm::bridge::{ConnectFailure, Drop};
 use crate::fsm::cause::Cause;
 use crate::ledger::{HeldCall, Terms};
-use crate::limits::{BYTES_NEWS_EVERY, CONNECT_TIMEOUT, JOIN_TIMEOUT, ORDERS_MAX, OWNER_LOOKUP_MAX};
+use crate::limits::{
+    BYTES_NEWS_EVERY, CONNECT_TIMEOUT, JOIN_TIMEOUT, ORDERS_MAX, OUTCOMES_ASKED_EVERY, OUTCOMES_ASKED_MAX,
+    OWNER_LOOKUP_MAX,
+};
 use crate::net::BoxStream;
 use crate::protocol::dialect::{
-    EditorEvent, EncodeError, Hello, Inbound, LeaveReason, ListStep, Order as WireOrder, Recovery, Reply, WireId,
+    EditorEvent, EncodeError, Greeted, Hello, Inbound, JournalKey, JournalOutcome, LeaveReason, ListStep, Met,
+    Order as WireOrder, Recovery, Refusal, Reply, Sending, WireId,
 };
 use crate::protocol::ids::{CallId, Epoch};
 use crate::survey::{self, Identity, Target};
 use crate::telemetry::metrics::labels::Stray;
+use crate::wording;
 
 /// What the bridge wants sent.
 #[derive(Debug)]
@@ -43,6 +48,12 @@ pub enum Order {
     },
     /// A call that was reserved for this connection.
     Call(HeldCall),
+    /// The question what became of the calls that the editor's journal knows.
+    Outcomes,
+    /// Word that a call is not wanted any more, where the dialect has one.
+    Cancel(JournalKey),
+    /// The question how the editor is.
+    Pulse,
 }
 
 /// What the bridge hears of a connection.
@@ -53,7 +64,12 @@ pub enum News {
     /// It never was.
     ConnectFailed(ConnectFailure),
     /// The greeting was answered rightly.
-    Greeted,
+    Greeted {
+        /// Calls that the editor takes at once.
+        window: u8,
+        /// It answers for itself off its main thread.
+        pulse: bool,
+    },
     /// The greeting was answered wrongly.
     GreetingRefused,
     /// The list is published.
@@ -72,6 +88,8 @@ pub enum News {
     },
     /// Bytes came, but no whole message yet.
     BytesArrived,
+    /// The editor said how it is.
+    PulseArrived,
     /// The editor says goodbye.
     Leaving(LeaveReason),
     /// It ended.
@@ -109,6 +127,15 @@ pub fn open(estate: &Arc<Estate>, tasks: &Tasks, target: Target, bridge: ActorRe
     let (orders, incoming) = mpsc::channel(ORDERS_MAX);
     let (hang_up, hung_up) = oneshot::channel();
     let list_owed = Arc::new(AtomicBool::new(false));
+    let hello = Hello {
+        gateway: estate.gateway.clone(),
+        challenge: estate.fresh(),
+        expected: target.expected.clone(),
+        client_name: estate.client_name(),
+        editor_port: target.port,
+        push_endpoint: estate.push_port().map(|port| format!("127.0.0.1:{port}")),
+        push_token: estate.push_token.clone(),
+    };
     let line = Line {
         estate: Arc::clone(estate),
         epoch,
@@ -117,6 +144,10 @@ pub fn open(estate: &Arc<Estate>, tasks: &Tasks, target: Target, bridge: ActorRe
         orders: orders.downgrade(),
         list_owed: Arc::clone(&list_owed),
         awaiting: Mutex::default(),
+        hello,
+        said: Mutex::default(),
+        met: OnceLock::new(),
+        asked_list: AtomicBool::new(false),
         dialled: Mutex::new(Some(Dialled { at: Instant::now(), accepted: Instant::now() })),
     };
     tasks.spawn(async move {
@@ -134,6 +165,8 @@ enum Awaited {
     Greeting,
     List { step: usize },
     Call { id: CallId, recoverable: bool },
+    Outcomes { calls: Vec<CallId>, keys: Vec<JournalKey> },
+    Pulse,
 }
 
 struct Line {
@@ -144,6 +177,13 @@ struct Line {
     orders: mpsc::WeakSender<Order>,
     list_owed: Arc<AtomicBool>,
     awaiting: Mutex<HashMap<u64, Awaited>>,
+    /// What the editor is told first, and what it has said to it.
+    hello: Hello,
+    said: Mutex<Vec<Reply>>,
+    /// What the greeting told of the editor.
+    met: OnceLock<Met>,
+    /// Whether a list was wanted on this connection.
+    asked_list: AtomicBool,
     /// Until it is told how the dial ended, which is told once.
     dialled: Mutex<Option<Dialled>>,
 }
@@ -240,11 +280,19 @@ impl Line {
     async fn write(&self, mut socket: WriteHalf<BoxStream>, mut orders: mpsc::Receiver<Order>) -> Drop {
         loop {
             // The bridge holds the sender as long as it wants the connection; hanging up ends this task from outside.
-            let Some(order) = orders.recv().await else { return std::future::pending().await };
+            let order = tokio::select! {
+                biased;
+                order = orders.recv() => order,
+                () = tokio::time::sleep(OUTCOMES_ASKED_EVERY) => Some(Order::Outcomes),
+            };
+            let Some(order) = order else { return std::future::pending().await };
             let sent = match order {
                 Order::Greeting => self.send_greeting(&mut socket).await,
                 Order::List { step } => self.send_list(&mut socket, step).await,
                 Order::Call(held) => self.send_call(&mut socket, held).await,
+                Order::Outcomes => self.ask_outcomes(&mut socket).await,
+                Order::Cancel(key) => self.send_cancel(&mut socket, &key).await,
+                Order::Pulse => self.ask_pulse(&mut socket).await,
             };
             if sent.is_err() {
                 return Drop::Reset;
@@ -253,24 +301,68 @@ impl Line {
     }
 
     async fn send_greeting(&self, socket: &mut WriteHalf<BoxStream>) -> Result<(), NotWritten> {
-        let hello = Hello {
-            client_name: self.estate.client_name(),
-            editor_port: self.target.port,
-            push_endpoint: self.estate.push_port().map(|port| format!("127.0.0.1:{port}")),
+        let encoded = {
+            let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+            self.encode(None, &WireOrder::Greeting { hello: &self.hello, said: &said })
         };
-        match self.encode(None, &WireOrder::Greeting(&hello)) {
+        match encoded {
             Ok((number, frame)) => {
                 self.awaiting().insert(number, Awaited::Greeting);
                 self.write_frame(socket, &frame).await
             }
-            Err(_) => {
-                self.tell(News::GreetingRefused);
+            Err(why) => {
+                self.greeting_refused(&why.to_string());
                 Ok(())
             }
         }
     }
 
+    /// Asks what became of the calls that this editor's journal knows; those that only another journal knew are lost.
+    async fn ask_outcomes(&self, socket: &mut WriteHalf<BoxStream>) -> Result<(), NotWritten> {
+        let Some(journal) = self.met.get().and_then(|met| met.journal.as_deref()) else { return Ok(()) };
+        self.estate.decide(|ledger, now| ledger.journals_gone(Some(journal), now));
+        let sought = self.estate.ledger(|ledger, _| ledger.recovering());
+        let (calls, keys): (Vec<CallId>, Vec<JournalKey>) = sought
+            .into_iter()
+            .filter_map(|(call, how)| match how {
+                Recovery::Journal(key) => Some((call, key)),
+                Recovery::None | Recovery::ResultFile { .. } | Recovery::Inferred => None,
+            })
+            .take(OUTCOMES_ASKED_MAX)
+            .unzip();
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let Ok((number, frame)) = self.encode(None, &WireOrder::Outcomes(&keys)) else { return Ok(()) };
+        self.awaiting().insert(number, Awaited::Outcomes { calls, keys });
+        self.write_frame(socket, &frame).await
+    }
+
+    async fn send_cancel(&self, socket: &mut WriteHalf<BoxStream>, key: &JournalKey) -> Result<(), NotWritten> {
+        match self.encode(None, &WireOrder::Cancel(key)) {
+            Ok((_, frame)) => self.write_frame(socket, &frame).await,
+            Err(_) => Ok(()),
+        }
+    }
+
+    async fn ask_pulse(&self, socket: &mut WriteHalf<BoxStream>) -> Result<(), NotWritten> {
+        match self.encode(None, &WireOrder::Pulse) {
+            Ok((number, frame)) => {
+                self.awaiting().insert(number, Awaited::Pulse);
+                self.write_frame(socket, &frame).await
+            }
+            Err(_) => Ok(()),
+        }
+    }
+
     async fn send_list(&self, socket: &mut WriteHalf<BoxStream>, step: usize) -> Result<(), NotWritten> {
+        // What the greeting told of the tools holds for the first list that is wanted; later ones are wanted because they changed.
+        let first = !self.asked_list.swap(true, Ordering::Relaxed);
+        let told = self.met.get().and_then(|met| met.tools_revision.as_deref()).filter(|_| first);
+        if let Some(known) = told.and_then(|revision| self.estate.listing_of(revision)) {
+            self.list_is(registry::Message::ListReceived(self.epoch, known));
+            return Ok(());
+        }
         // Development-only tools are always asked for and hidden on our side: showing them then needs no new list.
         match self.encode(None, &WireOrder::ListTools { step, development: true }) {
             Ok((number, frame)) => {
@@ -287,24 +379,30 @@ impl Line {
 
     fn encode(&self, call: Option<CallId>, order: &WireOrder<'_>) -> Result<(u64, Bytes), EncodeError> {
         let number = self.estate.next_wire_number();
-        let frame = self.estate.dialect.encode(WireId { number, call }, order)?;
+        let frame = self.target.dialect.encode(WireId { number, call }, order)?;
         Ok((number, frame))
     }
 
     async fn send_call(&self, socket: &mut WriteHalf<BoxStream>, held: HeldCall) -> Result<(), NotWritten> {
-        let HeldCall { id, tool, arguments } = held;
+        let HeldCall { id, tool, arguments, nth, progress } = held;
         let catalogue = Arc::clone(&self.estate.published.borrow().catalogue);
         let Some(entry) = catalogue.find(&tool) else { return self.refuse(id, Cause::UnknownTool) };
-        let dialect = &self.estate.dialect;
+        let dialect = self.target.dialect;
         let wire_name = &entry.tool.name;
-        let project_known = self.target.project.is_some();
-        let prepared = dialect.prepare_call(id, wire_name, Some(&entry.tool), &arguments, project_known);
-        let order = WireOrder::Call {
-            tool: wire_name,
-            arguments: &prepared.arguments,
-            expected: self.target.expected.as_ref(),
+        let number = self.estate.next_wire_number();
+        let sending = Sending {
+            call: id,
+            nth,
+            seq: number,
+            journal: self.met.get().and_then(|met| met.journal.as_deref()),
+            project_known: self.target.project.is_some(),
         };
-        let Ok((number, frame)) = self.encode(Some(id), &order) else { return self.refuse(id, Cause::TooLarge) };
+        let prepared = dialect.prepare_call(&sending, wire_name, Some(&entry.tool), &arguments);
+        let order =
+            WireOrder::Call { tool: wire_name, call: &prepared, expected: self.target.expected.as_ref(), progress };
+        let Ok(frame) = dialect.encode(WireId { number, call: Some(id) }, &order) else {
+            return self.refuse(id, Cause::TooLarge);
+        };
         let recoverable = prepared.recovery != Recovery::None;
         let terms = Terms {
             recovery: prepared.recovery,
@@ -356,7 +454,7 @@ impl Line {
     // ---- reading ----
 
     async fn read(&self, mut socket: ReadHalf<BoxStream>) -> Drop {
-        let mut framer = self.estate.dialect.framer();
+        let mut framer = self.target.dialect.framer();
         let mut buffer = vec![0; 64 * 1024];
         let mut told = Instant::now();
         loop {
@@ -401,14 +499,25 @@ impl Line {
 
     async fn take(&self, frame: Bytes) -> Result<(), Drop> {
         let inbound =
-            self.estate.dialect.decode(&frame).map_err(|bad| self.bad_bytes((&bad).into(), &bad.to_string()))?;
+            self.target.dialect.decode(&frame).map_err(|bad| self.bad_bytes((&bad).into(), &bad.to_string()))?;
         // It may have megabytes, and rendering the answer takes as much again.
         drop(frame);
         match inbound {
             Inbound::Reply { number, reply } => {
                 let awaited = self.awaiting().remove(&number);
                 match awaited {
-                    Some(Awaited::Greeting) => self.greeted(&reply),
+                    Some(Awaited::Greeting) => self.greeted(reply),
+                    Some(Awaited::Outcomes { calls, keys }) => {
+                        // What it learned of the calls goes to the client as any answer does.
+                        self.estate.front.room().await;
+                        self.outcomes(&calls, &keys, reply);
+                    }
+                    Some(Awaited::Pulse) => {
+                        if let Some(pulse) = self.target.dialect.read_pulse(&reply) {
+                            self.estate.link.send_modify(|link| link.pulse = Some((pulse, Instant::now())));
+                        }
+                        self.tell(News::PulseArrived);
+                    }
                     Some(Awaited::List { step }) => self.listed(&reply, step),
                     Some(Awaited::Call { id, recoverable }) => return self.answered(id, recoverable, reply).await,
                     None => self.estate.events.reply_unmatched(
@@ -424,30 +533,86 @@ impl Line {
                 self.estate.addresses.registry.cast(registry::Message::ChangeHinted(permit));
             }
             Inbound::Event(EditorEvent::Leaving(reason)) => self.tell_unasked(News::Leaving(reason)).await,
+            Inbound::Event(EditorEvent::State(state)) => self.estate.link.send_modify(|link| {
+                if let Some((pulse, _)) = &mut link.pulse {
+                    pulse.state = state;
+                }
+            }),
+            Inbound::Event(EditorEvent::Settled) => {
+                // More of them while one waits to be sent say nothing more.
+                if let Some(orders) = self.orders.upgrade() {
+                    let _ = orders.try_send(Order::Outcomes);
+                }
+            }
+            Inbound::Progress(progress) => self.estate.decide(|ledger, now| ledger.progressed(progress, now)),
         }
         Ok(())
     }
 
-    fn greeted(&self, reply: &Reply) {
-        match self.estate.dialect.check_greeting(reply) {
-            Ok(()) => {
+    fn greeted(&self, reply: Reply) {
+        let meaning = {
+            let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+            said.push(reply);
+            self.target.dialect.check_greeting(&self.hello, &said)
+        };
+        match meaning {
+            Ok(Greeted::NotYet) => {
+                if self.orders.upgrade().is_none_or(|orders| orders.try_send(Order::Greeting).is_err()) {
+                    self.greeting_refused("the next message could not be sent");
+                }
+            }
+            Ok(Greeted::Done(met)) => {
+                let _ = self.met.set(met);
                 if let Some(Dialled { at, accepted }) = self.dial_result() {
                     self.estate.events.dial_succeeded(at, accepted);
                 }
-                self.tell(News::Greeted);
+                let properties = self.target.dialect.properties();
+                let window = u8::try_from(properties.window).unwrap_or(u8::MAX);
+                self.tell(News::Greeted { window, pulse: properties.pulse });
             }
-            Err(said) => {
-                if self.dial_result().is_some() {
-                    self.estate.events.wrong_peer(self.target.port, &said);
+            Err(said) => self.greeting_refused(&said),
+        }
+    }
+
+    fn greeting_refused(&self, why: &str) {
+        if self.dial_result().is_some() {
+            self.estate.events.wrong_peer(self.target.port, why);
+        }
+        self.tell(News::GreetingRefused);
+    }
+
+    fn outcomes(&self, calls: &[CallId], keys: &[JournalKey], reply: Reply) {
+        let dialect = self.target.dialect;
+        let outcomes = match dialect.read_outcomes(reply, keys) {
+            Ok(outcomes) => outcomes,
+            // It is asked again; the ledger bounds for how long.
+            Err(why) => return self.estate.events.reply_unmatched(self.epoch, Stray::UnknownId, &why),
+        };
+        for (call, outcome) in calls.iter().copied().zip(outcomes) {
+            self.estate.decide(|ledger, now| match outcome {
+                JournalOutcome::Ended(reply) => ledger.learn(call, dialect.read_answer(reply), now),
+                JournalOutcome::EndedUnkept(why) => ledger.learn(call, wording::unkept(&why), now),
+                JournalOutcome::Running => {
+                    ledger.found_running(call, now);
+                    Vec::new()
                 }
-                self.tell(News::GreetingRefused);
-            }
+                JournalOutcome::NotRun => ledger.proven_unrun(call, now),
+                JournalOutcome::Interrupted => ledger.found_interrupted(call, now),
+                JournalOutcome::Forgotten => ledger.forgotten(call, now),
+            });
+        }
+        if self.estate.ledger(|ledger, _| ledger.has_held()) {
+            let _ = self.bridge.cast(bridge::Message::CallsWaiting);
         }
     }
 
     fn listed(&self, reply: &Reply, step: usize) {
-        let told = match self.estate.dialect.read_tools(reply, step) {
-            ListStep::Tools(listing) => registry::Message::ListReceived(self.epoch, listing),
+        let told = match self.target.dialect.read_tools(reply, step) {
+            ListStep::Tools(listing) => {
+                let listing = Arc::new(listing);
+                self.estate.keep_listing(Arc::clone(&listing));
+                registry::Message::ListReceived(self.epoch, listing)
+            }
             ListStep::TryNext => {
                 let orders = self.orders.upgrade();
                 if orders.is_some_and(|orders| orders.try_send(Order::List { step: step + 1 }).is_ok()) {
@@ -457,6 +622,10 @@ impl Line {
             }
             ListStep::Failed(why) => registry::Message::ListFailed(self.epoch, why),
         };
+        self.list_is(told);
+    }
+
+    fn list_is(&self, told: registry::Message) {
         // Before the registry hears of it: if it ends over that message, the bridge must know that nothing is owed any more.
         self.list_owed.store(false, Ordering::Release);
         // The registry publishes the list and then lets the bridge send calls: see `registry::publish`.
@@ -468,7 +637,7 @@ impl Line {
     async fn answered(&self, id: CallId, recoverable: bool, reply: Reply) -> Result<(), Drop> {
         // A blocked stdout must not pile up results here: the editor's socket waits, the call's deadlines run on.
         self.estate.front.room().await;
-        let dialect = &self.estate.dialect;
+        let dialect = self.target.dialect;
         if recoverable && dialect.is_deferred(&reply) {
             self.estate.decide(|ledger, now| ledger.defer(id, self.epoch, now));
             self.free_place();
@@ -477,7 +646,21 @@ impl Line {
         }
         // Said only of a request that names whom it is for, and before anything of it runs.
         let named = self.target.expected.is_some();
-        let turned_away = named && matches!(&reply, Reply::Error(error) if error.wrong_editor);
+        let refusal = match &reply {
+            Reply::Error(error) => error.refusal,
+            Reply::Result(_) => None,
+        };
+        if refusal == Some(Refusal::Leaving) {
+            let (known, settlements) = self.estate.ledger(|ledger, now| ledger.postponed(id, self.epoch, now));
+            self.estate.settle(settlements);
+            if known {
+                // Before the place is free: nothing more goes to an editor that leaves.
+                self.tell_unasked(News::Leaving(LeaveReason::Reload)).await;
+                self.free_place();
+            }
+            return Ok(());
+        }
+        let turned_away = named && refusal == Some(Refusal::WrongEditor);
         let answer = dialect.read_answer(reply);
         let (known, settlements) = self.estate.ledger(|ledger, now| {
             if turned_away {

@@ -3,6 +3,7 @@
 //! *Owns* the last survey and the file watch. *Receives* the bridge's wish for targets, the client's roots, file changes.
 //! *Sends* offers to the bridge and the project's name to the registry. *Dies* only of our own bugs.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -162,7 +163,7 @@ impl DiscoveryActor {
             let roots = estate.roots();
             let looked = {
                 let estate = Arc::clone(&estate);
-                move || survey::survey(&*estate.host, &estate.config, &roots, &*estate.dialect)
+                move || survey::survey(&*estate.host, &estate.config, &roots)
             };
             // One that panicked found nothing: the session goes on, and status says so. Unanswered, discovery would wait for it
             // for ever.
@@ -177,8 +178,10 @@ impl DiscoveryActor {
         if state.watch.as_ref().is_some_and(|(watched, _)| *watched == project) {
             return;
         }
-        let files: Vec<PathBuf> =
-            self.estate.dialect.project_files().iter().map(|file| project.join(file.path)).collect();
+        // Those of every dialect: a package may come while we look.
+        let named = self.estate.config.dialects.iter().flat_map(|dialect| dialect.project_files());
+        let files: BTreeSet<PathBuf> = named.map(|file| project.join(file.path)).collect();
+        let files: Vec<PathBuf> = files.into_iter().collect();
         let (hold, released) = oneshot::channel::<()>();
         let (estate, me) = (Arc::clone(&self.estate), state.me.clone());
         self.tasks.spawn(async move {

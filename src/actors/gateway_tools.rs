@@ -85,7 +85,7 @@ pub fn status(estate: &Estate) -> Value {
         },
         "project": survey.as_ref().and_then(|survey| survey.project.as_ref()).map(|path| path.display().to_string()),
         "package": {
-            "dialect": estate.dialect.name(),
+            "dialect": estate.dialect().name(),
             "version": survey.as_ref().and_then(|survey| survey.facts.package_version.clone()),
         },
         "problems": problems(estate, survey.as_deref()),

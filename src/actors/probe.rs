@@ -18,8 +18,8 @@ use crate::protocol::ids::CallId;
 pub fn start(estate: &Arc<Estate>, tasks: &Tasks, call: CallId, recovery: Recovery, bridge: ActorRef<bridge::Message>) {
     let Recovery::ResultFile { path, busy_files, quiet } = recovery else { return };
     // The project of the editor that it was sent to, whatever has been found since.
-    let project = estate.link.borrow().target.as_ref().and_then(|target| target.project.clone());
-    let Some(project) = project else { return };
+    let target = estate.link.borrow().target.clone();
+    let Some((Some(project), dialect)) = target.map(|target| (target.project, target.dialect)) else { return };
     let estate = Arc::clone(estate);
     tasks.spawn(async move {
         let file = project.join(&path);
@@ -27,15 +27,15 @@ pub fn start(estate: &Arc<Estate>, tasks: &Tasks, call: CallId, recovery: Recove
         let mut quiet_since: Option<Instant> = None;
         while estate.ledger(|ledger, _| ledger.recovering().iter().any(|(id, _)| *id == call)) {
             let look = {
-                let (host, dialect) = (Arc::clone(&estate.host), Arc::clone(&estate.dialect));
+                let host = Arc::clone(&estate.host);
                 let (file, busy) = (file.clone(), busy.clone());
-                move || look(&*host, &*dialect, &file, &busy)
+                move || look(&*host, dialect, &file, &busy)
             };
             match crate::host::run(&*estate.host, look).await.flatten() {
                 Some(reply) => {
                     let since = *quiet_since.get_or_insert_with(Instant::now);
                     if since.elapsed() >= quiet {
-                        let answer = estate.dialect.read_answer(reply);
+                        let answer = dialect.read_answer(reply);
                         estate.decide(|ledger, now| ledger.learn(call, answer, now));
                         break;
                     }

@@ -85,7 +85,7 @@ impl Actor for PushActor {
     }
 
     async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
-        if self.estate.config.push && self.estate.dialect.properties().push {
+        if self.estate.config.push && self.estate.config.dialects.iter().any(|dialect| dialect.properties().push) {
             self.feed(state, &Event::Wanted);
         }
         Ok(())
@@ -222,7 +222,9 @@ async fn read(estate: &Estate, mut socket: BoxStream, me: &ActorRef<Message>) {
         decoder.push(buffer.get(..count).unwrap_or_default());
         while let Some(line) = decoder.next_line() {
             let decoded = match &line {
-                Line::Whole(bytes) => estate.dialect.decode_push(bytes).map_err(|bad| bad.to_string()),
+                Line::Whole(bytes) => {
+                    estate.dialect().decode_push(bytes, &estate.push_token).map_err(|bad| bad.to_string())
+                }
                 Line::TooLong { bytes, .. } => Err(format!("a line of {bytes} bytes")),
             };
             match decoded {

@@ -33,7 +33,7 @@ pub enum Message {
     /// The editor's list may have changed.
     ChangeHinted(Option<Permit>),
     /// A list came on this connection.
-    ListReceived(Epoch, ToolListing),
+    ListReceived(Epoch, Arc<ToolListing>),
     /// No list came.
     ListFailed(Epoch, String),
     /// The project is known: its catalogue can be read.
@@ -58,7 +58,7 @@ pub struct State {
     timers: Timers<Timer, Message>,
     me: ActorRef<Message>,
     /// The list that the next `Publish` publishes.
-    staged: Option<ToolListing>,
+    staged: Option<Arc<ToolListing>>,
     read: Option<PathBuf>,
 }
 
@@ -140,7 +140,7 @@ impl RegistryActor {
         self.estate.addresses.bridge.cast(bridge::Message::News(epoch, how, None));
     }
 
-    fn received(&self, state: &mut State, epoch: Epoch, listing: ToolListing) {
+    fn received(&self, state: &mut State, epoch: Epoch, listing: Arc<ToolListing>) {
         if !self.is_current(epoch) {
             return;
         }
@@ -154,7 +154,7 @@ impl RegistryActor {
     fn disk_read(&self, state: &mut State, project: &std::path::Path, read: Result<CatalogueFile, Unusable>) {
         let found = match read {
             Ok(file) if self.estate.published.borrow().source == Source::None => {
-                state.staged = Some(ToolListing { tools: file.tools, dropped: Vec::new() });
+                state.staged = Some(Arc::new(ToolListing { tools: file.tools, ..ToolListing::default() }));
                 true
             }
             // What the editor itself said meanwhile is worth more than the file.
@@ -196,11 +196,11 @@ impl RegistryActor {
         let staged = state.staged.take();
         self.estate.published.send_modify(|published| {
             published.source = source;
-            let Some(ToolListing { tools, dropped }) = staged else { return };
-            published.unusable = Arc::new(dropped);
-            if tools != *published.tools {
-                published.catalogue = Arc::new(Catalogue::new(tools.clone(), development));
-                published.tools = Arc::new(tools);
+            let Some(listing) = staged else { return };
+            published.unusable = Arc::new(listing.dropped.clone());
+            if listing.tools != *published.tools {
+                published.catalogue = Arc::new(Catalogue::new(listing.tools.clone(), development));
+                published.tools = Arc::new(listing.tools.clone());
             }
         });
         let catalogue = Arc::clone(&self.estate.published.borrow().catalogue);
@@ -216,7 +216,7 @@ impl RegistryActor {
         state.read = Some(project.clone());
         let (estate, me) = (Arc::clone(&self.estate), state.me.clone());
         self.tasks.spawn(async move {
-            let (host, dialect) = (Arc::clone(&estate.host), estate.dialect.name());
+            let (host, dialect) = (Arc::clone(&estate.host), estate.dialect().name());
             let file = {
                 let project = project.clone();
                 move || catalogue_file::read(&*host, &folder, &project, dialect)
@@ -237,7 +237,7 @@ impl RegistryActor {
             survey.facts.package_version.clone().filter(|_| same)
         });
         let tools = self.estate.published.borrow().tools.as_ref().clone();
-        let file = CatalogueFile::new(&project, self.estate.dialect.name(), version, tools);
+        let file = CatalogueFile::new(&project, self.estate.dialect().name(), version, tools);
         let (host, events) = (Arc::clone(&self.estate.host), self.estate.events.clone());
         // Begun here and not in the task: a session may end right after its list, and the next one wants the file.
         self.tasks.spawn(self.estate.host.blocking(Box::new(move || {
@@ -275,6 +275,8 @@ mod tests {
             },
             development_only: false,
             repeatable: false,
+            parallel: false,
+            resumable: false,
         }
     }
 

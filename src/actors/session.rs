@@ -302,12 +302,17 @@ impl SessionActor {
             return;
         }
         let client = self.estate.client();
+        let parallel = {
+            let published = self.estate.published.borrow();
+            published.catalogue.find(&call.name).is_some_and(|entry| entry.tool.parallel)
+        };
         let new = NewCall {
             id: self.estate.next_call_id(),
             request: id.clone(),
             tool: call.name,
             arguments: call.arguments,
             progress_token: call.progress_token,
+            parallel,
             patience: client.patience,
             version: client.version,
         };

@@ -8,6 +8,7 @@ use clap::Args;
 
 use crate::config::{BadProject, Config, PortSource};
 use crate::limits::PATIENCE_MAX;
+use crate::protocol::dialect::{self, Dialects};
 use crate::telemetry::logs::{Format, Verbosity};
 
 /// Which editor.
@@ -20,6 +21,9 @@ pub struct EditorArgs {
     /// Port of the editor's bridge on 127.0.0.1. Without it: UNITY_TCP_PORT, the project's settings, 8700.
     #[arg(long, value_name = "PORT", env = "HOLDFAST_PORT", value_parser = port)]
     pub port: Option<u16>,
+    /// The protocol of the package in the project. Without it: by the project's files.
+    #[arg(long, value_name = "DIALECT", env = "HOLDFAST_DIALECT", value_enum, default_value_t)]
+    pub dialect: DialectChoice,
     /// Name shown in the editor when the client does not give one (also MCP_CLIENT_NAME).
     #[arg(long, value_name = "NAME", env = "HOLDFAST_CLIENT_NAME")]
     pub client_name: Option<String>,
@@ -35,6 +39,28 @@ pub struct EditorArgs {
     /// How log lines look.
     #[arg(long, value_name = "FORMAT", env = "HOLDFAST_LOG_FORMAT", value_enum, default_value_t)]
     pub log_format: Format,
+}
+
+/// What `--dialect` takes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum DialectChoice {
+    /// What the project's files tell.
+    #[default]
+    Auto,
+    /// holdfast's own package (dev.holdfast.unity).
+    Holdfast,
+    /// uLoopMCP.
+    Uloop,
+}
+
+impl DialectChoice {
+    fn dialects(self) -> Dialects {
+        match self {
+            Self::Auto => dialect::ALL,
+            Self::Holdfast => dialect::HOLDFAST,
+            Self::Uloop => dialect::ULOOP,
+        }
+    }
 }
 
 /// Which editor, and how to treat client and editor.
@@ -131,6 +157,7 @@ impl EditorArgs {
             project,
             working_dir,
             ports,
+            dialects: self.dialect.dialects(),
             client_name: self.client_name.clone().or_else(|| variable("MCP_CLIENT_NAME")),
             development: self.development || variable("NODE_ENV").as_deref() == Some("development"),
             state_dir: self.state_dir.clone().or_else(state_dir),

@@ -8,8 +8,6 @@ use crate::fsm::bridge::ConnectFailure;
 use crate::host::{Host as _, Liveness, Owner, RealHost};
 use crate::limits::CONNECT_TIMEOUT;
 use crate::net::{Net as _, Tcp};
-use crate::protocol::dialect::Dialect as _;
-use crate::protocol::dialect::uloop::Uloop;
 use crate::survey::{self, Survey, Target};
 use crate::telemetry::clean;
 
@@ -72,7 +70,7 @@ impl Look {
     /// Looks around. Ports that may be called are connected to, and not a byte is sent; others are only looked up.
     pub async fn around(config: &Config) -> Self {
         let host = RealHost;
-        let survey = survey::survey(&host, config, &[], &Uloop);
+        let survey = survey::survey(&host, config, &[]);
         let mut ports = Vec::new();
         for target in &survey.targets {
             let listening = matches!(timeout(CONNECT_TIMEOUT, Tcp.connect(target.port)).await, Ok(Ok(_)));
@@ -105,7 +103,7 @@ impl Look {
         json!({
             "project": self.survey.project.as_ref().map(|path| path.display().to_string()),
             "ambiguous": self.survey.ambiguous.iter().map(|path| path.display().to_string()).collect::<Vec<_>>(),
-            "package": {"dialect": Uloop.name(), "installed": facts.installed, "version": facts.package_version},
+            "package": {"dialect": self.survey.dialect.name(), "installed": facts.installed, "version": facts.package_version},
             "editor_pid": facts.editor_pid,
             "editor_alive": self.editor.map(|editor| editor == Liveness::Alive),
             "activity": facts.activity.map(<&str>::from),

@@ -22,7 +22,6 @@ use crate::estate::Estate;
 use crate::host::RealHost;
 use crate::limits::{CLIENT_MESSAGE_MAX_BYTES, FLUSH_MAX, ONE_SHOT_PIPE_BYTES};
 use crate::net::Tcp;
-use crate::protocol::dialect::uloop::Uloop;
 use crate::protocol::framing::lines::{Line, LineDecoder};
 use crate::protocol::jsonrpc::{self, Message, RequestId, RpcError};
 use crate::protocol::mcp::ProtocolVersion;
@@ -56,7 +55,7 @@ impl OneShot {
         // A client that lives for one request leaves nothing behind in the editor: no push listener is offered to it.
         let config = Config { push: false, list_changed: Some(false), ..config };
         let name = config.client_name.clone().unwrap_or_else(|| "holdfast".to_owned());
-        let estate = Estate::new(config, Arc::new(Tcp), Arc::new(RealHost), Arc::new(Uloop));
+        let estate = Estate::new(config, Arc::new(Tcp), Arc::new(RealHost));
         let (to, input) = tokio::io::duplex(ONE_SHOT_PIPE_BYTES);
         let (output, from) = tokio::io::duplex(ONE_SHOT_PIPE_BYTES);
         let (quit, quitting) = mpsc::channel(4);

@@ -19,7 +19,6 @@ use crate::estate::Estate;
 use crate::host::RealHost;
 use crate::limits::{PARENT_WATCH_EVERY, START_THREADS};
 use crate::net::Tcp;
-use crate::protocol::dialect::uloop::Uloop;
 use crate::run_record::RunRecord;
 use crate::telemetry::exporter::Exporter;
 use crate::telemetry::logs;
@@ -45,7 +44,7 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
         Err(error) => return no_threads(&error),
     };
     let why = runtime.block_on(async {
-        let estate = Estate::new(config, Arc::new(Tcp), Arc::new(RealHost), Arc::new(Uloop));
+        let estate = Estate::new(config, Arc::new(Tcp), Arc::new(RealHost));
         estate.count_tasks_of(tokio::runtime::Handle::current());
         estate.count_tasks_of(workers.handle().clone());
         for complaint in complaints {

@@ -7,6 +7,7 @@ use tokio::time::Instant;
 
 use crate::fsm::cause::{Cause, Loss, Outlook};
 use crate::limits::OUTAGES_MAX;
+use crate::protocol::dialect::Pulse;
 use crate::protocol::ids::Epoch;
 use crate::survey::Target;
 
@@ -27,6 +28,8 @@ pub struct LinkView {
     pub target: Option<Target>,
     /// Connections that were greeted so far.
     pub connections: u64,
+    /// How the editor was when it was asked last, and when that was; only while it is connected, and where it can be asked.
+    pub pulse: Option<(Pulse, Instant)>,
     /// The last times when a greeted connection ended, oldest first; at most [`OUTAGES_MAX`].
     pub outages: VecDeque<Outage>,
 }
@@ -47,6 +50,7 @@ pub struct Outage {
 impl LinkView {
     /// A greeted connection ended.
     pub fn lost(&mut self, loss: Loss) {
+        self.pulse = None;
         if self.outages.len() >= OUTAGES_MAX {
             self.outages.pop_front();
         }

@@ -4,12 +4,11 @@ use super::*;
 use crate::host::RealHost;
 use crate::ledger::{NewCall, Terms};
 use crate::net::Tcp;
-use crate::protocol::dialect::uloop::Uloop;
 use crate::protocol::dialect::{AnswerBody, Recovery};
 use crate::protocol::jsonrpc::RequestId;
 
 fn estate(config: Config) -> Arc<Estate> {
-    Estate::new(Config { seed: Some(1), ..config }, Arc::new(Tcp), Arc::new(RealHost), Arc::new(Uloop))
+    Estate::new(Config { seed: Some(1), ..config }, Arc::new(Tcp), Arc::new(RealHost))
 }
 
 /// A call of an open request that is sent.
@@ -22,6 +21,7 @@ fn sent_call(estate: &Arc<Estate>, number: u64) -> CallId {
         tool: "get-logs".to_owned(),
         arguments: serde_json::value::RawValue::from_string("{}".to_owned()).unwrap(),
         progress_token: None,
+        parallel: false,
         patience: Duration::from_secs(600),
         version: ProtocolVersion::LATEST,
     };

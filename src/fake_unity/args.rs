@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::config::FakeUnityConfig;
+use super::config::{FakeDialect, FakeUnityConfig};
 use super::steer::SteerOptions;
 use super::uloop::PackageVersion;
 
@@ -13,6 +13,9 @@ pub struct FakeUnityArgs {
     /// Port on 127.0.0.1; 0 lets the system choose
     #[arg(long, default_value_t = 0, value_name = "PORT")]
     pub port: u16,
+    /// The package whose protocol is spoken
+    #[arg(long, value_enum, default_value_t)]
+    pub dialect: FakeDialect,
     /// Version of the uLoop package to play, 0.27.0 to 2.1.1
     #[arg(long, default_value_t = PackageVersion::NEWEST, value_name = "VERSION")]
     pub package_version: PackageVersion,
@@ -72,6 +75,7 @@ impl FakeUnityArgs {
     pub fn into_config(self) -> FakeUnityConfig {
         FakeUnityConfig {
             port: self.port,
+            dialect: self.dialect,
             package_version: self.package_version,
             push: self.push,
             shutdown_note: self.shutdown_note,

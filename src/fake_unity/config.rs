@@ -7,11 +7,23 @@ use super::project::Machine;
 use super::reset::ResetSwitch;
 use super::uloop::PackageVersion;
 
+/// Which package's wire protocol a fake editor speaks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum FakeDialect {
+    /// uLoopMCP's, in the version that [`FakeUnityConfig::package_version`] names.
+    #[default]
+    Uloop,
+    /// holdfast's own.
+    Holdfast,
+}
+
 /// How a fake editor is set up. [`Default`] is a uLoop v2.1.1 editor without a project, on a port that the system chooses.
 #[derive(Debug, Clone)]
 pub struct FakeUnityConfig {
     /// TCP port on the loopback address; 0 lets the system choose.
     pub port: u16,
+    /// The package that it has.
+    pub dialect: FakeDialect,
     /// Version of the uLoop package; decides catalogue, result fields and notifications.
     pub package_version: PackageVersion,
     /// The editor connects to the push listener that a client names.
@@ -55,6 +67,7 @@ impl Default for FakeUnityConfig {
     fn default() -> Self {
         Self {
             port: 0,
+            dialect: FakeDialect::default(),
             package_version: PackageVersion::NEWEST,
             push: false,
             shutdown_note: None,

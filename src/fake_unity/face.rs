@@ -7,6 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf};
 use tokio::sync::mpsc;
 
 use super::model::{Editor, Note};
+use super::project::Project;
 use super::tools::Tool;
 use crate::net::{BoxFuture, BoxStream};
 
@@ -28,6 +29,18 @@ pub(crate) enum Moment {
     Quits,
     /// A push message of this type was asked for by name.
     Push { kind: String },
+    /// Play mode began or ended.
+    StateChanged,
+}
+
+/// A file that a package keeps about itself.
+pub(crate) struct OwnFile {
+    /// Below the project's root.
+    pub(crate) path: &'static str,
+    /// Its text; `None`: it is removed.
+    pub(crate) content: Option<String>,
+    /// Put in its place whole, and readable by its owner alone.
+    pub(crate) private: bool,
 }
 
 /// One package's wire protocol, seen from the editor.
@@ -42,10 +55,12 @@ pub(crate) trait Face: Send + Sync + 'static {
     fn domain_began(&self, editor: &Arc<Editor>, again: bool);
     /// A domain, or the bridge in it, ends: everything the face runs beside its connections has ended on return.
     fn domain_ended<'a>(&'a self, editor: &'a Arc<Editor>) -> BoxFuture<'a, ()>;
-    /// The files that the package keeps about itself: path below the project root and content. `port` is the last one.
-    fn settings(&self, editor: &Editor, port: u16, running: bool) -> Vec<(&'static str, String)>;
-    /// The package's id and version for the project's manifest.
-    fn package(&self) -> (&'static str, String);
+    /// The bridge is about to listen, or has stopped: the file that the package keeps about itself. `port` is the last one.
+    fn settings(&self, editor: &Editor, port: u16, running: bool) -> OwnFile;
+    /// Puts the package into the project.
+    fn install(&self, project: &Project) -> std::io::Result<()>;
+    /// A process of the editor begins: nothing that an earlier one kept in its memory is left.
+    fn process_began(&self, editor: &Editor);
     /// Whether the package keeps lock files in `Temp`.
     fn locks(&self) -> bool;
 }
@@ -117,6 +132,11 @@ impl Writer {
             }
         }
         self.writer.flush().await
+    }
+
+    /// Says that nothing more comes, so that what was written arrives before the end does.
+    pub(crate) async fn finish(&mut self) -> std::io::Result<()> {
+        self.writer.shutdown().await
     }
 
     /// Writes a note and tells whoever waits for it.

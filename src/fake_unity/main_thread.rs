@@ -65,6 +65,8 @@ pub(crate) enum Fault {
     Blocked(String),
     /// The tool's own time limit passed.
     Timeout { tool: String, seconds: u64 },
+    /// It was asked to stop, and did.
+    Cancelled,
 }
 
 /// Runs one domain's main thread until `stop` falls. What is queued then is lost, what has begun is cut.

@@ -11,10 +11,12 @@ mod args;
 mod config;
 mod events;
 mod face;
+mod holdfast;
 mod json;
 mod main_thread;
 mod model;
 mod project;
+mod push;
 mod reset;
 mod runtime;
 mod steer;
@@ -32,7 +34,7 @@ use tokio::sync::{broadcast, mpsc};
 use tokio::task::JoinHandle;
 
 pub use args::FakeUnityArgs;
-pub use config::FakeUnityConfig;
+pub use config::{FakeDialect, FakeUnityConfig};
 pub use events::{Event, Stats};
 pub use project::Machine;
 pub use reset::{AbortiveTcp, ResetSwitch};
@@ -66,7 +68,14 @@ impl FakeUnity {
     /// # Errors
     /// What the system says about the port, the project directory or the count file.
     pub async fn start(config: FakeUnityConfig, net: Arc<dyn Net>) -> io::Result<Self> {
-        let face = Arc::new(uloop::UloopFace::new(&config));
+        let face: Arc<dyn Face> = match config.dialect {
+            FakeDialect::Uloop => Arc::new(uloop::UloopFace::new(&config)),
+            FakeDialect::Holdfast => Arc::new(holdfast::HoldfastFace::new(&config)),
+        };
+        Self::start_with(config, net, face).await
+    }
+
+    async fn start_with(config: FakeUnityConfig, net: Arc<dyn Net>, face: Arc<dyn Face>) -> io::Result<Self> {
         let (events, first) = broadcast::channel(FAKE_EVENTS_MAX);
         let (orders, requests) = mpsc::channel(FAKE_NOTES_MAX);
         let editor = Arc::new(Editor::new(config, net, events, orders, face.tools())?);
@@ -157,29 +166,29 @@ impl FakeUnity {
 
     /// Stops the whole process as SIGSTOP does: nothing is accepted, read, run or written. Connects still succeed.
     pub fn freeze(&self) {
-        self.editor.gate.send_modify(|gate| gate.frozen = true);
+        self.editor.hold(|gate| gate.frozen = true);
         self.editor.event(Event::Frozen);
     }
 
     /// Lets it go on.
     pub fn thaw(&self) {
-        self.editor.gate.send_modify(|gate| gate.frozen = false);
+        self.editor.hold(|gate| gate.frozen = false);
         self.editor.event(Event::Thawed);
     }
 
     /// Opens or closes a modal dialog: the main thread is blocked, the sockets live.
     pub fn modal(&self, on: bool) {
-        self.editor.gate.send_modify(|gate| gate.modal = on);
+        self.editor.hold(|gate| gate.modal = on);
     }
 
     /// Gives the editor focus or takes it; without it the main thread ticks slowly.
     pub fn focus(&self, on: bool) {
-        self.editor.gate.send_modify(|gate| gate.focused = on);
+        self.editor.hold(|gate| gate.focused = on);
     }
 
     /// Imports assets: the main thread is blocked for this long.
     pub fn import(&self, time: Duration) {
-        tools::block(&self.editor, time);
+        tools::block(&self.editor, time, true);
     }
 
     /// Announces a changed tool list, changed or not.
@@ -214,6 +223,7 @@ impl FakeUnity {
     /// Play mode begins or ends.
     pub fn play(&self, on: bool) {
         self.editor.state().playing = on;
+        self.editor.order(Order::StateChanged);
     }
 
     /// Lets every `hold` that runs answer.

@@ -34,6 +34,8 @@ pub(crate) enum Order {
     Up,
     /// Send a push message of this type.
     Push { kind: String },
+    /// Tell everyone whom it concerns that play mode began or ended.
+    StateChanged,
     /// End without cleaning up.
     Crash,
     /// End as a user ends the editor.
@@ -62,6 +64,31 @@ pub(crate) struct Gate {
     pub(crate) modal: bool,
     pub(crate) focused: bool,
     pub(crate) busy_until: Option<Instant>,
+    /// What it is busy with is an import, not a tool.
+    pub(crate) importing: bool,
+    /// When the main thread was last stopped.
+    held_since: Instant,
+}
+
+impl Gate {
+    fn new() -> Self {
+        let held_since = Instant::now();
+        Self { frozen: false, modal: false, focused: true, busy_until: None, importing: false, held_since }
+    }
+
+    /// Whether the main thread stands still.
+    fn holds(&self) -> bool {
+        self.frozen || self.modal || self.is_busy()
+    }
+
+    fn is_busy(&self) -> bool {
+        self.busy_until.is_some_and(|until| until > Instant::now())
+    }
+
+    /// Whether assets are imported now.
+    pub(crate) fn imports(&self) -> bool {
+        self.importing && self.is_busy()
+    }
 }
 
 /// A message for one connection that is no reply.
@@ -125,7 +152,7 @@ impl Editor {
         let project = config.project.clone().map(|root| Project::open(root, config.machine.clone())).transpose()?;
         let runs = config.count_file.as_ref().map(read_counts).transpose()?.unwrap_or_default();
         Ok(Self {
-            gate: watch::Sender::new(Gate { frozen: false, modal: false, focused: true, busy_until: None }),
+            gate: watch::Sender::new(Gate::new()),
             release: watch::Sender::new(0),
             events,
             orders,
@@ -179,6 +206,40 @@ impl Editor {
 
     // ---- Threads and clock -----------------------------------------------------------------------------------------
 
+    /// Changes what holds the editor's threads.
+    pub(crate) fn hold(&self, change: impl FnOnce(&mut Gate)) {
+        self.gate.send_modify(|gate| {
+            let held = gate.holds();
+            change(gate);
+            if !held {
+                gate.held_since = Instant::now();
+            }
+        });
+    }
+
+    /// Time since the main thread's last frame.
+    pub(crate) fn frame_age(&self) -> Duration {
+        let gate = *self.gate.borrow();
+        if gate.holds() { gate.held_since.elapsed() } else { self.into_tick(self.tick()) }
+    }
+
+    /// Time since the start, by which answers of the editor are timed.
+    pub(crate) fn uptime(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Pause between two frames.
+    fn tick(&self) -> Duration {
+        let focused = self.gate.borrow().focused;
+        if focused { self.config.tick } else { self.config.tick.max(self.config.unfocused_tick) }
+    }
+
+    /// How long ago the last of these ticks was.
+    fn into_tick(&self, tick: Duration) -> Duration {
+        let into = self.started.elapsed().as_nanos().checked_rem(tick.as_nanos()).unwrap_or(0);
+        Duration::from_nanos(u64::try_from(into).unwrap_or(0))
+    }
+
     /// Returns when the process is not frozen.
     pub(crate) async fn thawed(&self) {
         // The sender lives in `self`, so waiting cannot fail.
@@ -214,11 +275,9 @@ impl Editor {
 
     /// Returns at the main thread's next tick at which nothing holds it.
     pub(crate) async fn next_tick(&self) {
-        let focused = self.gate.borrow().focused;
-        let tick = if focused { self.config.tick } else { self.config.tick.max(self.config.unfocused_tick) };
-        let passed = self.started.elapsed().as_nanos();
-        if let Some(into) = passed.checked_rem(tick.as_nanos()) {
-            tokio::time::sleep(tick.saturating_sub(Duration::from_nanos(u64::try_from(into).unwrap_or(0)))).await;
+        let tick = self.tick();
+        if !tick.is_zero() {
+            tokio::time::sleep(tick.saturating_sub(self.into_tick(tick))).await;
         }
         self.main_free().await;
     }

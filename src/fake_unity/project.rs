@@ -5,8 +5,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::face::OwnFile;
 use super::json::quoted;
-use crate::host::Host;
+use super::model::Editor;
+use crate::host::{Host, RealHost};
 use crate::limits::PROJECT_FILE_MAX_BYTES;
 
 /// Version of Unity that the fake editor claims to be.
@@ -70,6 +72,17 @@ impl Project {
             Some(Machine(machine)) => machine.remove(&path),
             None => std::fs::remove_file(path),
         })
+    }
+
+    /// Brings a package's own file up to date.
+    pub(crate) fn keep(&self, editor: &Editor, OwnFile { path, content, private }: OwnFile) {
+        let result = match (content, &self.machine) {
+            (None, _) => self.remove(path),
+            (Some(text), None) if private => RealHost.write(&self.root.join(path), text.as_bytes()),
+            // The simulated machine replaces files whole, and has no other users.
+            (Some(text), _) => self.write(path, text.as_bytes()),
+        };
+        editor.file_result(path, result);
     }
 
     /// Enters the package into the manifest, leaving what else stands there.

@@ -56,6 +56,8 @@ pub(crate) struct Runtime {
     main: Option<Part>,
     next: Option<(Instant, Next)>,
     last_port: u16,
+    /// The editor's process runs, also while no domain does.
+    alive: bool,
 }
 
 impl Runtime {
@@ -69,7 +71,8 @@ impl Runtime {
         requests: mpsc::Receiver<Request>,
     ) -> io::Result<Self> {
         let last_port = editor.config.port;
-        let mut runtime = Self { editor, face, requests, bridge: None, main: None, next: None, last_port };
+        let mut runtime =
+            Self { editor, face, requests, bridge: None, main: None, next: None, last_port, alive: false };
         runtime.open().await?;
         Ok(runtime)
     }
@@ -125,6 +128,7 @@ impl Runtime {
                 self.editor.event(Event::ToolsChanged { tools });
                 self.face.tell(&self.editor, &Moment::ToolsChanged { names, change }).await;
             }
+            Order::StateChanged => self.face.tell(&self.editor, &Moment::StateChanged).await,
             Order::Push { kind } => self.face.tell(&self.editor, &Moment::Push { kind }).await,
             Order::Down { reset } => self.down(reset).await,
             Order::Up => match (&self.bridge, &self.main) {
@@ -157,11 +161,13 @@ impl Runtime {
     /// Opens the editor: files, then domain and bridge.
     async fn open(&mut self) -> io::Result<()> {
         if let Some(project) = &self.editor.project {
-            let (package, version) = self.face.package();
-            project.install(package, &version)?;
+            self.face.install(project)?;
             project.opened(self.editor.config.pid())?;
         }
         self.next = None;
+        if !std::mem::replace(&mut self.alive, true) {
+            self.face.process_began(&self.editor);
+        }
         self.listen(self.last_port, false).await
     }
 
@@ -257,6 +263,7 @@ impl Runtime {
 
     async fn end(&mut self) {
         self.next = None;
+        self.alive = false;
         self.face.domain_ended(&self.editor).await;
         self.end_bridge().await;
         self.end_main().await;
@@ -287,10 +294,9 @@ impl Runtime {
     }
 
     fn write_settings(&self, running: bool) {
+        let file = self.face.settings(&self.editor, self.last_port, running);
         if let Some(project) = &self.editor.project {
-            for (path, content) in self.face.settings(&self.editor, self.last_port, running) {
-                self.editor.file_result(path, project.write(path, content.as_bytes()));
-            }
+            project.keep(&self.editor, file);
         }
     }
 }

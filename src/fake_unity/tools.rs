@@ -116,6 +116,11 @@ impl Arguments {
         Ok(arguments)
     }
 
+    /// All of them.
+    pub(crate) fn json(&self) -> String {
+        Value::from(self.0.clone()).to_string()
+    }
+
     fn get(&self, name: &str) -> Option<&Value> {
         self.0.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
@@ -251,7 +256,7 @@ pub(crate) fn begin(editor: &Arc<Editor>, spec: &ToolSpec, arguments: &Arguments
         "swap" => swap(editor),
         "block" => {
             let ms = arguments.number("ms").unwrap_or(0);
-            block(editor, Duration::from_millis(ms));
+            block(editor, Duration::from_millis(ms), false);
             Begun::Later(Box::pin(async move { Done::ok(Object::new().number("BlockedMs", ms)) }))
         }
         _ => return None,
@@ -260,7 +265,7 @@ pub(crate) fn begin(editor: &Arc<Editor>, spec: &ToolSpec, arguments: &Arguments
 }
 
 /// Answers with `result` once released.
-fn held(editor: &Editor, result: Object) -> Begun {
+pub(crate) fn held(editor: &Editor, result: Object) -> Begun {
     let mut release = editor.release.subscribe();
     Begun::Later(Box::pin(async move {
         // An editor that is gone has dropped this future too.
@@ -269,10 +274,10 @@ fn held(editor: &Editor, result: Object) -> Begun {
     }))
 }
 
-/// Holds the main thread, as an import does.
-pub(crate) fn block(editor: &Editor, time: Duration) {
+/// Holds the main thread, for an import or for a tool.
+pub(crate) fn block(editor: &Editor, time: Duration, importing: bool) {
     let until = tokio::time::Instant::now().checked_add(time);
-    editor.gate.send_modify(|gate| gate.busy_until = until);
+    editor.hold(|gate| (gate.busy_until, gate.importing) = (until, importing));
 }
 
 fn swap(editor: &Editor) -> Begun {

@@ -12,7 +12,7 @@ use std::time::Duration;
 pub use self::words::{ConnectFailure, Drop, Effect, Event, Evidence, Group, Sign, State, Timer};
 use super::cause::{Cause, Loss, Outlook};
 use super::{Charted, Outbox, Outcome, statig_machine};
-use crate::limits::{LIKELY_AFTER_LOSS, SILENCE_MAX, STALL_AFTER, WINDOW_MAX};
+use crate::limits::{LIKELY_AFTER_LOSS, PULSE_MAX, SILENCE_MAX, STALL_AFTER};
 use crate::protocol::dialect::{Activity, LeaveReason, PushEvent};
 
 /// Attempts beyond this change no delay any more.
@@ -21,7 +21,10 @@ const ATTEMPT_CAP: u8 = 7;
 /// The storage of the connection.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Bridge {
+    /// Calls that the connected editor takes at once (1: strictly in order).
     window: u8,
+    /// The connected editor answers for itself off its main thread.
+    pulse: bool,
     /// Why it is away.
     cause: Cause,
     /// What the editor foretold about its leaving.
@@ -51,11 +54,18 @@ pub struct Bridge {
     calls_waiting: bool,
 }
 
+impl Default for Bridge {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Bridge {
-    /// A connection whose bridge takes `window` calls at once (1: strictly in order).
-    pub fn new(window: u8) -> Self {
+    /// Nobody was met yet.
+    pub fn new() -> Self {
         Self {
-            window: window.clamp(1, WINDOW_MAX),
+            window: 1,
+            pulse: false,
             cause: Cause::Connecting,
             foretold: None,
             met: false,
@@ -79,8 +89,8 @@ impl Bridge {
     }
 
     /// As [`new`](Self::new), for the successor of one that had an editor a moment ago. Its shell arms [`Timer::Hope`].
-    pub fn after_loss(window: u8) -> Self {
-        Self { cause: Cause::Lost, met: true, hope: true, ..Self::new(window) }
+    pub fn after_loss() -> Self {
+        Self { cause: Cause::Lost, met: true, hope: true, ..Self::new() }
     }
 
     /// What callers may expect now.
@@ -88,7 +98,7 @@ impl Bridge {
         match state {
             State::Ready | State::Stalled => Outlook::Open,
             State::Leaving => match self.foretold {
-                Some(LeaveReason::Quit) => Outlook::Absent(Cause::Closed),
+                Some(LeaveReason::Quit | LeaveReason::Stopped) => Outlook::Absent(Cause::Closed),
                 Some(LeaveReason::Reload | LeaveReason::Unknown) | None => Outlook::Coming(Cause::Reloading),
             },
             State::Draining | State::Stopped => Outlook::Absent(Cause::ShuttingDown),
@@ -208,6 +218,7 @@ impl Bridge {
         self.listing = false;
         self.list_wanted = false;
         self.listed = false;
+        (self.window, self.pulse) = (1, false);
         if cause == Cause::Closed {
             self.hope = false;
             self.evidence = false;
@@ -242,6 +253,7 @@ impl Bridge {
         let (loss, cause) = match (self.foretold, drop) {
             (Some(LeaveReason::Reload), _) => (Loss::Reload, Cause::Reloading),
             (Some(LeaveReason::Quit), _) => (Loss::Quit, Cause::Closed),
+            (Some(LeaveReason::Stopped), _) => (Loss::Disconnect, Cause::Closed),
             // It was greeted as the right one: a broken stream, not a wrong peer.
             (_, Drop::Protocol) => (Loss::Protocol, Cause::Lost),
             (Some(LeaveReason::Unknown) | None, Drop::Eof | Drop::Reset) => (Loss::Disconnect, Cause::Lost),
@@ -253,7 +265,9 @@ impl Bridge {
     fn vanish(&mut self, out: &mut Outbox<Self>) -> Outcome<State> {
         match self.foretold {
             Some(LeaveReason::Quit) => self.lost(Loss::Quit, Cause::Closed, out),
-            Some(LeaveReason::Reload | LeaveReason::Unknown) | None => self.lost(Loss::Disconnect, Cause::Crashed, out),
+            Some(LeaveReason::Reload | LeaveReason::Stopped | LeaveReason::Unknown) | None => {
+                self.lost(Loss::Disconnect, Cause::Crashed, out)
+            }
         }
     }
 
@@ -286,6 +300,13 @@ impl Bridge {
     fn watch(&self, out: &mut Outbox<Self>) {
         out.order(Effect::Arm(Timer::Stall, STALL_AFTER));
         out.order(Effect::Arm(Timer::Silence, self.running_max + SILENCE_MAX));
+    }
+
+    /// It said something: it lives.
+    fn heard(&self, out: &mut Outbox<Self>) {
+        if self.pulse {
+            out.order(Effect::Arm(Timer::Pulse, PULSE_MAX));
+        }
     }
 
     fn finish_list(&mut self, out: &mut Outbox<Self>) {
@@ -344,7 +365,8 @@ impl Charted for Bridge {
             Event::Connected { checked: false },
             Event::ConnectFailed(ConnectFailure::Refused),
             Event::ConnectFailed(ConnectFailure::WrongProject),
-            Event::Greeted,
+            Event::Greeted { window: 1, pulse: false },
+            Event::Greeted { window: 2, pulse: true },
             Event::GreetingRefused,
             Event::ListWanted,
             Event::ListAnswered,
@@ -354,6 +376,7 @@ impl Charted for Bridge {
             Event::WorkFinished { more: false },
             Event::WorkFinished { more: true },
             Event::BytesArrived,
+            Event::PulseArrived,
             Event::LeavingAnnounced(LeaveReason::Reload),
             Event::LeavingAnnounced(LeaveReason::Quit),
             Event::HintReceived(PushEvent::ConnectionEstablished),
@@ -370,6 +393,7 @@ impl Charted for Bridge {
             Event::Elapsed(Timer::Stall),
             Event::Elapsed(Timer::Silence),
             Event::Elapsed(Timer::Liveness),
+            Event::Elapsed(Timer::Pulse),
             Event::Elapsed(Timer::Hope),
             Event::Elapsed(Timer::Leave),
             Event::Elapsed(Timer::Drain),
@@ -378,7 +402,7 @@ impl Charted for Bridge {
     }
 
     fn starts() -> Vec<Self> {
-        vec![Self::new(1), Self::after_loss(1)]
+        vec![Self::new(), Self::after_loss()]
     }
 }
 

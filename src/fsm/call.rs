@@ -6,7 +6,7 @@
 
 use super::cause::{Cause, Loss};
 use super::{Charted, Machine, Outbox, Outcome, statig_machine};
-use crate::limits::SENDINGS_MAX;
+use crate::limits::{SENDINGS_MAX, UNRUN_MAX};
 
 /// Where a call stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray)]
@@ -109,6 +109,10 @@ pub enum Event {
     ReplyDeferred,
     /// The editor replied that it is not the one the call was meant for: it ran nothing.
     TurnedAway,
+    /// The editor says that nothing of it ran and that it will not.
+    NotRunProven,
+    /// The editor says that it had begun, and that a reload cut it.
+    FoundInterrupted,
     /// The connection it was claimed for ended.
     EpochClosed(Loss),
     /// A record outside the connection told the outcome.
@@ -133,6 +137,8 @@ pub enum Effect {
     Answer(Verdict),
     /// Look for the outcome outside the connection.
     Recover,
+    /// Tell the editor that it is not wanted any more.
+    Withdraw,
     /// Keep the editor's late answer for whoever asks by call id.
     KeepLate,
     /// Note how it ended, without answering anybody.
@@ -148,7 +154,11 @@ pub struct Call {
     pub recoverable: bool,
     /// How often it was claimed.
     pub sendings: u8,
-    /// Why its connection was lost, for the verdict when nothing more can be learned.
+    /// Sendings of which the editor said that nothing ran.
+    pub unrun: u8,
+    /// Why the connection of its last sending ended, while the outcome is looked for.
+    pub cut: Option<Loss>,
+    /// Why the outcome of a sending cannot be known: it may have run.
     pub loss: Option<Loss>,
 }
 
@@ -157,22 +167,43 @@ impl Call {
         if error { Verdict::ToolError } else { Verdict::Ok }
     }
 
+    /// What can be learned is asked for first; only what cannot is sent again, if it may be.
     fn lose(&mut self, loss: Loss, out: &mut Outbox<Self>) -> Outcome<State> {
-        self.loss = Some(loss);
-        let again = self.repeatable && self.sendings < SENDINGS_MAX && loss != Loss::Shutdown;
-        if again {
-            Outcome::Transition(State::Held)
-        } else if self.recoverable && loss != Loss::Shutdown {
+        if self.recoverable && loss != Loss::Shutdown {
+            self.cut = Some(loss);
             out.order(Effect::Recover);
             Outcome::Transition(State::Recovering)
         } else {
-            out.order(Effect::Answer(Verdict::OutcomeUnknown(loss)));
-            Outcome::Transition(State::Uncertain)
+            self.give_up(loss, out)
         }
     }
 
+    /// The outcome of the last sending cannot be known.
+    fn give_up(&mut self, loss: Loss, out: &mut Outbox<Self>) -> Outcome<State> {
+        self.cut = None;
+        self.loss = Some(loss);
+        let again = self.repeatable && self.sendings - self.unrun < SENDINGS_MAX && loss != Loss::Shutdown;
+        if again {
+            return Outcome::Transition(State::Held);
+        }
+        out.order(Effect::Answer(Verdict::OutcomeUnknown(loss)));
+        Outcome::Transition(State::Uncertain)
+    }
+
+    /// Nothing of the last sending ran: it is as if it had never been sent, but for the count.
+    fn spare(&mut self, out: &mut Outbox<Self>) -> Outcome<State> {
+        self.cut = None;
+        self.unrun += 1;
+        if self.unrun < UNRUN_MAX {
+            return Outcome::Transition(State::Held);
+        }
+        let verdict = self.loss.map_or(Verdict::NotExecuted(Cause::Reloading), Verdict::OutcomeUnknown);
+        out.order(Effect::Answer(verdict));
+        Outcome::Transition(if self.loss.is_some() { State::Uncertain } else { State::Answered })
+    }
+
     fn known_loss(&self) -> Loss {
-        self.loss.unwrap_or(Loss::Disconnect)
+        self.cut.or(self.loss).unwrap_or(Loss::Disconnect)
     }
 }
 
@@ -213,6 +244,8 @@ impl Machine for Call {
                 | Event::ReplyArrived { .. }
                 | Event::ReplyDeferred
                 | Event::TurnedAway
+                | Event::NotRunProven
+                | Event::FoundInterrupted
                 | Event::OutcomeLearned { .. }
                 | Event::OutcomeLost,
             ) => Outcome::Super,
@@ -235,6 +268,8 @@ impl Machine for Call {
                 | Event::ReplyArrived { .. }
                 | Event::ReplyDeferred
                 | Event::TurnedAway
+                | Event::NotRunProven
+                | Event::FoundInterrupted
                 | Event::OutcomeLearned { .. }
                 | Event::OutcomeLost,
             ) => Outcome::Super,
@@ -245,12 +280,13 @@ impl Machine for Call {
             }
             // Most likely the same editor after a reload, known by files from before it: the next look finds it.
             (State::Sent, Event::TurnedAway) if self.sendings < SENDINGS_MAX => Outcome::Transition(State::Held),
+            (State::Sent, Event::NotRunProven) => self.spare(out),
             (State::Sent, Event::TurnedAway) => {
                 out.order(Effect::Answer(Verdict::ToolError));
                 Outcome::Transition(State::Answered)
             }
             (State::Sent, Event::ReplyDeferred) => {
-                self.loss = Some(Loss::Reload);
+                self.cut = Some(Loss::Reload);
                 out.order(Effect::Recover);
                 Outcome::Transition(State::Recovering)
             }
@@ -271,6 +307,7 @@ impl Machine for Call {
                 Event::Queued
                 | Event::Refused(_)
                 | Event::Claimed { .. }
+                | Event::FoundInterrupted
                 | Event::OutcomeLearned { .. }
                 | Event::OutcomeLost
                 | Event::CancelledByClient,
@@ -280,10 +317,9 @@ impl Machine for Call {
                 out.order(Effect::Answer(Self::verdict(error)));
                 Outcome::Transition(State::Answered)
             }
-            (State::Recovering, Event::OutcomeLost) => {
-                out.order(Effect::Answer(Verdict::OutcomeUnknown(self.known_loss())));
-                Outcome::Transition(State::Uncertain)
-            }
+            (State::Recovering, Event::OutcomeLost) => self.give_up(self.known_loss(), out),
+            (State::Recovering, Event::FoundInterrupted) => self.give_up(Loss::Interrupted, out),
+            (State::Recovering, Event::NotRunProven) => self.spare(out),
             (State::Recovering, Event::PatienceEnded) => {
                 out.order(Effect::Answer(Verdict::StillRunning));
                 Outcome::Transition(State::Abandoned)
@@ -315,7 +351,7 @@ impl Machine for Call {
                 Outcome::Transition(State::Answered)
             }
             (State::Abandoned, Event::EpochClosed(loss)) => {
-                self.loss.get_or_insert(loss);
+                self.cut.get_or_insert(loss);
                 if self.recoverable && loss != Loss::Shutdown {
                     out.order(Effect::Recover);
                     Outcome::Handled
@@ -330,13 +366,23 @@ impl Machine for Call {
                 Outcome::Transition(State::Answered)
             }
             (State::Abandoned, Event::ReplyDeferred) => {
-                self.loss = Some(Loss::Reload);
+                self.cut = Some(Loss::Reload);
                 out.order(Effect::Recover);
                 Outcome::Handled
             }
             (State::Abandoned, Event::OutcomeLost) => {
                 out.order(Effect::Note(Verdict::OutcomeUnknown(self.known_loss())));
                 Outcome::Transition(State::Uncertain)
+            }
+            (State::Abandoned, Event::FoundInterrupted) => {
+                out.order(Effect::Note(Verdict::OutcomeUnknown(Loss::Interrupted)));
+                Outcome::Transition(State::Uncertain)
+            }
+            // Its client was told to wait for a result: it is not sent anew behind its back.
+            (State::Abandoned, Event::NotRunProven) => {
+                let verdict = self.loss.map_or(Verdict::NotExecuted(Cause::Reloading), Verdict::OutcomeUnknown);
+                out.order(Effect::Note(verdict));
+                Outcome::Transition(State::Answered)
             }
             (State::Abandoned, Event::CancelledByClient) => out.ignore("the client was already answered"),
             (State::Abandoned, Event::PatienceEnded) => out.ignore("the client was already answered"),
@@ -359,6 +405,8 @@ impl Machine for Call {
                 | Event::ClaimRevoked
                 | Event::ReplyDeferred
                 | Event::TurnedAway
+                | Event::NotRunProven
+                | Event::FoundInterrupted
                 | Event::EpochClosed(_)
                 | Event::OutcomeLost
                 | Event::HoldEnded(_)
@@ -383,7 +431,12 @@ impl Machine for Call {
                 out.order(Effect::Answer(verdict));
                 Outcome::Transition(end)
             }
-            (Group::Waiting | Group::Flying, Event::CancelledByClient) => {
+            (Group::Waiting, Event::CancelledByClient) => {
+                out.order(Effect::Note(Verdict::Cancelled));
+                Outcome::Transition(State::Cancelled)
+            }
+            (Group::Flying, Event::CancelledByClient) => {
+                out.order(Effect::Withdraw);
                 out.order(Effect::Note(Verdict::Cancelled));
                 Outcome::Transition(State::Cancelled)
             }
@@ -392,7 +445,9 @@ impl Machine for Call {
             }
             (Group::Done, Event::PatienceEnded | Event::HoldEnded(_)) => out.ignore("it has ended"),
             (Group::Done, Event::EpochClosed(_)) => out.ignore("it has ended: no connection can touch it"),
-            (Group::Done, Event::OutcomeLost) => out.ignore("it has ended without it"),
+            (Group::Done, Event::OutcomeLost | Event::FoundInterrupted | Event::NotRunProven) => {
+                out.ignore("it has ended without it")
+            }
             (Group::Done, Event::ReplyArrived { .. } | Event::OutcomeLearned { .. }) => {
                 out.ignore("it has ended: a second answer is dropped and counted by the reader")
             }
@@ -409,6 +464,8 @@ impl Machine for Call {
                 | Event::ReplyArrived { .. }
                 | Event::ReplyDeferred
                 | Event::TurnedAway
+                | Event::NotRunProven
+                | Event::FoundInterrupted
                 | Event::EpochClosed(_)
                 | Event::OutcomeLearned { .. }
                 | Event::OutcomeLost
@@ -435,6 +492,8 @@ impl Charted for Call {
             Event::ReplyArrived { error: true },
             Event::ReplyDeferred,
             Event::TurnedAway,
+            Event::NotRunProven,
+            Event::FoundInterrupted,
             Event::EpochClosed(Loss::Reload),
             Event::EpochClosed(Loss::Shutdown),
             Event::OutcomeLearned { error: false },

@@ -92,6 +92,8 @@ impl Cause {
 pub enum Loss {
     /// The editor reloaded its domain.
     Reload,
+    /// The editor had begun the call, and says that a domain reload cut it.
+    Interrupted,
     /// The editor quit.
     Quit,
     /// The connection ended without a word.

@@ -1,6 +1,6 @@
 use super::*;
 use crate::fsm::call::Verdict;
-use crate::limits::FINISHED_CALLS_MAX;
+use crate::limits::{FINISHED_CALLS_MAX, LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES, PROGRESS_EVERY};
 use crate::protocol::dialect::AnswerBody;
 
 /// A ledger at a time that only the test moves.
@@ -42,11 +42,12 @@ fn secs(seconds: u64) -> Duration {
 /// What was told, in one word each.
 fn told(settlements: &[Settlement]) -> Vec<String> {
     let words = settlements.iter().map(|settlement| match settlement {
+        Settlement::Withdraw { key } => format!("withdraw:{}", key.id),
         Settlement::Answer(Answer { verdict, .. }) => match verdict.cause() {
             Some(cause) => format!("{}:{cause}", verdict.label()),
             None => verdict.label().to_owned(),
         },
-        Settlement::Progress { message, .. } => format!("progress:{message}"),
+        Settlement::Progress { news, .. } => format!("progress:{}", news.message),
         Settlement::KeepLate { .. } => "keep_late".to_owned(),
         Settlement::Noted { verdict, .. } => format!("noted:{}", verdict.label()),
     });
@@ -71,6 +72,7 @@ impl Book {
             tool: "compile".to_owned(),
             arguments: raw("{}"),
             progress_token: token.map(raw),
+            parallel: false,
             patience: secs(patience),
             version: ProtocolVersion::LATEST,
         };
@@ -466,7 +468,7 @@ fn progress_rises_while_it_is_held_and_runs_and_stops_with_the_answer() {
     let mut counts = Vec::new();
     let mut count = |settlements: &[Settlement]| {
         let progress = settlements.iter().filter_map(|settlement| match settlement {
-            Settlement::Progress { progress, .. } => Some(*progress),
+            Settlement::Progress { news, .. } => Some(news.progress),
             _ => None,
         });
         counts.extend(progress);
@@ -479,7 +481,7 @@ fn progress_rises_while_it_is_held_and_runs_and_stops_with_the_answer() {
     let mut end = book.reply(call, FIRST);
     end.extend(book.wait(secs(60)));
     count(&end);
-    assert_eq!(counts, [1, 2, 3]);
+    assert_eq!(counts, [1.0, 2.0, 3.0]);
 }
 
 #[test]
@@ -549,6 +551,7 @@ fn finished_calls_are_bounded_and_listed_newest_first() {
             tool: "t".to_owned(),
             arguments: raw("{}"),
             progress_token: None,
+            parallel: false,
             patience: secs(60),
             version: ProtocolVersion::LATEST,
         };
@@ -581,11 +584,11 @@ fn a_call_that_was_turned_away_and_never_sent_again_is_said_to_have_been_sent() 
     let refused = book.ledger.refuse(id, Cause::Closed, book.now);
     let [Settlement::Answer(answer)] = refused.as_slice() else { panic!("{refused:?}") };
     assert_eq!(answer.verdict, Verdict::NotExecuted(Cause::Closed));
-    assert!(answer.turned_away);
+    assert!(answer.unrun);
     let (other, _) = book.accept_with(60, None);
     let refused = book.ledger.refuse(other, Cause::Closed, book.now);
     let [Settlement::Answer(answer)] = refused.as_slice() else { panic!("{refused:?}") };
-    assert!(!answer.turned_away, "not a byte of this one left");
+    assert!(!answer.unrun, "not a byte of this one left");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use super::Entry;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::Cause;
 use crate::limits::{FINISHED_CALLS_MAX, PATIENCE_MARGIN, RUNNING_MAX};
-use crate::protocol::dialect::{EditorAnswer, Recovery};
+use crate::protocol::dialect::{EditorAnswer, JournalKey, Recovery};
 use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::ProtocolVersion;
@@ -29,6 +29,8 @@ pub struct NewCall {
     pub arguments: Box<RawValue>,
     /// The client's progress token.
     pub progress_token: Option<Box<RawValue>>,
+    /// It may run while other calls run, as far as is known.
+    pub parallel: bool,
     /// How long the client waits for an answer.
     pub patience: Duration,
     /// The protocol version its answer is written in.
@@ -62,6 +64,23 @@ pub struct HeldCall {
     pub tool: Arc<str>,
     /// The arguments.
     pub arguments: Arc<RawValue>,
+    /// 1 if it was never sent before.
+    pub nth: u8,
+    /// The client wants to hear how far it is.
+    pub progress: bool,
+}
+
+/// One piece of news of a call's progress.
+#[derive(Debug, Clone)]
+pub struct ProgressNews {
+    /// The client's token.
+    pub token: Arc<RawValue>,
+    /// Strictly rising within a call.
+    pub progress: f64,
+    /// What that rises to, if the tool knows.
+    pub total: Option<f64>,
+    /// What it waits for, or does.
+    pub message: String,
 }
 
 /// Something the caller must carry out after the lock is free.
@@ -73,14 +92,15 @@ pub enum Settlement {
     Progress {
         /// The request it belongs to: nothing is said of it once that is answered.
         request: RequestId,
-        /// The client's token.
-        token: Arc<RawValue>,
-        /// Strictly rising within a call.
-        progress: u64,
-        /// What it waits for.
-        message: String,
+        /// What it is told.
+        news: ProgressNews,
         /// The version to write it in.
         version: ProtocolVersion,
+    },
+    /// The editor has a call that nobody waits for any more.
+    Withdraw {
+        /// Under what it knows it.
+        key: JournalKey,
     },
     /// A late answer came; render it and give it back with [`Ledger::keep_late`](super::Ledger::keep_late).
     KeepLate {
@@ -119,8 +139,8 @@ pub struct Answer {
     pub behind: Option<(CallId, Duration)>,
     /// The editor came back this long after the connection was lost.
     pub came_back: Option<Duration>,
-    /// It was sent, and an editor turned it away as meant for another before anything of it ran.
-    pub turned_away: bool,
+    /// It was sent, and an editor says that nothing of it ran.
+    pub unrun: bool,
     /// The version to write it in.
     pub version: ProtocolVersion,
 }

@@ -4,7 +4,6 @@ use std::time::SystemTime;
 use super::*;
 use crate::host::{RealHost, Watch};
 use crate::net::BoxFuture;
-use crate::protocol::dialect::uloop::Uloop;
 
 /// The real files, and processes of the test's own making.
 #[derive(Default)]
@@ -96,7 +95,7 @@ fn named(project: &Project, ports: &[(u16, PortSource)]) -> Config {
 }
 
 fn look(host: &Machine, config: &Config, roots: &[PathBuf]) -> Survey {
-    survey(host, config, roots, &Uloop)
+    survey(host, config, roots)
 }
 
 fn ports(survey: &Survey) -> Vec<(u16, PortSource)> {
@@ -198,13 +197,14 @@ fn the_identity_table() {
     for (case, named, owner, editor_pid, checks, expected) in cases {
         let host =
             Machine { owners: owner.map(|owner| (1, owner.clone())).into_iter().collect(), ..Machine::default() };
-        let expects = || Expected { project_root: our_path.to_owned(), server_session_id: "s".to_owned() };
+        let expects = || Expected::Told { project_root: our_path.to_owned(), server_session_id: "s".to_owned() };
         let target = Target {
             port: 1,
             source: if named { PortSource::Environment } else { PortSource::Settings },
             project: Some(ours.path()),
             editor_pid,
             expected: checks.then(expects),
+            dialect: dialect::ULOOP[0],
         };
         assert_eq!(check_owner(&host, &target), expected, "{case}");
     }
@@ -213,7 +213,14 @@ fn the_identity_table() {
 #[test]
 fn without_a_project_a_named_port_is_assumed_whoever_owns_it() {
     let host = Machine { owners: vec![(1, owner(9, &["Unity", "-projectPath", "/elsewhere"]))], ..Machine::default() };
-    let target = Target { port: 1, source: PortSource::Flag, project: None, editor_pid: None, expected: None };
+    let target = Target {
+        port: 1,
+        source: PortSource::Flag,
+        project: None,
+        editor_pid: None,
+        expected: None,
+        dialect: dialect::ULOOP[0],
+    };
     assert_eq!(check_owner(&host, &target), Ok(Identity::Assumed));
 }
 

@@ -19,7 +19,6 @@ use holdfast::config::{Config, PortSource};
 use holdfast::estate::Estate;
 use holdfast::fake_unity::{FakeUnity, FakeUnityConfig};
 use holdfast::fsm::cause::Outlook;
-use holdfast::protocol::dialect::uloop::Uloop;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -93,7 +92,7 @@ pub struct Gateway {
 pub fn gateway(setup: Setup) -> Gateway {
     quiet_sabotage();
     let Setup { config, net, host, pipe, read, sabotage } = setup;
-    let estate = Estate::new(config, net.clone(), host.clone(), Arc::new(Uloop));
+    let estate = Estate::new(config, net.clone(), host.clone());
     let (input, to_input) = tokio::io::duplex(pipe);
     let (output, from_output) = tokio::io::duplex(pipe);
     let pumps = Pumps::over(&estate, input, output);

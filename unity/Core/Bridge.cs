@@ -40,6 +40,15 @@ namespace Holdfast
 
         /// <summary>Number of the domain in this process, from <see cref="Bridge.CountDomain"/>.</summary>
         public int Generation { get; init; } = 1;
+
+        /// <summary>Is the first conversation rehearsed, so that it is answered sooner?</summary>
+        public bool Rehearses { get; init; }
+
+        /// <summary>See <see cref="Limits.Goodbye"/>; tests of what is said in that time have more of it.</summary>
+        internal int Goodbye { get; init; } = Limits.Goodbye;
+
+        /// <summary>See <see cref="Limits.Join"/>.</summary>
+        internal int Join { get; init; } = Limits.Join;
     }
 
     /// <summary>Why a bridge stops.</summary>
@@ -104,7 +113,7 @@ namespace Holdfast
         {
             if (stopped) return;
             parts.Tick(options.State.Read());
-            if (parts.Port != 0 && session.Port != parts.Port) session.Port = parts.Port;
+            KeepPort();
         }
 
         /// <summary>
@@ -116,8 +125,15 @@ namespace Holdfast
             if (stopped) return;
             stopped = true;
             parts.End(cause);
+            // It may have begun to listen after the last tick.
+            KeepPort();
             // Only a reload insists on the port; after the user's stop the one from the settings counts.
             if (cause == StopCause.UserStopped) session.Port = 0;
+        }
+
+        private void KeepPort()
+        {
+            if (parts.Port != 0 && session.Port != parts.Port) session.Port = parts.Port;
         }
     }
 }

@@ -22,6 +22,7 @@ namespace Holdfast
         private readonly Dispatcher dispatcher;
         private readonly List<KnownClient> clients;
         private readonly IReadOnlyList<PushEndpoint> knownEndpoints;
+        private Rehearsal? rehearsal;
         private volatile int port;
 
         // Main thread.
@@ -109,6 +110,8 @@ namespace Holdfast
             // In the first frame, when the editor has settled.
             MainThread.Post(ResumeCalls);
             listener.Start(wantedPort, insist);
+            // Now, and not before: up to here it would have competed with this thread, which the user waits for.
+            if (options.Rehearses) rehearsal = new Rehearsal(Log);
         }
 
         // Main thread.
@@ -141,14 +144,16 @@ namespace Holdfast
             Broadcast("notifications/server/shutdown", new JObject { ["reason"] = cause.ToString() }, _ => true);
             push.Finish(reload ? PushMessage.Reload : cause == StopCause.EditorQuit ? PushMessage.Shutdown : PushMessage.Disconnect);
             CloseConnections();
-            push.WaitWritten(Limits.Goodbye);
+            push.WaitWritten(options.Goodbye);
             push.Close();
             // What could not be sent has counted as lost by now.
             session.PushEndpoints = !reload ? Array.Empty<PushEndpoint>() : port == 0 ? knownEndpoints : push.Endpoints;
             housekeeper.Stop();
             workers.Close();
+            IReadOnlyList<string> left = Threads.Join(options.Join);
+            if (rehearsal?.Stop(options.Join) == false) Log.Warn("The rehearsal has not ended in time");
+            // After the threads, which may have left something to clean up.
             MainThread.Close();
-            IReadOnlyList<string> left = Threads.Join(Limits.Join);
             if (left.Count > 0) Log.Warn("Threads have not ended in time: " + string.Join(", ", left));
             if (!reload) instance.Remove();
         }
@@ -260,7 +265,7 @@ namespace Holdfast
         {
             IReadOnlyList<Connection> open = Connections;
             foreach (Connection connection in open) connection.Finish();
-            int until = Environment.TickCount + Limits.Goodbye;
+            int until = Environment.TickCount + options.Goodbye;
             foreach (Connection connection in open) connection.WaitWritten(Math.Max(0, until - Environment.TickCount));
             foreach (Connection connection in open) connection.Close();
         }

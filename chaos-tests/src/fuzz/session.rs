@@ -15,7 +15,6 @@ use holdfast::config::{Config, PortSource};
 use holdfast::estate::Estate;
 use holdfast::limits::OPEN_REQUESTS_MAX;
 use holdfast::net::{BoxFuture, BoxStream, Listener, Net};
-use holdfast::protocol::dialect::uloop::Uloop;
 use holdfast::protocol::jsonrpc::{self, Message};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -175,7 +174,7 @@ pub fn play(input: &[u8]) -> (Owed, Vec<u8>) {
             seed: Some(7),
             ..Config::default()
         };
-        let estate = Estate::new(config, Arc::new(NoNet), Arc::new(SimHost::new(7)), Arc::new(Uloop));
+        let estate = Estate::new(config, Arc::new(NoNet), Arc::new(SimHost::new(7)));
         let (mut to_gateway, stdin) = tokio::io::duplex(PIPE);
         let (stdout, mut from_gateway) = tokio::io::duplex(PIPE);
         let pumps = Pumps::over(&estate, stdin, stdout);

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use holdfast::limits::{LOG_FIELD_MAX_BYTES, TOOL_TIMEOUT_MAX, TOOLS_MAX, ULOOP_REQUEST_MAX_BYTES};
 use holdfast::protocol::dialect::uloop::Uloop;
 use holdfast::protocol::dialect::{
-    AnswerBody, Dialect as _, EditorTool, Expected, FileState, Hello, Inbound, ListStep, Order, ProjectFiles, Recovery,
-    Reply, WireId,
+    AnswerBody, Dialect as _, EditorTool, Expected, FileState, Hello, Inbound, ListStep, Order, PreparedCall,
+    ProjectFiles, Recovery, Reply, Secret, Sending, WireId,
 };
 use holdfast::protocol::ids::CallId;
 use serde_json::Value;
@@ -23,9 +23,11 @@ fn check_words(text: &str) {
 }
 
 fn check_reply(reply: Reply, body: &Value) {
-    if let Err(why) = Uloop.check_greeting(&reply) {
+    let said = [reply];
+    if let Err(why) = Uloop.check_greeting(&Hello::default(), &said) {
         check_words(&why);
     }
+    let [reply] = said;
     match &reply {
         Reply::Result(result) => {
             let read: Option<Value> = serde_json::from_str(result.get()).ok();
@@ -33,7 +35,6 @@ fn check_reply(reply: Reply, body: &Value) {
         }
         Reply::Error(error) => {
             check_words(&error.message);
-            assert!(!error.wrong_editor || error.refused, "another editor ran nothing");
         }
     }
     let said = if let Reply::Result(result) = &reply { Some(result.get().to_owned()) } else { None };
@@ -67,6 +68,7 @@ pub fn decode(body: &[u8]) {
             assert_eq!(tail, Some(number), "only our own spelling is ours: {id:?}");
             check_reply(reply, &value);
         }
+        Inbound::Progress(progress) => panic!("this protocol has no {progress:?}"),
         Inbound::Event(_) => assert!(value.get("method").is_some_and(Value::is_string)),
         Inbound::Unmatched { what } => {
             check_words(&what);
@@ -131,7 +133,8 @@ pub fn project(input: &[u8]) {
     assert!(facts.editor_pid != Some(0));
     assert!(facts.package_version.is_none() || facts.installed);
     if let Some(expected) = &facts.expected {
-        assert!(!expected.project_root.trim().is_empty() && !expected.server_session_id.trim().is_empty());
+        let Expected::Told { project_root, server_session_id } = expected else { panic!("nothing proves itself here") };
+        assert!(!project_root.trim().is_empty() && !server_session_id.trim().is_empty());
     }
     let nothing: ProjectFiles = wanted.iter().map(|file| (file.path, FileState::Missing)).collect();
     if files == nothing {
@@ -141,7 +144,7 @@ pub fn project(input: &[u8]) {
 
 /// A line of the push socket.
 pub fn push(line: &[u8]) {
-    let said = Uloop.decode_push(line);
+    let said = Uloop.decode_push(line, &Secret::default());
     match json(line) {
         Some(Value::Object(_)) => {}
         Some(_) => assert!(said.is_err(), "a hint is an object"),
@@ -150,7 +153,11 @@ pub fn push(line: &[u8]) {
     if let Ok(event) = said {
         let padded = [b" ", line, b"\r"].concat();
         if !line.starts_with(b"\xEF\xBB\xBF") {
-            assert_eq!(Uloop.decode_push(&padded).ok(), Some(event), "space around a line says nothing");
+            assert_eq!(
+                Uloop.decode_push(&padded, &Secret::default()).ok(),
+                Some(event),
+                "space around a line says nothing"
+            );
         }
     }
 }
@@ -194,14 +201,16 @@ pub fn call(input: &[u8]) {
         },
         development_only: false,
         repeatable: false,
+        parallel: false,
+        resumable: false,
     });
-    let expected = (!expected.is_empty()).then(|| Expected {
+    let expected = (!expected.is_empty()).then(|| Expected::Told {
         project_root: String::from_utf8_lossy(expected).into_owned(),
         server_session_id: "s".to_owned(),
     });
     let call = CallId::from_random([7; 16]);
     for project_known in [false, true] {
-        let prepared = Uloop.prepare_call(call, &name, tool.as_ref(), &arguments, project_known);
+        let prepared = Uloop.prepare_call(&Sending::first(call, project_known), &name, tool.as_ref(), &arguments);
         if name != "compile" {
             assert_eq!(prepared.arguments.get(), arguments.get(), "only a compile is touched");
             assert_eq!(prepared.recovery, Recovery::None);
@@ -219,7 +228,7 @@ pub fn call(input: &[u8]) {
             }
         }
         check_kept(&arguments, sent.as_ref());
-        check_encoded(call, &name, &prepared.arguments, expected.as_ref());
+        check_encoded(call, &name, &prepared, expected.as_ref());
     }
 }
 
@@ -235,12 +244,13 @@ fn check_kept(given: &RawValue, sent: Option<&Value>) {
     }
 }
 
-fn check_encoded(call: CallId, tool: &str, arguments: &RawValue, expected: Option<&Expected>) {
+fn check_encoded(call: CallId, tool: &str, prepared: &PreparedCall, expected: Option<&Expected>) {
     let id = WireId { number: 9, call: Some(call) };
-    let hello = Hello { client_name: tool.to_owned(), editor_port: 1, push_endpoint: Some(tool.to_owned()) };
+    let push_endpoint = Some(tool.to_owned());
+    let hello = Hello { client_name: tool.to_owned(), editor_port: 1, push_endpoint, ..Hello::default() };
     let orders = [
-        Order::Call { tool, arguments, expected },
-        Order::Greeting(&hello),
+        Order::Call { tool, call: prepared, expected, progress: false },
+        Order::Greeting { hello: &hello, said: &[] },
         Order::ListTools { step: tool.len() % 4, development: expected.is_some() },
     ];
     for order in &orders {

@@ -68,7 +68,7 @@ fn said(settlements: Vec<Settlement>) -> Vec<Said> {
         Settlement::Answer(answer) => Some(Said::Answer(number(answer.call), answer.verdict)),
         Settlement::Noted { call, verdict, .. } => Some(Said::Note(number(call), verdict)),
         Settlement::KeepLate { call, .. } => Some(Said::KeepLate(number(call))),
-        Settlement::Progress { .. } => None,
+        Settlement::Progress { .. } | Settlement::Withdraw { .. } => None,
     });
     words.collect()
 }
@@ -113,6 +113,7 @@ impl Seam {
             tool: "t".to_owned(),
             arguments: RawValue::NULL.to_owned(),
             progress_token: None,
+            parallel: true,
             patience: PATIENCE_MARGIN + Duration::from_secs(10 + u64::from(rank)),
             version: ProtocolVersion::LATEST,
         };

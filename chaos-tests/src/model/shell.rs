@@ -57,8 +57,8 @@ pub struct Shell {
 
 impl Shell {
     /// A fresh incarnation; `hope`: its predecessor lost an editor a moment ago.
-    pub fn new(window: u8, hope: bool) -> Self {
-        let (machine, _) = Driver::start(if hope { Machine::after_loss(window) } else { Machine::new(window) });
+    pub fn new(hope: bool) -> Self {
+        let (machine, _) = Driver::start(if hope { Machine::after_loss() } else { Machine::new() });
         let mut armed = Timers::default();
         if hope {
             armed.insert(Timer::Hope);
@@ -132,7 +132,7 @@ fn carry_out(world: &mut World, setting: &Setting, shell: &mut Shell, effect: Ef
         }
         // The registry knows that there is nobody to ask.
         Effect::TellDown => world.registry_asks = false,
-        Effect::TellToolsChanged | Effect::CheckEditor | Effect::ShortenRetry => {}
+        Effect::TellToolsChanged | Effect::CheckEditor | Effect::AskPulse | Effect::ShortenRetry => {}
         Effect::Retry { .. } => shell.armed.insert(Timer::Retry),
         Effect::Arm(timer, _) => shell.armed.insert(timer),
         Effect::Disarm(timer) => shell.armed.remove(timer),
@@ -220,7 +220,7 @@ pub fn hear(world: &mut World, setting: &Setting, news: News) {
 
 /// A fresh incarnation begins: its `post_start`.
 pub fn begin(world: &mut World, setting: &Setting) {
-    let mut shell = Shell::new(setting.window, world.hope);
+    let mut shell = Shell::new(world.hope);
     shell.enlisted = setting.broken != Broken::EnlistedTooLate;
     publish(world, setting, &mut shell);
     world.bridge = Bridge::Alive(shell);

@@ -315,7 +315,7 @@ impl Step<'_> {
         match frame {
             Frame::Greeting => {
                 self.line(index).settle(Order::Greeting);
-                self.world.tell(epoch, Event::Greeted);
+                self.world.tell(epoch, Event::Greeted { window: self.setting.window, pulse: false });
             }
             Frame::List => {
                 self.line(index).settle(Order::List);

@@ -19,7 +19,6 @@ use std::time::Duration;
 use holdfast::actors::main_loop::{self, Pumps};
 use holdfast::config::{Config, PortSource};
 use holdfast::estate::Estate;
-use holdfast::protocol::dialect::uloop::Uloop;
 use tokio::sync::{mpsc, watch};
 
 use self::client::Client;
@@ -155,7 +154,7 @@ async fn gateway(
         seed: Some(plan.seed),
         ..Config::default()
     };
-    let estate = Estate::new(config, Arc::new(net), host, Arc::new(Uloop));
+    let estate = Estate::new(config, Arc::new(net), host);
     let endless = plan.broken == Some(Break::EndlessInput);
     let (to_gateway, stdin) = tokio::io::duplex(if endless { PIPE_WITHOUT_BOUND } else { PIPE });
     let (stdout, from_gateway) = tokio::io::duplex(PIPE);

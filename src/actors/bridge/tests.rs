@@ -4,12 +4,11 @@ use super::*;
 use crate::config::Config;
 use crate::host::RealHost;
 use crate::net::Tcp;
-use crate::protocol::dialect::uloop::Uloop;
 
 #[tokio::test]
 async fn a_successor_that_starts_while_the_gateway_stops_looks_for_no_editor() {
     let config = Config { seed: Some(1), ..Config::default() };
-    let estate = Estate::new(config, Arc::new(Tcp), Arc::new(RealHost), Arc::new(Uloop));
+    let estate = Estate::new(config, Arc::new(Tcp), Arc::new(RealHost));
     estate.want_editor();
     estate.begin_draining();
     let mut link = estate.link.subscribe();

@@ -16,8 +16,7 @@ use crate::fsm::bridge::ConnectFailure;
 use crate::fsm::cause::{Cause, Outlook};
 use crate::host::{Host as _, Liveness, RealHost};
 use crate::limits::{DOCTOR_WAIT, LOCK_FILE_OLD};
-use crate::protocol::dialect::Dialect as _;
-use crate::protocol::dialect::uloop::Uloop;
+use crate::protocol::dialect::Dialect;
 use crate::telemetry::clean;
 use crate::{config, run_record, wording};
 
@@ -91,10 +90,11 @@ fn project(config: &Config, look: &Look) -> Finding {
 }
 
 /// The variables that change what a gateway does, and how.
-const VARIABLES: [(&str, &str); 15] = [
+const VARIABLES: [(&str, &str); 16] = [
     ("HOLDFAST_PROJECT", "names the project, like --project"),
     ("HOLDFAST_PORT", "names the port, like --port: it is called without a proof of whose it is"),
     ("UNITY_TCP_PORT", "names the port to try first: it is called without a proof of whose it is"),
+    ("HOLDFAST_DIALECT", "names the package's protocol, like --dialect"),
     ("HOLDFAST_CLIENT_NAME", "is the name shown in Unity for a client without one"),
     ("MCP_CLIENT_NAME", "is the name shown in Unity for a client without one"),
     ("HOLDFAST_DEVELOPMENT", "shows development-only tools"),
@@ -129,11 +129,12 @@ fn environment() -> Vec<Finding> {
 fn package(look: &Look) -> Option<Finding> {
     look.survey.project.as_ref()?;
     let facts = &look.survey.facts;
+    let name = look.survey.dialect.name();
     match (&facts.package_version, facts.installed) {
-        (Some(version), _) => Some(Finding::ok("package", format!("{} {}", Uloop.name(), clean(version)))),
-        (None, true) => {
-            Some(Finding::note("package", format!("{} is installed; its files tell no version", Uloop.name())))
-        }
+        // Ours: `unity_package` tells of it, from the same files and more.
+        _ if name == "holdfast" => None,
+        (Some(version), _) => Some(Finding::ok("package", format!("{name} {}", clean(version)))),
+        (None, true) => Some(Finding::note("package", format!("{name} is installed; its files tell no version"))),
         (None, false) => None,
     }
 }
@@ -158,7 +159,7 @@ fn locks(look: &Look) -> Vec<Finding> {
     let Some(project) = &look.survey.project else { return Vec::new() };
     let alive = look.editor == Some(Liveness::Alive);
     let busy = look.survey.facts.activity;
-    let files = Uloop.project_files().iter().filter(|file| !file.content);
+    let files = look.survey.dialect.project_files().iter().filter(|file| !file.content);
     let mut findings: Vec<Finding> = files
         .filter_map(|file| {
             let age = age(&project.join(file.path))?;
@@ -294,7 +295,7 @@ fn state(config: &Config, look: &Look) -> Vec<Finding> {
     };
     let mut findings = vec![writable(folder)];
     if let Some(project) = &look.survey.project {
-        findings.push(catalogue(folder, project, look.survey.facts.package_version.as_deref()));
+        findings.push(catalogue(folder, project, look.survey.dialect, look.survey.facts.package_version.as_deref()));
     }
     findings.extend(run_record::all(folder).iter().map(gateway));
     findings
@@ -312,8 +313,8 @@ fn writable(folder: &Path) -> Finding {
     }
 }
 
-fn catalogue(folder: &Path, project: &Path, installed: Option<&str>) -> Finding {
-    match catalogue_file::read(&RealHost, folder, project, Uloop.name()) {
+fn catalogue(folder: &Path, project: &Path, dialect: &dyn Dialect, installed: Option<&str>) -> Finding {
+    match catalogue_file::read(&RealHost, folder, project, dialect.name()) {
         Ok(file) => {
             let count = format!("{} tools from an earlier session", file.tools.len());
             match (file.package_version.as_deref(), installed) {

@@ -2,6 +2,7 @@
 
 mod documented;
 mod domains;
+mod holdfast;
 mod process;
 mod wire;
 

@@ -145,6 +145,9 @@ async fn flags_become_a_configuration() {
     assert_eq!(config.package_version, PackageVersion::new(0, 30, 1));
     assert!(config.push && config.tick.is_zero() && !config.result_file_bom);
     assert_eq!((config.shutdown_note, config.blocked_tools), (Some(true), vec!["run-tests".to_owned()]));
+    assert_eq!(config.dialect, FakeDialect::Uloop);
+    let other = Cli::try_parse_from(["x", "--dialect", "holdfast"]).unwrap().fake.into_config();
+    assert_eq!(other.dialect, FakeDialect::Holdfast);
     let wrong = Cli::try_parse_from(["x", "--package-version", "0.26.4"]).err().unwrap().to_string();
     assert!(wrong.contains("0.27.0"), "{wrong}");
 }

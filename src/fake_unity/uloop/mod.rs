@@ -1,8 +1,7 @@
 //! The face of the uLoop package, v0.27 to v2.1.1, and of the branch with the push channel.
 
-mod catalogue;
+pub(in crate::fake_unity) mod catalogue;
 mod compile;
-mod push;
 mod version;
 mod wire;
 
@@ -13,10 +12,12 @@ use bytes::BytesMut;
 
 use super::config::FakeUnityConfig;
 use super::events::Event;
-use super::face::{Face, Link, Moment};
+use super::face::{Face, Link, Moment, OwnFile};
 use super::json::{self, Object};
 use super::main_thread::{Begun, Done, Fault};
 use super::model::Editor;
+use super::project::Project;
+use super::push::{self, Hub, Message};
 use super::tools::{self, Arguments, TEST_TOOLS, Tool, ToolSpec};
 use crate::net::BoxFuture;
 pub use version::PackageVersion;
@@ -32,7 +33,7 @@ pub(crate) struct UloopFace {
     version: PackageVersion,
     timing: bool,
     shutdown_note: bool,
-    push: Option<push::Hub>,
+    push: Option<Hub>,
     blocked: Vec<String>,
     test_tools: bool,
 }
@@ -46,7 +47,7 @@ impl UloopFace {
             version: config.package_version,
             timing: config.says_timing(),
             shutdown_note: config.says_shutdown(),
-            push: config.push.then(push::Hub::default),
+            push: config.push.then(|| Hub::new(push::Uloop)),
             blocked: config.blocked_tools.clone(),
             test_tools: config.test_tools,
         }
@@ -209,7 +210,7 @@ impl UloopFace {
             .text("ClientName", &name);
         let Some(hub) = &self.push else { return Begun::ok(result) };
         let endpoint = arguments.text("PushNotificationEndpoint").unwrap_or_default();
-        hub.register(editor, &endpoint);
+        hub.register(editor, &endpoint, None);
         Begun::ok(result.text("PushNotificationEndpoint", &endpoint))
     }
 
@@ -256,7 +257,7 @@ impl UloopFace {
 
     async fn push(&self, editor: &Editor, kind: &str, names: &[String], change: &'static str) {
         if let Some(hub) = &self.push {
-            hub.send(&push::message(editor, kind, names, change)).await;
+            hub.send(editor, &Message { kind, names, change }).await;
         }
     }
 
@@ -315,6 +316,7 @@ impl Face for UloopFace {
                     self.shutdown(editor, "EditorQuit").await;
                 }
                 Moment::Push { kind } => self.push(editor, kind, &[], "modified").await,
+                Moment::StateChanged => {}
             }
         })
     }
@@ -333,7 +335,7 @@ impl Face for UloopFace {
         })
     }
 
-    fn settings(&self, editor: &Editor, port: u16, running: bool) -> Vec<(&'static str, String)> {
+    fn settings(&self, editor: &Editor, port: u16, running: bool) -> OwnFile {
         let state = editor.state();
         let settings = Object::new().number("customPort", port).flag("isServerRunning", running);
         let settings = match &editor.project {
@@ -342,12 +344,14 @@ impl Face for UloopFace {
             }
             _ => settings,
         };
-        vec![(SETTINGS, settings.finish())]
+        OwnFile { path: SETTINGS, content: Some(settings.finish()), private: false }
     }
 
-    fn package(&self) -> (&'static str, String) {
-        (PACKAGE, self.version.to_string())
+    fn install(&self, project: &Project) -> std::io::Result<()> {
+        project.install(PACKAGE, &self.version.to_string())
     }
+
+    fn process_began(&self, _editor: &Editor) {}
 
     fn locks(&self) -> bool {
         self.version.compile_waits()

@@ -97,6 +97,7 @@ pub(crate) fn failure(id: &str, fault: &Fault, version: PackageVersion) -> Strin
         Fault::Timeout { tool, seconds } => {
             ("Request timeout", internal(&format!("Tool {tool} timed out after {seconds} seconds")))
         }
+        Fault::Cancelled => ("Internal error", internal("The call was cancelled")),
         Fault::Blocked(tool) => (
             "Tool blocked by security settings",
             Object::new()

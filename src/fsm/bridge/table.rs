@@ -3,7 +3,9 @@
 use super::{ATTEMPT_CAP, Bridge, ConnectFailure, Drop, Effect, Event, Group, State, Timer};
 use crate::fsm::cause::{Cause, Loss};
 use crate::fsm::{Machine, Outbox, Outcome};
-use crate::limits::{DRAIN_MAX, GREETING_TIMEOUT, GREETING_TIMEOUT_ASSUMED, LEAVE_MAX, LIVENESS_EVERY, SEEK_TIMEOUT};
+use crate::limits::{
+    DRAIN_MAX, GREETING_TIMEOUT, GREETING_TIMEOUT_ASSUMED, LEAVE_MAX, LIVENESS_EVERY, SEEK_TIMEOUT, WINDOW_MAX,
+};
 use crate::protocol::dialect::PushEvent;
 
 impl Machine for Bridge {
@@ -43,10 +45,10 @@ impl Machine for Bridge {
             State::Draining => {
                 // Only what is owed matters from here on.
                 let (in_flight, listing) = (self.in_flight, self.listing);
-                *self = Self { in_flight, listing, ..Self::new(self.window) };
+                *self = Self { in_flight, listing, ..Self::new() };
                 out.order(Effect::Arm(Timer::Drain, DRAIN_MAX));
             }
-            State::Stopped => *self = Self::new(self.window),
+            State::Stopped => *self = Self::new(),
             State::Idle | State::Ready | State::Stalled => {}
         }
     }
@@ -73,13 +75,14 @@ impl Machine for Bridge {
             self.unreached = false;
             out.order(Effect::Disarm(Timer::Hope));
             out.order(Effect::Arm(Timer::Liveness, LIVENESS_EVERY));
+            self.heard(out);
             out.order(Effect::TellUp);
         }
     }
 
     fn left_group(&mut self, group: Group, out: &mut Outbox<Self>) {
         if group == Group::Up {
-            for timer in [Timer::Stall, Timer::Silence, Timer::Liveness] {
+            for timer in [Timer::Stall, Timer::Silence, Timer::Liveness, Timer::Pulse] {
                 out.order(Effect::Disarm(timer));
             }
             out.order(Effect::TellDown);
@@ -144,7 +147,11 @@ impl Machine for Bridge {
             (State::Dialing, Event::NewsArrived) => out.ignore("a dial is under way"),
 
             // ---- greeting ----
-            (State::Greeting, Event::Greeted) => Outcome::Transition(State::Ready),
+            (State::Greeting, Event::Greeted { window, pulse }) => {
+                self.window = window.clamp(1, WINDOW_MAX);
+                self.pulse = pulse;
+                Outcome::Transition(State::Ready)
+            }
             (State::Greeting, Event::GreetingRefused | Event::Disconnected(Drop::Protocol)) => {
                 out.order(Effect::HangUp(Loss::Protocol));
                 self.next_target(ConnectFailure::WrongPeer)
@@ -199,6 +206,7 @@ impl Machine for Bridge {
                 Outcome::Transition(State::Leaving)
             }
             (State::Ready, Event::BytesArrived) => {
+                self.heard(out);
                 if self.outstanding() > 0 {
                     self.watch(out);
                 }
@@ -207,6 +215,12 @@ impl Machine for Bridge {
 
             // ---- stalled ----
             (State::Stalled, Event::BytesArrived) => {
+                self.heard(out);
+                self.watch(out);
+                Outcome::Transition(State::Ready)
+            }
+            (State::Stalled, Event::PulseArrived) => {
+                self.heard(out);
                 self.watch(out);
                 Outcome::Transition(State::Ready)
             }
@@ -229,7 +243,9 @@ impl Machine for Bridge {
             (State::Stalled, Event::Elapsed(Timer::Stall)) => out.ignore("it shows already"),
 
             // ---- leaving ----
-            (State::Leaving, Event::BytesArrived) => out.ignore("it may finish what it began; its goodbye stands"),
+            (State::Leaving, Event::BytesArrived | Event::PulseArrived) => {
+                out.ignore("it may finish what it began; its goodbye stands")
+            }
             (State::Leaving, Event::LeavingAnnounced(reason)) => {
                 self.foretold = Some(reason);
                 Outcome::Handled
@@ -280,7 +296,7 @@ impl Machine for Bridge {
                 out.order(Effect::HangUp(Loss::Shutdown));
                 Outcome::Transition(State::Stopped)
             }
-            (State::Draining, Event::BytesArrived) => out.ignore("only whole answers count now"),
+            (State::Draining, Event::BytesArrived | Event::PulseArrived) => out.ignore("only whole answers count now"),
             (State::Draining | State::Stopped, Event::StopRequested) => out.ignore("it is stopping already"),
             (State::Draining | State::Stopped, Event::Wanted | Event::ListWanted | Event::CallsWaiting) => {
                 out.ignore("nothing new is sent while the gateway stops")
@@ -300,12 +316,13 @@ impl Machine for Bridge {
                 State::Stopped,
                 Event::Connected { .. }
                 | Event::ConnectFailed(_)
-                | Event::Greeted
+                | Event::Greeted { .. }
                 | Event::GreetingRefused
                 | Event::ListAnswered
                 | Event::ListLost
                 | Event::WorkFinished { .. }
                 | Event::BytesArrived
+                | Event::PulseArrived
                 | Event::Disconnected(_)
                 | Event::EditorVanished
                 | Event::Elapsed(_),
@@ -321,13 +338,14 @@ impl Machine for Bridge {
                 | Event::Elapsed(_)
                 | Event::Connected { .. }
                 | Event::ConnectFailed(_)
-                | Event::Greeted
+                | Event::Greeted { .. }
                 | Event::GreetingRefused
                 | Event::ListAnswered
                 | Event::ListLost
                 | Event::CallSent { .. }
                 | Event::WorkFinished { .. }
                 | Event::BytesArrived
+                | Event::PulseArrived
                 | Event::LeavingAnnounced(_)
                 | Event::Disconnected(_)
                 | Event::EditorVanished,
@@ -339,7 +357,7 @@ impl Machine for Bridge {
                 | Event::NothingOffered { .. }
                 | Event::Connected { .. }
                 | Event::ConnectFailed(_)
-                | Event::Greeted
+                | Event::Greeted { .. }
                 | Event::GreetingRefused
                 | Event::ListWanted
                 | Event::ListAnswered
@@ -347,6 +365,7 @@ impl Machine for Bridge {
                 | Event::CallsWaiting
                 | Event::CallSent { .. }
                 | Event::WorkFinished { .. }
+                | Event::PulseArrived
                 | Event::HintReceived(_)
                 | Event::NewsArrived
                 | Event::Disconnected(_)
@@ -356,7 +375,7 @@ impl Machine for Bridge {
             )
             | (
                 State::Draining,
-                Event::Connected { .. } | Event::ConnectFailed(_) | Event::Greeted | Event::GreetingRefused,
+                Event::Connected { .. } | Event::ConnectFailed(_) | Event::Greeted { .. } | Event::GreetingRefused,
             ) => Outcome::Super,
         }
     }
@@ -398,7 +417,7 @@ impl Machine for Bridge {
             (Group::Away, Event::Disconnected(_) | Event::EditorVanished) => {
                 out.ignore("there is no connection to lose")
             }
-            (Group::Away, Event::BytesArrived | Event::LeavingAnnounced(_)) => {
+            (Group::Away, Event::BytesArrived | Event::PulseArrived | Event::LeavingAnnounced(_)) => {
                 out.ignore("the connection it came on is gone")
             }
             (Group::Away, Event::WorkFinished { more }) => {
@@ -443,11 +462,21 @@ impl Machine for Bridge {
                 self.hear(hint, out);
                 Outcome::Handled
             }
-            (Group::Up, Event::Elapsed(Timer::Silence)) => self.lost(Loss::Silence, Cause::Stalled, out),
+            (Group::Up, Event::Elapsed(Timer::Silence | Timer::Pulse)) => self.lost(Loss::Silence, Cause::Stalled, out),
             (Group::Up, Event::Elapsed(Timer::Liveness)) => {
                 self.steady = true;
                 out.order(Effect::CheckEditor);
+                if self.pulse {
+                    out.order(Effect::AskPulse);
+                }
                 out.order(Effect::Arm(Timer::Liveness, LIVENESS_EVERY));
+                Outcome::Handled
+            }
+            (Group::Up, Event::PulseArrived) => {
+                self.heard(out);
+                if self.outstanding() > 0 {
+                    self.watch(out);
+                }
                 Outcome::Handled
             }
             (Group::Up, Event::Elapsed(_)) => out.ignore("a timer of a state that was left"),
@@ -466,7 +495,7 @@ impl Machine for Bridge {
             }
             (
                 Group::Away | Group::Up,
-                Event::Connected { .. } | Event::ConnectFailed(_) | Event::Greeted | Event::GreetingRefused,
+                Event::Connected { .. } | Event::ConnectFailed(_) | Event::Greeted { .. } | Event::GreetingRefused,
             )
             | (
                 Group::Away,

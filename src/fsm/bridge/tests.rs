@@ -1,6 +1,6 @@
 use super::*;
 use crate::fsm::Driver;
-use crate::limits::{GREETING_TIMEOUT, GREETING_TIMEOUT_ASSUMED, LIVENESS_EVERY};
+use crate::limits::{GREETING_TIMEOUT, GREETING_TIMEOUT_ASSUMED, LIVENESS_EVERY, WINDOW_MAX};
 
 const NOTHING: Evidence = Evidence { editor: Sign::Unknown, activity: None };
 const ALIVE: Evidence = Evidence { editor: Sign::Alive, activity: None };
@@ -24,12 +24,19 @@ fn fed(mut it: Driver<Bridge>, events: &[Event]) -> Driver<Bridge> {
 }
 
 fn new(events: &[Event]) -> Driver<Bridge> {
-    fed(Driver::start(Bridge::new(1)).0, events)
+    fed(Driver::start(Bridge::new()).0, events)
 }
 
 /// Connected to the first of so many targets, with a published list.
 fn ready(targets: u8) -> Driver<Bridge> {
-    let up = [Event::Wanted, offered(targets, ALIVE), CHECKED, Event::Greeted, Event::ListWanted, Event::ListAnswered];
+    let up = [
+        Event::Wanted,
+        offered(targets, ALIVE),
+        CHECKED,
+        Event::Greeted { window: 1, pulse: false },
+        Event::ListWanted,
+        Event::ListAnswered,
+    ];
     let it = new(&up);
     assert_eq!(it.state(), State::Ready);
     it
@@ -59,7 +66,7 @@ fn silence(effects: &[Effect]) -> Option<Duration> {
 
 #[test]
 fn idle_wanted_asks_for_targets_and_dials_nobody() {
-    let (mut it, _) = Driver::start(Bridge::new(1));
+    let (mut it, _) = Driver::start(Bridge::new());
     let out = it.feed(&Event::Wanted);
     assert!(out.effects.contains(&Effect::AskTargets));
     assert!(!out.effects.iter().any(|effect| matches!(effect, Effect::Dial { .. })));
@@ -169,7 +176,7 @@ fn backing_off_calls_waiting_and_news_cut_the_wait_short() {
 
 #[test]
 fn ready_calls_waiting_sends_nothing_before_a_published_list() {
-    let mut it = new(&[Event::Wanted, offered(1, ALIVE), CHECKED, Event::Greeted]);
+    let mut it = new(&[Event::Wanted, offered(1, ALIVE), CHECKED, Event::Greeted { window: 1, pulse: false }]);
     assert!(sends(&it.feed(&Event::CallsWaiting).effects).is_empty());
     assert_eq!(sends(&it.feed(&Event::ListWanted).effects), [Effect::SendList]);
     assert_eq!(sends(&it.feed(&Event::ListAnswered).effects), [Effect::SendNextCall]);
@@ -178,8 +185,14 @@ fn ready_calls_waiting_sends_nothing_before_a_published_list() {
 /// "Unknown tool" is said only against a live list: without one, the calls wait.
 #[test]
 fn ready_list_lost_frees_the_place_and_lets_no_call_out() {
-    let mut it =
-        new(&[Event::Wanted, offered(1, ALIVE), CHECKED, Event::Greeted, Event::CallsWaiting, Event::ListWanted]);
+    let mut it = new(&[
+        Event::Wanted,
+        offered(1, ALIVE),
+        CHECKED,
+        Event::Greeted { window: 1, pulse: false },
+        Event::CallsWaiting,
+        Event::ListWanted,
+    ]);
     assert!(sends(&it.feed(&Event::ListLost).effects).is_empty());
     assert_eq!(it.machine().outstanding(), 0);
     assert_eq!(sends(&it.feed(&Event::ListWanted).effects), [Effect::SendList]);
@@ -195,8 +208,15 @@ fn ready_list_wanted_waits_while_a_call_runs() {
 
 #[test]
 fn ready_calls_waiting_never_sends_beyond_the_window() {
-    let mut it = Driver::start(Bridge::new(2)).0;
-    for event in [Event::Wanted, offered(1, ALIVE), CHECKED, Event::Greeted, Event::ListWanted, Event::ListAnswered] {
+    let mut it = Driver::start(Bridge::new()).0;
+    for event in [
+        Event::Wanted,
+        offered(1, ALIVE),
+        CHECKED,
+        Event::Greeted { window: 2, pulse: false },
+        Event::ListWanted,
+        Event::ListAnswered,
+    ] {
         it.feed(&event);
     }
     let mut sent = 0;
@@ -208,8 +228,11 @@ fn ready_calls_waiting_never_sends_beyond_the_window() {
 
 #[test]
 fn a_window_beyond_the_bound_is_cut() {
-    assert_eq!(Bridge::new(u8::MAX).window, WINDOW_MAX);
-    assert_eq!(Bridge::new(0).window, 1);
+    for (claimed, window) in [(u8::MAX, WINDOW_MAX), (0, 1)] {
+        let mut it = new(&[Event::Wanted, offered(1, ALIVE), CHECKED]);
+        it.feed(&Event::Greeted { window: claimed, pulse: false });
+        assert_eq!(it.machine().window, window);
+    }
 }
 
 #[test]
@@ -295,7 +318,13 @@ fn ready_disconnected_again_and_again_without_a_list_gets_slower() {
     let mut it = new(&[Event::Wanted]);
     for round in 1..=3 {
         let it = &mut it;
-        for event in [offered(1, NOTHING), CHECKED, Event::Greeted, Event::ListWanted, Event::ListLost] {
+        for event in [
+            offered(1, NOTHING),
+            CHECKED,
+            Event::Greeted { window: 1, pulse: false },
+            Event::ListWanted,
+            Event::ListLost,
+        ] {
             it.feed(&event);
         }
         let out = it.feed(&EOF);
@@ -377,7 +406,7 @@ fn backing_off_hint_received_of_a_recovery_dials_at_once() {
 
 #[test]
 fn idle_after_loss_holds_as_its_predecessor_did() {
-    let (it, _) = Driver::start(Bridge::after_loss(1));
+    let (it, _) = Driver::start(Bridge::after_loss());
     let it = fed(it, &[Event::Wanted, offered(1, NOTHING), REFUSED]);
     assert_eq!(outlook(&it), Outlook::Coming(Cause::Lost));
 }
@@ -414,7 +443,7 @@ fn away_stop_requested_hangs_up_on_a_dial_under_way() {
 fn ready_disconnected_with_a_place_taken_looks_for_held_calls_on_the_next_connection() {
     // The call had a place; whether it is held again (never sent, or to be repeated) only the ledger knows.
     let lost = fed(steady(1), &[Event::CallsWaiting, EOF]);
-    let again = [offered(1, ALIVE), CHECKED, Event::Greeted, Event::ListWanted];
+    let again = [offered(1, ALIVE), CHECKED, Event::Greeted { window: 1, pulse: false }, Event::ListWanted];
     let out = fed(lost, &again).feed(&Event::ListAnswered);
     assert_eq!(sends(&out.effects), [Effect::SendNextCall]);
 }

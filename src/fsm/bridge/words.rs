@@ -58,6 +58,8 @@ pub enum Timer {
     Silence,
     /// Look whether the editor's process lives, also while work is outstanding: its socket may have been inherited.
     Liveness,
+    /// Named: an editor that answers off its main thread has said nothing for too long.
+    Pulse,
     /// Named: the loss is so long ago that it no longer makes a return likely.
     Hope,
     /// State timeout of `leaving`: it said goodbye and stayed.
@@ -143,7 +145,12 @@ pub enum Event {
     /// The connect failed.
     ConnectFailed(ConnectFailure),
     /// The greeting was answered as this dialect's bridge does.
-    Greeted,
+    Greeted {
+        /// Calls that it takes at once.
+        window: u8,
+        /// It answers for itself off its main thread.
+        pulse: bool,
+    },
     /// The greeting was answered as no bridge of this dialect does.
     GreetingRefused,
     /// A fresh tool list is wanted.
@@ -166,6 +173,8 @@ pub enum Event {
     },
     /// Bytes came from the editor.
     BytesArrived,
+    /// The editor said how it is.
+    PulseArrived,
     /// The editor announced that it closes the connection.
     LeavingAnnounced(LeaveReason),
     /// The push channel said something.
@@ -208,6 +217,8 @@ pub enum Effect {
     TellToolsChanged,
     /// Look whether the editor's process lives.
     CheckEditor,
+    /// Ask the editor how it is.
+    AskPulse,
     /// Arm [`Timer::Retry`] by the backoff rule.
     Retry {
         /// Failed rounds so far.

@@ -95,7 +95,8 @@ charted! {
         "held: Queued", "held: ReplyArrived", "held: ReplyDeferred", "recovering: ClaimRevoked",
         "recovering: Claimed", "recovering: Queued", "recovering: Refused", "sent: Claimed", "sent: OutcomeLearned",
         "sent: OutcomeLost", "sent: Queued", "sent: Refused", "uncertain: Claimed", "uncertain: Queued",
-        "accepted: TurnedAway", "held: TurnedAway",
+        "accepted: TurnedAway", "held: TurnedAway", "accepted: NotRunProven", "held: NotRunProven",
+        "accepted: FoundInterrupted", "held: FoundInterrupted", "sent: FoundInterrupted",
     ];
     restart::Restart, [Exhausted, Stopping], |_| false, [];
     push::Push, [Stopped], |order| *order == push::Effect::CloseSockets, [

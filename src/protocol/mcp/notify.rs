@@ -9,12 +9,21 @@ use super::quote;
 
 /// A progress notification on one line. `token` is the client's own, byte by byte; the caller sees to it that `progress` rises
 /// with every notification of one call and that none follows the answer.
-pub fn progress(token: &RawValue, progress: u64, message: Option<&str>, version: ProtocolVersion) -> String {
+pub fn progress(
+    token: &RawValue,
+    progress: f64,
+    total: Option<f64>,
+    message: Option<&str>,
+    version: ProtocolVersion,
+) -> String {
     let message = message
         .filter(|_| version.progress_message())
         .map(|message| format!(r#","message":{}"#, quote(message)))
         .unwrap_or_default();
-    let params = format!(r#"{{"progressToken":{},"progress":{progress}{message}}}"#, jsonrpc::compact(token.get()));
+    // A float without a fraction is written without a point.
+    let total = total.map(|total| format!(r#","total":{total}"#)).unwrap_or_default();
+    let params =
+        format!(r#"{{"progressToken":{},"progress":{progress}{total}{message}}}"#, jsonrpc::compact(token.get()));
     jsonrpc::notification("notifications/progress", Some(&params))
 }
 

@@ -62,6 +62,11 @@ impl ToolResult {
             AnswerBody::Blocks(blocks) => {
                 Self { content: blocks.into_iter().map(block).collect(), structured: None, is_error: false }
             }
+            AnswerBody::JsonAndBlocks(value, blocks) => {
+                let mut base = Self::from_json(value);
+                base.content.extend(blocks.into_iter().map(block));
+                base
+            }
         };
         Self { is_error, ..base }
     }

@@ -198,7 +198,20 @@ namespace Holdfast
 
     /// <summary>A provider of Unity Search.</summary>
     public sealed record SearchProviderEntry(
-        string Id, string Name, string Filter, int Priority, bool IsActive, bool IsExplicit);
+        string Id, string Name, string Filter, int Priority, bool IsActive, bool IsExplicit)
+    {
+        /// <summary>Its type, as it says it; empty if it does not.</summary>
+        public string Type { get; init; } = "";
+
+        /// <summary>Does the search window have a pane for details of what it finds?</summary>
+        public bool ShowsDetails { get; init; }
+
+        /// <summary>What is in that pane: names of <c>ShowDetailsOptions</c>.</summary>
+        public string DetailsOptions { get; init; } = "";
+
+        /// <summary>How many actions it offers for what it finds.</summary>
+        public int Actions { get; init; }
+    }
 
     /// <summary>What to search for.</summary>
     /// <param name="Query">In the language of Unity Search.</param>
@@ -218,7 +231,20 @@ namespace Holdfast
 
     /// <summary>Something found.</summary>
     public sealed record SearchHit(
-        string Id, string Label, string Description, string Provider, string Type, string Path, string ObjectId);
+        string Id, string Label, string Description, string Provider, string Type, string Path, string ObjectId)
+    {
+        /// <summary>Name of its icon, where the provider has given one; nothing is drawn for it.</summary>
+        public string Thumbnail { get; init; } = "";
+
+        /// <summary>Its place among the results: the lower, the earlier.</summary>
+        public int Score { get; init; }
+
+        /// <summary>The labels of the asset.</summary>
+        public IReadOnlyList<string> Tags { get; init; } = Array.Empty<string>();
+
+        /// <summary>It is an object of Unity's, which can be selected in the editor.</summary>
+        public bool IsSelectable { get; init; }
+    }
 
     /// <summary>The test framework; absent where the package is not installed.</summary>
     public interface ITestRunner

@@ -14,6 +14,7 @@ namespace Holdfast
     {
         private readonly object gate = new();
         private readonly Queue<Action> actions = new();
+        private readonly Queue<Action> cleanups = new();
         private readonly List<Waiter> waiters = new();
         private readonly IClock clock;
         private readonly IEditorLog log;
@@ -45,7 +46,7 @@ namespace Holdfast
         {
             get
             {
-                lock (gate) return actions.Count > 0 || waiters.Count > 0;
+                lock (gate) return actions.Count > 0 || waiters.Count > 0 || cleanups.Count > 0;
             }
         }
 
@@ -56,6 +57,18 @@ namespace Holdfast
             {
                 if (closed || actions.Count >= Limits.MainThreadQueue) return false;
                 actions.Enqueue(action);
+            }
+            WorkQueued?.Invoke();
+            return true;
+        }
+
+        /// <inheritdoc/>
+        public bool PostCleanup(Action action)
+        {
+            lock (gate)
+            {
+                if (closed) return false;
+                cleanups.Enqueue(action);
             }
             WorkQueued?.Invoke();
             return true;
@@ -76,6 +89,7 @@ namespace Holdfast
         {
             long began = clock.Now;
             Interlocked.Exchange(ref lastFrame, began);
+            RunCleanups();
             foreach (Action due in TakeDue()) Run(due);
             do
             {
@@ -90,7 +104,10 @@ namespace Holdfast
             while (clock.Now - began < Limits.FrameBudget);
         }
 
-        /// <summary>Drops what waits and takes nothing more: the domain is about to unload.</summary>
+        /// <summary>
+        /// Drops what waits, but for cleanups, which it runs, and takes nothing more: the domain is about to unload. Main
+        /// thread.
+        /// </summary>
         public void Close()
         {
             lock (gate)
@@ -99,6 +116,7 @@ namespace Holdfast
                 actions.Clear();
                 waiters.Clear();
             }
+            RunCleanups();
         }
 
         internal void Await(int frames, CancellationToken cancellation, Action continuation)
@@ -114,6 +132,20 @@ namespace Holdfast
                 waiters.Add(new Waiter(frame + frames, cancellation, continuation));
             }
             WorkQueued?.Invoke();
+        }
+
+        private void RunCleanups()
+        {
+            while (true)
+            {
+                Action action;
+                lock (gate)
+                {
+                    if (cleanups.Count == 0) return;
+                    action = cleanups.Dequeue();
+                }
+                Run(action);
+            }
         }
 
         private List<Action> TakeDue()

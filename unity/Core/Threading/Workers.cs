@@ -35,10 +35,11 @@ namespace Holdfast
             var thread = new Thread(() => Guard(name, body)) { IsBackground = true, Name = "Holdfast " + name };
             lock (gate)
             {
-                threads.RemoveAll(t => !t.IsAlive && t.ThreadState != System.Threading.ThreadState.Unstarted);
+                threads.RemoveAll(t => !t.IsAlive);
+                // Within the lock: joining one that is not started yet would throw.
+                thread.Start();
                 threads.Add(thread);
             }
-            thread.Start();
             return thread;
         }
 
@@ -46,16 +47,19 @@ namespace Holdfast
         /// <returns>The names of those that have not ended.</returns>
         public IReadOnlyList<string> Join(int milliseconds)
         {
-            List<Thread> all;
-            lock (gate) all = threads.Where(t => t != Thread.CurrentThread).ToList();
             Stopwatch watch = Stopwatch.StartNew();
-            var left = new List<string>();
-            foreach (Thread thread in all)
+            while (true)
             {
-                int remaining = (int)Math.Max(0, milliseconds - watch.ElapsedMilliseconds);
-                if (!thread.Join(remaining)) left.Add(thread.Name);
+                // One that ends may have started another just before.
+                List<Thread> all;
+                lock (gate) all = threads.Where(t => t.IsAlive && t != Thread.CurrentThread).ToList();
+                if (all.Count == 0) return Array.Empty<string>();
+                foreach (Thread thread in all)
+                {
+                    int remaining = (int)Math.Max(0, milliseconds - watch.ElapsedMilliseconds);
+                    if (!thread.Join(remaining)) return all.Where(t => t.IsAlive).Select(t => t.Name).ToList();
+                }
             }
-            return left;
         }
 
         private void Guard(string name, Action body)

@@ -61,5 +61,12 @@ namespace Holdfast
         /// <summary>Runs something in the next frame.</summary>
         /// <returns>False if the domain is about to unload: it will not run.</returns>
         bool Post(Action action);
+
+        /// <summary>
+        /// Runs something in the next frame, or, if the domain leaves before that, at its end: for what must not outlive
+        /// the domain, such as listening to Unity's events. It is to be short.
+        /// </summary>
+        /// <returns>False if the domain has left.</returns>
+        bool PostCleanup(Action action);
     }
 }

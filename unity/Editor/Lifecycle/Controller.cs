@@ -98,7 +98,8 @@ namespace Holdfast.Editor
                     Tools = new TypeCacheTools(),
                     AddServices = AddPorts,
                     PreferredPort = settings.Port,
-                    Generation = generation
+                    Generation = generation,
+                    Rehearses = true
                 });
                 bridge.Start();
             }

@@ -11,7 +11,11 @@ namespace Holdfast.Editor
     internal sealed class EditorSearch : ISearch
     {
         public IReadOnlyList<SearchProviderEntry> Providers() => SearchService.Providers
-            .Select(p => new SearchProviderEntry(p.id, p.name, p.filterId ?? "", p.priority, p.active, p.isExplicitProvider)).ToList();
+            .Select(p => new SearchProviderEntry(p.id, p.name, p.filterId ?? "", p.priority, p.active, p.isExplicitProvider)
+            {
+                Type = p.type ?? "", ShowsDetails = p.showDetails, DetailsOptions = p.showDetailsOptions.ToString(),
+                Actions = p.actions?.Count ?? 0
+            }).ToList();
 
         public ISearchQuery Begin(SearchRequest request)
         {
@@ -63,7 +67,14 @@ namespace Holdfast.Editor
                 string path = target == null ? "" : AssetDatabase.GetAssetPath(target);
                 return new SearchHit(item.id, item.GetLabel(context, true) ?? "", item.GetDescription(context, true) ?? "",
                     item.provider?.id ?? "", target == null ? "" : target.GetType().Name, path,
-                    target == null ? "" : EditorScenes.IdOf(target));
+                    target == null ? "" : EditorScenes.IdOf(target))
+                {
+                    // What is not there is not fetched: a preview costs the editor time, and nobody sees it here.
+                    Thumbnail = item.thumbnail == null ? "" : item.thumbnail.name,
+                    Score = item.score,
+                    Tags = path.Length > 0 ? AssetDatabase.GetLabels(target) : Array.Empty<string>(),
+                    IsSelectable = target != null
+                };
             }
         }
     }

@@ -118,13 +118,13 @@ namespace Holdfast.Tests
             bench.Frame();
             compiler.End(Warning);
             // The reload comes in the same turn of the main loop: no frame has passed.
-            bench.Cancel();
             Assert.That(compiler.Listening, Is.Zero, "nothing of the old domain may stay subscribed");
+            bench.Cancel();
             Assert.That(cut.IsCompleted && !cut.IsCanceled && !cut.IsFaulted, Is.False);
 
             using var next = new ToolBench();
             next.With<ICompiler>(compiler);
-            JToken got = next.Finish(new CompileTool().ResumeAsync(bench.Kept.Last(), next));
+            JToken got = next.Finish(next.Resume(new CompileTool(), bench.Kept.Last()));
             Assert.That((bool)got["Success"]!);
             Assert.That((bool)got["DomainReloaded"]!);
             Assert.That((int)got["WarningCount"]!, Is.EqualTo(1));
@@ -191,7 +191,7 @@ namespace Holdfast.Tests
             using var next = new ToolBench();
             next.With<ICompiler>(compiler);
             compiler.IsCompiling = false;
-            JToken got = next.Finish(new CompileTool().ResumeAsync(bench.Kept.Last(), next));
+            JToken got = next.Finish(next.Resume(new CompileTool(), bench.Kept.Last()));
             Assert.That((bool)got["UpToDate"]!);
             Assert.That(compiler.Asked, Is.EqualTo(new[] { "refresh" }));
         }
@@ -199,7 +199,7 @@ namespace Holdfast.Tests
         [Test]
         public void A_reload_that_hid_the_end_is_owned_up_to()
         {
-            JToken got = bench.Finish(new CompileTool().ResumeAsync(new JObject { ["phase"] = "asked" }, bench));
+            JToken got = bench.Finish(bench.Resume(new CompileTool(), new JObject { ["phase"] = "asked" }));
             Assert.That((bool)got["IsIndeterminate"]!);
             Assert.That(got["Success"]!.Type, Is.EqualTo(JTokenType.Null));
             Assert.That(got["ErrorCount"]!.Type, Is.EqualTo(JTokenType.Null));

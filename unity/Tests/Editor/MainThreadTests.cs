@@ -97,6 +97,22 @@ namespace Holdfast.Tests
         }
 
         [Test]
+        public void What_cleans_up_runs_also_when_no_frame_comes_any_more()
+        {
+            var queue = new MainThreadQueue(clock, log);
+            var done = new List<int>();
+            queue.PostCleanup(() => done.Add(1));
+            Assert.That(queue.HasWork);
+            queue.RunFrame();
+            Assert.That(done, Is.EqualTo(new[] { 1 }));
+            queue.PostCleanup(() => throw new InvalidOperationException("x"));
+            queue.PostCleanup(() => done.Add(2));
+            queue.Close();
+            Assert.That(done, Is.EqualTo(new[] { 1, 2 }));
+            Assert.That(queue.PostCleanup(() => done.Add(3)), Is.False);
+        }
+
+        [Test]
         public void A_closed_queue_takes_nothing_and_runs_nothing()
         {
             var queue = new MainThreadQueue(clock, log);

@@ -67,7 +67,10 @@ namespace Holdfast.Tests
                 int count = Math.Min(Math.Min(max, Math.Max(2, search.Hits / 10)), search.Hits - given);
                 given += count;
                 return Enumerable.Range(given - count, count).Select(i => new SearchHit(
-                    "id" + i, "=Label, \"" + i + "\"", "a\tb", "asset", i % 2 == 0 ? "Texture2D" : "Material", $"Assets/A/f{i}.png", "7")).ToList();
+                    "id" + i, "=Label, \"" + i + "\"", "a\tb", "asset", i % 2 == 0 ? "Texture2D" : "Material", $"Assets/A/f{i}.png", "7")
+                {
+                    Thumbnail = "icon", Score = i, Tags = new[] { "Hero", "Old" }, IsSelectable = true
+                }).ToList();
             }
 
             public void Dispose() => search.Open--;
@@ -170,6 +173,8 @@ namespace Holdfast.Tests
         [TestCase("JSON", "{\"Id\":\"id0\"")]
         [TestCase("CSV", "id0,\"'=Label, \"\"0\"\"\"")]
         [TestCase("TSV", "id0\t'=Label, \"0\"\ta b\t")]
+        [TestCase("CSV", ",icon,0,Hero;Old,true\r\n")]
+        [TestCase("TSV", "\ticon\t0\tHero;Old\ttrue\r\n")]
         public void Results_go_to_a_file(string format, string part)
         {
             JToken got = bench.Run(new UnitySearchTool(), new { SearchQuery = "x", SaveToFile = true, OutputFormat = format });

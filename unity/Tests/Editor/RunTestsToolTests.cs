@@ -3,6 +3,7 @@ using System;
 using System.Collections.Generic;
 using System.IO;
 using System.Linq;
+using System.Threading;
 using System.Threading.Tasks;
 using System.Xml;
 using Newtonsoft.Json.Linq;
@@ -132,7 +133,7 @@ namespace Holdfast.Tests
 
             using var next = new ToolBench();
             next.With<ITestRunner>(runner);
-            Task<object?> resumed = new RunTestsTool().ResumeAsync(bench.Kept.Last(), next);
+            Task<object?> resumed = next.Resume(new RunTestsTool(), bench.Kept.Last());
             next.Frame();
             runner.Tell(l => l.TestFinished("A.FailsToo", "Failed", 0, "after"));
             runner.Tell(l => l.RunFinished(new TestSummary(0, 2, 0, 0, 1, "")));
@@ -147,18 +148,21 @@ namespace Holdfast.Tests
         {
             bench.Start(new RunTestsTool(), new { });
             runner.Tell(l => l.RunFinished(Mixed));
+            Assert.That(runner.Listening, Is.Zero, "no frame may come any more, and nothing of the old domain may stay subscribed");
             bench.Cancel();
             using var next = new ToolBench();
-            JToken got = next.Finish(new RunTestsTool().ResumeAsync(bench.Kept.Last(), next));
+            JToken got = next.Finish(next.Resume(new RunTestsTool(), bench.Kept.Last()));
             Assert.That((int)got["FailedCount"]!, Is.EqualTo(1));
-            bench.Frame();
         }
 
         [Test]
         public void Cancelling_from_another_thread_stops_the_run()
         {
             Task<object?> task = bench.Start(new RunTestsTool(), new { });
-            Task.Run(bench.Cancel).Wait();
+            // Not a task: waiting for one may run it here.
+            var other = new Thread(bench.Cancel);
+            other.Start();
+            other.Join();
             bench.Frame();
             Assert.That(runner.Cancelled, Is.EqualTo(new[] { "run-1" }));
             Assert.That(() => bench.Finish(task), Throws.InstanceOf<OperationCanceledException>());

@@ -1,6 +1,7 @@
 #nullable enable
 using System;
 using System.Collections.Generic;
+using System.Diagnostics;
 using System.IO;
 using System.Linq;
 using System.Threading;
@@ -16,6 +17,7 @@ namespace Holdfast.Tests
         private readonly CancellationTokenSource cancellation = new();
         private readonly MainThreadQueue queue;
         private readonly ServiceTable services;
+        private readonly List<Task> started = new();
 
         public ToolBench()
         {
@@ -82,21 +84,17 @@ namespace Holdfast.Tests
             for (int i = 0; i < 5 && queue.HasWork; i++) queue.RunFrame();
         }
 
-        public Task<object?> Start(IUnityTool tool, object parameters) => tool.ExecuteAsync(JObject.FromObject(parameters), this);
+        public Task<object?> Start(IUnityTool tool, object parameters) => Begun(tool.ExecuteAsync(JObject.FromObject(parameters), this));
+
+        /// <summary>Goes on with what another bench, the domain before this one, has kept.</summary>
+        public Task<object?> Resume(IResumableTool tool, JToken kept) => Begun(tool.ResumeAsync(kept, this));
 
         /// <summary>Runs it to its end; its result as JSON, as a caller sees it.</summary>
         public JToken Run(IUnityTool tool, object parameters) => Finish(Start(tool, parameters));
 
         public JToken Finish(Task<object?> task)
         {
-            DateTime end = DateTime.UtcNow.AddSeconds(10);
-            while (!task.IsCompleted)
-            {
-                if (DateTime.UtcNow > end) throw new TimeoutException("the tool does not end");
-                queue.RunFrame();
-                Thread.Yield();
-            }
-            // What ended on another thread tidies up in the next frame.
+            Pump(() => task.IsCompleted, "the tool does not end");
             Frame();
             return Json.Token(task.GetAwaiter().GetResult());
         }
@@ -104,9 +102,33 @@ namespace Holdfast.Tests
         public string Refusal(IUnityTool tool, object parameters) =>
             Assert.Throws<ToolParameterException>(() => Run(tool, parameters))!.Message;
 
+        /// <summary>
+        /// When it returns no tool runs, and nothing that one has left for the main thread waits: a tool may end on another
+        /// thread, after the test has seen all it wanted.
+        /// </summary>
         public void Dispose()
         {
+            cancellation.Cancel();
+            Pump(() => started.All(t => t.IsCompleted) && !queue.HasWork, "a cancelled tool does not end");
             if (Directory.Exists(Editor.ProjectPath)) Directory.Delete(Editor.ProjectPath, true);
+        }
+
+        private Task<object?> Begun(Task<object?> task)
+        {
+            started.Add(task);
+            return task;
+        }
+
+        // The limit is for what hangs, not for what is slow.
+        private void Pump(Func<bool> until, string otherwise)
+        {
+            var watch = Stopwatch.StartNew();
+            while (!until())
+            {
+                if (watch.Elapsed.TotalSeconds > 60) throw new TimeoutException(otherwise);
+                queue.RunFrame();
+                if (!until()) Thread.Sleep(1);
+            }
         }
     }
 

@@ -99,9 +99,21 @@ namespace Holdfast.Tests
             foreach (JToken own in menu["MenuItems"]!.Where(i => ((string)i["Path"]!).StartsWith("Window/Holdfast/")).ToList()) own.Remove();
             Assert.That(menu["MenuItems"]!.Select(i => (string)i["Path"]!), Is.EqualTo(new[] { "Edit/Undo", "File/Exit", "Tools/Count" }));
             Assert.That((string)menu["MenuItems"]![2]!["Shortcut"]!, Is.EqualTo("%&c"));
-            Assert.That((int)Value(client, "get-provider-details", new { })["ActiveCount"]!, Is.EqualTo(1));
+            JToken providers = Value(client, "get-provider-details", new { });
+            Assert.That((int)providers["ActiveCount"]!, Is.EqualTo(1));
+            JToken provider = providers["Providers"]![0]!;
+            Assert.That((bool)provider["ShowDetails"]!);
+            Assert.That((string)provider["ShowDetailsOptions"]!, Is.EqualTo("Default"));
+            Assert.That(provider["SupportedTypes"]!.Select(t => (string)t!), Is.EqualTo(new[] { "asset" }));
+            Assert.That((int)provider["ActionCount"]!, Is.EqualTo(1));
             JToken results = Value(client, "unity-search", new { SearchQuery = "player", Providers = new[] { "asset" } });
-            Assert.That((string)results["Results"]![0]!["Label"]!, Is.EqualTo("found:player"));
+            JToken hit = results["Results"]![0]!;
+            Assert.That((string)hit["Label"]!, Is.EqualTo("found:player"));
+            Assert.That((string)hit["Path"]!, Is.EqualTo("Assets/Player.asset"));
+            Assert.That((string)hit["Thumbnail"]!, Is.EqualTo("d_Prefab Icon"));
+            Assert.That((float)hit["Score"]!, Is.EqualTo(3));
+            Assert.That(hit["Tags"]!.Select(t => (string)t!), Is.EqualTo(new[] { "Hero" }));
+            Assert.That((bool)hit["IsSelectable"]!);
         }
 
         [Test]

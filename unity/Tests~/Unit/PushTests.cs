@@ -39,9 +39,9 @@ namespace Holdfast.Tests
         {
             attached?.Close();
             var accept = listener.AcceptTcpClientAsync();
-            Assert.That(accept.Wait(10_000), "the editor did not connect");
+            Assert.That(accept.Wait(TestEditor.Patience), "the editor did not connect");
             attached = accept.Result;
-            attached.ReceiveTimeout = 10_000;
+            attached.ReceiveTimeout = TestEditor.Patience;
             lines = new StreamReader(attached.GetStream(), Encoding.UTF8);
         }
 

@@ -1,16 +1,13 @@
 //! One call: its arguments made ready, its answer read, its result file read.
 
-use std::fmt;
-use std::time::Duration;
-
 use serde::Deserialize;
-use serde::de::{MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::super::{AnswerBody, EditorAnswer, EditorTool, PreparedCall, Recovery, Reply};
-use super::wire::{is_object, object_text};
-use crate::limits::{TOOL_TIMEOUT_MAX, ULOOP_COMPILE_ID_MAX_BYTES, ULOOP_RESULT_QUIET};
+use super::super::arguments::{Members, default_timeout, given_timeout, parameter};
+use super::super::rpc::{is_object, object_text};
+use super::super::{AnswerBody, EditorAnswer, EditorTool, PreparedCall, Recovery, Reply, Sending};
+use crate::limits::{ULOOP_COMPILE_ID_MAX_BYTES, ULOOP_RESULT_QUIET};
 use crate::protocol::ids::CallId;
 
 /// The spellings of the parameter that callers use; the editor itself reads the first in any case.
@@ -18,62 +15,21 @@ const WAIT_SPELLINGS: [&str; 4] =
     ["WaitForDomainReload", "waitForDomainReload", "wait_for_domain_reload", "wait-for-domain-reload"];
 const WAIT: &str = WAIT_SPELLINGS[0];
 const REQUEST_ID: &str = "RequestId";
-const TIMEOUT: &str = "TimeoutSeconds";
 const RESULT_FOLDER: &str = "Temp/uLoopMCP/compile-results";
 /// While one of these is there the editor has not finished what the compile began.
 const BUSY_FILES: &[&str] = &["Temp/compiling.lock", "Temp/domainreload.lock"];
 
-/// Members of a JSON object in their order, values unparsed.
-struct Members<'a>(Vec<(String, &'a RawValue)>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
-    fn deserialize<D: serde::Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-        struct Collect;
-        impl<'de> Visitor<'de> for Collect {
-            type Value = Vec<(String, &'de RawValue)>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(members)
-            }
-        }
-        source.deserialize_map(Collect).map(Members)
-    }
-}
-
-impl Members<'_> {
-    fn get(&self, name: &str) -> Option<Value> {
-        let (_, raw) = self.0.iter().rfind(|(key, _)| key.eq_ignore_ascii_case(name))?;
-        serde_json::from_str(raw.get()).ok()
-    }
-
-    /// The object again, without the members of one name, and with new ones at the end. No value is re-formatted.
-    fn spliced(&self, without: Option<&str>, added: &[(&str, String)]) -> Option<Box<RawValue>> {
-        let kept = self.0.iter().filter(|(key, _)| without.is_none_or(|name| !key.eq_ignore_ascii_case(name)));
-        let kept = kept.map(|(key, raw)| (key.as_str(), raw.get()));
-        let added = added.iter().map(|(key, text)| (*key, text.as_str()));
-        let members: Vec<String> =
-            kept.chain(added).map(|(key, text)| format!("{}:{text}", Value::from(key))).collect();
-        RawValue::from_string(format!("{{{}}}", members.join(","))).ok()
-    }
-}
-
 /// Makes a call ready.
 pub(super) fn prepare(
-    call: CallId,
+    sending: &Sending<'_>,
     name: &str,
     tool: Option<&EditorTool>,
     arguments: &RawValue,
-    project_known: bool,
 ) -> PreparedCall {
+    let Sending { call, project_known, .. } = *sending;
     let members: Option<Members<'_>> = serde_json::from_str(arguments.get()).ok();
-    let timeout = timeout(members.as_ref(), tool);
-    let as_given = |recovery| PreparedCall { arguments: arguments.to_owned(), recovery, timeout };
+    let timeout = given_timeout(arguments).or_else(|| default_timeout(tool));
+    let as_given = |recovery| PreparedCall { recovery, timeout, ..PreparedCall::as_given(arguments) };
     if name != "compile" {
         return as_given(Recovery::None);
     }
@@ -87,6 +43,7 @@ pub(super) fn prepare(
                 quiet: ULOOP_RESULT_QUIET,
             },
             timeout,
+            limit: None,
         },
         None => as_given(Recovery::Inferred),
     }
@@ -126,22 +83,6 @@ fn truthy(wish: &Value) -> bool {
 fn is_file_id(id: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     !id.is_empty() && id.len() <= ULOOP_COMPILE_ID_MAX_BYTES && id.bytes().all(allowed)
-}
-
-fn parameter<'t>(tool: Option<&'t EditorTool>, name: &str) -> Option<&'t Value> {
-    tool?.input_schema.get("properties")?.get(name)
-}
-
-/// The tool's own limit: the argument, else the default in its schema. What is not a positive finite number says nothing.
-fn timeout(members: Option<&Members<'_>>, tool: Option<&EditorTool>) -> Option<Duration> {
-    let usable = |value: &Value| {
-        let seconds = value.as_f64().or_else(|| value.as_str().and_then(|text| text.trim().parse().ok()))?;
-        (seconds.is_finite() && seconds > 0.0)
-            .then(|| Duration::try_from_secs_f64(seconds).map_or(TOOL_TIMEOUT_MAX, |limit| limit.min(TOOL_TIMEOUT_MAX)))
-    };
-    let argument = members.and_then(|members| members.get(TIMEOUT));
-    let default = || parameter(tool, TIMEOUT)?.get("default").and_then(usable);
-    argument.as_ref().and_then(usable).or_else(default)
 }
 
 /// An editor's reply, ready for the client.

@@ -19,13 +19,12 @@ use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use super::{
-    BadMessage, Dialect, EditorAnswer, EditorTool, EncodeError, Inbound, ListStep, Order, PreparedCall, ProjectFacts,
-    ProjectFile, ProjectFiles, Properties, PushEvent, Reply, WireId,
+    BadMessage, Dialect, EditorAnswer, EditorTool, EncodeError, Greeted, Hello, Inbound, ListStep, Order, PreparedCall,
+    ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Secret, Sending, WireId,
 };
 use crate::limits::{EDITOR_MESSAGE_MAX_BYTES, ULOOP_REQUEST_MAX_BYTES};
 use crate::protocol::framing::Framer;
 use crate::protocol::framing::content_length::ContentLength;
-use crate::protocol::ids::CallId;
 
 /// Port of the package when its settings say nothing.
 const DEFAULT_PORT: u16 = 8700;
@@ -34,6 +33,8 @@ static PROPERTIES: Properties = Properties {
     window: 1,
     push: true,
     journal: false,
+    cancel: false,
+    pulse: false,
     request_max_bytes: ULOOP_REQUEST_MAX_BYTES,
     default_port: Some(DEFAULT_PORT),
 };
@@ -71,8 +72,8 @@ impl Dialect for Uloop {
         wire::decode(frame)
     }
 
-    fn check_greeting(&self, reply: &Reply) -> Result<(), String> {
-        wire::check_greeting(reply)
+    fn check_greeting(&self, _hello: &Hello, said: &[Reply]) -> Result<Greeted, String> {
+        wire::check_greeting(said)
     }
 
     fn read_tools(&self, reply: &Reply, step: usize) -> ListStep {
@@ -81,13 +82,12 @@ impl Dialect for Uloop {
 
     fn prepare_call(
         &self,
-        call: CallId,
+        sending: &Sending<'_>,
         name: &str,
         tool: Option<&EditorTool>,
         arguments: &RawValue,
-        project_known: bool,
     ) -> PreparedCall {
-        call::prepare(call, name, tool, arguments, project_known)
+        call::prepare(sending, name, tool, arguments)
     }
 
     fn read_answer(&self, reply: Reply) -> EditorAnswer {
@@ -98,7 +98,7 @@ impl Dialect for Uloop {
         call::read_result_file(bytes)
     }
 
-    fn decode_push(&self, line: &[u8]) -> Result<PushEvent, BadMessage> {
+    fn decode_push(&self, line: &[u8], _token: &Secret) -> Result<PushEvent, BadMessage> {
         push::decode(line)
     }
 }

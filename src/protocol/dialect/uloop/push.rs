@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::super::rpc::{object_text, parse_object};
 use super::super::{BadMessage, PushEvent};
-use super::wire::{object_text, parse_object};
 
 /// Unity's JsonUtility writes lower-case names, the documents' C# writes upper-case ones; a JSON-RPC wrapper exists in the
 /// package's code and puts either into `params`. `payload` and `timestamp` add nothing that a hint needs.
@@ -42,14 +42,5 @@ pub(super) fn decode(line: &[u8]) -> Result<PushEvent, BadMessage> {
 
 /// A type that is a number is not guessed at: nothing vouches for the order of the editor's enum.
 fn event(kind: &RawValue) -> PushEvent {
-    let kind: String = serde_json::from_str(kind.get()).unwrap_or_default();
-    match kind.as_str() {
-        "CONNECTION_ESTABLISHED" => PushEvent::ConnectionEstablished,
-        "DOMAIN_RELOAD" => PushEvent::DomainReload,
-        "DOMAIN_RELOAD_RECOVERED" => PushEvent::DomainReloadRecovered,
-        "TOOLS_CHANGED" => PushEvent::ToolsChanged,
-        "USER_DISCONNECT" => PushEvent::UserDisconnect,
-        "UNITY_SHUTDOWN" => PushEvent::UnityShutdown,
-        _ => PushEvent::Unknown,
-    }
+    PushEvent::named(&serde_json::from_str::<String>(kind.get()).unwrap_or_default())
 }

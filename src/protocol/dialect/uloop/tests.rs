@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use self::tools::one;
 use super::super::{
-    Activity, AnswerBody, Dialect, EditorTool, EncodeError, Expected, FileState, Inbound, ListStep, Order,
-    ProjectFiles, Recovery, Reply, WireId,
+    Activity, AnswerBody, Dialect, EditorTool, EncodeError, Expected, FileState, Hello, Inbound, ListStep, Order,
+    PreparedCall, ProjectFiles, Recovery, Reply, Secret, Sending, WireId,
 };
 use super::Uloop;
 use crate::limits::{JSON_DEPTH_MAX, TOOL_TIMEOUT_MAX, ULOOP_REQUEST_MAX_BYTES, ULOOP_RESULT_QUIET};
@@ -27,7 +27,10 @@ fn the_size_limit_counts_the_whole_frame() {
     let id = WireId { number: 1, call: None };
     let sized = |length: usize| {
         let arguments = raw(format!(r#"{{"X":"{}"}}"#, "x".repeat(length)));
-        Uloop.encode(id, &Order::Call { tool: "t", arguments: &arguments, expected: None })
+        Uloop.encode(
+            id,
+            &Order::Call { tool: "t", call: &PreparedCall::as_given(&arguments), expected: None, progress: false },
+        )
     };
     let overhead = sized(1_000_000).unwrap().len() - 1_000_000;
     assert_eq!(sized(ULOOP_REQUEST_MAX_BYTES - overhead).unwrap().len(), ULOOP_REQUEST_MAX_BYTES);
@@ -79,7 +82,7 @@ const OUR_ID: &str = "compile_0f8fad5bd9cd469fa16570867728950e";
 
 fn prepared(tool: Option<&EditorTool>, arguments: &str, project: bool) -> (String, Recovery) {
     let call = CallId::parse(CALL).unwrap();
-    let prepared = Uloop.prepare_call(call, "compile", tool, &raw(arguments), project);
+    let prepared = Uloop.prepare_call(&Sending::first(call, project), "compile", tool, &raw(arguments));
     (prepared.arguments.get().to_owned(), prepared.recovery)
 }
 
@@ -124,7 +127,7 @@ fn a_compile_is_made_to_leave_its_result_unless_the_caller_or_the_editor_will_no
         assert_eq!(prepared(tool, "{ }", project), ("{ }".to_owned(), Recovery::Inferred));
     }
     let call = CallId::parse(CALL).unwrap();
-    let other = Uloop.prepare_call(call, "get-logs", None, &raw(r#"{"RequestId":"x"}"#), true);
+    let other = Uloop.prepare_call(&Sending::first(call, true), "get-logs", None, &raw(r#"{"RequestId":"x"}"#));
     assert_eq!((other.arguments.get(), other.recovery), (r#"{"RequestId":"x"}"#, Recovery::None));
 }
 
@@ -132,7 +135,9 @@ fn a_compile_is_made_to_leave_its_result_unless_the_caller_or_the_editor_will_no
 fn a_tools_own_time_limit_is_taken_when_it_is_one() {
     let tool = one("run-tests TimeoutSeconds:n=30");
     let limit = |tool: Option<&EditorTool>, arguments: &str| {
-        Uloop.prepare_call(CallId::parse(CALL).unwrap(), "run-tests", tool, &raw(arguments), true).timeout
+        Uloop
+            .prepare_call(&Sending::first(CallId::parse(CALL).unwrap(), true), "run-tests", tool, &raw(arguments))
+            .timeout
     };
     let seconds = |seconds: f64| Some(Duration::from_secs_f64(seconds));
     assert_eq!(limit(Some(&tool), r#"{"TimeoutSeconds":90.5}"#), seconds(90.5));
@@ -176,7 +181,7 @@ fn a_whole_project_is_read() {
     assert_eq!(facts.port, Some((8712, SETTINGS)));
     assert_eq!(facts.editor_pid, Some(4711));
     assert_eq!(facts.activity, Some(Activity::Compiling));
-    let expected = Expected { project_root: "/proj".to_owned(), server_session_id: "s-1".to_owned() };
+    let expected = Expected::Told { project_root: "/proj".to_owned(), server_session_id: "s-1".to_owned() };
     assert_eq!(facts.expected, Some(expected));
     given.insert("Temp/domainreload.lock", FileState::Present);
     assert_eq!(Uloop.read_project(&given).activity, Some(Activity::Reloading));
@@ -308,7 +313,7 @@ fn feed(bytes: &[u8]) {
     if let Ok(Inbound::Reply { reply, .. }) = Uloop.decode(bytes) {
         feed_reply(reply);
     }
-    let _ = Uloop.decode_push(bytes);
+    let _ = Uloop.decode_push(bytes, &Secret::default());
     if let Some(reply) = Uloop.read_result_file(bytes) {
         feed_reply(reply);
     }
@@ -318,12 +323,14 @@ fn feed(bytes: &[u8]) {
 }
 
 fn feed_reply(reply: Reply) {
-    let _ = Uloop.check_greeting(&reply);
+    let said = [reply];
+    let _ = Uloop.check_greeting(&Hello::default(), &said);
+    let [reply] = said;
     if let ListStep::Tools(listing) = Uloop.read_tools(&reply, 0) {
         for tool in &listing.tools {
             let arguments = raw("{}");
             let call = CallId::from_random([7; 16]);
-            let _ = Uloop.prepare_call(call, "compile", Some(tool), &arguments, true);
+            let _ = Uloop.prepare_call(&Sending::first(call, true), "compile", Some(tool), &arguments);
         }
     }
     let _ = Uloop.read_answer(reply);
@@ -350,10 +357,10 @@ proptest! {
         let tool = one("compile WaitForDomainReload:b=false");
         let given = json!({ "Own": value });
         let call = CallId::from_random([7; 16]);
-        let ready = Uloop.prepare_call(call, "compile", Some(&tool), &raw(given.to_string()), true);
+        let ready = Uloop.prepare_call(&Sending::first(call, true), "compile", Some(&tool), &raw(given.to_string()));
         let sent: Value = serde_json::from_str(ready.arguments.get()).unwrap();
         prop_assert_eq!(&sent["Own"], &serde_json::from_str::<Value>(&given.to_string()).unwrap()["Own"]);
         prop_assert_eq!(&sent["WaitForDomainReload"], &Value::Bool(true));
-        let _ = Uloop.prepare_call(call, "compile", Some(&tool), &raw(value.to_string()), true);
+        let _ = Uloop.prepare_call(&Sending::first(call, true), "compile", Some(&tool), &raw(value.to_string()));
     }
 }

@@ -1,14 +1,12 @@
 //! The tool list: its methods, its entries, and what is known of the package's own tools.
 
-use std::collections::BTreeSet;
-
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::super::{Annotations, EditorTool, ListStep, Reply, ToolListing};
+use super::super::listing::{self, Bad};
+use super::super::{Annotations, EditorTool, ListStep, Reply};
 use super::schema::{self, member};
 use super::wire::unknown_method;
-use crate::limits::TOOLS_MAX;
 
 /// The list methods, newest first: v0.25 and later, v0.20 to v0.24, before. Framed versions know the first; the others
 /// cost nothing.
@@ -36,7 +34,7 @@ pub(super) fn read(reply: &Reply, step: usize) -> ListStep {
         Reply::Result(result) => result,
     };
     match entries(result) {
-        Some(entries) => ListStep::Tools(listing(&entries)),
+        Some(entries) => ListStep::Tools(listing::collect(&entries, tool)),
         None => ListStep::Failed(
             "the editor's tool list has neither Tools nor Commands; read the editor's console for the reason"
                 .to_owned(),
@@ -54,25 +52,7 @@ fn entries(result: &RawValue) -> Option<Vec<&RawValue>> {
     members.get(key).and_then(|list| serde_json::from_str(list.get()).ok())
 }
 
-fn listing(entries: &[&RawValue]) -> ToolListing {
-    let mut listing = ToolListing::default();
-    let mut names = BTreeSet::new();
-    for (position, entry) in entries.iter().enumerate() {
-        if listing.tools.len() == TOOLS_MAX {
-            let left = entries.len() - position;
-            listing.dropped.push((format!("{left} more"), format!("only {TOOLS_MAX} tools of one editor are kept")));
-            break;
-        }
-        match tool(entry) {
-            Ok(tool) if names.insert(tool.name.clone()) => listing.tools.push(tool),
-            Ok(tool) => listing.dropped.push((tool.name, "listed twice; the first one counts".to_owned())),
-            Err((name, reason)) => listing.dropped.push((name.unwrap_or_else(|| format!("#{position}")), reason)),
-        }
-    }
-    listing
-}
-
-fn tool(entry: &RawValue) -> Result<EditorTool, (Option<String>, String)> {
+fn tool(entry: &RawValue) -> Result<EditorTool, Bad> {
     let entry: Value =
         serde_json::from_str(entry.get()).map_err(|error| (None, format!("it cannot be read as JSON: {error}")))?;
     let Some(entry) = entry.as_object() else {
@@ -97,6 +77,8 @@ fn tool(entry: &RawValue) -> Result<EditorTool, (Option<String>, String)> {
         annotations: annotations(&name, looks_only),
         development_only: member(entry, &["displayDevelopmentOnly"]).and_then(Value::as_bool).unwrap_or(false),
         repeatable: looks_only,
+        parallel: false,
+        resumable: false,
         name,
     })
 }

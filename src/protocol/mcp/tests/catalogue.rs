@@ -27,6 +27,8 @@ fn with_schema(name: &str, schema: Value) -> EditorTool {
         },
         development_only: false,
         repeatable: false,
+        parallel: false,
+        resumable: false,
     }
 }
 

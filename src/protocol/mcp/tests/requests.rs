@@ -240,12 +240,12 @@ fn instructions_fit_and_say_what_the_verdicts_mean() {
 
 #[test]
 fn progress_echoes_the_token_and_has_a_message_where_the_version_knows_it() {
-    let line = progress(&raw(r#""\u00e9""#), 3, Some("held:\n\"reload\""), ProtocolVersion::LATEST);
+    let line = progress(&raw(r#""\u00e9""#), 3.0, None, Some("held:\n\"reload\""), ProtocolVersion::LATEST);
     assert!(line.contains(r#""progressToken":"\u00e9""#), "{line}");
     let read = one_line(&line);
     assert_eq!((&read["method"], &read["params"]["progress"]), (&"notifications/progress".into(), &3.into()));
     assert_eq!(read["params"]["message"], "held:\n\"reload\"");
-    let old = one_line(&progress(&raw("1"), 1, Some("held"), ProtocolVersion::V2024_11_05));
+    let old = one_line(&progress(&raw("1"), 1.0, None, Some("held"), ProtocolVersion::V2024_11_05));
     assert_eq!(old["params"], serde_json::json!({"progressToken": 1, "progress": 1}));
     assert_eq!(one_line(&tools_list_changed())["method"], "notifications/tools/list_changed");
     let ask = one_line(&roots_list_request(&RequestId::from_text("roots-1")));

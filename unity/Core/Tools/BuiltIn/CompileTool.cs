@@ -186,8 +186,8 @@ namespace Holdfast
     }
 
     /// <summary>
-    /// One compilation, listened to. It stops listening when it is disposed, and when the call is cancelled, which a reload
-    /// does too: nothing of the old domain may stay subscribed.
+    /// One compilation, listened to. It stops listening when it ends, when it is disposed, and when the call is cancelled,
+    /// which a reload does too: nothing of the old domain may stay subscribed.
     /// </summary>
     internal sealed class CompilationRun : ICompilationListener, IDisposable
     {
@@ -227,7 +227,8 @@ namespace Holdfast
         public void Finished()
         {
             if (!started || response.Task.IsCompleted) return;
-            // Told here, on the main thread, and not by whoever awaits it: the reload may be next.
+            // Told here, on the main thread, and not by whoever awaits it: the reload may be next. It has heard all it wants, too.
+            StopListening();
             CompileResponse told = CompileReport.Of(notes, context);
             if (keep && told.Success == true)
             {
@@ -277,7 +278,7 @@ namespace Holdfast
         {
             if (!context.MainThread.IsCurrent)
             {
-                context.MainThread.Post(StopListening);
+                context.MainThread.PostCleanup(StopListening);
                 return;
             }
             if (!listening) return;

@@ -223,7 +223,8 @@ namespace Holdfast
     }
 
     /// <summary>
-    /// A run, listened to. It stops listening when it is disposed, and when the call is cancelled, which a reload does too.
+    /// A run, listened to. It stops listening when the run ends, when it is disposed, and when the call is cancelled, which a
+    /// reload does too.
     /// </summary>
     internal sealed class TestJob : ITestListener, IDisposable
     {
@@ -320,11 +321,13 @@ namespace Holdfast
             }
         }
 
-        // Kept here, on the main thread: leaving play mode may reload next.
+        // All of it here, on the main thread: leaving play mode may reload next, before whoever awaits this goes on, and the
+        // old domain must not stay subscribed.
         private void End(RunTestsResponse told)
         {
             state.Result = told;
             state.Keep(context);
+            StopListening();
             response.TrySetResult(told);
         }
 
@@ -339,7 +342,7 @@ namespace Holdfast
         {
             if (!context.MainThread.IsCurrent)
             {
-                context.MainThread.Post(() =>
+                context.MainThread.PostCleanup(() =>
                 {
                     if (listening && response.Task.IsCanceled && state.Run.Length > 0) runner.Cancel(state.Run);
                     StopListening();

@@ -3,6 +3,7 @@ using System;
 using System.Collections.Generic;
 using System.ComponentModel;
 using System.Diagnostics;
+using System.Globalization;
 using System.IO;
 using System.Linq;
 using System.Threading.Tasks;
@@ -116,6 +117,18 @@ namespace Holdfast
 
         /// <summary>The id of its object in this session, a text; empty if there is none.</summary>
         public string ObjectId { get; set; } = "";
+
+        /// <summary>Name of its icon, where the provider has given one; empty else.</summary>
+        public string Thumbnail { get; set; } = "";
+
+        /// <summary>The lower, the earlier Unity lists it.</summary>
+        public float Score { get; set; }
+
+        /// <summary>The labels of the asset.</summary>
+        public IReadOnlyList<string> Tags { get; set; } = Array.Empty<string>();
+
+        /// <summary>It can be selected in the editor.</summary>
+        public bool IsSelectable { get; set; }
 
         /// <summary>Bytes of the file; 0 if not asked for.</summary>
         public long FileSize { get; set; }
@@ -270,13 +283,14 @@ namespace Holdfast
             var item = new SearchResultItem
             {
                 Id = hit.Id, Label = hit.Label, Description = parameters.IncludeDescription ? hit.Description : "",
-                Provider = hit.Provider, Type = hit.Type, Path = hit.Path, ObjectId = hit.ObjectId
+                Provider = hit.Provider, Type = hit.Type, Path = hit.Path, ObjectId = hit.ObjectId,
+                Thumbnail = hit.Thumbnail, Score = hit.Score, Tags = hit.Tags, IsSelectable = hit.IsSelectable
             };
             if (!parameters.IncludeMetadata || hit.Path.Length == 0) return item;
             var file = new FileInfo(Path.Combine(editor.ProjectPath, hit.Path));
             if (!file.Exists) return item;
             item.FileSize = file.Length;
-            item.LastModified = file.LastWriteTimeUtc.ToString("yyyy-MM-ddTHH:mm:ssZ", System.Globalization.CultureInfo.InvariantCulture);
+            item.LastModified = file.LastWriteTimeUtc.ToString("yyyy-MM-ddTHH:mm:ssZ", CultureInfo.InvariantCulture);
             return item;
         }
     }
@@ -328,7 +342,8 @@ namespace Holdfast
     {
         private static readonly string[] Columns =
         {
-            "Id", "Label", "Description", "Provider", "Type", "Path", "ObjectId", "FileSize", "LastModified"
+            "Id", "Label", "Description", "Provider", "Type", "Path", "ObjectId", "FileSize", "LastModified", "Thumbnail", "Score", "Tags",
+            "IsSelectable"
         };
 
         public static string Write(IReadOnlyList<SearchResultItem> items, SearchOutputFormat format)
@@ -338,7 +353,9 @@ namespace Holdfast
             string separator = format == SearchOutputFormat.CSV ? "," : "\t";
             IEnumerable<string> lines = items.Select(i => string.Join(separator, new[]
             {
-                i.Id, i.Label, i.Description, i.Provider, i.Type, i.Path, i.ObjectId, i.FileSize.ToString(), i.LastModified
+                i.Id, i.Label, i.Description, i.Provider, i.Type, i.Path, i.ObjectId,
+                i.FileSize.ToString(CultureInfo.InvariantCulture), i.LastModified, i.Thumbnail, i.Score.ToString(CultureInfo.InvariantCulture),
+                string.Join(";", i.Tags), i.IsSelectable ? "true" : "false"
             }.Select(cell)));
             return string.Join("\r\n", new[] { string.Join(separator, Columns) }.Concat(lines)) + "\r\n";
         }
@@ -400,6 +417,18 @@ namespace Holdfast
 
         /// <summary>It takes part only if it is named.</summary>
         public bool IsExplicit { get; set; }
+
+        /// <summary>The search window has a pane for details of what it finds.</summary>
+        public bool ShowDetails { get; set; }
+
+        /// <summary>What is in that pane, such as: Preview, Description.</summary>
+        public string ShowDetailsOptions { get; set; } = "";
+
+        /// <summary>The type that the provider names as its own; Unity knows of one at most.</summary>
+        public string[] SupportedTypes { get; set; } = Array.Empty<string>();
+
+        /// <summary>How many actions it offers for what it finds.</summary>
+        public int ActionCount { get; set; }
     }
 
     /// <summary>Result of <see cref="GetProviderDetailsTool"/>.</summary>
@@ -467,7 +496,9 @@ namespace Holdfast
         private static ProviderInfo Describe(SearchProviderEntry provider, bool described) => new()
         {
             Id = provider.Id, DisplayName = provider.Name, IsActive = provider.IsActive, Priority = provider.Priority,
-            FilterId = provider.Filter, IsExplicit = provider.IsExplicit,
+            FilterId = provider.Filter, IsExplicit = provider.IsExplicit, ShowDetails = provider.ShowsDetails,
+            ShowDetailsOptions = provider.DetailsOptions, ActionCount = provider.Actions,
+            SupportedTypes = provider.Type.Length > 0 ? new[] { provider.Type } : Array.Empty<string>(),
             Description = !described ? "" : provider.IsExplicit
                 ? $"{provider.Name}: takes part only if it is named, or the query begins with {provider.Filter}"
                 : $"{provider.Name}: takes part by itself; the query can begin with {provider.Filter} to ask it alone"

@@ -266,23 +266,54 @@ namespace UnityEditor.Search
         Packages = 1 << 15
     }
 
+    [Flags]
+    public enum ShowDetailsOptions
+    {
+        None = 0,
+        Preview = 1 << 0,
+        Inspector = 1 << 1,
+        Actions = 1 << 2,
+        Description = 1 << 3,
+        ListView = 1 << 4,
+        DefaultGroup = 1 << 5,
+#if UNITY_6000_0_OR_NEWER
+        InspectorWithoutHeader = 1 << 6,
+#endif
+        Default = Preview | Actions | Description
+    }
+
+    public class SearchAction
+    {
+        public SearchAction(string providerId, string name, Texture2D icon = null, string tooltip = null) => id = name;
+
+        public string id { get; }
+    }
+
     public class SearchProvider
     {
         public string filterId;
         public int priority;
         public bool active;
         public bool isExplicitProvider;
+        public bool showDetails;
+        public ShowDetailsOptions showDetailsOptions = ShowDetailsOptions.Default;
 
         public SearchProvider(string id) => this.id = id;
 
         public string id { get; }
 
         public string name => id;
+
+        public string type { get; set; }
+
+        public List<SearchAction> actions { get; } = new();
     }
 
     public class SearchItem
     {
         public string id;
+        public int score;
+        public Texture2D thumbnail;
         public SearchProvider provider;
 
         public SearchItem(string id) => this.id = id;
@@ -291,7 +322,9 @@ namespace UnityEditor.Search
 
         public string GetDescription(SearchContext context, bool stripHTML) => "";
 
-        public UnityEngine.Object ToObject() => null;
+        public UnityEngine.Object ToObject() => Asset;
+
+        internal UnityEngine.Object Asset { get; set; }
     }
 
     public class SearchContext : IDisposable
@@ -314,6 +347,13 @@ namespace UnityEditor.Search
     {
         public static List<SearchProvider> Providers { get; } = new() { new SearchProvider("asset") { active = true, filterId = "p:" } };
 
+        static SearchService()
+        {
+            Providers[0].showDetails = true;
+            Providers[0].type = "asset";
+            Providers[0].actions.Add(new SearchAction("asset", "select"));
+        }
+
         public static SearchContext CreateContext(IEnumerable<string> providerIds, string searchText, SearchFlags flags) =>
             new() { Query = searchText };
 
@@ -323,7 +363,10 @@ namespace UnityEditor.Search
 
         private sealed class Found : List<SearchItem>, ISearchList
         {
-            public Found(string query) => Add(new SearchItem("found:" + query) { provider = Providers[0] });
+            public Found(string query) => Add(new SearchItem("found:" + query)
+            {
+                provider = Providers[0], score = 3, thumbnail = new Texture2D(1, 1) { name = "d_Prefab Icon" }, Asset = new ScriptableObject { name = "Player.asset" }
+            });
 
             public bool pending => false;
 

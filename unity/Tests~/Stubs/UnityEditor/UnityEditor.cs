@@ -118,6 +118,8 @@ namespace UnityEditor
 
         public static string GetAssetPath(UnityEngine.Object assetObject) => "Assets/" + assetObject.name;
 
+        public static string[] GetLabels(UnityEngine.Object obj) => new[] { "Hero" };
+
         public static bool IsAssetImportWorkerProcess() => Native.Current.Flag("importWorker");
     }
 

@@ -4,8 +4,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::super::super::{
-    AnswerBody, BadMessage, Dialect, EditorEvent, Expected, Hello, Inbound, LeaveReason, ListStep, Order, PushEvent,
-    Reply, WireId,
+    AnswerBody, BadMessage, Dialect, EditorEvent, Expected, Hello, Inbound, LeaveReason, ListStep, Order, PreparedCall,
+    PushEvent, Refusal, Reply, Secret, WireId,
 };
 use super::super::Uloop;
 use crate::protocol::ids::CallId;
@@ -72,8 +72,9 @@ fn orders_are_encoded_byte_for_byte() {
                     client_name: vector.said("client_name").to_owned(),
                     editor_port: u16::try_from(vector.means("editor_port").as_u64().unwrap()).unwrap(),
                     push_endpoint: vector.means("push_endpoint").as_str().map(str::to_owned),
+                    ..Hello::default()
                 };
-                Uloop.encode(id, &Order::Greeting(&hello))
+                Uloop.encode(id, &Order::Greeting { hello: &hello, said: &[] })
             }
             "list_tools" => {
                 let step = usize::try_from(vector.means("step").as_u64().unwrap()).unwrap();
@@ -82,12 +83,13 @@ fn orders_are_encoded_byte_for_byte() {
             }
             "call" => {
                 let arguments = RawValue::from_string(vector.said("arguments").to_owned()).unwrap();
-                let expected = vector.means("expected").as_object().map(|expected| Expected {
+                let expected = vector.means("expected").as_object().map(|expected| Expected::Told {
                     project_root: expected["project_root"].as_str().unwrap().to_owned(),
                     server_session_id: expected["server_session_id"].as_str().unwrap().to_owned(),
                 });
                 let tool = vector.said("tool");
-                Uloop.encode(id, &Order::Call { tool, arguments: &arguments, expected: expected.as_ref() })
+                let call = PreparedCall::as_given(&arguments);
+                Uloop.encode(id, &Order::Call { tool, call: &call, expected: expected.as_ref(), progress: true })
             }
             other => panic!("no order: {other}"),
         };
@@ -137,17 +139,21 @@ fn messages_are_decoded_as_they_are_meant() {
 
 fn check_reply(vector: &Vector, reply: Reply) {
     let name = vector.text("name");
+    let said = [reply];
+    let greeted = Uloop.check_greeting(&Hello::default(), &said).is_ok();
+    let [reply] = said;
     match &reply {
         Reply::Result(result) => assert_eq!(result.get(), vector.said("result"), "{name}"),
         Reply::Error(error) => {
             assert_eq!(Some(error.code), vector.means("code").as_i64(), "{name}");
             assert_eq!(error.message, vector.said("message"), "{name}");
-            assert_eq!(Some(error.refused), vector.means("refused").as_bool(), "{name}");
-            assert_eq!(Some(error.wrong_editor), vector.means("wrong_editor").as_bool(), "{name}");
+            assert_eq!(Some(error.refusal.is_some()), vector.means("refused").as_bool(), "{name}");
+            let wrong_editor = error.refusal == Some(Refusal::WrongEditor);
+            assert_eq!(Some(wrong_editor), vector.means("wrong_editor").as_bool(), "{name}");
         }
     }
     if let Some(greets) = vector.means("greets").as_bool() {
-        assert_eq!(Uloop.check_greeting(&reply).is_ok(), greets, "{name}");
+        assert_eq!(greeted, greets, "{name}");
     }
     if let Some(step) = vector.means("step").as_u64() {
         match (Uloop.read_tools(&reply, usize::try_from(step).unwrap()), vector.means("tools")) {
@@ -180,7 +186,8 @@ fn check_reply(vector: &Vector, reply: Reply) {
 fn push_lines_are_hints_or_bad() {
     let mut events = std::collections::BTreeSet::new();
     for vector in all().iter().filter(|vector| vector.text("direction") == "push") {
-        let decoded: Result<PushEvent, BadMessage> = Uloop.decode_push(vector.text("body").as_bytes());
+        let decoded: Result<PushEvent, BadMessage> =
+            Uloop.decode_push(vector.text("body").as_bytes(), &Secret::default());
         match decoded {
             Ok(event) => {
                 assert_eq!(<&str>::from(event), vector.said("event"), "{}", vector.text("name"));

@@ -1,0 +1,78 @@
+//! What an editor's own word proves of calls that were sent: its journal's, or that of one that is about to leave.
+
+use tokio::time::Instant;
+
+use super::{Ledger, Settlement};
+use crate::fsm::call::{Event, State};
+use crate::protocol::dialect::Recovery;
+use crate::protocol::ids::{CallId, Epoch};
+
+impl Ledger {
+    /// The editor replied that it is about to leave, and ran nothing. False if the call owes nothing to that connection.
+    pub fn postponed(&mut self, call: CallId, epoch: Epoch, now: Instant) -> (bool, Vec<Settlement>) {
+        let open = self.open_epochs.contains(&epoch);
+        let Some(index) = self.position_in(call, epoch).filter(|_| open) else { return (false, Vec::new()) };
+        if let Some(entry) = self.entries.get_mut(index) {
+            entry.epoch = None;
+        }
+        (true, self.spare(index, now))
+    }
+
+    /// The editor's journal says that nothing of a call ran, and that nothing will.
+    pub fn proven_unrun(&mut self, call: CallId, now: Instant) -> Vec<Settlement> {
+        self.position(call).map(|index| self.spare(index, now)).unwrap_or_default()
+    }
+
+    /// The editor's journal says that a call still waits or runs there: its outcome is looked for as long as it says so.
+    pub fn found_running(&mut self, call: CallId, now: Instant) {
+        if let Some(entry) = self.position(call).and_then(|index| self.entries.get_mut(index)) {
+            entry.lost = entry.lost.map(|_| now);
+        }
+    }
+
+    /// The editor's journal says that it had begun a call, and that a reload cut it.
+    pub fn found_interrupted(&mut self, call: CallId, now: Instant) -> Vec<Settlement> {
+        self.after_recovery(call, &Event::FoundInterrupted, now)
+    }
+
+    /// The editor's journal cannot tell what became of a call.
+    pub fn forgotten(&mut self, call: CallId, now: Instant) -> Vec<Settlement> {
+        self.after_recovery(call, &Event::OutcomeLost, now)
+    }
+
+    /// The journals of all editors but this one are gone, and with them what became of the calls that they knew.
+    pub fn journals_gone(&mut self, but: Option<&str>, now: Instant) -> Vec<Settlement> {
+        let gone: Vec<CallId> = self
+            .recovering()
+            .into_iter()
+            .filter(|(_, how)| matches!(how, Recovery::Journal(key) if Some(key.journal.as_str()) != but))
+            .map(|(call, _)| call)
+            .collect();
+        gone.into_iter().flat_map(|call| self.forgotten(call, now)).collect()
+    }
+
+    fn spare(&mut self, index: usize, now: Instant) -> Vec<Settlement> {
+        let mut out = Vec::new();
+        self.feed(index, &Event::NotRunProven, None, now, &mut out);
+        self.hold_again(index, now, &mut out);
+        out
+    }
+
+    fn after_recovery(&mut self, call: CallId, event: &Event, now: Instant) -> Vec<Settlement> {
+        let mut out = Vec::new();
+        if let Some(index) = self.position(call) {
+            self.feed(index, event, None, now, &mut out);
+            self.hold_again(index, now, &mut out);
+        }
+        out
+    }
+
+    /// What was sent and is held again has left nothing behind on any connection.
+    fn hold_again(&mut self, index: usize, now: Instant, out: &mut Vec<Settlement>) {
+        if let Some(entry) = self.entries.get_mut(index).filter(|entry| entry.state() == State::Held) {
+            entry.sent = None;
+        }
+        self.refuse_held_at_the_end(now, out);
+        self.sweep();
+    }
+}

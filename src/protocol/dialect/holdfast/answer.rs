@@ -1,0 +1,149 @@
+//! Frames into replies and events, replies into answers.
+
+use std::str::FromStr as _;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::super::rpc::{self, loggable};
+use super::super::{
+    AnswerBody, BadMessage, CallProgress, EditorAnswer, EditorError, EditorEvent, EditorState, Inbound, LeaveReason,
+    Pulse, Refusal, Reply,
+};
+use crate::protocol::ids::CallId;
+
+/// What a frame's body says.
+pub(super) fn decode(frame: &[u8]) -> Result<Inbound, BadMessage> {
+    rpc::decode(frame, read_error, |method, params| {
+        let params: Value = params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or_default();
+        Some(match method {
+            "notifications/tools/list_changed" => Inbound::Event(EditorEvent::ToolsChanged),
+            "notifications/server/shutdown" => Inbound::Event(EditorEvent::Leaving(leave_reason(&params))),
+            "holdfast/state" => Inbound::Event(EditorEvent::State(state(&params))),
+            "holdfast/settled" => Inbound::Event(EditorEvent::Settled),
+            "holdfast/progress" => Inbound::Progress(progress(&params)?),
+            _ => return None,
+        })
+    })
+}
+
+fn leave_reason(params: &Value) -> LeaveReason {
+    match params.get("reason").and_then(Value::as_str) {
+        Some("DomainReload") => LeaveReason::Reload,
+        Some("EditorQuit") => LeaveReason::Quit,
+        Some("UserStopped") => LeaveReason::Stopped,
+        _ => LeaveReason::Unknown,
+    }
+}
+
+fn state(of: &Value) -> EditorState {
+    let name = of.get("state").and_then(Value::as_str).unwrap_or_default();
+    EditorState::from_str(name).unwrap_or(EditorState::Unknown)
+}
+
+/// The id of a later sending has its number behind the call's.
+fn progress(params: &Value) -> Option<CallProgress> {
+    let id = params.get("callId")?.as_str()?;
+    let call = CallId::parse(id.split('.').next().unwrap_or(id))?;
+    let number = |name: &str| params.get(name).and_then(Value::as_f64).filter(|number| *number >= 0.0);
+    let message = params.get("message").and_then(Value::as_str).map(loggable);
+    Some(CallProgress { call, done: number("progress")?, total: number("total"), message })
+}
+
+/// Reads an error object.
+pub(super) fn read_error(error: &RawValue) -> EditorError {
+    let error: Value = serde_json::from_str(error.get()).unwrap_or_else(|_| json!({}));
+    let code = error.get("code").and_then(Value::as_i64).unwrap_or_default();
+    let data = error.get("data").unwrap_or(&Value::Null);
+    let text = |of: &Value, name: &str| of.get(name).and_then(Value::as_str).unwrap_or_default().trim().to_owned();
+    let kind = text(data, "type");
+    let not_run = data.get("ran").and_then(Value::as_bool) == Some(false);
+    let refusal = match kind.as_str() {
+        "leaving" if not_run => Some(Refusal::Leaving),
+        _ => not_run.then_some(Refusal::Final),
+    };
+    let mut message = text(&error, "message");
+    for more in [text(data, "message"), text(data, "reason")] {
+        if !more.is_empty() && !message.contains(&more) {
+            message = if message.is_empty() { more } else { format!("{message}: {more}") };
+        }
+    }
+    if message.is_empty() {
+        message = format!("the editor answered with error {code} and no text");
+    }
+    EditorError { code, message, refusal }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CallResult<'a> {
+    #[serde(default)]
+    is_error: bool,
+    #[serde(default, borrow)]
+    value: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    content: Vec<&'a RawValue>,
+}
+
+/// An editor's reply to a call, ready for the client.
+pub(super) fn read(reply: Reply) -> EditorAnswer {
+    let result = match reply {
+        Reply::Error(error) => {
+            let ran = if error.refusal.is_some() { " Nothing of the call ran." } else { "" };
+            return EditorAnswer {
+                is_error: true,
+                body: AnswerBody::Text(format!("{}{ran}", sentence(error.message))),
+            };
+        }
+        Reply::Result(result) => result,
+    };
+    let Ok(said) = serde_json::from_str::<CallResult<'_>>(result.get()) else {
+        return EditorAnswer { is_error: false, body: AnswerBody::Json(result) };
+    };
+    let value = said.value.unwrap_or(RawValue::NULL).to_owned();
+    let body = if said.content.is_empty() {
+        AnswerBody::Json(value)
+    } else {
+        let blocks = said.content.into_iter().map(RawValue::to_owned).collect();
+        AnswerBody::JsonAndBlocks(value, blocks)
+    };
+    EditorAnswer { is_error: said.is_error, body }
+}
+
+fn sentence(text: String) -> String {
+    if text.ends_with(['.', '!', '?']) { text } else { text + "." }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Status {
+    frame_age_ms: u64,
+    #[serde(default)]
+    focused: bool,
+    #[serde(default)]
+    importing: bool,
+    #[serde(default)]
+    compile_errors: bool,
+    #[serde(default)]
+    queued: u32,
+    #[serde(default)]
+    running: Vec<Value>,
+}
+
+/// How the editor is.
+pub(super) fn read_pulse(reply: &Reply) -> Option<Pulse> {
+    let Reply::Result(result) = reply else { return None };
+    let status: Status = serde_json::from_str(result.get()).ok()?;
+    let whole: Value = serde_json::from_str(result.get()).ok()?;
+    Some(Pulse {
+        state: state(&whole),
+        frame_age: Duration::from_millis(status.frame_age_ms),
+        focused: status.focused,
+        importing: status.importing,
+        compile_errors: status.compile_errors,
+        queued: status.queued,
+        running: u32::try_from(status.running.len()).unwrap_or(u32::MAX),
+    })
+}

@@ -1,0 +1,152 @@
+//! The greeting: hello and prove, by which both sides show that they know the editor's token without saying it.
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use serde::Deserialize;
+use sha2::Sha256;
+
+use super::super::rpc::{loggable, quoted};
+use super::super::{Credentials, EditorError, Expected, Greeted, Hello, Met, Reply};
+use super::PROTOCOL;
+
+/// The method and the parameters of the next message, after what the editor has said so far.
+///
+/// # Errors
+/// Why the greeting cannot go on.
+pub(super) fn next(hello: &Hello, said: &[Reply]) -> Result<(&'static str, String), String> {
+    let credentials = credentials(hello)?;
+    let Some(reply) = said.first() else { return Ok(("holdfast/hello", hello_params(hello))) };
+    let editor = Editor::read(reply)?;
+    let message =
+        format!("holdfast 1 gateway\n{}\n{}\n{}\n{}", editor.challenge, hello.challenge, editor.nonce, hello.gateway);
+    Ok(("holdfast/prove", format!(r#"{{"proof":{}}}"#, quoted(&proof(credentials, &message)))))
+}
+
+/// What the editor's replies mean.
+///
+/// # Errors
+/// What it said that the project's editor does not say.
+pub(super) fn check(hello: &Hello, said: &[Reply]) -> Result<Greeted, String> {
+    let credentials = credentials(hello)?;
+    match said {
+        [] => Err("it said nothing".to_owned()),
+        [reply] => {
+            Editor::read(reply)?.prove(hello, credentials)?;
+            Ok(Greeted::NotYet)
+        }
+        [.., reply] => match reply {
+            Reply::Result(result) => {
+                let answer: Proven = serde_json::from_str(result.get()).unwrap_or_default();
+                if !answer.proven {
+                    return Err("it does not say that it takes our proof".to_owned());
+                }
+                let journal = Some(credentials.nonce.clone());
+                Ok(Greeted::Done(Met { journal, proven: true, tools_revision: answer.tools_revision }))
+            }
+            Reply::Error(error) => Err(refused(error)),
+        },
+    }
+}
+
+fn credentials(hello: &Hello) -> Result<&Credentials, String> {
+    match &hello.expected {
+        Some(Expected::Proven(credentials)) => Ok(credentials),
+        Some(Expected::Told { .. }) | None => Err("its project's Library/Holdfast/instance.json is not known, and \
+             without it neither side can prove who it is: name the project (--project)"
+            .to_owned()),
+    }
+}
+
+fn refused(error: &EditorError) -> String {
+    format!("it refused the greeting: {}", loggable(&error.message))
+}
+
+fn hello_params(hello: &Hello) -> String {
+    let push = match &hello.push_endpoint {
+        Some(endpoint) => {
+            let token = quoted(hello.push_token.reveal());
+            format!(r#","push":{{"endpoint":{},"token":{token}}}"#, quoted(endpoint))
+        }
+        None => String::new(),
+    };
+    format!(
+        r#"{{"protocol":{PROTOCOL},"gateway":{},"clientName":{},"challenge":{}{push}}}"#,
+        quoted(&hello.gateway),
+        quoted(&hello.client_name),
+        quoted(&hello.challenge)
+    )
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Proven {
+    #[serde(default)]
+    proven: bool,
+    #[serde(default)]
+    tools_revision: Option<String>,
+}
+
+/// What the answer to hello tells of the editor.
+#[derive(Deserialize)]
+struct Editor {
+    project: String,
+    pid: u32,
+    nonce: String,
+    challenge: String,
+    proof: String,
+}
+
+impl Editor {
+    fn read(reply: &Reply) -> Result<Self, String> {
+        match reply {
+            Reply::Result(result) => serde_json::from_str(result.get())
+                .map_err(|error| format!("its answer to hello is not that of the package: {error}")),
+            Reply::Error(error) => Err(refused(error)),
+        }
+    }
+
+    fn prove(&self, hello: &Hello, expected: &Credentials) -> Result<(), String> {
+        if (&self.nonce, self.pid, &self.project) != (&expected.nonce, expected.pid, &expected.project) {
+            return Err(format!(
+                "it is not the editor of the instance file: it says process {} with the project {}, the file says process {} \
+                 with {}",
+                self.pid,
+                loggable(&self.project),
+                expected.pid,
+                loggable(&expected.project),
+            ));
+        }
+        let Self { challenge, nonce, pid, project, .. } = self;
+        let message = format!("holdfast 1 editor\n{}\n{challenge}\n{nonce}\n{pid}\n{project}", hello.challenge);
+        let told = hex(&self.proof).ok_or_else(|| "its proof is not one".to_owned())?;
+        mac(expected, &message).verify_slice(&told).map_err(|_| {
+            "it does not know the token of the instance file: it is not the editor that wrote it".to_owned()
+        })
+    }
+}
+
+fn mac(credentials: &Credentials, message: &str) -> Hmac<Sha256> {
+    // A key of any length is a key.
+    let mut mac = <Hmac<Sha256>>::new_from_slice(credentials.token.reveal().as_bytes())
+        .unwrap_or_else(|_| <Hmac<Sha256>>::new(&hmac::digest::Key::<Hmac<Sha256>>::default()));
+    mac.update(message.as_bytes());
+    mac
+}
+
+fn proof(credentials: &Credentials, message: &str) -> String {
+    mac(credentials, message).finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn hex(text: &str) -> Option<Vec<u8>> {
+    let digits: Vec<u8> = text
+        .bytes()
+        .map(|byte| char::from(byte).to_digit(16))
+        .map(|digit| digit.map(|digit| digit as u8))
+        .collect::<Option<_>>()?;
+    digits
+        .chunks(2)
+        .map(|pair| match pair {
+            [high, low] => Some(high << 4 | low),
+            _ => None,
+        })
+        .collect()
+}

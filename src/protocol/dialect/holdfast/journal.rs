@@ -1,0 +1,66 @@
+//! What became of calls: the editor's answer to the question for their outcomes.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::super::rpc::loggable;
+use super::super::{JournalKey, JournalOutcome, Reply};
+use super::answer::read_error;
+
+#[derive(Deserialize)]
+struct Answer<'a> {
+    nonce: String,
+    #[serde(borrow)]
+    outcomes: Vec<Outcome<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Outcome<'a> {
+    call_id: String,
+    status: String,
+    #[serde(default, borrow)]
+    result: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    error: Option<&'a RawValue>,
+    #[serde(default)]
+    lost: Option<String>,
+}
+
+/// What the answer says of each sending that was asked for.
+///
+/// # Errors
+/// Why it answers another question, in words: nothing may be taken from it then.
+pub(super) fn read(reply: Reply, asked: &[JournalKey]) -> Result<Vec<JournalOutcome>, String> {
+    let result = match reply {
+        Reply::Result(result) => result,
+        Reply::Error(error) => return Err(format!("the editor refused: {}", loggable(&error.message))),
+    };
+    let answer: Answer<'_> = serde_json::from_str(result.get()).map_err(|error| error.to_string())?;
+    let of_asked =
+        asked.iter().map(|key| key.id.as_str()).eq(answer.outcomes.iter().map(|found| found.call_id.as_str()));
+    let same_journal = asked.iter().all(|key| key.journal == answer.nonce);
+    if !of_asked || !same_journal {
+        return Err("it answers for other calls than those asked for".to_owned());
+    }
+    answer.outcomes.into_iter().map(outcome).collect()
+}
+
+fn outcome(said: Outcome<'_>) -> Result<JournalOutcome, String> {
+    Ok(match said.status.as_str() {
+        "queued" | "running" => JournalOutcome::Running,
+        "interrupted" => JournalOutcome::Interrupted,
+        "notRun" => JournalOutcome::NotRun,
+        "forgotten" => JournalOutcome::Forgotten,
+        "done" => match (said.result, said.error) {
+            (Some(result), _) => JournalOutcome::Ended(Reply::Result(result.to_owned())),
+            (None, Some(error)) => JournalOutcome::Ended(Reply::Error(read_error(error))),
+            (None, None) => JournalOutcome::EndedUnkept(match said.lost.as_deref() {
+                Some("too_large") => "its result was too large for the editor's journal".to_owned(),
+                Some("expired") => "the editor's journal had to let its result go".to_owned(),
+                _ => "the editor's journal does not hold its result".to_owned(),
+            }),
+        },
+        other => return Err(format!("a status that is not known: {}", loggable(other))),
+    })
+}

@@ -1,0 +1,73 @@
+//! What the files of a Unity project say about its editor and about our package in it.
+
+use serde_json::Value;
+
+use super::super::unity::{self, INSTANCE, LOCK, MANIFEST, json, pid, seen, version_text, whole};
+use super::super::{Activity, Credentials, Expected, ProjectFacts, ProjectFile, ProjectFiles, Secret};
+use super::PROTOCOL;
+
+/// The package's own record of its bridge.
+const BRIDGE: &str = "Library/Holdfast/instance.json";
+const EMBEDDED: &str = "Packages/dev.holdfast.unity/package.json";
+const PACKAGES: [(&str, &str); 1] = [("dev.holdfast.unity", EMBEDDED)];
+/// Unity's own: there while the project is open, left behind by a crash. Watched as news, never as a proof.
+const UNITY_LOCK: &str = "Temp/UnityLockfile";
+const BRIDGE_MEND: &str = "restart the Unity Editor, which writes it anew";
+
+/// The files that [`read`] looks at.
+pub(super) const FILES: &[ProjectFile] =
+    &[whole(BRIDGE), whole(INSTANCE), whole(MANIFEST), whole(LOCK), whole(EMBEDDED), seen(UNITY_LOCK)];
+
+/// What the files say. Nothing in them is fatal: what cannot be used becomes a sentence in `problems`.
+pub(super) fn read(files: &ProjectFiles) -> ProjectFacts {
+    let mut facts = ProjectFacts::default();
+    unity::read_package(files, &PACKAGES, &mut facts);
+    unity::read_instance(files, &mut facts);
+    if let Some(bridge) = json(files, BRIDGE, BRIDGE_MEND, &mut facts.problems) {
+        facts.installed = true;
+        read_bridge(&bridge, &mut facts);
+    }
+    facts
+}
+
+fn read_bridge(bridge: &Value, facts: &mut ProjectFacts) {
+    let text = |name: &str| bridge.get(name).and_then(Value::as_str).unwrap_or_default();
+    let protocol = bridge.get("protocol").and_then(Value::as_u64);
+    if protocol != Some(PROTOCOL) {
+        let said = protocol.map_or("none".to_owned(), |number| number.to_string());
+        facts.problems.push(format!(
+            "The project's package speaks protocol {said} and this holdfast {PROTOCOL}: bring both to the same version \
+             (`holdfast unity install` places the package that belongs to this holdfast)."
+        ));
+        return;
+    }
+    let is_hex = |text: &str, digits: usize| text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let (project, nonce, token) = (text("project"), text("nonce"), text("token"));
+    let (Some(pid), false, true, true) = (pid(bridge, "pid"), project.is_empty(), is_hex(nonce, 32), is_hex(token, 64))
+    else {
+        facts.problems.push(format!("{BRIDGE} lacks pid, project, nonce or token: {BRIDGE_MEND}."));
+        return;
+    };
+    facts.other_pid = facts.editor_pid.filter(|other| *other != pid);
+    facts.editor_pid = Some(pid);
+    facts.editor_version = version_text(bridge, "unityVersion").or(facts.editor_version.take());
+    facts.package_version = version_text(bridge, "packageVersion").or(facts.package_version.take());
+    let port = bridge.get("port").and_then(Value::as_u64).and_then(|port| u16::try_from(port).ok());
+    match port {
+        // It does not listen: it reloads, or its user stopped it.
+        Some(0) => {}
+        Some(port) => facts.port = Some((port, BRIDGE)),
+        None => facts.problems.push(format!("{BRIDGE} has a port that is none (0 to 65535): {BRIDGE_MEND}.")),
+    }
+    facts.activity = match text("state") {
+        "compiling" => Some(Activity::Compiling),
+        "reloading" => Some(Activity::Reloading),
+        _ => None,
+    };
+    facts.expected = Some(Expected::Proven(Credentials {
+        project: project.to_owned(),
+        pid,
+        nonce: nonce.to_owned(),
+        token: Secret::new(token),
+    }));
+}

@@ -1,0 +1,23 @@
+//! Push messages: one JSON object a line, from the editor to our listener, each with the token from hello, never answered.
+
+use serde::Deserialize;
+
+use super::super::rpc::{object_text, parse_object};
+use super::super::{BadMessage, PushEvent, Secret};
+
+#[derive(Deserialize)]
+struct Message {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    token: Option<String>,
+}
+
+/// What a line says. Without our token it is a stranger's.
+pub(super) fn decode(line: &[u8], token: &Secret) -> Result<PushEvent, BadMessage> {
+    let message: Message = parse_object(object_text(line)?)?;
+    if message.token.as_deref() != Some(token.reveal()) {
+        return Err(BadMessage::NotAMessage("it does not bear the token that the editor was given"));
+    }
+    Ok(PushEvent::named(&message.kind))
+}

@@ -1,0 +1,73 @@
+//! The tool list.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::super::listing::{self, Bad};
+use super::super::{Annotations, EditorTool, ListStep, Reply, ToolListing};
+
+#[derive(Deserialize)]
+struct List<'a> {
+    #[serde(default)]
+    revision: Option<String>,
+    #[serde(borrow)]
+    tools: Vec<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Tool {
+    name: String,
+    #[serde(default)]
+    description: String,
+    input_schema: Map<String, Value>,
+    annotations: Annotations,
+    #[serde(default)]
+    parallel: bool,
+    #[serde(default)]
+    resumable: bool,
+    #[serde(default)]
+    development_only: bool,
+    #[serde(default)]
+    blocked: Option<String>,
+}
+
+/// What a reply to the question for the list means.
+pub(super) fn read(reply: &Reply) -> ListStep {
+    let result = match reply {
+        Reply::Error(error) => return ListStep::Failed(format!("the editor refused its tool list: {}", error.message)),
+        Reply::Result(result) => result,
+    };
+    match serde_json::from_str::<List<'_>>(result.get()) {
+        Ok(list) => ListStep::Tools(ToolListing { revision: list.revision, ..listing::collect(&list.tools, tool) }),
+        Err(error) => ListStep::Failed(format!("the editor's tool list cannot be read: {error}")),
+    }
+}
+
+fn tool(entry: &RawValue) -> Result<EditorTool, Bad> {
+    let tool: Tool = serde_json::from_str(entry.get()).map_err(|error| (name_of(entry), error.to_string()))?;
+    if tool.name.trim().is_empty() {
+        return Err((None, "it has no name".to_owned()));
+    }
+    let description = match tool.blocked.as_deref().map(str::trim).filter(|reason| !reason.is_empty()) {
+        // Still listed: the AI can tell its user what to allow.
+        Some(reason) => format!("(Refused by the settings in Unity now: {reason}) {}", tool.description),
+        None => tool.description,
+    };
+    Ok(EditorTool {
+        repeatable: tool.annotations.read_only_hint || tool.annotations.idempotent_hint,
+        name: tool.name,
+        description,
+        input_schema: tool.input_schema,
+        annotations: tool.annotations,
+        development_only: tool.development_only,
+        parallel: tool.parallel,
+        resumable: tool.resumable,
+    })
+}
+
+fn name_of(entry: &RawValue) -> Option<String> {
+    let entry: Value = serde_json::from_str(entry.get()).ok()?;
+    entry.get("name")?.as_str().map(str::to_owned)
+}

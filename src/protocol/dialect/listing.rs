@@ -1,0 +1,31 @@
+//! A tool list out of its entries.
+
+use std::collections::BTreeSet;
+
+use serde_json::value::RawValue;
+
+use super::{EditorTool, ToolListing};
+use crate::limits::TOOLS_MAX;
+
+/// Why an entry is no usable tool, with its name if it has one.
+pub(super) type Bad = (Option<String>, String);
+
+/// The usable tools of a list. Each entry is read by itself, so that a broken one stands alone; the first of a name counts, and
+/// [`TOOLS_MAX`] of them.
+pub(super) fn collect(entries: &[&RawValue], tool: impl Fn(&RawValue) -> Result<EditorTool, Bad>) -> ToolListing {
+    let mut listing = ToolListing::default();
+    let mut names = BTreeSet::new();
+    for (position, entry) in entries.iter().enumerate() {
+        if listing.tools.len() == TOOLS_MAX {
+            let left = entries.len() - position;
+            listing.dropped.push((format!("{left} more"), format!("only {TOOLS_MAX} tools of one editor are kept")));
+            break;
+        }
+        match tool(entry) {
+            Ok(tool) if names.insert(tool.name.clone()) => listing.tools.push(tool),
+            Ok(tool) => listing.dropped.push((tool.name, "listed twice; the first one counts".to_owned())),
+            Err((name, reason)) => listing.dropped.push((name.unwrap_or_else(|| format!("#{position}")), reason)),
+        }
+    }
+    listing
+}

@@ -1,0 +1,143 @@
+//! JSON-RPC envelopes in Content-Length frames, as the dialects that use them share them.
+
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::{BadMessage, EditorError, EncodeError, Inbound, Reply, WireId};
+use crate::limits::{JSON_DEPTH_MAX, LOG_FIELD_MAX_BYTES};
+use crate::protocol::framing::content_length;
+use crate::protocol::ids::CallId;
+use crate::protocol::jsonrpc;
+
+/// First part of the id of a message that belongs to no call.
+const OWN_PREFIX: &str = "holdfast";
+
+/// A JSON string literal.
+pub(super) fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+/// A request in its frame. `trailer` is what stands behind the parameters, with its comma.
+pub(super) fn request(id: WireId, method: &str, params: &str, trailer: &str, max: usize) -> Result<Bytes, EncodeError> {
+    let id = match id.call {
+        Some(call) => format!("{call}.{}", id.number),
+        None => format!("{OWN_PREFIX}.{}", id.number),
+    };
+    frame(&format!(r#""id":{},"#, quoted(&id)), method, params, trailer, max)
+}
+
+/// A notification in its frame.
+pub(super) fn notification(method: &str, params: &str, max: usize) -> Result<Bytes, EncodeError> {
+    frame("", method, params, "", max)
+}
+
+fn frame(id: &str, method: &str, params: &str, trailer: &str, max: usize) -> Result<Bytes, EncodeError> {
+    let body = format!(r#"{{"jsonrpc":"2.0",{id}"method":{},"params":{params}{trailer}}}"#, quoted(method));
+    let frame = content_length::encode(body.as_bytes());
+    if frame.len() > max {
+        return Err(EncodeError::TooLarge { bytes: frame.len(), max });
+    }
+    Ok(frame)
+}
+
+/// The members of an envelope that mean something. `jsonrpc` is not looked at: one of the packages ignores it itself.
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(default, borrow, deserialize_with = "present")]
+    id: Option<&'a RawValue>,
+    #[serde(default, borrow, deserialize_with = "present")]
+    method: Option<&'a RawValue>,
+    #[serde(default, borrow, deserialize_with = "present")]
+    params: Option<&'a RawValue>,
+    #[serde(default, borrow, deserialize_with = "present")]
+    result: Option<&'a RawValue>,
+    #[serde(default, borrow, deserialize_with = "present")]
+    error: Option<&'a RawValue>,
+}
+
+/// Keeps `null` apart from an absent member.
+fn present<'de, D: serde::Deserializer<'de>>(source: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(source).map(Some)
+}
+
+/// The text of one JSON object within the bounds.
+pub(super) fn object_text(bytes: &[u8]) -> Result<&str, BadMessage> {
+    let text = std::str::from_utf8(bytes).map_err(|_| BadMessage::NotUtf8)?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if !jsonrpc::depth_ok(text.as_bytes(), JSON_DEPTH_MAX) {
+        return Err(BadMessage::TooDeep);
+    }
+    Ok(text)
+}
+
+/// Parses a JSON object into a struct of raw members; arrays, which serde would take as positional fields, are refused.
+pub(super) fn parse_object<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, BadMessage> {
+    match serde_json::from_str(text) {
+        Ok(value) if is_object(text) => Ok(value),
+        Ok(_) => Err(BadMessage::NotAMessage("not a JSON object")),
+        Err(error) if error.is_data() => Err(BadMessage::NotAMessage("its members are not those of a message")),
+        Err(_) => Err(BadMessage::NotJson),
+    }
+}
+
+/// Whether this JSON text is that of an object.
+pub(super) fn is_object(text: &str) -> bool {
+    text.trim_start_matches([' ', '\t', '\r', '\n']).starts_with('{')
+}
+
+/// What a frame's body says. `read_error` reads an error object; `notified` says what a notification means, if it is known.
+pub(super) fn decode(
+    frame: &[u8],
+    read_error: impl FnOnce(&RawValue) -> EditorError,
+    notified: impl FnOnce(&str, Option<&RawValue>) -> Option<Inbound>,
+) -> Result<Inbound, BadMessage> {
+    let envelope: Envelope<'_> = parse_object(object_text(frame)?)?;
+    let id = envelope.id.filter(|id| id.get() != "null");
+    if let Some(method) = envelope.method {
+        let Ok(method) = serde_json::from_str::<String>(method.get()) else {
+            return Err(BadMessage::NotAMessage("the method is not a text"));
+        };
+        if id.and_then(own_number).is_some() {
+            // An editor sends no requests, and this one bears our id: whoever listens there returns what it is sent.
+            return Err(BadMessage::NotAMessage("a request of ours, sent back"));
+        }
+        if id.is_some() {
+            return Ok(Inbound::Unmatched { what: loggable(&format!("a request: {method}")) });
+        }
+        let unknown = || Inbound::Unmatched { what: loggable(&format!("a notification: {method}")) };
+        return Ok(notified(&method, envelope.params).unwrap_or_else(unknown));
+    }
+    let reply = match (envelope.error.filter(|error| error.get() != "null"), envelope.result) {
+        (Some(error), _) => Reply::Error(read_error(error)),
+        (None, Some(result)) => Reply::Result(result.to_owned()),
+        (None, None) => return Err(BadMessage::NotAMessage("neither method nor result nor error")),
+    };
+    Ok(match id.and_then(own_number) {
+        Some(number) => Inbound::Reply { number, reply },
+        None => Inbound::Unmatched { what: loggable(&format!("a reply to id {}", id.map_or("null", RawValue::get))) },
+    })
+}
+
+/// The number in an id of ours. Editors echo ids unchanged, so anything but our own spelling is nobody's.
+fn own_number(id: &RawValue) -> Option<u64> {
+    let text: String = serde_json::from_str(id.get()).ok()?;
+    let (prefix, number) = text.rsplit_once('.')?;
+    let known = prefix == OWN_PREFIX || CallId::parse(prefix).is_some();
+    let number = number.bytes().all(|byte| byte.is_ascii_digit()).then(|| number.parse().ok()).flatten();
+    if known { number } else { None }
+}
+
+/// Foreign text for a log: control characters escaped, cut to the bound.
+pub(super) fn loggable(text: &str) -> String {
+    let mut out = String::new();
+    for piece in text.chars().map(char::escape_debug) {
+        let piece = piece.to_string();
+        if out.len() + piece.len() > LOG_FIELD_MAX_BYTES {
+            break;
+        }
+        out.push_str(&piece);
+    }
+    out
+}

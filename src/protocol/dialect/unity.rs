@@ -1,0 +1,116 @@
+//! What the files of any Unity project say, whatever package is in it: its editor's process, its packages' versions.
+
+use serde_json::Value;
+
+use super::{FileState, ProjectFacts, ProjectFile, ProjectFiles};
+
+/// Unity's own record of the editor that has the project open.
+pub(super) const INSTANCE: &str = "Library/EditorInstance.json";
+/// The packages the project wishes for.
+pub(super) const MANIFEST: &str = "Packages/manifest.json";
+/// The packages it got.
+pub(super) const LOCK: &str = "Packages/packages-lock.json";
+
+/// Longest version of Unity that is believed: `6000.0.23f1` and its like.
+const VERSION_MAX_BYTES: usize = 64;
+const INSTANCE_MEND: &str = "restart the Unity Editor, which writes it anew";
+const PACKAGES_MEND: &str = "open the project in Unity, whose Package Manager shows and mends it";
+
+/// A file whose content matters.
+pub(super) const fn whole(path: &'static str) -> ProjectFile {
+    ProjectFile { path, content: true }
+}
+
+/// A file that only matters for being there.
+pub(super) const fn seen(path: &'static str) -> ProjectFile {
+    ProjectFile { path, content: false }
+}
+
+/// Whether a file is there.
+pub(super) fn is_there(files: &ProjectFiles, path: &str) -> bool {
+    files.get(path).is_some_and(|state| *state != FileState::Missing)
+}
+
+/// A file's JSON object; a file that is there and is none is a problem. Unity's writers may begin with a byte order mark.
+pub(super) fn json(files: &ProjectFiles, path: &'static str, mend: &str, problems: &mut Vec<String>) -> Option<Value> {
+    let bytes = match files.get(path)? {
+        FileState::Content(bytes) => bytes,
+        FileState::Unreadable(reason) => {
+            problems.push(format!("{path} cannot be read ({reason}): allow this user to read it."));
+            return None;
+        }
+        FileState::Missing | FileState::Present => return None,
+    };
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    match serde_json::from_slice::<Value>(bytes) {
+        Ok(value) if value.is_object() => Some(value),
+        Ok(_) => {
+            problems.push(format!("{path} holds no JSON object: {mend}."));
+            None
+        }
+        Err(error) => {
+            problems.push(format!("{path} is not JSON ({error}): {mend}."));
+            None
+        }
+    }
+}
+
+/// A member that is a process id.
+pub(super) fn pid(file: &Value, member: &str) -> Option<u32> {
+    let pid = file.get(member)?.as_u64().and_then(|pid| u32::try_from(pid).ok())?;
+    (pid > 0).then_some(pid)
+}
+
+/// A member that is a version of Unity, or of a package.
+pub(super) fn version_text(file: &Value, member: &str) -> Option<String> {
+    let version = file.get(member)?.as_str()?;
+    (version.len() <= VERSION_MAX_BYTES).then(|| version.to_owned())
+}
+
+/// Reads Unity's own record of its editor.
+pub(super) fn read_instance(files: &ProjectFiles, facts: &mut ProjectFacts) {
+    let Some(instance) = json(files, INSTANCE, INSTANCE_MEND, &mut facts.problems) else { return };
+    match pid(&instance, "process_id") {
+        Some(pid) => facts.editor_pid = Some(pid),
+        None => facts.problems.push(format!("{INSTANCE} names no process_id: {INSTANCE_MEND}.")),
+    }
+    facts.editor_version = version_text(&instance, "version");
+}
+
+/// Looks for the first of these packages that is in the project: its name and the place of its own file if it is embedded. Unity
+/// prefers a package embedded in `Packages/`, then what the lock file resolved, then the manifest's wish.
+pub(super) fn read_package(files: &ProjectFiles, packages: &[(&'static str, &'static str)], facts: &mut ProjectFacts) {
+    let lock = json(files, LOCK, PACKAGES_MEND, &mut facts.problems);
+    let manifest = json(files, MANIFEST, PACKAGES_MEND, &mut facts.problems);
+    for (id, embedded) in packages {
+        let own = json(files, embedded, PACKAGES_MEND, &mut facts.problems);
+        let locked = dependency(lock.as_ref(), id).and_then(|entry| entry.get("version")).and_then(Value::as_str);
+        let wished = dependency(manifest.as_ref(), id).and_then(Value::as_str);
+        let in_lock = dependency(lock.as_ref(), id).is_some();
+        if own.is_none() && !in_lock && wished.is_none() && !is_there(files, embedded) {
+            continue;
+        }
+        facts.installed = true;
+        let own = own.as_ref().and_then(|package| package.get("version")).and_then(Value::as_str);
+        facts.package_version = [own, locked, wished].into_iter().flatten().find_map(version);
+        return;
+    }
+}
+
+fn dependency<'a>(file: Option<&'a Value>, id: &str) -> Option<&'a Value> {
+    let all = file?.get("dependencies")?.as_object()?;
+    all.iter().find(|(key, _)| key.eq_ignore_ascii_case(id)).map(|(_, value)| value)
+}
+
+/// A version out of `1.2.3`, or out of the tag of a git address (`…?path=Packages/src#v1.2.3`). A branch, a commit or a
+/// `file:` path says none.
+fn version(text: &str) -> Option<String> {
+    let address = text.contains([':', '/']);
+    let candidate = if address { text.rsplit_once('#')?.1 } else { text };
+    let candidate = candidate.strip_prefix(['v', 'V']).unwrap_or(candidate);
+    let mut numbers = candidate.split(['-', '+']).next()?.split('.');
+    let plain = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let three = numbers.by_ref().take(3).filter(|part| plain(part)).count() == 3 && numbers.next().is_none();
+    let rest = candidate.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".+-".contains(&byte));
+    (three && rest).then(|| candidate.to_owned())
+}

@@ -1,0 +1,599 @@
+//! The words of the seam between dialects and the rest: orders, frames' meanings, tools, answers. Values only.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::protocol::ids::CallId;
+
+/// What is true of every editor that speaks a dialect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Properties {
+    /// Calls that may be outstanding at once on one connection. 1: the bridge works strictly in order.
+    pub window: usize,
+    /// The editor connects to a push listener of ours if the greeting names one.
+    pub push: bool,
+    /// The editor keeps a journal of calls across reloads and can be asked for outcomes ([`Order::Outcomes`]).
+    pub journal: bool,
+    /// A call that was sent can be cancelled ([`Order::Cancel`]).
+    pub cancel: bool,
+    /// The editor answers [`Order::Pulse`] off its main thread, whatever that is doing.
+    pub pulse: bool,
+    /// Bound of one encoded message to the editor, header included, in bytes.
+    pub request_max_bytes: usize,
+    /// Port tried when nothing else names one.
+    pub default_port: Option<u16>,
+}
+
+/// A file of a Unity project that tells something about its editor. Paths are relative to the project root, with `/`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProjectFile {
+    /// Path below the project root.
+    pub path: &'static str,
+    /// Whether the content matters or only that the file is there.
+    pub content: bool,
+}
+
+/// What was found of one [`ProjectFile`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileState {
+    /// There is no such file.
+    Missing,
+    /// It is there, but its content was not asked for.
+    Present,
+    /// It is there, with this content.
+    Content(Vec<u8>),
+    /// It is there and cannot be read; the reason in words.
+    Unreadable(String),
+}
+
+/// The files of one project, by their path as the dialect named it.
+pub type ProjectFiles = BTreeMap<&'static str, FileState>;
+
+/// What a project's files say about its editor.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProjectFacts {
+    /// The package is part of the project, as far as its files tell.
+    pub installed: bool,
+    /// The package's version, if the files tell it.
+    pub package_version: Option<String>,
+    /// The port the package is set to, and the file that says so.
+    pub port: Option<(u16, &'static str)>,
+    /// The pid of the project's editor.
+    pub editor_pid: Option<u32>,
+    /// Another pid that some file names: of an editor that left its file behind, or of its successor that has not written yet.
+    pub other_pid: Option<u32>,
+    /// The version of Unity that this editor is.
+    pub editor_version: Option<String>,
+    /// Whom the editor must prove to be when it is called.
+    pub expected: Option<Expected>,
+    /// What lock files say the editor is doing.
+    pub activity: Option<Activity>,
+    /// What is wrong with the files, one sentence each with the mend.
+    pub problems: Vec<String>,
+}
+
+/// The identity that an editor must have to be called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Expected {
+    /// Told with each call: the editor refuses one that is meant for another.
+    Told {
+        /// The project root as the editor's own settings spell it.
+        project_root: String,
+        /// The editor's server session.
+        server_session_id: String,
+    },
+    /// Proven by both sides while they greet each other, before the first call.
+    Proven(Credentials),
+}
+
+/// What an editor's instance file says of it, to be proven by the one that listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Credentials {
+    /// The project as the editor spells it.
+    pub project: String,
+    /// The editor's process.
+    pub pid: u32,
+    /// The name of that process, among all that had or will have this pid.
+    pub nonce: String,
+    /// What only that process and those who may read its file know.
+    pub token: Secret,
+}
+
+/// A text that appears in no log.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Keeps a text secret.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The text, for a computation or for the peer that may know it.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}
+
+/// What an editor is doing, from its lock files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum Activity {
+    /// Compiling scripts.
+    Compiling,
+    /// Reloading its domain.
+    Reloading,
+    /// Its bridge is starting.
+    Starting,
+}
+
+/// What the editor is told first on a connection.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Hello {
+    /// This process of the gateway, among all others.
+    pub gateway: String,
+    /// Hex digits that were never used before.
+    pub challenge: String,
+    /// Who the editor must be.
+    pub expected: Option<Expected>,
+    /// The client's name, shown in the editor.
+    pub client_name: String,
+    /// The editor's port that was dialled.
+    pub editor_port: u16,
+    /// `127.0.0.1:PORT` of our push listener, if there is one.
+    pub push_endpoint: Option<String>,
+    /// What the editor must say on that listener with every message, where its dialect can.
+    pub push_token: Secret,
+}
+
+/// One sending of a call.
+#[derive(Debug, Clone, Copy)]
+pub struct Sending<'a> {
+    /// The call.
+    pub call: CallId,
+    /// 1 for the first time.
+    pub nth: u8,
+    /// Rises with every sending of this process.
+    pub seq: u64,
+    /// The journal that this connection's editor keeps ([`Met::journal`]).
+    pub journal: Option<&'a str>,
+    /// Files of the project can be read afterwards.
+    pub project_known: bool,
+}
+
+impl Sending<'_> {
+    /// The first sending of a call to an editor without a journal.
+    pub fn first(call: CallId, project_known: bool) -> Self {
+        Self { call, nth: 1, seq: 1, journal: None, project_known }
+    }
+}
+
+/// Under what an editor's journal knows a sending.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct JournalKey {
+    /// The journal: that of one process of the editor.
+    pub journal: String,
+    /// The sending's id there.
+    pub id: String,
+    /// [`Sending::seq`].
+    pub seq: u64,
+}
+
+/// The identity of one message to the editor. Numbers rise over the life of the process and are never used twice, so a reply
+/// of an older connection matches nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WireId {
+    /// Unique in this process.
+    pub number: u64,
+    /// The call it belongs to; part of the id on the wire where the dialect's ids can carry it, so that one word follows a
+    /// call from the client to Unity's console.
+    pub call: Option<CallId>,
+}
+
+/// A message to the editor.
+#[derive(Debug, Clone, Copy)]
+pub enum Order<'a> {
+    /// The next message of the greeting.
+    Greeting {
+        /// What there is to tell.
+        hello: &'a Hello,
+        /// What the editor has said to the greeting so far.
+        said: &'a [Reply],
+    },
+    /// The tool list, by the `step`-th of the dialect's known methods (0 first; see [`ListStep::TryNext`]).
+    ListTools {
+        /// Index into the dialect's ladder of list methods.
+        step: usize,
+        /// Ask for development-only tools too.
+        development: bool,
+    },
+    /// A tool call.
+    Call {
+        /// The tool's own name in the editor.
+        tool: &'a str,
+        /// The call, made ready by [`Dialect::prepare_call`](super::Dialect::prepare_call).
+        call: &'a PreparedCall,
+        /// Whom the editor must be, where the dialect can ask.
+        expected: Option<&'a Expected>,
+        /// The client wants to hear how far it is.
+        progress: bool,
+    },
+    /// What became of these sendings ([`Properties::journal`]).
+    Outcomes(&'a [JournalKey]),
+    /// This sending is not wanted any more ([`Properties::cancel`]); nothing answers it.
+    Cancel(&'a JournalKey),
+    /// How the editor is ([`Properties::pulse`]).
+    Pulse,
+}
+
+/// Why an order cannot be put on the wire. Nothing was sent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EncodeError {
+    /// The encoded message is larger than the editor accepts.
+    #[error("the request has {bytes} bytes on the wire, more than the {max} that the editor accepts")]
+    TooLarge {
+        /// Encoded size, header included.
+        bytes: usize,
+        /// The bound.
+        max: usize,
+    },
+    /// The dialect has no such message.
+    #[error("this editor's protocol has no such message")]
+    NotSpoken,
+    /// The greeting cannot go on.
+    #[error("the editor cannot be greeted: {0}")]
+    NoGreeting(String),
+}
+
+/// A message from the editor.
+#[derive(Debug)]
+pub enum Inbound {
+    /// A reply to the message with this number.
+    Reply {
+        /// The [`WireId::number`] it answers.
+        number: u64,
+        /// What it says.
+        reply: Reply,
+    },
+    /// Something that happened in the editor.
+    Event(EditorEvent),
+    /// How far a call is.
+    Progress(CallProgress),
+    /// A reply to nothing of ours (unknown, null or odd id), or a notification that is not known: counted and dropped.
+    Unmatched {
+        /// What it claimed to be, cut and escaped for a log.
+        what: String,
+    },
+}
+
+/// How far a running call is, in its tool's own measure.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallProgress {
+    /// The call.
+    pub call: CallId,
+    /// How far: finite and not negative.
+    pub done: f64,
+    /// Of how much, if the tool knows.
+    pub total: Option<f64>,
+    /// What it is doing.
+    pub message: Option<String>,
+}
+
+/// A reply of the editor.
+#[derive(Debug)]
+pub enum Reply {
+    /// The result, as the editor wrote it.
+    Result(Box<RawValue>),
+    /// An error object.
+    Error(EditorError),
+}
+
+/// An error object of the editor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditorError {
+    /// JSON-RPC code.
+    pub code: i64,
+    /// The message, and what its data adds, as one text for a person or an AI.
+    pub message: String,
+    /// Set if the editor refused before it ran anything: a fact the text may state.
+    pub refusal: Option<Refusal>,
+}
+
+/// What a refusal of the editor means for the call, of which nothing has run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Refusal {
+    /// It stays refused (security settings, unknown or disabled tool, arguments).
+    Final,
+    /// The editor is about to leave: the call can be sent to its next connection.
+    Leaving,
+    /// It is not the editor that was meant (another project, another session).
+    WrongEditor,
+}
+
+/// Something that happened in the editor, told on the bridge connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EditorEvent {
+    /// The tool list changed, or the editor is ready again.
+    ToolsChanged,
+    /// The editor is about to close the connection.
+    Leaving(LeaveReason),
+    /// It is in another state.
+    State(EditorState),
+    /// A call of an earlier connection has ended: its outcome can be asked for.
+    Settled,
+}
+
+/// What an editor says it is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::EnumString)]
+#[strum(serialize_all = "snake_case")]
+pub enum EditorState {
+    /// Nothing special.
+    Ready,
+    /// In play mode.
+    Playing,
+    /// Compiling scripts.
+    Compiling,
+    /// Reloading its domain.
+    Reloading,
+    /// About to quit.
+    Stopping,
+    /// A state that is not known.
+    Unknown,
+}
+
+/// How an editor is, told off its main thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pulse {
+    /// What it says it is doing.
+    pub state: EditorState,
+    /// Since its last frame. Growing while nothing runs: it imports, compiles or shows a modal dialog.
+    pub frame_age: Duration,
+    /// It has the keyboard.
+    pub focused: bool,
+    /// It imports assets.
+    pub importing: bool,
+    /// The last compilation had errors.
+    pub compile_errors: bool,
+    /// Calls that wait for its main thread, of all clients.
+    pub queued: u32,
+    /// Calls that run, of all clients.
+    pub running: u32,
+}
+
+/// What the answers to the greeting mean.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Greeted {
+    /// Another message is due.
+    NotYet,
+    /// It is the right editor.
+    Done(Met),
+}
+
+/// What the greeting told of the editor.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Met {
+    /// The journal it keeps: one process's. Another name is another journal, which knows nothing of the first.
+    pub journal: Option<String>,
+    /// It has proven to be the project's editor.
+    pub proven: bool,
+    /// Which tools it has ([`ToolListing::revision`]).
+    pub tools_revision: Option<String>,
+}
+
+/// Why an editor leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum LeaveReason {
+    /// It reloads its domain and comes back.
+    Reload,
+    /// It quits.
+    Quit,
+    /// Its user stopped the bridge; the editor goes on.
+    Stopped,
+    /// It stops its bridge and says nothing more exact.
+    Unknown,
+}
+
+/// A push message: a hint. It may refresh, shorten a wait or name a cause; it never closes, holds or delays anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantNames)]
+#[strum(serialize_all = "snake_case")]
+pub enum PushEvent {
+    /// The editor attached its push connection.
+    ConnectionEstablished,
+    /// A domain reload begins.
+    DomainReload,
+    /// A domain reload is over.
+    DomainReloadRecovered,
+    /// The tool list changed.
+    ToolsChanged,
+    /// The user stopped the bridge.
+    UserDisconnect,
+    /// The editor shuts down.
+    UnityShutdown,
+    /// A type that is not known: counted, ignored.
+    Unknown,
+}
+
+impl PushEvent {
+    /// The event of this type, as the editor's side of every push protocol spells it.
+    pub fn named(kind: &str) -> Self {
+        match kind {
+            "CONNECTION_ESTABLISHED" => Self::ConnectionEstablished,
+            "DOMAIN_RELOAD" => Self::DomainReload,
+            "DOMAIN_RELOAD_RECOVERED" => Self::DomainReloadRecovered,
+            "TOOLS_CHANGED" => Self::ToolsChanged,
+            "USER_DISCONNECT" => Self::UserDisconnect,
+            "UNITY_SHUTDOWN" => Self::UnityShutdown,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// Why a message is not one of the dialect. The connection has a wrong peer or a broken one and is closed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]
+#[strum(serialize_all = "snake_case")]
+pub enum BadMessage {
+    /// Not UTF-8.
+    #[error("not UTF-8")]
+    NotUtf8,
+    /// Not JSON.
+    #[error("not JSON")]
+    NotJson,
+    /// Nested deeper than the bound.
+    #[error("nested too deep")]
+    TooDeep,
+    /// JSON, but no message of this dialect.
+    #[error("not a message of this dialect: {0}")]
+    NotAMessage(&'static str),
+}
+
+/// A tool of the editor, normalised: the same shape for every dialect, and the shape of the catalogue on disk.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EditorTool {
+    /// The tool's own name in the editor.
+    pub name: String,
+    /// What it does, in the editor's words.
+    pub description: String,
+    /// JSON Schema of its arguments: `type: object`.
+    pub input_schema: serde_json::Map<String, serde_json::Value>,
+    /// MCP annotations; all four are always known.
+    pub annotations: Annotations,
+    /// Hidden unless development tools are asked for.
+    #[serde(default)]
+    pub development_only: bool,
+    /// A call that may have run may be sent again: declared read-only or idempotent.
+    #[serde(default)]
+    pub repeatable: bool,
+    /// It may run while other calls run.
+    #[serde(default)]
+    pub parallel: bool,
+    /// Its work goes on after a domain reload that cuts it.
+    #[serde(default)]
+    pub resumable: bool,
+}
+
+/// MCP tool annotations (hints), all stated.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Annotations {
+    /// A name for people.
+    pub title: String,
+    /// It changes nothing.
+    pub read_only_hint: bool,
+    /// It may destroy something.
+    pub destructive_hint: bool,
+    /// Calling it again changes nothing more.
+    pub idempotent_hint: bool,
+    /// It reaches beyond the editor.
+    pub open_world_hint: bool,
+}
+
+/// A tool list as it was read.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ToolListing {
+    /// The usable tools, in the editor's order.
+    pub tools: Vec<EditorTool>,
+    /// What of it is the same as long as the tools are, if the editor says so.
+    pub revision: Option<String>,
+    /// The unusable ones: name (or position) and reason. One bad tool never takes the list with it.
+    pub dropped: Vec<(String, String)>,
+}
+
+/// What a reply to [`Order::ListTools`] means.
+#[derive(Debug)]
+pub enum ListStep {
+    /// The list.
+    Tools(ToolListing),
+    /// This editor does not know that method: ask again with the next step.
+    TryNext,
+    /// No list can be had; the reason in words.
+    Failed(String),
+}
+
+/// How the outcome of a call may still be learned when its connection ends before its reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Recovery {
+    /// Not at all.
+    None,
+    /// The editor writes the result into a file of the project.
+    ResultFile {
+        /// Path of the file below the project root.
+        path: String,
+        /// While one of these files exists the editor is not done.
+        busy_files: &'static [&'static str],
+        /// For how long none of them may exist.
+        quiet: Duration,
+    },
+    /// The editor's journal knows it by this.
+    Journal(JournalKey),
+    /// Only that the editor came back can be told: the reload it caused followed.
+    Inferred,
+}
+
+/// A call ready to be encoded.
+#[derive(Debug)]
+pub struct PreparedCall {
+    /// The arguments as they are sent.
+    pub arguments: Box<RawValue>,
+    /// How its outcome may be learned after a cut.
+    pub recovery: Recovery,
+    /// The tool's own time limit, if an argument or its default says one.
+    pub timeout: Option<Duration>,
+    /// The time limit that the editor is told, in place of the tool's own.
+    pub limit: Option<Duration>,
+}
+
+/// What a journal says of a sending.
+#[derive(Debug)]
+pub enum JournalOutcome {
+    /// It ended with this reply.
+    Ended(Reply),
+    /// It ended, but its reply was let go; why, in words.
+    EndedUnkept(String),
+    /// It waits or runs; its end will be told ([`EditorEvent::Settled`]).
+    Running,
+    /// It has not run and will not.
+    NotRun,
+    /// It had begun, and a domain reload cut it: there is no result.
+    Interrupted,
+    /// The journal cannot tell.
+    Forgotten,
+}
+
+impl PreparedCall {
+    /// A call that is sent as it was given, and of which nothing more is known.
+    pub fn as_given(arguments: &RawValue) -> Self {
+        Self { arguments: arguments.to_owned(), recovery: Recovery::None, timeout: None, limit: None }
+    }
+}
+
+/// An editor's answer to a call, ready for the client.
+#[derive(Debug)]
+pub struct EditorAnswer {
+    /// The editor says that the tool failed.
+    pub is_error: bool,
+    /// What it answered.
+    pub body: AnswerBody,
+}
+
+/// The body of an [`EditorAnswer`].
+#[derive(Debug)]
+pub enum AnswerBody {
+    /// Any JSON value, as the editor wrote it (numbers untouched).
+    Json(Box<RawValue>),
+    /// A text.
+    Text(String),
+    /// Content blocks in MCP's own shape.
+    Blocks(Vec<Box<RawValue>>),
+    /// A JSON value, and content blocks beside it.
+    JsonAndBlocks(Box<RawValue>, Vec<Box<RawValue>>),
+}
