@@ -129,14 +129,12 @@ fn environment() -> Vec<Finding> {
 fn package(look: &Look) -> Option<Finding> {
     look.survey.project.as_ref()?;
     let facts = &look.survey.facts;
+    let name = look.survey.dialect.name();
     match (&facts.package_version, facts.installed) {
-        (Some(version), _) => {
-            Some(Finding::ok("package", format!("{} {}", look.survey.dialect.name(), clean(version))))
-        }
-        (None, true) => Some(Finding::note(
-            "package",
-            format!("{} is installed; its files tell no version", look.survey.dialect.name()),
-        )),
+        // Ours: `unity_package` tells of it, from the same files and more.
+        _ if name == "holdfast" => None,
+        (Some(version), _) => Some(Finding::ok("package", format!("{name} {}", clean(version)))),
+        (None, true) => Some(Finding::note("package", format!("{name} is installed; its files tell no version"))),
         (None, false) => None,
     }
 }
