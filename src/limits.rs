@@ -71,6 +71,9 @@ pub const HOLDFAST_WINDOW: usize = 9;
 pub const OUTCOMES_ASKED_MAX: usize = 512;
 /// How often an editor is asked again for the outcome of calls that still ran, in case the word of their end was lost.
 pub const OUTCOMES_ASKED_EVERY: Duration = Duration::from_secs(5);
+/// Age of an editor's last frame from which its main thread counts as standing still: an editor out of focus draws every second or
+/// three, and some work takes as long.
+pub const FRAME_OLD: Duration = Duration::from_secs(5);
 /// Silence of an editor that answers questions for its pulse, [`LIVENESS_EVERY`] apart, off its main thread, after which the connection
 /// counts as lost: three unanswered ones are no work but a frozen process or a dead network.
 pub const PULSE_MAX: Duration = Duration::from_secs(8);

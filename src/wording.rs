@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Loss};
 use crate::ledger::Answer;
-use crate::limits::OPEN_REQUESTS_MAX;
-use crate::protocol::dialect::{AnswerBody, EditorAnswer};
+use crate::limits::{FRAME_OLD, OPEN_REQUESTS_MAX};
+use crate::protocol::dialect::{AnswerBody, EditorAnswer, EditorState, Pulse};
 use crate::protocol::ids::CallId;
 
 /// The text of a verdict that is not the editor's own answer.
@@ -166,6 +166,32 @@ pub const NOT_SPILLED: &str = "Unity answered, so the tool ran; but its answer i
                                to put it into a file (our fault, please report it). Do not repeat the call for that: ask for \
                                less at once.";
 
+/// How an editor is, in words: what it was asked `ago`, and what its main thread makes of it.
+pub fn pulse(pulse: Pulse, ago: Duration) -> String {
+    let Pulse { state, frame_age, importing, compile_errors, queued, running, .. } = pulse;
+    let still = frame_age + ago;
+    let doing = match state {
+        EditorState::Compiling => "it compiles scripts".to_owned(),
+        EditorState::Reloading => "it is about to reload its domain".to_owned(),
+        EditorState::Stopping => "it is about to quit".to_owned(),
+        _ if importing => "it imports assets".to_owned(),
+        // Its last frame is that old, and it was asked off the main thread.
+        _ if frame_age >= FRAME_OLD && running > 0 => {
+            format!("its main thread has been busy with a call for {}", seconds(still))
+        }
+        _ if frame_age >= FRAME_OLD => format!(
+            "its main thread has stood still for {} with no call running, so most likely a dialog is open in the Unity window \
+             (or it imports); somebody has to look there",
+            seconds(still)
+        ),
+        EditorState::Playing => "it is in play mode".to_owned(),
+        EditorState::Ready | EditorState::Unknown => "it is ready".to_owned(),
+    };
+    let waiting = if queued > 0 { format!("; {queued} calls wait in it") } else { String::new() };
+    let errors = if compile_errors { "; its scripts do not compile" } else { "" };
+    format!("{doing}{waiting}{errors}")
+}
+
 /// What stands for a result that the editor's journal no longer has; `why` says so.
 pub fn unkept(why: &str) -> EditorAnswer {
     let text = format!(
@@ -239,6 +265,28 @@ mod tests {
     fn a_call_that_the_editor_did_not_run_is_not_said_to_have_stayed_here() {
         let text = verdict(&Answer { unrun: true, ..answer(Verdict::NotExecuted(Cause::Reloading)) });
         assert!(text.contains("was sent, but the editor says") && !text.contains("was not sent"), "{text}");
+    }
+
+    #[test]
+    fn a_standing_main_thread_is_told_from_a_busy_one() {
+        let at_rest = Pulse {
+            state: EditorState::Ready,
+            frame_age: Duration::from_millis(12),
+            focused: true,
+            importing: false,
+            compile_errors: false,
+            queued: 0,
+            running: 0,
+        };
+        let says = |changed: Pulse| pulse(changed, Duration::from_secs(1));
+        assert_eq!(says(at_rest), "it is ready");
+        let old = Pulse { frame_age: Duration::from_secs(30), ..at_rest };
+        assert!(says(old).contains("31.0 s") && says(old).contains("dialog"), "{}", says(old));
+        assert!(says(Pulse { running: 1, queued: 2, ..old }).contains("busy with a call"));
+        assert!(says(Pulse { importing: true, ..old }).contains("imports assets"));
+        assert!(says(Pulse { state: EditorState::Compiling, ..old }).contains("compiles"));
+        assert!(says(Pulse { compile_errors: true, ..at_rest }).contains("do not compile"));
+        assert_eq!(says(Pulse { state: EditorState::Playing, ..at_rest }), "it is in play mode");
     }
 
     #[test]

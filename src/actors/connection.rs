@@ -514,7 +514,11 @@ impl Line {
                     }
                     Some(Awaited::Pulse) => {
                         if let Some(pulse) = self.target.dialect.read_pulse(&reply) {
-                            self.estate.link.send_modify(|link| link.pulse = Some((pulse, Instant::now())));
+                            // Kept for whoever looks; nobody waits for it.
+                            self.estate.link.send_if_modified(|link| {
+                                link.pulse = Some((pulse, Instant::now()));
+                                false
+                            });
                         }
                         self.tell(News::PulseArrived);
                     }
@@ -533,11 +537,12 @@ impl Line {
                 self.estate.addresses.registry.cast(registry::Message::ChangeHinted(permit));
             }
             Inbound::Event(EditorEvent::Leaving(reason)) => self.tell_unasked(News::Leaving(reason)).await,
-            Inbound::Event(EditorEvent::State(state)) => self.estate.link.send_modify(|link| {
-                if let Some((pulse, _)) = &mut link.pulse {
-                    pulse.state = state;
-                }
-            }),
+            Inbound::Event(EditorEvent::State(state)) => {
+                self.estate.link.send_if_modified(|link| {
+                    let Some((pulse, _)) = &mut link.pulse else { return false };
+                    std::mem::replace(&mut pulse.state, state) != state
+                });
+            }
             Inbound::Event(EditorEvent::Settled) => {
                 // More of them while one waits to be sent say nothing more.
                 if let Some(orders) = self.orders.upgrade() {

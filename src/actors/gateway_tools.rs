@@ -13,6 +13,7 @@ use crate::fsm::cause::Outlook;
 use crate::fsm::registry::Source;
 use crate::ledger::{Lookup, Record};
 use crate::limits::{PICTURE_CALLS_MAX, PICTURE_STEPS_MAX, PICTURE_WINDOW, WAIT_READY_MAX};
+use crate::protocol::dialect::Pulse;
 use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::{self, GatewayCall, GatewayTool, ToolResult};
@@ -80,6 +81,7 @@ pub fn status(estate: &Estate) -> Value {
             "port_named_by": link.target.as_ref().map(|target| <&str>::from(target.source)),
             "pid": survey.as_ref().and_then(|survey| survey.facts.editor_pid),
             "connections": link.connections,
+            "pulse": link.pulse.map(|(pulse, at)| of_pulse(pulse, at.elapsed())),
             "unity_version": survey.as_ref().and_then(|survey| survey.facts.editor_version.clone()),
             "last_loss": link.outages.back().map(of_outage),
         },
@@ -101,6 +103,20 @@ pub fn status(estate: &Estate) -> Value {
         },
         // What the gateway itself holds, beside what the system shows of any process; for whoever looks for a leak.
         "resources": {"tasks": estate.tasks()},
+    })
+}
+
+fn of_pulse(pulse: Pulse, ago: Duration) -> Value {
+    json!({
+        "says": wording::pulse(pulse, ago),
+        "state": <&str>::from(pulse.state),
+        "frame_age_ms": millis(pulse.frame_age),
+        "focused": pulse.focused,
+        "importing": pulse.importing,
+        "compile_errors": pulse.compile_errors,
+        "queued": pulse.queued,
+        "running": pulse.running,
+        "asked_ms_ago": millis(ago),
     })
 }
 
@@ -174,7 +190,10 @@ fn summary(link: &LinkView, survey: Option<&Survey>, held: usize) -> String {
         Outlook::Open if link.state == "stalled" => {
             format!("{editor} is connected, but silent: it may be importing, or a dialog is open.{queued}")
         }
-        Outlook::Open => format!("{editor} is connected and ready.{queued}"),
+        Outlook::Open => match link.pulse.map(|(pulse, at)| wording::pulse(pulse, at.elapsed())) {
+            Some(says) => format!("{editor} is connected: {says}.{queued}"),
+            None => format!("{editor} is connected and ready.{queued}"),
+        },
         Outlook::Coming(cause) => {
             let why = <&str>::from(cause).replace('_', " ");
             format!("{editor} is not reachable right now ({why}) and expected back; calls are held meanwhile.{queued}")

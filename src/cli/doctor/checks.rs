@@ -145,7 +145,7 @@ fn editor(look: &Look) -> Option<Finding> {
         (Some(pid), Some(Liveness::Alive)) => Finding::ok("editor", format!("runs: pid {pid}")),
         (Some(pid), Some(Liveness::Dead)) => Finding::note(
             "editor",
-            format!("Library/EditorInstance.json names pid {pid}, which is dead: Unity crashed or was killed"),
+            format!("the project's files name pid {pid}, which is dead: Unity crashed or was killed"),
         )
         .mend("open the project in Unity; the file is written anew"),
         (Some(pid), _) => {

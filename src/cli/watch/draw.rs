@@ -249,6 +249,9 @@ impl Screen<'_> {
         }
         let style = pen.tone(gateway.tone());
         pen.field("editor", &text, style);
+        if let Some(pulse) = &editor.pulse {
+            pen.field("pulse", &pulse.says, PLAIN);
+        }
     }
 
     fn facts(&self, pen: &mut Pen<'_>, gateway: &Gateway) {

@@ -61,6 +61,16 @@ pub struct Editor {
     pub unity_version: Option<String>,
     /// Connections so far.
     pub connections: u64,
+    /// How it said it is, where it can be asked.
+    pub pulse: Option<Pulse>,
+}
+
+/// See [`Editor::pulse`].
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct Pulse {
+    /// In words.
+    pub says: String,
 }
 
 /// See [`Gateway::tools`].
