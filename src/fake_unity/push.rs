@@ -254,7 +254,8 @@ impl Hub {
     fn attach(&self, editor: &Editor, endpoint: &str, sender: mpsc::Sender<Note>, again: bool) -> Vec<u8> {
         let mut inner = self.inner();
         let greetings = inner.manner.greetings(again);
-        let lines = greetings.iter().filter_map(|kind| inner.line(editor, endpoint, &Message::of(kind))).flatten().collect();
+        let lines =
+            greetings.iter().filter_map(|kind| inner.line(editor, endpoint, &Message::of(kind))).flatten().collect();
         if let Some(known) = inner.endpoints.get_mut(endpoint) {
             known.sender = Some(sender);
         }

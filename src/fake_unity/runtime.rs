@@ -71,7 +71,8 @@ impl Runtime {
         requests: mpsc::Receiver<Request>,
     ) -> io::Result<Self> {
         let last_port = editor.config.port;
-        let mut runtime = Self { editor, face, requests, bridge: None, main: None, next: None, last_port, alive: false };
+        let mut runtime =
+            Self { editor, face, requests, bridge: None, main: None, next: None, last_port, alive: false };
         runtime.open().await?;
         Ok(runtime)
     }

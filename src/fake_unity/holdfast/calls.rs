@@ -243,10 +243,15 @@ impl HoldfastFace {
                 let ended = async { while signal.changed().await.is_ok() {} };
                 tokio::select! {
                     biased;
-                    done = rest => done,
-                    // It has ended otherwise, so nobody reads this.
-                    () = ended => Done { result: Err(Fault::Cancelled), then: None },
+                    done = rest => return done,
+                    () = ended => {}
                 }
+                // At the moment that the main thread takes it off its list, so that it is counted here or there.
+                turn.editor.main_free().await;
+                let cut = turn.face.desk.lock().closed.is_some();
+                turn.editor.state().interrupted += u64::from(cut);
+                // It has ended otherwise, so nobody reads this.
+                Done { result: Err(Fault::Cancelled), then: None }
             })),
         }
     }
@@ -401,7 +406,8 @@ impl HoldfastFace {
     pub(crate) fn keep(&self, key: u64, state: &str) -> bool {
         let mut inner = self.desk.lock();
         let Inner { calls, journal, closed: None, .. } = &mut *inner else { return false };
-        let Some(identity) = calls.get(&key).filter(|call| call.traits.resumable).and_then(|call| call.identity.as_ref())
+        let Some(identity) =
+            calls.get(&key).filter(|call| call.traits.resumable).and_then(|call| call.identity.as_ref())
         else {
             return false;
         };
@@ -423,12 +429,10 @@ impl Call {
             None => value,
             Some(identity) => {
                 let took = self.started.map_or(0, |started| started.elapsed().as_millis());
-                let object = Object::new().text("callId", &identity.id).flag("isError", says_failed).raw("value", &value);
-                let object = if self.content.is_empty() {
-                    object
-                } else {
-                    object.raw("content", &json::array(&self.content))
-                };
+                let object =
+                    Object::new().text("callId", &identity.id).flag("isError", says_failed).raw("value", &value);
+                let object =
+                    if self.content.is_empty() { object } else { object.raw("content", &json::array(&self.content)) };
                 object.number("durationMs", i128::try_from(took).unwrap_or(0)).finish()
             }
         };
@@ -468,8 +472,7 @@ fn refusal(inner: &Inner, order: &Order) -> Option<Refusal> {
     if inner.calls.len() >= CALLS_MAX {
         return busy(format!("{CALLS_MAX} calls wait or run already"));
     }
-    let waiting: usize =
-        inner.calls.values().filter(|call| call.phase == Phase::Waiting).map(|call| call.bytes).sum();
+    let waiting: usize = inner.calls.values().filter(|call| call.phase == Phase::Waiting).map(|call| call.bytes).sum();
     if waiting + order.bytes > WAITING_MAX_MIB * 1024 * 1024 {
         return busy(format!("{WAITING_MAX_MIB} MiB of arguments wait already"));
     }

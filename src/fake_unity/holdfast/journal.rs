@@ -164,10 +164,8 @@ impl Journal {
         }
         let greeted = self.next();
         let blind = self.gateways_let_go;
-        self.gateways
-            .entry(gateway.to_owned())
-            .or_insert_with(|| Gateway { blind, ..Gateway::default() })
-            .greeted = greeted;
+        self.gateways.entry(gateway.to_owned()).or_insert_with(|| Gateway { blind, ..Gateway::default() }).greeted =
+            greeted;
     }
 
     /// Enters a call that was read. Its id must not be known.

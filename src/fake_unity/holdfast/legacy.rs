@@ -60,16 +60,20 @@ impl HoldfastFace {
             let id = request.id.clone().unwrap_or_default();
             let refusal = match request.method.as_str() {
                 "sendPushNotificationEndpoint" => Err(self.name_endpoint(editor, &request)),
-                method => self.admit(editor, Order {
-                    identity: None,
-                    caller: Caller { connection, request: id.clone() },
-                    tool: method.to_owned(),
-                    bytes: request.bytes,
-                    arguments: Some(request.params.0.to_string()),
-                    timeout: None,
-                    progress: false,
-                })
-                .map_err(|refusal| wire::failure(&id, &translate(&refusal).json())),
+                method => self
+                    .admit(
+                        editor,
+                        Order {
+                            identity: None,
+                            caller: Caller { connection, request: id.clone() },
+                            tool: method.to_owned(),
+                            bytes: request.bytes,
+                            arguments: Some(request.params.0.to_string()),
+                            timeout: None,
+                            progress: false,
+                        },
+                    )
+                    .map_err(|refusal| wire::failure(&id, &translate(&refusal).json())),
             };
             // What was admitted calls for the next one when it has ended.
             let Err(reply) = refusal else { return };

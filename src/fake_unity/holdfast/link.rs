@@ -163,8 +163,8 @@ impl HoldfastFace {
             }
         }
         let gateway = self.desk.lock().peers.get(&connection).and_then(|peer| peer.gateway.clone());
-        let gateway = gateway
-            .ok_or_else(|| Refusal::not_proven("Prove yourself first: holdfast/hello, then holdfast/prove"))?;
+        let gateway =
+            gateway.ok_or_else(|| Refusal::not_proven("Prove yourself first: holdfast/hello, then holdfast/prove"))?;
         match request.method.as_str() {
             "holdfast/tools" => {
                 let development = params.flag("includeDevelopmentOnly")?;
@@ -330,15 +330,18 @@ impl HoldfastFace {
         let progress = params.flag("progress").map_err(about)?;
         let timeout = params.get("timeoutMs").map(|_| params.number("timeoutMs", 0, TIMEOUT_MAX_MS)).transpose();
         let timeout = timeout.map_err(about)?.map(Duration::from_millis);
-        self.admit(editor, Order {
-            arguments: arguments.map(Value::to_string),
-            identity: Some(Identity { id: call, gateway, seq }),
-            caller: Caller { connection, request: id },
-            tool,
-            bytes: request.bytes,
-            timeout,
-            progress,
-        })
+        self.admit(
+            editor,
+            Order {
+                arguments: arguments.map(Value::to_string),
+                identity: Some(Identity { id: call, gateway, seq }),
+                caller: Caller { connection, request: id },
+                tool,
+                bytes: request.bytes,
+                timeout,
+                progress,
+            },
+        )
     }
 
     /// The tools as they are listed.
@@ -387,7 +390,12 @@ fn status(inner: &Inner, editor: &Editor) -> String {
 }
 
 /// Writes what waits, until the connection is to end.
-async fn write(editor: &Editor, writer: &mut Writer, mut waiting: mpsc::Receiver<Outgoing>, outbox: &Outbox) -> &'static str {
+async fn write(
+    editor: &Editor,
+    writer: &mut Writer,
+    mut waiting: mpsc::Receiver<Outgoing>,
+    outbox: &Outbox,
+) -> &'static str {
     let mut ending = outbox.ending.subscribe();
     loop {
         let next = tokio::select! {

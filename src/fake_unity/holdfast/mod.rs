@@ -42,11 +42,7 @@ pub(crate) struct HoldfastFace {
 
 impl HoldfastFace {
     pub(crate) fn new(config: &FakeUnityConfig) -> Self {
-        Self::with(Setup {
-            blocked: config.blocked_tools.clone(),
-            test_tools: config.test_tools,
-            fixed: None,
-        })
+        Self::with(Setup { blocked: config.blocked_tools.clone(), test_tools: config.test_tools, fixed: None })
     }
 
     pub(crate) fn with(setup: Setup) -> Self {

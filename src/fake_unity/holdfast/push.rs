@@ -33,9 +33,8 @@ impl Manner for Holdfast {
         });
         let line = Object::new().text("type", message.kind).number("sequence", stamp.sequence);
         let line = stamp.token.map_or(line.clone(), |token| line.text("token", token));
-        let line = line
-            .text("timestamp", &(editor.timestamp() + "Z"))
-            .raw("payload", &payload(editor, message, introduction));
+        let line =
+            line.text("timestamp", &(editor.timestamp() + "Z")).raw("payload", &payload(editor, message, introduction));
         (line.finish() + "\n").into_bytes()
     }
 

@@ -120,13 +120,13 @@ pub(crate) fn read(message: &[u8]) -> Result<Request, (String, Refusal)> {
     }
     let null = || "null".to_owned();
     let invalid = |why: &str| Refusal::invalid_request(&format!("This is no JSON-RPC request: {why}"));
-    let value: Value = serde_json::from_slice(message)
-        .map_err(|error| (null(), Refusal::new("parse_error", -32700, false, format!("The message is no JSON: {error}"))))?;
+    let value: Value = serde_json::from_slice(message).map_err(|error| {
+        (null(), Refusal::new("parse_error", -32700, false, format!("The message is no JSON: {error}")))
+    })?;
     if !value.is_object() {
         return Err((null(), invalid(if value.is_array() { "batches are not taken" } else { "it is no object" })));
     }
-    let envelope: Envelope =
-        serde_json::from_slice(message).map_err(|error| (null(), invalid(&error.to_string())))?;
+    let envelope: Envelope = serde_json::from_slice(message).map_err(|error| (null(), invalid(&error.to_string())))?;
     let id = envelope.id.map(|id| id.get().to_owned());
     if let Some(text) = &id {
         let fits = text.starts_with('"') || text.starts_with(|c: char| c == '-' || c.is_ascii_digit());

@@ -4,7 +4,8 @@ use super::*;
 
 #[tokio::test]
 async fn the_list_has_full_schemas_and_every_annotation() {
-    let editor = Editor::with(FakeUnityConfig { blocked_tools: vec!["execute-menu-item".to_owned()], ..config() }).await;
+    let editor =
+        Editor::with(FakeUnityConfig { blocked_tools: vec!["execute-menu-item".to_owned()], ..config() }).await;
     let mut gateway = editor.gateway().await;
     let list = gateway.ask("holdfast/tools", r#"{"includeDevelopmentOnly":true}"#).await["result"].clone();
     let tools = list["tools"].as_array().unwrap();
@@ -47,7 +48,10 @@ async fn values_and_content_blocks_come_as_they_are() {
     assert!(text(block, "data").starts_with("iVBORw0KGgo"), "a PNG");
     assert_eq!(picture["content"][1]["type"], "text");
     let sound = gateway.call("2", 2, "sound", "{}").await["result"].clone();
-    assert_eq!((&sound["content"][0]["type"], &sound["content"][0]["mimeType"]), (&"audio".into(), &"audio/wav".into()));
+    assert_eq!(
+        (&sound["content"][0]["type"], &sound["content"][0]["mimeType"]),
+        (&"audio".into(), &"audio/wav".into())
+    );
     let nested = r#"{"Target":{"InstanceId":7},"At":{"X":1.5,"Y":-2},"Children":[{"Name":"ä"}]}"#;
     let place = gateway.call("3", 3, "place", nested).await["result"].clone();
     assert_eq!(place["value"]["Given"], serde_json::from_str::<Value>(nested).unwrap());

@@ -52,7 +52,8 @@ async fn a_wrong_proof_is_refused_and_ends_the_connection() {
     let first = gateway.ask("holdfast/prove", r#"{"proof":""}"#).await;
     assert_eq!(refusal(&first), ("invalid_request", false), "no hello came before");
     gateway.hello(GATEWAY, "").await;
-    let second = gateway.ask("holdfast/hello", &format!(r#"{{"protocol":1,"gateway":"g","challenge":"{CHALLENGE}"}}"#)).await;
+    let second =
+        gateway.ask("holdfast/hello", &format!(r#"{{"protocol":1,"gateway":"g","challenge":"{CHALLENGE}"}}"#)).await;
     assert_eq!(refusal(&second), ("invalid_request", false));
     let wrong = gateway.ask("holdfast/prove", &format!(r#"{{"proof":"{}"}}"#, "0".repeat(64))).await;
     assert_eq!(refusal(&wrong), ("not_proven", false));
@@ -64,9 +65,15 @@ async fn a_hello_with_wrong_members_is_refused_and_can_be_said_again() {
     let editor = Editor::start().await;
     let mut gateway = Gateway::plain(&editor.unity).await;
     for (params, kind) in [
-        (format!(r#"{{"protocol":2,"gateway":"g","clientName":"c","challenge":"{CHALLENGE}"}}"#), "unsupported_protocol"),
+        (
+            format!(r#"{{"protocol":2,"gateway":"g","clientName":"c","challenge":"{CHALLENGE}"}}"#),
+            "unsupported_protocol",
+        ),
         (format!(r#"{{"protocol":1,"gateway":"","clientName":"c","challenge":"{CHALLENGE}"}}"#), "invalid_params"),
-        (format!(r#"{{"protocol":1,"gateway":"g","clientName":"c","challenge":"{}"}}"#, "z".repeat(32)), "invalid_params"),
+        (
+            format!(r#"{{"protocol":1,"gateway":"g","clientName":"c","challenge":"{}"}}"#, "z".repeat(32)),
+            "invalid_params",
+        ),
         (r#"{"protocol":1,"gateway":"g","clientName":"c","challenge":"abcd"}"#.to_owned(), "invalid_params"),
         (r#"{}"#.to_owned(), "invalid_params"),
     ] {

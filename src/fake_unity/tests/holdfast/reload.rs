@@ -25,8 +25,7 @@ async fn a_reload_cuts_what_runs_drops_what_waits_and_remembers_both() {
     assert_eq!((&after["nonce"], &after["token"]), (&before["nonce"], &before["token"]));
 
     let mut gateway = editor.gateway().await;
-    let outcomes =
-        gateway.outcomes(&[("done", 1), ("cut", 2), ("beside", 3), ("waits", 4), ("unread", 5)]).await;
+    let outcomes = gateway.outcomes(&[("done", 1), ("cut", 2), ("beside", 3), ("waits", 4), ("unread", 5)]).await;
     assert_eq!(outcomes[0]["result"], done["result"]);
     assert_eq!((&outcomes[1]["status"], &outcomes[1]["tool"]), (&"interrupted".into(), &"count".into()));
     assert_eq!(outcomes[2]["status"], "interrupted");
@@ -38,7 +37,10 @@ async fn a_reload_cuts_what_runs_drops_what_waits_and_remembers_both() {
     // Also over one more reload.
     editor.unity.reload(SILENCE).await.unwrap();
     let mut gateway = editor.gateway().await;
-    assert_eq!(gateway.outcomes(&[("done", 1), ("cut", 2), ("beside", 3), ("waits", 4), ("unread", 5)]).await, outcomes);
+    assert_eq!(
+        gateway.outcomes(&[("done", 1), ("cut", 2), ("beside", 3), ("waits", 4), ("unread", 5)]).await,
+        outcomes
+    );
     assert_eq!(refusal(&gateway.call("unread", 5, "count", r#"{"key":"k"}"#).await), ("sealed", false));
 }
 

@@ -43,11 +43,7 @@ static TOOLS: [Own; 5] = [
             Begun::ok(Object::new().number("Width", 1))
         },
     },
-    Own {
-        spec: spec("guarded", &[]),
-        traits: Traits::of("guarded", "guarded"),
-        run: |_, _| Begun::ok(Object::new()),
-    },
+    Own { spec: spec("guarded", &[]), traits: Traits::of("guarded", "guarded"), run: |_, _| Begun::ok(Object::new()) },
 ];
 
 const TOKEN: &str = "5f0c3a9e1b7d4826aa90cc31fe27d5580b64e9137fa2486dcd05b1e82a7f93c6";
