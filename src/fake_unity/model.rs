@@ -220,7 +220,7 @@ impl Editor {
     /// Time since the main thread's last frame.
     pub(crate) fn frame_age(&self) -> Duration {
         let gate = *self.gate.borrow();
-        if gate.holds() { gate.held_since.elapsed() } else { self.into_tick(self.tick()) }
+        if gate.holds() { gate.held_since.elapsed() } else { self.since_tick(self.tick()) }
     }
 
     /// Time since the start, by which answers of the editor are timed.
@@ -235,7 +235,7 @@ impl Editor {
     }
 
     /// How long ago the last of these ticks was.
-    fn into_tick(&self, tick: Duration) -> Duration {
+    fn since_tick(&self, tick: Duration) -> Duration {
         let into = self.started.elapsed().as_nanos().checked_rem(tick.as_nanos()).unwrap_or(0);
         Duration::from_nanos(u64::try_from(into).unwrap_or(0))
     }
@@ -277,7 +277,7 @@ impl Editor {
     pub(crate) async fn next_tick(&self) {
         let tick = self.tick();
         if !tick.is_zero() {
-            tokio::time::sleep(tick.saturating_sub(self.into_tick(tick))).await;
+            tokio::time::sleep(tick.saturating_sub(self.since_tick(tick))).await;
         }
         self.main_free().await;
     }

@@ -243,10 +243,15 @@ impl HoldfastFace {
                 let ended = async { while signal.changed().await.is_ok() {} };
                 tokio::select! {
                     biased;
-                    done = rest => done,
-                    // It has ended otherwise, so nobody reads this.
-                    () = ended => Done { result: Err(Fault::Cancelled), then: None },
+                    done = rest => return done,
+                    () = ended => {}
                 }
+                // At the moment that the main thread takes it off its list, so that it is counted here or there.
+                turn.editor.main_free().await;
+                let cut = turn.face.desk.lock().closed.is_some();
+                turn.editor.state().interrupted += u64::from(cut);
+                // It has ended otherwise, so nobody reads this.
+                Done { result: Err(Fault::Cancelled), then: None }
             })),
         }
     }
