@@ -93,13 +93,18 @@ namespace Holdfast
             lock (gate) return journal.Find(callId)?.Status;
         }
 
-        /// <summary>Nothing that came over a connection begins any more, whether it was read already or is read now.</summary>
-        public void Fence(Connection origin)
+        /// <summary>
+        /// Nothing that a gateway sent over other connections than this one begins any more: neither what was read already, also over
+        /// those that have ended since, nor what is still to be read from those that are open.
+        /// </summary>
+        public void Fence(string gateway, Connection present, IEnumerable<Connection> former)
         {
             lock (gate)
             {
-                origin.IsFenced = true;
-                List<ToolCall> dropped = queue.All.Where(c => c.Origin == origin && c.Phase < CallPhase.Running).ToList();
+                foreach (Connection one in former) one.IsFenced = true;
+                List<ToolCall> dropped = queue.All
+                    .Where(c => c.Origin?.Gateway == gateway && c.Origin != present && c.Phase < CallPhase.Running)
+                    .ToList();
                 foreach (ToolCall call in dropped) Discard(call, "dropped");
             }
             Pump();

@@ -147,11 +147,10 @@ namespace Holdfast
             }
             lock (proveGate)
             {
-                foreach (Connection former in parts.Connections.Where(c => c != connection && c.Gateway == greeting.Gateway))
-                {
-                    parts.Calls.Fence(former);
-                    former.Close();
-                }
+                List<Connection> former =
+                    parts.Connections.Where(c => c != connection && c.Gateway == greeting.Gateway).ToList();
+                parts.Calls.Fence(greeting.Gateway, connection, former);
+                foreach (Connection one in former) one.Close();
                 parts.Calls.Greet(greeting.Gateway);
                 connection.Prove(greeting.Gateway);
             }

@@ -97,6 +97,25 @@ namespace Holdfast.Tests
         }
 
         [Test]
+        public void What_waits_goes_on_after_its_connection_until_the_gateway_proves_itself_again()
+        {
+            using TestClient other = Gateway("another");
+            Call(other, "runs", "hold", new { Key = "ended-runs" });
+            HoldTool.AwaitBegun("ended-runs");
+            TestClient former = Gateway();
+            Call(former, "waits", "hold", new { Key = "ended-waits" });
+            TestEditor.Until(() => editor.Bridge.Info.Status.Queued == 1);
+            former.Dispose();
+            TestEditor.Until(() => editor.Bridge.Info.Status.Clients.Count == 1);
+            Assert.That(editor.Bridge.Info.Status.Queued, Is.EqualTo(1));
+            using TestClient now = Gateway();
+            Assert.That((string)Outcome(now, "waits")["reason"]!, Is.EqualTo("dropped"));
+            HoldTool.Release("ended-runs");
+            Assert.That(now.Await(Call(now, "next", "echo", new { Text = "x" }))["result"], Is.Not.Null);
+            Assert.That(HoldTool.Begun.ContainsKey("ended-waits"), Is.False);
+        }
+
+        [Test]
         public void A_new_connection_fences_the_former_one_of_its_gateway()
         {
             using TestClient former = Gateway();
