@@ -99,7 +99,7 @@ namespace Holdfast.Editor
                     AddServices = AddPorts,
                     PreferredPort = settings.Port,
                     Generation = generation,
-                    Rehearses = true
+                    Rehearses = Rehearsal.IsWorthIt
                 });
                 bridge.Start();
             }
