@@ -41,8 +41,8 @@ namespace Holdfast
         /// <summary>Number of the domain in this process, from <see cref="Bridge.CountDomain"/>.</summary>
         public int Generation { get; init; } = 1;
 
-        /// <summary>Is the first conversation rehearsed, so that it is answered sooner?</summary>
-        public bool Rehearses { get; init; }
+        /// <summary>The rehearsal that was begun for it, if one was: it ends with the bridge.</summary>
+        public Rehearsal? Rehearsal { get; init; }
 
         /// <summary>See <see cref="Limits.Goodbye"/>; tests of what is said in that time have more of it.</summary>
         internal int Goodbye { get; init; } = Limits.Goodbye;

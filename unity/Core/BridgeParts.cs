@@ -22,7 +22,6 @@ namespace Holdfast
         private readonly Dispatcher dispatcher;
         private readonly List<KnownClient> clients;
         private readonly IReadOnlyList<PushEndpoint> knownEndpoints;
-        private Rehearsal? rehearsal;
         private volatile int port;
 
         // Main thread.
@@ -110,8 +109,6 @@ namespace Holdfast
             // In the first frame, when the editor has settled.
             MainThread.Post(ResumeCalls);
             listener.Start(wantedPort, insist);
-            // Now, and not before: up to here it would have competed with this thread, which the user waits for.
-            if (options.Rehearses) rehearsal = new Rehearsal(Log);
         }
 
         // Main thread.
@@ -151,7 +148,7 @@ namespace Holdfast
             housekeeper.Stop();
             workers.Close();
             IReadOnlyList<string> left = Threads.Join(options.Join);
-            if (rehearsal?.Stop(options.Join) == false) Log.Warn("The rehearsal has not ended in time");
+            if (options.Rehearsal?.Stop(options.Join) == false) Log.Warn("The rehearsal has not ended in time");
             // After the threads, which may have left something to clean up.
             MainThread.Close();
             if (left.Count > 0) Log.Warn("Threads have not ended in time: " + string.Join(", ", left));

@@ -82,6 +82,8 @@ namespace Holdfast.Editor
         private static void Begin()
         {
             var log = new UnityLog();
+            // First of all: it has the time that the rest takes on this thread.
+            Rehearsal? rehearsal = Rehearsal.IsWorthIt ? new Rehearsal(log) : null;
             try
             {
                 var session = new EditorSessionStore();
@@ -99,7 +101,7 @@ namespace Holdfast.Editor
                     AddServices = AddPorts,
                     PreferredPort = settings.Port,
                     Generation = generation,
-                    Rehearses = true
+                    Rehearsal = rehearsal
                 });
                 bridge.Start();
             }

@@ -339,7 +339,7 @@ namespace Holdfast.Tests
             Bridge = new Bridge(new BridgeOptions
             {
                 Editor = Identity, State = this, Session = this, Pulse = this, Log = Log, Security = Security, Tools = this,
-                Clock = Clock, PreferredPort = PreferredPort, Generation = generation, Rehearses = Rehearses,
+                Clock = Clock, PreferredPort = PreferredPort, Generation = generation, Rehearsal = Rehearses ? new Rehearsal(Log) : null,
                 Goodbye = LeavesInTime ? Limits.Goodbye : Patience, Join = LeavesInTime ? Limits.Join : Patience
             });
             if (Challenge != null) Bridge.Parts.NewChallenge = Challenge;
