@@ -29,6 +29,9 @@ namespace Holdfast
         /// <summary>Where the tools are.</summary>
         public IToolSource Tools { get; init; } = null!;
 
+        /// <summary>The log of the communication; it outlives a bridge that is stopped and started.</summary>
+        public TrafficLog Traffic { get; init; } = new();
+
         /// <summary>What time it is.</summary>
         public IClock Clock { get; init; } = new SystemClock();
 

@@ -30,20 +30,20 @@ namespace Holdfast
             this.options = options;
             this.session = session;
             IClock clock = options.Clock;
+            State = new BridgeState(clock.UtcNow);
             Log = options.Log;
             Secrets = session.Secrets(options.Generation);
             Threads = new ThreadGroup(Log);
             MainThread = new MainThreadQueue(clock, Log);
             Tools = new ToolRegistry(Log);
             Security = new SecurityChecker(options.Security);
-            Traffic = new TrafficLog(session.Traffic);
             clients = session.Clients.ToList();
             knownEndpoints = session.PushEndpoints;
             workers = new Workers(Threads, Log);
             journal = new CallJournal(clock);
             Calls = new CallCenter(journal, MainThread, workers, clock, Log);
             housekeeper = new Housekeeper(MainThread, Calls, options.Pulse, clock);
-            listener = new Listener(this, Threads, Log, session.LastConnection, Listening);
+            listener = new Listener(this, Threads, Log, clock, session.LastConnection, Listening);
             push = new PushClient(Threads, Log, (message, sequence, token) =>
                 message.ToLine(sequence, token, clock.UtcNow, options.Editor, Secrets.Nonce, port));
             instance = new InstanceFile(options.Editor.StateFolder, Log);
@@ -63,11 +63,11 @@ namespace Holdfast
 
         public SecurityChecker Security { get; }
 
-        public TrafficLog Traffic { get; }
+        public TrafficLog Traffic => options.Traffic;
 
         public CallCenter Calls { get; }
 
-        public BridgeState State { get; } = new();
+        public BridgeState State { get; }
 
         public EditorIdentity Editor => options.Editor;
 
@@ -85,8 +85,8 @@ namespace Holdfast
             get
             {
                 var (queued, running) = Calls.Status();
-                var connected = Connections.Select(c => new ClientInfo(c.Number, c.ClientName, c.IsProven)).ToList();
-                return new BridgeStatus(State.Word, Secrets.Generation, port, FrameAge, connected, queued, running.Count);
+                var connected = Connections.Select(c => new ClientInfo(c.Number, c.ClientName, c.IsProven, c.Since, c.Calls)).ToList();
+                return new BridgeStatus(State.Word, State.Since, Secrets.Generation, port, FrameAge, connected, queued, running.Count);
             }
         }
 
@@ -104,7 +104,7 @@ namespace Holdfast
                 Log.Warn("The journal of calls could not be read; nothing is said of calls before this reload");
             }
             session.Journal = null;
-            State.Update(options.State.Read());
+            State.Update(options.State.Read(), options.Clock.UtcNow);
             Threads.Start("housekeeper", housekeeper.Run);
             // In the first frame, when the editor has settled.
             MainThread.Post(ResumeCalls);
@@ -114,7 +114,7 @@ namespace Holdfast
         // Main thread.
         public void Tick(EditorSnapshot now)
         {
-            bool changed = State.Update(now);
+            bool changed = State.Update(now, options.Clock.UtcNow);
             MainThread.RunFrame();
             if (!changed) return;
             if (port != 0) WriteInstance();
@@ -134,8 +134,7 @@ namespace Holdfast
             session.Journal = Calls.Interrupt("The bridge is being stopped");
             session.LastConnection = listener.LastNumber;
             lock (clients) session.Clients = clients;
-            session.Traffic = Traffic.Entries;
-            State.Leave(reload ? "reloading" : "stopping");
+            State.Leave(reload ? "reloading" : "stopping", options.Clock.UtcNow);
             WriteInstance();
             listener.StopListening();
             Broadcast("notifications/server/shutdown", new JObject { ["reason"] = cause.ToString() }, _ => true);
@@ -174,9 +173,14 @@ namespace Holdfast
             if (!sent) Settled(call);
         }
 
+        /// <summary>A call has ended: into the log.</summary>
         public void Record(Connection? connection, ToolCall call, CallOutcome outcome) => Traffic.Add(new TrafficEntry(
             Now(), connection?.ClientName ?? "", call.Tool.Name, outcome.Error?.Type ?? (outcome.IsError ? "tool_error" : "ok"),
-            outcome.DurationMs));
+            outcome.DurationMs, Shown(call.Arguments, call.Bytes), outcome.Error?.ToJson() ?? outcome.Value));
+
+        /// <summary>A call was refused before it was one: into the log.</summary>
+        public void Record(Connection connection, string what, JToken? arguments, int bytes, string type, string error) =>
+            Traffic.Add(new TrafficEntry(Now(), connection.ClientName, what, type, 0, Shown(arguments, bytes), error));
 
         public void NameClient(IToolContext call, string name, string pushEndpoint)
         {
@@ -326,6 +330,9 @@ namespace Holdfast
             string text = JsonRpc.Notification(method, about);
             foreach (Connection connection in Connections.Where(to)) connection.Send(text);
         }
+
+        private static string Shown(JToken? arguments, int bytes) =>
+            arguments == null ? "{}" : bytes <= Limits.TrafficRequest ? Json.Write(arguments) : $"({bytes} bytes)";
 
         private string Now() => options.Clock.UtcNow.ToString("yyyy-MM-ddTHH:mm:ss.fffZ", CultureInfo.InvariantCulture);
     }

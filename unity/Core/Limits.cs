@@ -108,6 +108,9 @@ namespace Holdfast
         /// <summary>Pause between two wake-ups of an editor without focus, while work waits: about one frame.</summary>
         public const int WakeEvery = 10;
 
+        /// <summary>An editor without a frame for so long, though it was woken, may be minimised: even a busy one has some.</summary>
+        public const int FrameMissed = 1_000;
+
         /// <summary>How often the time limits of calls are looked at: they are in seconds.</summary>
         public const int DeadlineEvery = 100;
 
@@ -146,6 +149,27 @@ namespace Holdfast
 
         /// <summary>Requests that the log in the window shows.</summary>
         public const int TrafficEntries = 200;
+
+        /// <summary>Characters of one request or answer in it: what a person reads there; the client has the rest.</summary>
+        public const int TrafficText = 4096;
+
+        /// <summary>Characters of all of them: they cross every reload in SessionState.</summary>
+        public const int TrafficTotal = 512 * 1024;
+
+        /// <summary>Size of a request from which it is not written into the log at all: that would take longer than it is worth.</summary>
+        public const int TrafficRequest = 64 * 1024;
+
+        /// <summary>Least port that a user may choose: those below are the system's.</summary>
+        public const int LeastPort = 1024;
+
+        /// <summary>A run of the gateway's program for the window: it only reads and writes a few small files.</summary>
+        public const int ProgramTime = 10_000;
+
+        /// <summary>Characters that such a run may write, to each of its two outputs; a list of clients has 8 000.</summary>
+        public const int ProgramOutput = 256 * 1024;
+
+        /// <summary>How often a thread that waits for the program looks whether it is to give up.</summary>
+        public const int ProgramWatch = 20;
 
         /// <summary>Clients that the session remembers by name.</summary>
         public const int SessionClients = 64;

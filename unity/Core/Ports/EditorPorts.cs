@@ -70,6 +70,12 @@ namespace Holdfast
 
         /// <summary>Makes the editor run a frame soon.</summary>
         void Signal();
+
+        /// <summary>
+        /// Shows a minimised editor again, without giving it the focus, if the user wants that and the system can: some run
+        /// no frames while they are minimised, whoever signals.
+        /// </summary>
+        void Restore();
     }
 
     /// <summary>The package's own messages. Any thread.</summary>

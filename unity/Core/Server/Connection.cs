@@ -29,13 +29,15 @@ namespace Holdfast
         private readonly IConnectionHandler handler;
         private readonly MessageReassembler reassembler;
         private long outgoingBytes;
+        private int calls;
         private bool lastQueued;
         private bool writing;
         private bool closed;
 
-        public Connection(int number, Socket socket, IConnectionHandler handler)
+        public Connection(int number, Socket socket, IConnectionHandler handler, DateTime now)
         {
             Number = number;
+            Since = now;
             this.socket = socket;
             this.handler = handler;
             socket.NoDelay = true;
@@ -58,6 +60,12 @@ namespace Holdfast
 
         public bool IsProven => Gateway != null;
 
+        /// <summary>When it was accepted, in UTC.</summary>
+        public DateTime Since { get; }
+
+        /// <summary>Calls of tools that came over it.</summary>
+        public int Calls => calls;
+
         /// <summary>The client's name; empty while it has not given one.</summary>
         public string ClientName { get; set; } = "";
 
@@ -71,6 +79,9 @@ namespace Holdfast
                 lock (gate) return closed;
             }
         }
+
+        /// <summary>One more call came.</summary>
+        public void CountCall() => Interlocked.Increment(ref calls);
 
         public void Prove(string gateway) => Gateway = gateway;
 

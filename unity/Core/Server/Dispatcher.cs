@@ -165,6 +165,7 @@ namespace Holdfast
         {
             // An answer could not be told apart, and a call that nobody hears of is none.
             if (request.Id == null) return;
+            connection.CountCall();
             var given = new Parameters(request.Params);
             RpcError? error = NotProven(connection);
             string callId = "", name = "";
@@ -194,7 +195,9 @@ namespace Holdfast
             if (error == null) return;
             if (callId.Length > 0) error.With("callId", callId);
             if (name.Length > 0 && error.Type == "unknown_tool") error.With("tool", name);
-            connection.Send(JsonRpc.Error(request.Id, error.ToJson()));
+            string json = error.ToJson();
+            parts.Record(connection, name.Length > 0 ? name : request.Method, arguments, bytes, error.Type, json);
+            connection.Send(JsonRpc.Error(request.Id, json));
         }
 
         private RpcError? Submit(

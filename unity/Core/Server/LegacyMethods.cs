@@ -31,7 +31,7 @@ namespace Holdfast
             }
             if (!connection.Lane.Post(done => Begin(connection, id, request, bytes, done)))
             {
-                connection.Send(JsonRpc.Error(id, Internal("Too many requests of this connection wait", false)));
+                connection.Send(JsonRpc.Error(id, Internal("Too many requests of this connection wait", false).ToJson()));
             }
         }
 
@@ -43,8 +43,11 @@ namespace Holdfast
                 done();
                 return;
             }
+            // Probes for life would drown the rest in the window.
+            bool shown = request.Method != "ping";
+            if (shown) connection.CountCall();
             ToolEntry? tool = parts.Tools.Find(request.Method);
-            string? refusal = tool == null
+            RpcError? refusal = tool == null
                 ? Internal("Unknown tool: " + request.Method, false)
                 : parts.Security.Check(tool) is { } denial ? Blocked(tool, denial) : null;
             if (refusal == null)
@@ -56,13 +59,15 @@ namespace Holdfast
                     connection.Send(outcome.Error == null
                         ? JsonRpc.Result(id, outcome.Value)
                         : JsonRpc.Error(id, Translate(ended, outcome.Error)));
-                    parts.Record(connection, ended, outcome);
+                    if (shown) parts.Record(connection, ended, outcome);
                     done();
                 };
                 if (parts.Calls.Submit(call) is not { } error) return;
                 refusal = Internal(error.Message, false);
             }
-            connection.Send(JsonRpc.Error(id, refusal));
+            string json = refusal.ToJson();
+            parts.Record(connection, request.Method, request.Params, bytes, refusal.Type, json);
+            connection.Send(JsonRpc.Error(id, json));
             done();
         }
 
@@ -82,14 +87,14 @@ namespace Holdfast
             "timed_out" => new RpcError("internal_error", RpcError.InternalError, true, "Request timeout",
                 $"Tool {call.Tool.Name} timed out after {call.TimeoutSeconds} seconds").ToJson(),
             "invalid_params" => new RpcError("internal_error", RpcError.InternalError, false, error.Message, "").ToJson(),
-            _ => Internal(error.Message, error.Ran)
+            _ => Internal(error.Message, error.Ran).ToJson()
         };
 
-        private static string Blocked(ToolEntry tool, SecurityDenial denial) =>
+        private static RpcError Blocked(ToolEntry tool, SecurityDenial denial) =>
             new RpcError("security_blocked", RpcError.InternalError, false, "Tool blocked by security settings", denial.Mend)
-                .With("command", tool.Name).With("reason", denial.Reason).ToJson();
+                .With("command", tool.Name).With("reason", denial.Reason);
 
-        private static string Internal(string what, bool ran) =>
-            new RpcError("internal_error", RpcError.InternalError, ran, "Internal error", what).ToJson();
+        private static RpcError Internal(string what, bool ran) =>
+            new RpcError("internal_error", RpcError.InternalError, ran, "Internal error", what);
     }
 }

@@ -19,6 +19,7 @@ namespace Holdfast
         private readonly IConnectionHandler handler;
         private readonly ThreadGroup threads;
         private readonly IEditorLog log;
+        private readonly IClock clock;
         private readonly Action<int> listening;
         private readonly ManualResetEvent stop = new(false);
         private Socket? socket;
@@ -27,13 +28,23 @@ namespace Holdfast
 
         /// <param name="firstNumber">Number of the last connection of an earlier domain.</param>
         /// <param name="listening">Told the port, on the accepting thread.</param>
-        public Listener(IConnectionHandler handler, ThreadGroup threads, IEditorLog log, int firstNumber, Action<int> listening)
+        public Listener(
+            IConnectionHandler handler, ThreadGroup threads, IEditorLog log, IClock clock, int firstNumber, Action<int> listening)
         {
+            this.clock = clock;
             this.handler = handler;
             this.threads = threads;
             this.log = log;
             this.listening = listening;
             lastNumber = firstNumber;
+        }
+
+        /// <summary>Could this port be listened on now?</summary>
+        public static bool IsFree(int port)
+        {
+            Socket? probe = TryBind(port);
+            probe?.Close();
+            return probe != null;
         }
 
         /// <summary>The open connections.</summary>
@@ -111,7 +122,7 @@ namespace Holdfast
             {
                 if (!stopped && connections.Count < Limits.Connections)
                 {
-                    connection = new Connection(++lastNumber, accepted, handler);
+                    connection = new Connection(++lastNumber, accepted, handler, clock.UtcNow);
                     connections.Add(connection);
                 }
             }

@@ -5,7 +5,7 @@ using System.Threading;
 namespace Holdfast
 {
     /// <summary>
-    /// A thread that wakes an editor without focus while work waits for its main thread, and looks at the deadlines of
+    /// A thread that wakes an editor without focus, or minimised, while work waits for its main thread, and looks at the deadlines of
     /// calls. It sleeps when there is nothing to do.
     /// </summary>
     internal sealed class Housekeeper
@@ -42,11 +42,16 @@ namespace Holdfast
         public void Run()
         {
             long awakeUntil = 0;
+            bool restored = false;
             while (!stopped)
             {
                 if (mainThread.HasWork) awakeUntil = clock.Now + Limits.WakeTail;
                 bool awake = clock.Now < awakeUntil;
                 if (awake && pulse.IsAvailable) pulse.Signal();
+                // Once in every such wait: who minimises it again meanwhile has a reason.
+                bool missed = awake && mainThread.FrameAge.TotalMilliseconds > Limits.FrameMissed;
+                if (missed && !restored) pulse.Restore();
+                restored = missed;
                 calls.CheckDeadlines();
                 int pause = awake ? Limits.WakeEvery : calls.IsBusy ? Limits.DeadlineEvery : Timeout.Infinite;
                 nudge.WaitOne(pause);

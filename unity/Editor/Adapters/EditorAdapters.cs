@@ -4,6 +4,7 @@ using System.Collections.Generic;
 using System.Diagnostics;
 using System.IO;
 using System.Reflection;
+using System.Runtime.InteropServices;
 using UnityEditor;
 using UnityEngine;
 using Debug = UnityEngine.Debug;
@@ -42,18 +43,42 @@ namespace Holdfast.Editor
     internal sealed class EditorPulse : IEditorPulse
     {
         private readonly Action? signalTick;
+        private readonly HoldfastPreferences preferences;
 
-        public EditorPulse()
+        public EditorPulse(HoldfastPreferences preferences)
         {
+            this.preferences = preferences;
             MethodInfo? method = typeof(EditorApplication).GetMethod(
                 "SignalTick", BindingFlags.Static | BindingFlags.NonPublic | BindingFlags.Public, null, Type.EmptyTypes, null);
             if (method != null) signalTick = (Action)Delegate.CreateDelegate(typeof(Action), method, false);
             if (signalTick == null) Debug.LogWarning("[Holdfast] This editor cannot be woken while it has no focus; calls may wait");
         }
 
-        public bool IsAvailable => signalTick != null;
+        public bool IsAvailable => signalTick != null && preferences.WakeUnfocused;
 
         public void Signal() => signalTick?.Invoke();
+
+        public void Restore()
+        {
+            if (!preferences.RestoreMinimized || Environment.OSVersion.Platform != PlatformID.Win32NT) return;
+            using Process own = Process.GetCurrentProcess();
+            IntPtr window = own.MainWindowHandle;
+            // The asynchronous one: it does not wait for the editor's main thread, which may be busy.
+            if (window != IntPtr.Zero && IsIconic(window)) ShowWindowAsync(window, ShowNoActivate);
+        }
+
+        private const int ShowNoActivate = 4;
+
+        [DllImport("user32.dll")]
+        private static extern bool IsIconic(IntPtr window);
+
+        [DllImport("user32.dll")]
+        private static extern bool ShowWindowAsync(IntPtr window, int command);
+    }
+
+    internal sealed class EditorClipboard : IClipboard
+    {
+        public void Copy(string text) => EditorGUIUtility.systemCopyBuffer = text;
     }
 
     internal sealed class TypeCacheTools : IToolSource
@@ -63,9 +88,11 @@ namespace Holdfast.Editor
 
     internal static class EditorFacts
     {
+        public static string ProjectPath => Path.GetDirectoryName(Application.dataPath)!.Replace('\\', '/');
+
         public static EditorIdentity Read()
         {
-            string project = Path.GetDirectoryName(Application.dataPath)!.Replace('\\', '/');
+            string project = ProjectPath;
             return new EditorIdentity
             {
                 ProjectPath = project,

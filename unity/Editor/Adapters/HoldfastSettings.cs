@@ -1,17 +1,24 @@
 #nullable enable
 using System;
 using System.Collections.Generic;
+using System.Linq;
 using UnityEditor;
 using UnityEngine;
 
 namespace Holdfast.Editor
 {
-    /// <summary>What this user has chosen for this project; not shared with others. Main thread.</summary>
+    /// <summary>
+    /// What this user has chosen for this project; not shared with others, since what a program may do on this machine
+    /// must not come in with somebody's commit. Main thread.
+    /// </summary>
     [FilePath("UserSettings/Holdfast.asset", FilePathAttribute.Location.ProjectFolder)]
-    public sealed class HoldfastSettings : ScriptableSingleton<HoldfastSettings>
+    public sealed class HoldfastSettings : ScriptableSingleton<HoldfastSettings>, IProjectChoices
     {
         [SerializeField]
         private int port = 8711;
+
+        [SerializeField]
+        private bool runInBatchMode;
 
         [SerializeField]
         private bool allowUnprovenClients = true;
@@ -27,27 +34,37 @@ namespace Holdfast.Editor
 
         private SecurityChoice? security;
 
-        /// <summary>The port to listen on; another is taken if it is not free. Counts at the next start.</summary>
+        /// <inheritdoc/>
         public int Port
         {
             get => port;
             set => Change(() => port = value);
         }
 
-        /// <summary>May clients that cannot prove themselves call tools, as stock uLoopMCP servers?</summary>
+        /// <inheritdoc/>
+        public bool RunInBatchMode
+        {
+            get => runInBatchMode;
+            set => Change(() => runInBatchMode = value);
+        }
+
+        /// <inheritdoc/>
         public bool AllowUnprovenClients
         {
             get => allowUnprovenClients;
             set => Change(() => allowUnprovenClients = value);
         }
 
-        /// <summary>The choices about security, for any thread.</summary>
+        /// <inheritdoc/>
         public ISecuritySettings Security => security ??= new SecurityChoice(Snapshot());
 
-        /// <summary>Turns a switch on or off.</summary>
+        /// <inheritdoc/>
+        public IReadOnlyList<string> NamedTools => allowedTools.Concat(deniedTools).ToList();
+
+        /// <inheritdoc/>
         public void SetSwitch(SecuritySettings setting, bool on) => Change(() => Put(switchesOn, setting.ToString(), on));
 
-        /// <summary>Says what holds for one tool.</summary>
+        /// <inheritdoc/>
         public void SetPermission(string tool, ToolPermission permission) => Change(() =>
         {
             Put(allowedTools, tool, permission == ToolPermission.Allow);

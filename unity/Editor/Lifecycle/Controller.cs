@@ -23,6 +23,7 @@ namespace Holdfast.Editor
         private const string StoppedKey = "Holdfast.StoppedByUser";
 
         private static Bridge? bridge;
+        private static TrafficLog? traffic;
         private static int generation;
         private static bool subscribed;
 
@@ -33,11 +34,11 @@ namespace Holdfast.Editor
             if (!SessionState.GetBool(StoppedKey, false)) Begin();
         }
 
-        /// <summary>Raised on the main thread when the bridge was started or stopped.</summary>
-        public static event Action? Changed;
-
         /// <summary>The bridge, or null while there is none. Main thread.</summary>
         public static Bridge? Bridge => bridge;
+
+        /// <summary>The log of the communication, also of a bridge that is stopped. Main thread.</summary>
+        public static TrafficLog Traffic => traffic ??= TrafficLog.Load(new EditorSessionStore());
 
         /// <summary>Starts the bridge, also after later reloads. Main thread.</summary>
         public static void Start()
@@ -59,7 +60,8 @@ namespace Holdfast.Editor
         {
             if (AssetDatabase.IsAssetImportWorkerProcess()) return false;
             if (UnityEditor.MPE.ProcessService.level != UnityEditor.MPE.ProcessLevel.Main) return false;
-            return !Application.isBatchMode || Environment.GetEnvironmentVariable(BatchModeVariable) == "1";
+            return !Application.isBatchMode || Environment.GetEnvironmentVariable(BatchModeVariable) == "1" ||
+                HoldfastSettings.instance.RunInBatchMode;
         }
 
         private static void Subscribe()
@@ -94,10 +96,11 @@ namespace Holdfast.Editor
                     Editor = EditorFacts.Read(),
                     State = new EditorStateReader(),
                     Session = session,
-                    Pulse = new EditorPulse(),
+                    Pulse = new EditorPulse(HoldfastPreferences.instance),
                     Log = log,
                     Security = settings.Security,
                     Tools = new TypeCacheTools(),
+                    Traffic = Traffic,
                     AddServices = AddPorts,
                     PreferredPort = settings.Port,
                     Generation = generation,
@@ -111,7 +114,6 @@ namespace Holdfast.Editor
                 log.Error("Holdfast could not start: " + e);
                 bridge = null;
             }
-            Changed?.Invoke();
         }
 
         private static void AddPorts(ServiceTable ports)
@@ -126,9 +128,7 @@ namespace Holdfast.Editor
         {
             Bridge? ending = bridge;
             bridge = null;
-            if (ending == null) return;
-            ending.Stop(cause);
-            Changed?.Invoke();
+            ending?.Stop(cause);
         }
 
         private static void Tick() => bridge?.Tick();
@@ -147,7 +147,8 @@ namespace Holdfast.Editor
         {
             Unsubscribe();
             End(cause);
-            Changed = null;
+            traffic?.Save(new EditorSessionStore());
+            traffic = null;
         }
     }
 }

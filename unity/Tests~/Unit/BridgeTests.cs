@@ -388,6 +388,28 @@ namespace Holdfast.Tests
         }
 
         [Test]
+        public void An_editor_whose_frames_stay_away_while_a_call_waits_is_shown_once()
+        {
+            using TestClient client = Gateway();
+            client.Await(Call(client, "a", "fail"));
+            Thread.Sleep(Limits.FrameMissed / 2);
+            Assert.That(editor.Restores, Is.Zero, "frames come");
+            for (int i = 1; i <= 2; i++)
+            {
+                string waits;
+                using (editor.Freeze())
+                {
+                    waits = Call(client, "w" + i, "fail");
+                    TestEditor.Until(() => editor.Restores == i);
+                    Thread.Sleep(300);
+                    Assert.That(editor.Restores, Is.EqualTo(i), "and left alone after that");
+                }
+                client.Await(waits);
+                TestEditor.Until(() => editor.Bridge.Parts.MainThread.FrameAge.TotalMilliseconds < 100);
+            }
+        }
+
+        [Test]
         public void A_client_that_never_reads_holds_up_nobody()
         {
             using var deaf = new TcpClient();

@@ -182,6 +182,7 @@ namespace Holdfast.Tests
         private readonly BlockingCollection<Action> work = new();
         private readonly Thread main;
         private volatile bool frozen;
+        private int restores;
         private volatile EditorSnapshot snapshot = new() { IsFocused = true };
 
         public TestEditor(Action<TestEditor>? configure = null)
@@ -268,9 +269,13 @@ namespace Holdfast.Tests
 
         public EditorSnapshot Read() => snapshot;
 
+        public int Restores => restores;
+
         public void Signal()
         {
         }
+
+        public void Restore() => Interlocked.Increment(ref restores);
 
         public IEnumerable<Type> FindToolTypes() => new[]
         {

@@ -26,6 +26,9 @@ namespace EditorHost
 
         bool Invoke(string type, string method, string argument);
 
+        /// <summary>A person's hands on the windows; what is to be seen then, or why not, after an exclamation mark.</summary>
+        string Window(string order);
+
         /// <summary>Former domains that are still in memory.</summary>
         int Leaked();
     }
@@ -39,7 +42,7 @@ namespace EditorHost
         private static readonly string[] Usage =
         {
             "reload MS", "move MS", "compile MS", "down", "up", "freeze [MS]", "thaw", "changed", "addtool NAME", "compile-error on|off",
-            "modal on|off", "edit", "play on|off", "focus on|off", "import MS", "release", "stats", "crash", "quit", "help"
+            "modal on|off", "edit", "play on|off", "focus on|off", "import MS", "release", "window ORDER", "stats", "crash", "quit", "help"
         };
 
         private readonly ConcurrentQueue<string> lines = new();
@@ -160,6 +163,10 @@ namespace EditorHost
                 case "focus":
                     native.Set("isFocused", on);
                     break;
+                case "window":
+                    string seen = domain.Window(line.Substring(verb.Length).Trim());
+                    Tell(seen.StartsWith("!") ? Lines.Of("failed", ("line", line), ("error", seen.Substring(1))) : Lines.Of("window", ("seen", seen)));
+                    return;
                 case "stats":
                     Tell(Stats());
                     return;

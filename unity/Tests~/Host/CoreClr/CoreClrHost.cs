@@ -49,6 +49,8 @@ namespace EditorHost
 
         public bool Invoke(string type, string method, string argument) => Engine.Invoke(type, method, argument);
 
+        public string Window(string order) => Engine.Window(order);
+
         public int Leaked()
         {
             for (int i = 0; i < 20 && former.Any(w => w.IsAlive); i++)

@@ -43,6 +43,8 @@ namespace EditorHost
 
         public bool Invoke(string type, string method, string argument) => entry.Invoke(type, method, argument);
 
+        public string Window(string order) => entry.Window(order);
+
         // Unloading a domain takes it out of memory, or throws.
         public int Leaked() => 0;
     }

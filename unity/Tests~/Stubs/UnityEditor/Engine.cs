@@ -25,6 +25,9 @@ namespace EditorHost
             mainThread = Environment.CurrentManagedThreadId;
             SynchronizationContext.SetSynchronizationContext(Context);
             types = scripts.SelectMany(a => a.GetTypes()).ToArray();
+            // Whether windows come before the code that asked to run at a load is not written anywhere: they do here, since
+            // that is the harder case.
+            Windows.Load();
             foreach (Type type in types.Where(t => t.IsDefined(typeof(InitializeOnLoadAttribute), false)))
             {
                 Guard(() => RuntimeHelpers.RunClassConstructor(type.TypeHandle));
@@ -38,6 +41,7 @@ namespace EditorHost
             UnityEditor.Compilation.CompilationPipeline.Follow(Native.Current.Flag("isCompiling"));
             Context.Run();
             EditorApplication.RaiseUpdate();
+            Windows.Tick();
         }
 
         public static void Quit() => EditorApplication.RaiseQuitting();
@@ -52,6 +56,20 @@ namespace EditorHost
             return true;
         }
 
+        /// <summary>A person's hands on the open windows.</summary>
+        /// <returns>What is to be seen then; or, after an exclamation mark, why it could not be done.</returns>
+        public static string Window(string order)
+        {
+            try
+            {
+                return Windows.Order(order);
+            }
+            catch (Exception e)
+            {
+                return "!" + (e is ArgumentException ? e.Message : e.ToString());
+            }
+        }
+
         /// <summary>The scripts are about to go.</summary>
         public static void Unload()
         {
@@ -64,6 +82,7 @@ namespace EditorHost
                 Guard(() => method.Invoke(null, null));
             }
 #endif
+            Windows.Unload();
             Singletons.CarryOver();
             types = Type.EmptyTypes;
             Context.Clear();
@@ -134,6 +153,8 @@ namespace EditorHost
         public void Quit() => Engine.Quit();
 
         public bool Invoke(string type, string method, string argument) => Engine.Invoke(type, method, argument);
+
+        public string Window(string order) => Engine.Window(order);
     }
 
     /// <summary>Singletons are carried over a reload by their serialised fields; some have a file too.</summary>
@@ -172,7 +193,9 @@ namespace EditorHost
         private static string FileOf(Type type)
         {
             var about = type.GetCustomAttribute<FilePathAttribute>();
-            return about == null ? null : Path.Combine(Path.GetDirectoryName(Application.dataPath), about.Path);
+            string folder = Path.GetDirectoryName(Application.dataPath);
+            if (about is { Folder: FilePathAttribute.Location.PreferencesFolder }) folder = Path.Combine(folder, "Preferences");
+            return about == null ? null : Path.Combine(folder, about.Path);
         }
 
         private static IEnumerable<FieldInfo> Fields(Type type) =>

@@ -116,6 +116,9 @@ namespace UnityEditor
     {
         public static void Refresh() => Native.Current.Request("refresh");
 
+        public static T LoadAssetAtPath<T>(string assetPath) where T : UnityEngine.Object =>
+            typeof(ScriptableObject).IsAssignableFrom(typeof(T)) && assetPath.StartsWith("Packages/") ? Activator.CreateInstance<T>() : null;
+
         public static string GetAssetPath(UnityEngine.Object assetObject) => "Assets/" + assetObject.name;
 
         public static string[] GetLabels(UnityEngine.Object obj) => new[] { "Hero" };
@@ -170,9 +173,15 @@ namespace UnityEditor
             ProjectFolder
         }
 
-        public FilePathAttribute(string relativePath, Location location) => Path = relativePath;
+        public FilePathAttribute(string relativePath, Location location)
+        {
+            Path = relativePath;
+            Folder = location;
+        }
 
         internal string Path { get; }
+
+        internal Location Folder { get; }
     }
 
     public class ScriptableSingleton<T> : ScriptableObject where T : ScriptableObject

@@ -1,0 +1,201 @@
+#nullable enable
+using System;
+using System.Collections.Generic;
+using System.Linq;
+using Newtonsoft.Json;
+using Newtonsoft.Json.Linq;
+
+namespace Holdfast
+{
+    /// <summary>An AI editor, as <c>holdfast setup --list --json</c> tells of it.</summary>
+    /// <param name="Client">The word by which <c>holdfast setup</c> knows it.</param>
+    /// <param name="Title">Its name.</param>
+    /// <param name="IsFound">It is installed here.</param>
+    /// <param name="State">configured, not_configured, stale, other, broken; another word of a newer program.</param>
+    /// <param name="Detail">How it stands, in words.</param>
+    /// <param name="File">The file that holds its configuration.</param>
+    /// <param name="Act">What the button that sets it up says; null if there is nothing to do, or it cannot be done from here.</param>
+    /// <param name="CanRemove">It has an entry that can be taken out.</param>
+    public sealed record SetupRow(
+        string Client, string Title, bool IsFound, string State, string Detail, string File, string? Act, bool CanRemove);
+
+    /// <summary>The section that sets AI editors up.</summary>
+    /// <param name="Program">The gateway's program; null if it was not found.</param>
+    /// <param name="Sentence">Where it was found, or how to get it.</param>
+    /// <param name="Busy">What is being done; null if nothing.</param>
+    /// <param name="Rows">The AI editors that are shown.</param>
+    /// <param name="Hidden">How many more are known, and not installed here.</param>
+    /// <param name="ShowsAll">Those are shown too.</param>
+    /// <param name="Message">What the program said last; null if nothing.</param>
+    /// <param name="IsError">It failed.</param>
+    public sealed record SetupState(
+        string? Program, string Sentence, string? Busy, Rows<SetupRow> Rows, int Hidden, bool ShowsAll, string? Message, bool IsError);
+
+    /// <summary>
+    /// Sets AI editors up by calling <c>holdfast setup</c>, which alone knows their files. Never waits for it: the program
+    /// runs beside the main thread, and <see cref="Section{TState}.Refresh"/> looks whether it has ended.
+    /// </summary>
+    public sealed class SetupPresenter : Section<SetupState>, IDisposable
+    {
+        // The project is the working directory, so that no path has to be quoted for anybody.
+        private const string Project = " --project .";
+        private readonly IUserChoices choices;
+        private readonly ProgramLocator locator;
+        private readonly IProgramRunner runner;
+        private readonly string project;
+        private IReadOnlyList<SetupRow> known = Array.Empty<SetupRow>();
+        private FoundProgram found = new(null, "");
+        private volatile FoundProgram looked = new(null, "");
+        private IProgramRun? run;
+        private string? busy;
+        private string? message;
+        private bool isError;
+        private bool showsAll;
+        private bool isList;
+        private bool closed;
+
+        /// <param name="project">The Unity project's folder.</param>
+        public SetupPresenter(
+            IUserChoices choices, ProgramLocator locator, IProgramRunner runner, string project, IView<SetupState> view) : base(view)
+        {
+            this.choices = choices;
+            this.locator = locator;
+            this.runner = runner;
+            this.project = project;
+        }
+
+        /// <summary>Looks for the program and asks it how the AI editors stand.</summary>
+        public void LookAgain()
+        {
+            if (run != null) return;
+            message = null;
+            List();
+            Refresh();
+        }
+
+        /// <summary>Sets one up, or mends it.</summary>
+        public void SetUp(string client) => Begin(client, "", "Setting up ");
+
+        /// <summary>Takes one's entry out.</summary>
+        public void Remove(string client) => Begin(client, " --remove", "Taking the entry out of ");
+
+        /// <summary>Shows AI editors that are not installed here, or hides them.</summary>
+        public void ShowAll(bool all)
+        {
+            showsAll = all;
+            Refresh();
+        }
+
+        /// <summary>Ends what runs. Nothing is started after that.</summary>
+        public void Dispose()
+        {
+            closed = true;
+            run?.Dispose();
+            run = null;
+        }
+
+        /// <inheritdoc/>
+        protected override SetupState Look()
+        {
+            if (run?.Result is { } result)
+            {
+                run.Dispose();
+                run = null;
+                busy = null;
+                found = looked;
+                if (found.Path == null) known = Array.Empty<SetupRow>();
+                else if (isList) TakeList(result);
+                else TakeOutcome(result);
+            }
+            List<SetupRow> shown = known.Where(r => showsAll || r.IsFound || r.CanRemove).ToList();
+            return new SetupState(
+                found.Path, found.Sentence, busy, new Rows<SetupRow>(shown), known.Count - shown.Count, showsAll, message, isError);
+        }
+
+        private void Begin(string client, string flag, string doing)
+        {
+            SetupRow? row = known.FirstOrDefault(r => r.Client == client);
+            if (run != null || row == null) return;
+            message = null;
+            Start("setup " + client + Project + flag, doing + row.Title, false);
+            Refresh();
+        }
+
+        private void List() => Start("setup --list --json" + Project, "Looking for AI editors", true);
+
+        private void Start(string arguments, string doing, bool list)
+        {
+            if (closed) return;
+            isList = list;
+            busy = doing + " …";
+            string configured = choices.ProgramPath;
+            run = runner.Start(() =>
+            {
+                FoundProgram now = locator.Find(configured);
+                looked = now;
+                return now.Path == null ? null : new ProgramCall(now.Path, arguments, project);
+            });
+        }
+
+        // The list is asked anew whatever came of it: also what failed may have changed something.
+        private void TakeOutcome(ProgramResult result)
+        {
+            isError = result.Failure != null || result.ExitCode != 0;
+            string[] texts = { result.Failure ?? "", result.Output.Trim(), result.Errors.Trim() };
+            string said = string.Join("\n", texts.Where(t => t.Length > 0));
+            message = said.Length > 0 ? said : $"holdfast setup said nothing and ended with {result.ExitCode}.";
+            List();
+        }
+
+        private void TakeList(ProgramResult result)
+        {
+            if (result.Failure == null && result.ExitCode == 0 && Read(result.Output) is { } rows)
+            {
+                known = rows;
+                return;
+            }
+            known = Array.Empty<SetupRow>();
+            isError = true;
+            string before = message == null ? "" : message + "\n";
+            string said = result.Errors.Trim();
+            message = before + (result.Failure ?? (result.ExitCode != 0 && said.Length > 0
+                ? said
+                : $"{found.Path} gave no list of AI editors. It may be older than this package, or another program; " +
+                "install holdfast anew."));
+        }
+
+        private static IReadOnlyList<SetupRow>? Read(string json)
+        {
+            try
+            {
+                return ((JArray)Json.Parse(json)["clients"]!).Select(Row).Where(r => IsWord(r.Client)).ToList();
+            }
+            catch (Exception e) when (e is JsonException or InvalidCastException or ArgumentException or NullReferenceException
+                or InvalidOperationException)
+            {
+                return null;
+            }
+        }
+
+        // It becomes an argument again.
+        private static bool IsWord(string client) =>
+            client.All(c => c is >= 'a' and <= 'z' or >= '0' and <= '9' or '-') && !client.StartsWith("-", StringComparison.Ordinal);
+
+        private static SetupRow Row(JToken client)
+        {
+            string state = (string)client["state"]!, why = (string?)client["why"] ?? "";
+            (string words, string? act) = state switch
+            {
+                "configured" => ("Set up.", null),
+                "not_configured" => ("Not set up.", "Set up"),
+                "stale" => ("Its entry is stale: " + why, "Mend"),
+                "other" => ("It starts another program: " + why, "Replace"),
+                "broken" => ("Its file cannot be read: " + why, null),
+                _ => (state + (why.Length > 0 ? ": " + why : ""), (string?)null)
+            };
+            string scope = (string?)client["scope"] == "project" ? " For this project." : "";
+            return new SetupRow((string)client["client"]!, (string)client["title"]!, (bool)client["found"]!, state, words + scope,
+                (string)client["file"]!, act, state is "configured" or "stale" or "other");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+#nullable enable
+using System;
+using System.Collections.Generic;
+using System.Linq;
+
+namespace Holdfast
+{
+    /// <summary>A switch of the user's, with a sentence that says what it allows.</summary>
+    public sealed class Switch
+    {
+        /// <summary>One over a getter and a setter.</summary>
+        public Switch(string id, string title, string sentence, Func<bool> get, Action<bool> set)
+        {
+            Id = id;
+            Title = title;
+            Sentence = sentence;
+            Get = get;
+            Set = set;
+        }
+
+        /// <summary>What it is known by.</summary>
+        public string Id { get; }
+
+        /// <summary>A few words.</summary>
+        public string Title { get; }
+
+        /// <summary>What it allows, and to whom.</summary>
+        public string Sentence { get; }
+
+        internal Func<bool> Get { get; }
+
+        internal Action<bool> Set { get; }
+
+        /// <summary>What AI editors may do in this project.</summary>
+        public static IReadOnlyList<Switch> Security(IProjectChoices choices) => new[]
+        {
+            Of(choices, SecuritySettings.AllowThirdPartyTools, "Tools of this project",
+                "Tools that are not part of Holdfast may run: every class of this project and its packages that carries [McpTool]."),
+            Of(choices, SecuritySettings.AllowMenuItemExecution, "Menu items",
+                "AI editors may execute menu items. Some delete or overwrite without asking. Those that end or block the editor stay " +
+                "refused."),
+            Of(choices, SecuritySettings.EnableTestsExecution, "Tests",
+                "AI editors may run this project's tests. A test is code: it does whatever is written in it."),
+            new Switch("AllowUnprovenClients", "Clients that cannot prove themselves",
+                "Programs on this machine that only know the port may call tools, as stock uLoopMCP servers do. Off: only the " +
+                "holdfast gateway of this user, which proves that it can read this project's files.",
+                () => choices.AllowUnprovenClients, on => choices.AllowUnprovenClients = on)
+        };
+
+        /// <summary>The other switches of a project.</summary>
+        public static IReadOnlyList<Switch> Project(IProjectChoices choices) => new[]
+        {
+            new Switch("RunInBatchMode", "Run in batch mode",
+                "The server starts in editors without a window too (-batchmode). HOLDFAST_BATCH_MODE=1 does the same for one start.",
+                () => choices.RunInBatchMode, on => choices.RunInBatchMode = on)
+        };
+
+        /// <summary>The switches of this machine.</summary>
+        public static IReadOnlyList<Switch> User(IUserChoices choices) => new[]
+        {
+            new Switch("WakeUnfocused", "Wake the editor for calls",
+                "While a call waits, an editor without focus runs its frames at full speed. Off: a call waits for the editor's own " +
+                "next frame, which can take seconds.",
+                () => choices.WakeUnfocused, on => choices.WakeUnfocused = on),
+            new Switch("RestoreMinimized", "Show a minimised editor for calls",
+                "On Windows an editor may run no frames while it is minimised. If a call has waited for a second, its window is shown " +
+                "again, behind the one that has the focus.",
+                () => choices.RestoreMinimized, on => choices.RestoreMinimized = on)
+        };
+
+        private static Switch Of(IProjectChoices choices, SecuritySettings setting, string title, string sentence) =>
+            new(setting.ToString(), title, sentence, () => choices.Security.IsOn(setting), on => choices.SetSwitch(setting, on));
+    }
+
+    /// <summary>A switch, as it is shown.</summary>
+    public sealed record SwitchRow(string Id, string Title, string Sentence, bool IsOn);
+
+    /// <summary>A list of switches.</summary>
+    public sealed class SwitchesPresenter : Section<Rows<SwitchRow>>
+    {
+        private readonly IReadOnlyList<Switch> switches;
+
+        /// <summary>One over these.</summary>
+        public SwitchesPresenter(IReadOnlyList<Switch> switches, IView<Rows<SwitchRow>> view) : base(view) => this.switches = switches;
+
+        /// <summary>Turns one on or off.</summary>
+        public void Set(string id, bool on)
+        {
+            switches.First(s => s.Id == id).Set(on);
+            Refresh();
+        }
+
+        /// <inheritdoc/>
+        protected override Rows<SwitchRow> Look() => new(switches.Select(s => new SwitchRow(s.Id, s.Title, s.Sentence, s.Get())));
+    }
+}

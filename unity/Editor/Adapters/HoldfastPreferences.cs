@@ -1,0 +1,48 @@
+#nullable enable
+using System;
+using UnityEditor;
+using UnityEngine;
+
+namespace Holdfast.Editor
+{
+    /// <summary>What this user has chosen on this machine, for every project. Main thread, unless a member says otherwise.</summary>
+    [FilePath("Holdfast/Holdfast.asset", FilePathAttribute.Location.PreferencesFolder)]
+    public sealed class HoldfastPreferences : ScriptableSingleton<HoldfastPreferences>, IUserChoices
+    {
+        [SerializeField]
+        private bool wakeUnfocused = true;
+
+        [SerializeField]
+        private bool restoreMinimized;
+
+        [SerializeField]
+        private string programPath = "";
+
+        /// <summary>Any thread may read it: it is a plain field, and a frame late is soon enough.</summary>
+        public bool WakeUnfocused
+        {
+            get => wakeUnfocused;
+            set => Change(() => wakeUnfocused = value);
+        }
+
+        /// <summary>Any thread may read it too.</summary>
+        public bool RestoreMinimized
+        {
+            get => restoreMinimized;
+            set => Change(() => restoreMinimized = value);
+        }
+
+        /// <inheritdoc/>
+        public string ProgramPath
+        {
+            get => programPath;
+            set => Change(() => programPath = value);
+        }
+
+        private void Change(Action change)
+        {
+            change();
+            Save(true);
+        }
+    }
+}

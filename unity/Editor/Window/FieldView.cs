@@ -1,0 +1,37 @@
+#nullable enable
+using System;
+using UnityEngine.UIElements;
+
+namespace Holdfast.Editor
+{
+    /// <summary>A text that is typed and then applied.</summary>
+    internal sealed class FieldView : SectionView, IView<FieldState>
+    {
+        private readonly FieldPresenter presenter;
+        private readonly TextField field;
+        private readonly Label error = Ui.Text("", "notice", "notice--error");
+        private readonly Label note = Ui.Text("", "sentence");
+        private string? shown;
+
+        /// <param name="name">What its elements are known by.</param>
+        /// <param name="make">Makes the presenter for this view.</param>
+        public FieldView(string name, string label, string tooltip, Func<IView<FieldState>, FieldPresenter> make)
+        {
+            presenter = make(this);
+            field = new TextField(label) { tooltip = tooltip }.Named(name + "-field").Styled("field", "grow");
+            this.With(
+                Ui.Row(field, Ui.Button(name + "-apply", "Apply", () => presenter.Apply(field.value ?? ""))),
+                error.Named(name + "-error"), note.Named(name + "-note"));
+        }
+
+        public override void Refresh() => presenter.Refresh();
+
+        public void Show(FieldState state)
+        {
+            // What is being typed stays.
+            if (state.Error == null && state.Value != shown) field.SetValueWithoutNotify(shown = state.Value);
+            error.ShowText(state.Error);
+            note.ShowText(state.Note);
+        }
+    }
+}

@@ -1,0 +1,67 @@
+#nullable enable
+using System;
+using System.Collections.Generic;
+using UnityEditor;
+using UnityEngine.UIElements;
+
+namespace Holdfast.Editor
+{
+    /// <summary>
+    /// Sections below each other, over one model: the window and the settings pages are made of the same ones. It
+    /// subscribes to nothing; whoever shows it refreshes it.
+    /// </summary>
+    internal sealed class Page : IDisposable
+    {
+        private readonly List<SectionView> sections = new();
+        private readonly ScrollView body = new ScrollView().Styled("page");
+
+        public Page(VisualElement root)
+        {
+            StyleSheet? style = AssetDatabase.LoadAssetAtPath<StyleSheet>(Ui.StyleSheet);
+            // Without it everything works and is plain.
+            if (style != null) root.styleSheets.Add(style);
+            root.Add(body);
+        }
+
+        public Page Add(string? title, params SectionView[] views)
+        {
+            VisualElement card = title == null
+                ? new VisualElement()
+                : new Foldout { text = title, value = true, viewDataKey = "holdfast-" + title };
+            body.Add(card.Styled("card").With(views));
+            sections.AddRange(views);
+            return this;
+        }
+
+        public void Refresh()
+        {
+            foreach (SectionView section in sections) section.Refresh();
+        }
+
+        public void Dispose()
+        {
+            foreach (SectionView section in sections) (section as IDisposable)?.Dispose();
+            sections.Clear();
+        }
+    }
+
+    /// <summary>The model behind every page.</summary>
+    internal sealed class EditorModel : IBridgeHost
+    {
+        public IBridgeInfo? Running => Controller.Bridge?.Info;
+
+        public TrafficLog Traffic => Controller.Traffic;
+
+        public IProjectChoices Project => HoldfastSettings.instance;
+
+        public IUserChoices User => HoldfastPreferences.instance;
+
+        public void Start() => Controller.Start();
+
+        public void Stop() => Controller.Stop();
+
+        public FieldView PortField() => new(
+            "port", "Port", "0 is any free port. Applying it restarts the server: calls that run are cut.",
+            view => new PortPresenter(this, Project, view));
+    }
+}

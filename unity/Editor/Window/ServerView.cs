@@ -1,0 +1,40 @@
+#nullable enable
+using UnityEngine.UIElements;
+
+namespace Holdfast.Editor
+{
+    /// <summary>The server: how it stands, start and stop.</summary>
+    internal sealed class ServerView : SectionView, IView<ServerState>
+    {
+        private readonly ServerPresenter presenter;
+        private readonly VisualElement dot = new VisualElement().Styled("dot");
+        private readonly Label word = Ui.Text("", "word").Named("server-word");
+        private readonly Label address = Ui.Text("", "address").Named("server-address");
+        private readonly Label since = Ui.Text("", "muted").Named("server-since");
+        private readonly Label sentence = Ui.Text("", "sentence").Named("server-sentence");
+        private readonly Button toggle;
+        private string look = "";
+
+        public ServerView(IBridgeHost host)
+        {
+            presenter = new ServerPresenter(host, this);
+            toggle = Ui.Button("server-toggle", "", presenter.Toggle);
+            this.With(
+                Ui.Row(dot, word, address, new VisualElement().Styled("grow"), toggle),
+                Ui.Row(sentence, since));
+        }
+
+        public override void Refresh() => presenter.Refresh();
+
+        public void Show(ServerState state)
+        {
+            if (look.Length > 0) dot.RemoveFromClassList(look);
+            dot.AddToClassList(look = "holdfast-dot--" + state.Word);
+            word.text = state.Word;
+            address.ShowText(state.Address);
+            since.ShowText(state.Since.Length > 0 ? "since " + state.Since : null);
+            sentence.text = state.Sentence;
+            toggle.text = state.IsRunning ? "Stop" : "Start";
+        }
+    }
+}

@@ -1,0 +1,59 @@
+#nullable enable
+using System;
+using System.Collections.Generic;
+using UnityEditor;
+using UnityEngine.UIElements;
+
+namespace Holdfast.Editor
+{
+    /// <summary>
+    /// Project Settings > Holdfast has what differs from project to project: port, batch mode, what AI editors may do.
+    /// Preferences > Holdfast has what is a fact of this machine: where the program is, and whether the editor is woken.
+    /// Neither is shared with others: both are the user's own choices about the user's own machine.
+    /// </summary>
+    internal sealed class SettingsPages : SettingsProvider
+    {
+        public const string ProjectPath = "Project/Holdfast";
+        public const string UserPath = "Preferences/Holdfast";
+
+        private readonly Action<Page, EditorModel> fill;
+        private Page? page;
+
+        private SettingsPages(string path, SettingsScope scope, IEnumerable<string> keywords, Action<Page, EditorModel> fill)
+            : base(path, scope, keywords)
+        {
+            this.fill = fill;
+            label = "Holdfast";
+        }
+
+        public override void OnActivate(string searchContext, VisualElement rootElement)
+        {
+            page = new Page(rootElement);
+            fill(page, new EditorModel());
+            page.Refresh();
+        }
+
+        public override void OnDeactivate()
+        {
+            page?.Dispose();
+            page = null;
+        }
+
+        public override void OnInspectorUpdate() => page?.Refresh();
+
+        [SettingsProvider]
+        private static SettingsProvider OfProject() => new SettingsPages(
+            ProjectPath, SettingsScope.Project, new[] { "AI", "MCP", "port", "batch mode", "security", "tools" }, (page, model) => page
+                .Add("Server", model.PortField(), new SwitchesView(Switch.Project(model.Project)))
+                .Add("What AI editors may do", new SwitchesView(Switch.Security(model.Project)))
+                .Add("Tools", new ToolListView(model, model.Project)));
+
+        [SettingsProvider]
+        private static SettingsProvider OfUser() => new SettingsPages(
+            UserPath, SettingsScope.User, new[] { "AI", "MCP", "wake", "focus", "program", "gateway" }, (page, model) => page
+                .Add("Editor", new SwitchesView(Switch.User(model.User)))
+                .Add("Gateway", new FieldView(
+                    "program", "Path of holdfast", "Empty: it is looked for.",
+                    view => new ProgramPathPresenter(model.User, new ProgramLocator(), view))));
+    }
+}

@@ -1,0 +1,102 @@
+#nullable enable
+using System;
+using System.Collections.Generic;
+using System.Linq;
+using UnityEngine.UIElements;
+
+namespace Holdfast.Editor
+{
+    /// <summary>One section on a page; it looks at the model when it is told to.</summary>
+    internal abstract class SectionView : VisualElement
+    {
+        public abstract void Refresh();
+    }
+
+    /// <summary>The few shapes of which the sections are made. How they look stands in Holdfast.uss.</summary>
+    internal static class Ui
+    {
+        public const string StyleSheet = "Packages/dev.holdfast.unity/Editor/Window/Holdfast.uss";
+
+        public static T Styled<T>(this T element, params string[] classes) where T : VisualElement
+        {
+            foreach (string one in classes) element.AddToClassList("holdfast-" + one);
+            return element;
+        }
+
+        public static T Named<T>(this T element, string name) where T : VisualElement
+        {
+            element.name = name;
+            return element;
+        }
+
+        public static T With<T>(this T parent, params VisualElement[] children) where T : VisualElement
+        {
+            foreach (VisualElement child in children) parent.Add(child);
+            return parent;
+        }
+
+        public static VisualElement Row(params VisualElement[] children) => new VisualElement().Styled("row").With(children);
+
+        /// <summary>A text of anybody's: what looks like markup in it is shown as it is.</summary>
+        public static Label Text(string text, params string[] classes) => new Label(text) { enableRichText = false }.Styled(classes);
+
+        public static Button Button(string name, string text, Action clicked) =>
+            new Button(clicked) { text = text, enableRichText = false }.Named(name).Styled("button");
+
+        public static TextField Search(string name, string tooltip, Action<string> changed)
+        {
+            TextField field = new TextField("Search") { tooltip = tooltip }.Named(name).Styled("field", "search");
+            field.RegisterValueChangedCallback(e => changed(e.newValue ?? ""));
+            return field;
+        }
+
+        public static void Show(this VisualElement element, bool shown) =>
+            element.style.display = shown ? DisplayStyle.Flex : DisplayStyle.None;
+
+        /// <summary>Shows a text, or hides the label if there is none.</summary>
+        public static void ShowText(this TextElement label, string? text)
+        {
+            label.text = text ?? "";
+            label.Show(!string.IsNullOrEmpty(text));
+        }
+    }
+
+    /// <summary>
+    /// A list of rows that keeps the element of a row as long as the row is there: what is unfolded stays so, and a click
+    /// does not remove the button that was clicked.
+    /// </summary>
+    internal sealed class RowList<TKey, TRow, TView> : VisualElement where TView : VisualElement, IView<TRow> where TKey : notnull
+    {
+        private readonly Func<TRow, TKey> keyOf;
+        private readonly Func<TKey, TView> make;
+        private Dictionary<TKey, TView> views = new();
+        private TKey[] order = Array.Empty<TKey>();
+
+        public RowList(Func<TRow, TKey> keyOf, Func<TKey, TView> make)
+        {
+            this.keyOf = keyOf;
+            this.make = make;
+        }
+
+        public void Show(IReadOnlyList<TRow> rows)
+        {
+            TKey[] keys = rows.Select(keyOf).ToArray();
+            if (!keys.SequenceEqual(order)) Arrange(keys);
+            for (int i = 0; i < keys.Length; i++) views[keys[i]].Show(rows[i]);
+        }
+
+        private void Arrange(TKey[] keys)
+        {
+            var next = new Dictionary<TKey, TView>();
+            Clear();
+            foreach (TKey key in keys)
+            {
+                TView view = views.TryGetValue(key, out TView known) ? known : make(key);
+                next[key] = view;
+                Add(view);
+            }
+            views = next;
+            order = keys;
+        }
+    }
+}

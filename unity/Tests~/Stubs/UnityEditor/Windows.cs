@@ -1,0 +1,191 @@
+// Stubs of windows and settings pages. Signatures are Unity's; what is open, and that Unity makes it anew after a reload, is
+// a model of ours.
+using System;
+using System.Collections.Generic;
+using System.IO;
+using System.Linq;
+using System.Reflection;
+using EditorHost;
+using UnityEditor;
+using UnityEngine;
+using UnityEngine.UIElements;
+
+namespace UnityEditor
+{
+    public class EditorWindow : ScriptableObject
+    {
+        public Vector2 minSize { get; set; }
+
+        public VisualElement rootVisualElement { get; } = new();
+
+        public static T GetWindow<T>(string title) where T : EditorWindow => (T)Windows.Open(typeof(T));
+    }
+
+    public enum SettingsScope
+    {
+        User,
+        Project
+    }
+
+    [AttributeUsage(AttributeTargets.Method)]
+    public sealed class SettingsProviderAttribute : Attribute
+    {
+    }
+
+    public class SettingsProvider
+    {
+        public SettingsProvider(string path, SettingsScope scopes, IEnumerable<string> keywords = null) => settingsPath = path;
+
+        public string settingsPath { get; }
+
+        public string label { get; set; }
+
+        public virtual void OnActivate(string searchContext, VisualElement rootElement)
+        {
+        }
+
+        public virtual void OnDeactivate()
+        {
+        }
+
+        public virtual void OnInspectorUpdate()
+        {
+        }
+    }
+
+    public static class SettingsService
+    {
+        public static EditorWindow OpenUserPreferences(string settingsPath = null)
+        {
+            Windows.OpenSettings(settingsPath);
+            return null;
+        }
+    }
+
+    public class EditorGUIUtility
+    {
+        public static string systemCopyBuffer
+        {
+            get => Native.Current.GetSession("clipboard") ?? "";
+            set => Native.Current.SetSession("clipboard", value);
+        }
+    }
+}
+
+namespace EditorHost
+{
+    /// <summary>What is open, and a person's hands on it.</summary>
+    internal static class Windows
+    {
+        private const string Kept = "windows";
+        private static readonly List<EditorWindow> Shown = new();
+        private static (SettingsProvider Page, VisualElement Root)? settings;
+        private static int ticked;
+
+        public static EditorWindow Open(Type type)
+        {
+            if (Shown.Find(w => w.GetType() == type) is { } there) return there;
+            var window = (EditorWindow)Activator.CreateInstance(type);
+            Shown.Add(window);
+            Message(window, "OnEnable");
+            Message(window, "CreateGUI");
+            return window;
+        }
+
+        public static void OpenSettings(string path)
+        {
+            CloseSettings();
+            SettingsProvider page = Menus.Methods().Where(m => m.IsDefined(typeof(SettingsProviderAttribute), false))
+                .Select(m => (SettingsProvider)m.Invoke(null, null)).First(p => p.settingsPath == path);
+            var root = new VisualElement();
+            settings = (page, root);
+            page.OnActivate("", root);
+        }
+
+        /// <summary>The windows that were open before the reload are made anew.</summary>
+        public static void Load()
+        {
+            foreach (string name in (Native.Current.GetSession(Kept) ?? "").Split('\n').Where(n => n.Length > 0))
+            {
+                Type type = Engine.Types.FirstOrDefault(t => t.FullName == name);
+                if (type != null) Engine.Guard(() => Open(type));
+            }
+        }
+
+        /// <summary>Ten times a second, as Unity does.</summary>
+        public static void Tick()
+        {
+            if (unchecked(Environment.TickCount - ticked) < 100) return;
+            ticked = Environment.TickCount;
+            foreach (EditorWindow window in Shown.ToArray()) Engine.Guard(() => Message(window, "OnInspectorUpdate"));
+            if (settings is { } shown) Engine.Guard(() => shown.Page.OnInspectorUpdate());
+        }
+
+        public static void Unload()
+        {
+            Native.Current.SetSession(Kept, string.Join("\n", Shown.Select(w => w.GetType().FullName)));
+            foreach (EditorWindow window in Shown) Engine.Guard(() => Message(window, "OnDisable"));
+            Shown.Clear();
+            Engine.Guard(CloseSettings);
+        }
+
+        /// <summary>Does what a person orders, and tells what is to be seen after it.</summary>
+        /// <param name="line">menu PATH, settings PATH, click NAME, type NAME TEXT, set NAME on|off, look, or close.</param>
+        public static string Order(string line)
+        {
+            string[] words = line.Split(new[] { ' ' }, 3);
+            string argument = line.Substring(words[0].Length).Trim();
+            switch (words[0])
+            {
+                case "menu":
+                    EditorApplication.ExecuteMenuItem(argument);
+                    break;
+                case "settings":
+                    OpenSettings(argument);
+                    break;
+                case "click":
+                    Find<Button>(words[1]).Click();
+                    break;
+                case "type":
+                    Find<TextField>(words[1]).value = words.Length > 2 ? words[2] : "";
+                    break;
+                case "set":
+                    Find<Toggle>(words[1]).value = words[2] == "on";
+                    break;
+                case "close":
+                    foreach (EditorWindow window in Shown) Message(window, "OnDisable");
+                    Shown.Clear();
+                    CloseSettings();
+                    break;
+                case "look":
+                    break;
+                default:
+                    throw new ArgumentException("unknown order " + line);
+            }
+            return string.Join("\n", Seen().Select(e => (e.name.Length > 0 ? e.name + ": " : "") + e.Shown).Where(l => l.Trim().Length > 0));
+        }
+
+        private static IEnumerable<VisualElement> Seen()
+        {
+            IEnumerable<VisualElement> roots = Shown.Select(w => w.rootVisualElement);
+            if (settings is { } shown) roots = roots.Concat(new[] { shown.Root });
+            return roots.SelectMany(r => r.Seen());
+        }
+
+        private static T Find<T>(string name) where T : VisualElement
+        {
+            T found = Seen().OfType<T>().FirstOrDefault(e => e.name == name) ?? throw new ArgumentException("nothing to be seen is named " + name);
+            if (!found.CanBeUsed()) throw new ArgumentException(name + " is greyed out");
+            return found;
+        }
+
+        private static void CloseSettings()
+        {
+            settings?.Page.OnDeactivate();
+            settings = null;
+        }
+
+        private static void Message(EditorWindow window, string name) => window.GetType()
+            .GetMethod(name, BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic)?.Invoke(window, null);
+    }
+}

@@ -1,0 +1,286 @@
+// Stubs of the part of UI Toolkit that the window uses. Signatures are Unity's; the tree of elements is a model of ours: it
+// knows who lies in whom, what is shown and enabled, and who wants to hear of a change. It draws nothing.
+using System;
+using System.Collections.Generic;
+using System.Linq;
+using System.Runtime.CompilerServices;
+
+[assembly: InternalsVisibleTo("UnityEditor")]
+
+namespace UnityEngine
+{
+    public struct Vector2
+    {
+        public Vector2(float x, float y)
+        {
+        }
+    }
+
+    public class GUIContent
+    {
+        public GUIContent(string text) => this.text = text;
+
+        public string text { get; set; }
+    }
+}
+
+namespace UnityEngine.UIElements
+{
+    public enum DisplayStyle
+    {
+        Flex,
+        None
+    }
+
+    public struct StyleEnum<T> where T : struct, IConvertible
+    {
+        internal T Value { get; private set; }
+
+        public static implicit operator StyleEnum<T>(T v) => new() { Value = v };
+    }
+
+    public interface IStyle
+    {
+        StyleEnum<DisplayStyle> display { get; set; }
+    }
+
+    internal sealed class ModelStyle : IStyle
+    {
+        public StyleEnum<DisplayStyle> display { get; set; }
+    }
+
+    public class StyleSheet : ScriptableObject
+    {
+    }
+
+    public struct VisualElementStyleSheetSet
+    {
+        internal List<StyleSheet> Sheets { get; set; }
+
+        public void Add(StyleSheet styleSheet) => Sheets.Add(styleSheet ?? throw new ArgumentNullException(nameof(styleSheet)));
+    }
+
+    public class VisualElement
+    {
+        private readonly List<VisualElement> children = new();
+        private readonly List<string> classes = new();
+        private readonly VisualElementStyleSheetSet sheets = new() { Sheets = new List<StyleSheet>() };
+
+        public string name { get; set; } = "";
+
+        public string tooltip { get; set; }
+
+        public string viewDataKey { get; set; }
+
+        public IStyle style { get; } = new ModelStyle();
+
+        public VisualElementStyleSheetSet styleSheets => sheets;
+
+        public virtual VisualElement contentContainer => this;
+
+        internal VisualElement Above { get; private set; }
+
+        internal bool Enabled { get; private set; } = true;
+
+        internal List<Delegate> Changed { get; } = new();
+
+        public void Add(VisualElement child)
+        {
+            VisualElement into = contentContainer;
+            if (into != this)
+            {
+                into.Add(child);
+                return;
+            }
+            child.Above?.children.Remove(child);
+            child.Above = this;
+            children.Add(child);
+        }
+
+        public void Clear()
+        {
+            VisualElement of = contentContainer;
+            foreach (VisualElement child in of.children) child.Above = null;
+            of.children.Clear();
+        }
+
+        public void AddToClassList(string className) => EnableInClassList(className, true);
+
+        public void RemoveFromClassList(string className) => EnableInClassList(className, false);
+
+        public void EnableInClassList(string className, bool enable)
+        {
+            classes.Remove(className);
+            if (enable) classes.Add(className);
+        }
+
+        public void SetEnabled(bool value) => Enabled = value;
+
+        internal void Hold(VisualElement child)
+        {
+            child.Above = this;
+            children.Add(child);
+        }
+
+        /// <summary>It and all below it that a person sees.</summary>
+        internal IEnumerable<VisualElement> Seen() => style.display.Value == DisplayStyle.None
+            ? Enumerable.Empty<VisualElement>()
+            : new[] { this }.Concat(children.ToArray().Where(c => Unfolded || this is not Foldout).SelectMany(c => c.Seen()));
+
+        internal bool CanBeUsed()
+        {
+            for (VisualElement one = this; one != null; one = one.Above)
+            {
+                if (!one.Enabled) return false;
+            }
+            return true;
+        }
+
+        internal virtual bool Unfolded => true;
+
+        /// <summary>What it shows, as text.</summary>
+        internal virtual string Shown => "";
+
+        internal IEnumerable<string> Classes => classes;
+
+        internal void Raise<T>(T before, T after)
+        {
+            foreach (Delegate one in Changed.ToArray())
+            {
+                if (one is EventCallback<ChangeEvent<T>> callback) callback(new ChangeEvent<T> { previousValue = before, newValue = after });
+            }
+        }
+    }
+
+    public delegate void EventCallback<in TEventType>(TEventType evt);
+
+    public class ChangeEvent<T>
+    {
+        public T previousValue { get; internal set; }
+
+        public T newValue { get; internal set; }
+    }
+
+    public interface INotifyValueChanged<T>
+    {
+        T value { get; set; }
+
+        void SetValueWithoutNotify(T newValue);
+    }
+
+    public static class INotifyValueChangedExtensions
+    {
+        public static bool RegisterValueChangedCallback<T>(this INotifyValueChanged<T> control, EventCallback<ChangeEvent<T>> callback)
+        {
+            if (control is not VisualElement element) return false;
+            element.Changed.Add(callback);
+            return true;
+        }
+    }
+
+    public class TextElement : VisualElement
+    {
+        public virtual string text { get; set; } = "";
+
+        public bool enableRichText { get; set; } = true;
+
+        internal override string Shown => text;
+    }
+
+    public class Label : TextElement
+    {
+        public Label(string text) => this.text = text;
+    }
+
+    public class Button : TextElement
+    {
+        private readonly Action clicked;
+
+        public Button(Action clickEvent) => clicked = clickEvent;
+
+        internal void Click() => clicked();
+    }
+
+    public abstract class BaseField<TValueType> : VisualElement, INotifyValueChanged<TValueType>
+    {
+        private TValueType held;
+
+        internal BaseField(string label) => Title = label;
+
+        internal string Title { get; }
+
+        public virtual TValueType value
+        {
+            get => held;
+            set
+            {
+                TValueType before = held;
+                if (EqualityComparer<TValueType>.Default.Equals(before, value)) return;
+                SetValueWithoutNotify(value);
+                Raise(before, value);
+            }
+        }
+
+        public virtual void SetValueWithoutNotify(TValueType newValue) => held = newValue;
+    }
+
+    public abstract class BaseBoolField : BaseField<bool>
+    {
+        public BaseBoolField(string label) : base(label)
+        {
+        }
+
+        public string text { get; set; }
+
+        internal override string Shown => text + (value ? " [on]" : " [off]");
+    }
+
+    public class Toggle : BaseBoolField
+    {
+        public Toggle() : base(null)
+        {
+        }
+    }
+
+    public class TextField : BaseField<string>
+    {
+        public TextField(string label) : base(label)
+        {
+        }
+
+        internal override string Shown => Title + " [" + value + "]";
+    }
+
+    public class Foldout : VisualElement, INotifyValueChanged<bool>
+    {
+        private readonly VisualElement content = new();
+        private bool open = true;
+
+        public Foldout() => Hold(content);
+
+        public string text { get; set; }
+
+        public override VisualElement contentContainer => content;
+
+        public bool value
+        {
+            get => open;
+            set => SetValueWithoutNotify(value);
+        }
+
+        public void SetValueWithoutNotify(bool newValue) => open = newValue;
+
+        internal override bool Unfolded => open;
+
+        internal override string Shown => text;
+    }
+
+    public class ScrollView : VisualElement
+    {
+        private readonly VisualElement content = new();
+
+        public ScrollView() => Hold(content);
+
+        public override VisualElement contentContainer => content;
+    }
+}
