@@ -68,7 +68,7 @@ namespace Holdfast
             var parts = new BridgeParts(NoEditor.Options, session);
             using var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
             // It is not started: what it is told to send goes nowhere.
-            var connection = new Connection(0, socket, parts);
+            var connection = new Connection(0, socket, parts, DateTime.UtcNow);
             string challenge = new('0', 32);
             parts.NewChallenge = () => challenge;
             string proof = Proofs.OfGateway(parts.Secrets.Token, challenge, challenge, parts.Secrets.Nonce, Gateway);
@@ -155,6 +155,10 @@ namespace Holdfast
                         State = nothing, Session = nothing, Pulse = nothing, Log = nothing, Security = nothing, Tools = nothing
                     };
                 }
+            }
+
+            public void Restore()
+            {
             }
 
             public bool IsAvailable => false;
