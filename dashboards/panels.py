@@ -299,6 +299,20 @@ LINK_AND_RELOAD = [
         runbook="editor-silent",
     ),
     graph(
+        "Age of the editor's last frame", "s", THIRD,
+        "By its own word, off its main thread; only holdfast's package tells. It grows while the main thread works, imports, or shows a dialog.",
+        ("time() - (holdfast_unity_last_editor_tick_timestamp_seconds{$f} > 0)", "{{instance}} {{pid}}"), min=0,
+        runbook="editor-silent",
+    ),
+    graph(
+        "The editor's answer to \"how are you\"", "s", THIRD, "Asked every two seconds, answered off its main thread.",
+        *quantiles("holdfast_unity_heartbeat_seconds"), min=0,
+    ),
+    counts(
+        "What the editor's journal said", THIRD, "Of calls whose connection had ended: only `forgotten` and `interrupted` leave the outcome unknown.",
+        ("sum by (outcome) (increase(holdfast_unity_journal_outcomes_total{$f}[$i]))", "{{outcome}}"),
+    ),
+    graph(
         "Frames", "cps", THIRD, "Messages of the editor's protocol.",
         ("sum by (direction) (rate(holdfast_unity_frames_total{$f}[$i]))", "{{direction}}"), min=0,
     ),

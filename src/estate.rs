@@ -262,6 +262,9 @@ impl Estate {
                     let line = mcp::progress(&news.token, news.progress, news.total, Some(&news.message), version);
                     self.front.progress(&request, news.progress, line);
                 }
+                Settlement::HeldAgain => {
+                    self.addresses.bridge.cast(bridge::Message::CallsWaiting);
+                }
                 Settlement::Withdraw { key } => {
                     self.addresses.bridge.cast(bridge::Message::Withdrawn(key));
                 }

@@ -423,10 +423,12 @@ impl Ledger {
             return Vec::new();
         }
         // The editor is back: an outcome that only its return could tell is as clear now as it will ever be.
-        self.feed_all(now, |entry| {
+        let mut out = self.feed_all(now, |entry| {
             let inferred = entry.recovery == Recovery::Inferred && entry.lost.is_some();
             (inferred && matches!(entry.state(), State::Recovering | State::Abandoned)).then_some(Event::OutcomeLost)
-        })
+        });
+        self.refuse_held_at_the_end(now, &mut out);
+        out
     }
 
     // ---- the clock's side ----
@@ -473,27 +475,32 @@ impl Ledger {
     pub fn elapse(&mut self, now: Instant) -> Vec<Settlement> {
         let mut out = Vec::new();
         for index in 0..self.entries.len() {
-            let Some(entry) = self.entries.get(index) else { break };
-            let event = match entry.state() {
-                State::Accepted | State::Held if now >= self.held_until(entry) => {
-                    Some(Event::HoldEnded(self.hold_cause(entry)))
-                }
-                State::Recovering | State::Abandoned if entry.lost.is_some() && now >= recovery_end(entry) => {
-                    Some(Event::OutcomeLost)
-                }
-                State::Sent | State::Recovering if now >= entry.answer_by() => Some(Event::PatienceEnded),
-                _ => None,
-            };
-            match event {
-                Some(event) => self.feed(index, &event, None, now, &mut out),
-                None => self.report_progress(index, now, &mut out),
+            // What is given up as lost may be held again, and have been held for as long as it may be.
+            while let Some(event) = self.entries.get(index).and_then(|entry| self.due(entry, now)) {
+                self.feed(index, &event, None, now, &mut out);
             }
+            self.report_progress(index, now, &mut out);
         }
+        self.refuse_held_at_the_end(now, &mut out);
         self.sweep();
         out
     }
 
     // ---- inside ----
+
+    /// What has lasted as long as it may. Each such event moves its call on, so that they end.
+    fn due(&self, entry: &Entry, now: Instant) -> Option<Event> {
+        match entry.state() {
+            State::Accepted | State::Held if now >= self.held_until(entry) => {
+                Some(Event::HoldEnded(self.hold_cause(entry)))
+            }
+            State::Recovering | State::Abandoned if entry.lost.is_some() && now >= recovery_end(entry) => {
+                Some(Event::OutcomeLost)
+            }
+            State::Sent | State::Recovering if now >= entry.answer_by() => Some(Event::PatienceEnded),
+            _ => None,
+        }
+    }
 
     fn position(&self, call: CallId) -> Option<usize> {
         self.entries.iter().position(|entry| entry.id == call)
@@ -557,6 +564,10 @@ impl Ledger {
         let mut late = false;
         let state = entry.state();
         let stepped = entry.machine.feed(event);
+        if state == State::Recovering && entry.machine.state() == State::Held {
+            entry.sent = None;
+            out.push(Settlement::HeldAgain);
+        }
         if stepped.unexpected {
             *self.surprises.undecided.entry(state.into()).or_default() += 1;
         }

@@ -169,6 +169,7 @@ impl World {
                         Verdict::Cancelled => panic!("a cancel is no answer: {answer:?}"),
                     }
                 }
+                Settlement::HeldAgain => {}
                 Settlement::Withdraw { .. } => panic!("no call here is known to a journal"),
                 Settlement::Progress { request, news, .. } => {
                     let progress = news.progress;

@@ -4,6 +4,9 @@
 //! and settles replies in the ledger itself, so that an answer that was read is never lost with an actor. *Dies* when the
 //! socket ends, the bridge hangs up, or the bridge's tasks are ended.
 
+mod greeting;
+mod journal;
+
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -23,18 +26,16 @@ use crate::fsm::bridge::{ConnectFailure, Drop};
 use crate::fsm::cause::Cause;
 use crate::ledger::{HeldCall, Terms};
 use crate::limits::{
-    BYTES_NEWS_EVERY, CONNECT_TIMEOUT, JOIN_TIMEOUT, ORDERS_MAX, OUTCOMES_ASKED_EVERY, OUTCOMES_ASKED_MAX,
-    OWNER_LOOKUP_MAX,
+    BYTES_NEWS_EVERY, CONNECT_TIMEOUT, JOIN_TIMEOUT, ORDERS_MAX, OUTCOMES_ASKED_EVERY, OWNER_LOOKUP_MAX,
 };
 use crate::net::BoxStream;
 use crate::protocol::dialect::{
-    EditorEvent, EncodeError, Greeted, Hello, Inbound, JournalKey, JournalOutcome, LeaveReason, ListStep, Met,
-    Order as WireOrder, Recovery, Refusal, Reply, Sending, WireId,
+    EditorEvent, EncodeError, Hello, Inbound, JournalKey, LeaveReason, ListStep, Met, Order as WireOrder, Recovery,
+    Refusal, Reply, Sending, WireId,
 };
 use crate::protocol::ids::{CallId, Epoch};
 use crate::survey::{self, Identity, Target};
 use crate::telemetry::metrics::labels::Stray;
-use crate::wording;
 
 /// What the bridge wants sent.
 #[derive(Debug)]
@@ -166,7 +167,7 @@ enum Awaited {
     List { step: usize },
     Call { id: CallId, recoverable: bool },
     Outcomes { calls: Vec<CallId>, keys: Vec<JournalKey> },
-    Pulse,
+    Pulse { asked: Instant },
 }
 
 struct Line {
@@ -297,61 +298,6 @@ impl Line {
             if sent.is_err() {
                 return Drop::Reset;
             }
-        }
-    }
-
-    async fn send_greeting(&self, socket: &mut WriteHalf<BoxStream>) -> Result<(), NotWritten> {
-        let encoded = {
-            let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-            self.encode(None, &WireOrder::Greeting { hello: &self.hello, said: &said })
-        };
-        match encoded {
-            Ok((number, frame)) => {
-                self.awaiting().insert(number, Awaited::Greeting);
-                self.write_frame(socket, &frame).await
-            }
-            Err(why) => {
-                self.greeting_refused(&why.to_string());
-                Ok(())
-            }
-        }
-    }
-
-    /// Asks what became of the calls that this editor's journal knows; those that only another journal knew are lost.
-    async fn ask_outcomes(&self, socket: &mut WriteHalf<BoxStream>) -> Result<(), NotWritten> {
-        let Some(journal) = self.met.get().and_then(|met| met.journal.as_deref()) else { return Ok(()) };
-        self.estate.decide(|ledger, now| ledger.journals_gone(Some(journal), now));
-        let sought = self.estate.ledger(|ledger, _| ledger.recovering());
-        let (calls, keys): (Vec<CallId>, Vec<JournalKey>) = sought
-            .into_iter()
-            .filter_map(|(call, how)| match how {
-                Recovery::Journal(key) => Some((call, key)),
-                Recovery::None | Recovery::ResultFile { .. } | Recovery::Inferred => None,
-            })
-            .take(OUTCOMES_ASKED_MAX)
-            .unzip();
-        if keys.is_empty() {
-            return Ok(());
-        }
-        let Ok((number, frame)) = self.encode(None, &WireOrder::Outcomes(&keys)) else { return Ok(()) };
-        self.awaiting().insert(number, Awaited::Outcomes { calls, keys });
-        self.write_frame(socket, &frame).await
-    }
-
-    async fn send_cancel(&self, socket: &mut WriteHalf<BoxStream>, key: &JournalKey) -> Result<(), NotWritten> {
-        match self.encode(None, &WireOrder::Cancel(key)) {
-            Ok((_, frame)) => self.write_frame(socket, &frame).await,
-            Err(_) => Ok(()),
-        }
-    }
-
-    async fn ask_pulse(&self, socket: &mut WriteHalf<BoxStream>) -> Result<(), NotWritten> {
-        match self.encode(None, &WireOrder::Pulse) {
-            Ok((number, frame)) => {
-                self.awaiting().insert(number, Awaited::Pulse);
-                self.write_frame(socket, &frame).await
-            }
-            Err(_) => Ok(()),
         }
     }
 
@@ -512,16 +458,7 @@ impl Line {
                         self.estate.front.room().await;
                         self.outcomes(&calls, &keys, reply);
                     }
-                    Some(Awaited::Pulse) => {
-                        if let Some(pulse) = self.target.dialect.read_pulse(&reply) {
-                            // Kept for whoever looks; nobody waits for it.
-                            self.estate.link.send_if_modified(|link| {
-                                link.pulse = Some((pulse, Instant::now()));
-                                false
-                            });
-                        }
-                        self.tell(News::PulseArrived);
-                    }
+                    Some(Awaited::Pulse { asked }) => self.felt(&reply, asked),
                     Some(Awaited::List { step }) => self.listed(&reply, step),
                     Some(Awaited::Call { id, recoverable }) => return self.answered(id, recoverable, reply).await,
                     None => self.estate.events.reply_unmatched(
@@ -552,63 +489,6 @@ impl Line {
             Inbound::Progress(progress) => self.estate.decide(|ledger, now| ledger.progressed(progress, now)),
         }
         Ok(())
-    }
-
-    fn greeted(&self, reply: Reply) {
-        let meaning = {
-            let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-            said.push(reply);
-            self.target.dialect.check_greeting(&self.hello, &said)
-        };
-        match meaning {
-            Ok(Greeted::NotYet) => {
-                if self.orders.upgrade().is_none_or(|orders| orders.try_send(Order::Greeting).is_err()) {
-                    self.greeting_refused("the next message could not be sent");
-                }
-            }
-            Ok(Greeted::Done(met)) => {
-                let _ = self.met.set(met);
-                if let Some(Dialled { at, accepted }) = self.dial_result() {
-                    self.estate.events.dial_succeeded(at, accepted);
-                }
-                let properties = self.target.dialect.properties();
-                let window = u8::try_from(properties.window).unwrap_or(u8::MAX);
-                self.tell(News::Greeted { window, pulse: properties.pulse });
-            }
-            Err(said) => self.greeting_refused(&said),
-        }
-    }
-
-    fn greeting_refused(&self, why: &str) {
-        if self.dial_result().is_some() {
-            self.estate.events.wrong_peer(self.target.port, why);
-        }
-        self.tell(News::GreetingRefused);
-    }
-
-    fn outcomes(&self, calls: &[CallId], keys: &[JournalKey], reply: Reply) {
-        let dialect = self.target.dialect;
-        let outcomes = match dialect.read_outcomes(reply, keys) {
-            Ok(outcomes) => outcomes,
-            // It is asked again; the ledger bounds for how long.
-            Err(why) => return self.estate.events.reply_unmatched(self.epoch, Stray::UnknownId, &why),
-        };
-        for (call, outcome) in calls.iter().copied().zip(outcomes) {
-            self.estate.decide(|ledger, now| match outcome {
-                JournalOutcome::Ended(reply) => ledger.learn(call, dialect.read_answer(reply), now),
-                JournalOutcome::EndedUnkept(why) => ledger.learn(call, wording::unkept(&why), now),
-                JournalOutcome::Running => {
-                    ledger.found_running(call, now);
-                    Vec::new()
-                }
-                JournalOutcome::NotRun => ledger.proven_unrun(call, now),
-                JournalOutcome::Interrupted => ledger.found_interrupted(call, now),
-                JournalOutcome::Forgotten => ledger.forgotten(call, now),
-            });
-        }
-        if self.estate.ledger(|ledger, _| ledger.has_held()) {
-            let _ = self.bridge.cast(bridge::Message::CallsWaiting);
-        }
     }
 
     fn listed(&self, reply: &Reply, step: usize) {

@@ -42,6 +42,7 @@ fn secs(seconds: u64) -> Duration {
 /// What was told, in one word each.
 fn told(settlements: &[Settlement]) -> Vec<String> {
     let words = settlements.iter().map(|settlement| match settlement {
+        Settlement::HeldAgain => "held again".to_owned(),
         Settlement::Withdraw { key } => format!("withdraw:{}", key.id),
         Settlement::Answer(Answer { verdict, .. }) => match verdict.cause() {
             Some(cause) => format!("{}:{cause}", verdict.label()),

@@ -97,6 +97,8 @@ pub enum Settlement {
         /// The version to write it in.
         version: ProtocolVersion,
     },
+    /// A call that was cut is held once more: somebody has to send it.
+    HeldAgain,
     /// The editor has a call that nobody waits for any more.
     Withdraw {
         /// Under what it knows it.

@@ -68,7 +68,7 @@ fn said(settlements: Vec<Settlement>) -> Vec<Said> {
         Settlement::Answer(answer) => Some(Said::Answer(number(answer.call), answer.verdict)),
         Settlement::Noted { call, verdict, .. } => Some(Said::Note(number(call), verdict)),
         Settlement::KeepLate { call, .. } => Some(Said::KeepLate(number(call))),
-        Settlement::Progress { .. } | Settlement::Withdraw { .. } => None,
+        Settlement::Progress { .. } | Settlement::HeldAgain | Settlement::Withdraw { .. } => None,
     });
     words.collect()
 }

@@ -553,7 +553,8 @@ pub struct PreparedCall {
 }
 
 /// What a journal says of a sending.
-#[derive(Debug)]
+#[derive(Debug, strum::IntoStaticStr, strum::VariantNames)]
+#[strum(serialize_all = "snake_case")]
 pub enum JournalOutcome {
     /// It ended with this reply.
     Ended(Reply),

@@ -8,8 +8,8 @@ use tokio::time::Instant;
 use super::Events;
 use crate::fsm::bridge::{ConnectFailure, Event};
 use crate::fsm::cause::{Cause, Loss, Outlook};
-use crate::protocol::dialect::PushEvent;
-use crate::protocol::ids::Epoch;
+use crate::protocol::dialect::{JournalOutcome, PushEvent};
+use crate::protocol::ids::{CallId, Epoch};
 use crate::telemetry::clean;
 use crate::telemetry::flight::seconds;
 use crate::telemetry::metrics::Id;
@@ -140,6 +140,21 @@ impl Events {
         if self.counted() {
             self.metrics().add(Id::Bytes, [Direction::Rx.into()], count as u64);
             self.metrics().set(Id::LastMessage, [], seconds(self.now()));
+        }
+    }
+
+    /// The editor's journal said what became of a call.
+    pub fn outcome_told(&self, call: CallId, outcome: &JournalOutcome) {
+        let outcome: &'static str = outcome.into();
+        tracing::info!(event = "outcome_told", %call, outcome);
+        self.metrics().count(Id::JournalOutcomes, [outcome]);
+    }
+
+    /// The editor said how it is, so long after it was asked, and how old its last frame is.
+    pub fn pulse_felt(&self, took: Duration, frame_age: Duration) {
+        if self.counted() {
+            self.metrics().record(Id::Heartbeat, [], took.as_secs_f64());
+            self.metrics().set(Id::LastTick, [], seconds(self.now()) - frame_age.as_secs_f64());
         }
     }
 

@@ -7,7 +7,7 @@ pub use super::words::*;
 use crate::actors::main_loop::Why;
 use crate::fsm::cause::{Cause, Loss};
 use crate::fsm::{bridge, call, discovery, push, registry, restart, session};
-use crate::protocol::dialect::PushEvent;
+use crate::protocol::dialect::{JournalOutcome, PushEvent};
 use crate::protocol::mcp::{self, Method, ProtocolVersion};
 
 /// The values of one label.
@@ -141,6 +141,11 @@ pub const OTHER: &str = "other";
 pub(super) fn invalid_messages() -> Vec<&'static str> {
     let faults = <crate::protocol::jsonrpc::Fault as strum::VariantNames>::VARIANTS;
     faults.iter().copied().chain([DUPLICATE_ID, TOO_MANY_REQUESTS]).collect()
+}
+
+/// What a journal may say of a call.
+pub fn journal_outcomes() -> Vec<&'static str> {
+    <JournalOutcome as strum::VariantNames>::VARIANTS.to_vec()
 }
 
 pub(super) fn frame_errors() -> Vec<&'static str> {

@@ -153,6 +153,12 @@ metrics! {
     ConnectionEpoch: Gauge, Count, "unity_connection_epoch", Plain, "Number of the connection that is up; 0 when none is";
     LastMessage: Gauge, Seconds, "unity_last_message_timestamp_seconds", Plain,
         "When bytes last came from the editor; 0 before";
+    LastTick: Gauge, Seconds, "unity_last_editor_tick_timestamp_seconds", Plain,
+        "When the editor last drew a frame, by its own word; 0 before, and for packages that do not tell";
+    Heartbeat: Histogram(CONNECT), Seconds, "unity_heartbeat_seconds", Plain,
+        "How long the editor took to say how it is, off its main thread";
+    JournalOutcomes: Counter, Count, "unity_journal_outcomes_total", Each(&[("outcome", labels::journal_outcomes)]),
+        "What the editor's journal said of calls whose connection had ended";
     Frames: Counter, Count, "unity_frames_total", Each(&[("direction", labels::directions)]),
         "Messages from and to the editor";
     Bytes: Counter, Bytes, "unity_bytes_total", Each(&[("direction", labels::directions)]),

@@ -1,0 +1,92 @@
+//! What the editor is asked beside calls: its journal for what became of them, and how it is.
+
+use tokio::io::WriteHalf;
+use tokio::time::Instant;
+
+use super::{Awaited, Line, News, NotWritten};
+use crate::limits::OUTCOMES_ASKED_MAX;
+use crate::net::BoxStream;
+use crate::protocol::dialect::{JournalKey, JournalOutcome, Order as WireOrder, Recovery, Reply};
+use crate::protocol::ids::CallId;
+use crate::telemetry::metrics::labels::Stray;
+use crate::wording;
+
+impl Line {
+    /// Asks what became of the calls that this editor's journal knows; those that only another journal knew are lost.
+    pub(super) async fn ask_outcomes(&self, socket: &mut WriteHalf<BoxStream>) -> Result<(), NotWritten> {
+        let Some(journal) = self.met.get().and_then(|met| met.journal.as_deref()) else { return Ok(()) };
+        self.estate.decide(|ledger, now| ledger.journals_gone(Some(journal), now));
+        let sought = self.estate.ledger(|ledger, _| ledger.recovering());
+        let (calls, keys): (Vec<CallId>, Vec<JournalKey>) = sought
+            .into_iter()
+            .filter_map(|(call, how)| match how {
+                Recovery::Journal(key) => Some((call, key)),
+                Recovery::None | Recovery::ResultFile { .. } | Recovery::Inferred => None,
+            })
+            .take(OUTCOMES_ASKED_MAX)
+            .unzip();
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let Ok((number, frame)) = self.encode(None, &WireOrder::Outcomes(&keys)) else { return Ok(()) };
+        self.awaiting().insert(number, Awaited::Outcomes { calls, keys });
+        self.write_frame(socket, &frame).await
+    }
+
+    pub(super) async fn send_cancel(
+        &self,
+        socket: &mut WriteHalf<BoxStream>,
+        key: &JournalKey,
+    ) -> Result<(), NotWritten> {
+        match self.encode(None, &WireOrder::Cancel(key)) {
+            Ok((_, frame)) => self.write_frame(socket, &frame).await,
+            Err(_) => Ok(()),
+        }
+    }
+
+    pub(super) async fn ask_pulse(&self, socket: &mut WriteHalf<BoxStream>) -> Result<(), NotWritten> {
+        match self.encode(None, &WireOrder::Pulse) {
+            Ok((number, frame)) => {
+                self.awaiting().insert(number, Awaited::Pulse { asked: Instant::now() });
+                self.write_frame(socket, &frame).await
+            }
+            Err(_) => Ok(()),
+        }
+    }
+
+    pub(super) fn outcomes(&self, calls: &[CallId], keys: &[JournalKey], reply: Reply) {
+        let dialect = self.target.dialect;
+        let outcomes = match dialect.read_outcomes(reply, keys) {
+            Ok(outcomes) => outcomes,
+            // It is asked again; the ledger bounds for how long.
+            Err(why) => return self.estate.events.reply_unmatched(self.epoch, Stray::UnknownId, &why),
+        };
+        for (call, outcome) in calls.iter().copied().zip(outcomes) {
+            self.estate.events.outcome_told(call, &outcome);
+            self.estate.decide(|ledger, now| match outcome {
+                JournalOutcome::Ended(reply) => ledger.learn(call, dialect.read_answer(reply), now),
+                JournalOutcome::EndedUnkept(why) => ledger.learn(call, wording::unkept(&why), now),
+                JournalOutcome::Running => {
+                    ledger.found_running(call, now);
+                    Vec::new()
+                }
+                JournalOutcome::NotRun => ledger.proven_unrun(call, now),
+                JournalOutcome::Interrupted => ledger.found_interrupted(call, now),
+                JournalOutcome::Forgotten => ledger.forgotten(call, now),
+            });
+        }
+    }
+
+    /// The editor has said how it is.
+    pub(super) fn felt(&self, reply: &Reply, asked: Instant) {
+        if let Some(pulse) = self.target.dialect.read_pulse(reply) {
+            self.estate.events.pulse_felt(asked.elapsed(), pulse.frame_age);
+            // Kept for whoever looks; nobody waits for it.
+            self.estate.link.send_if_modified(|link| {
+                link.pulse = Some((pulse, Instant::now()));
+                false
+            });
+        }
+        self.tell(News::PulseArrived);
+    }
+}
