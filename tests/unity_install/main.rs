@@ -207,9 +207,9 @@ async fn what_was_deleted_comes_back() {
     let place = Place::new();
     let project = installed(&place).await;
     let fresh = files(&folder(&project));
-    fs::remove_dir_all(folder(&project).join("Editor/Menu")).expect("there");
+    fs::remove_dir_all(folder(&project).join("Editor/Window")).expect("there");
     let check = install(&place, &project, &["--check"]).await;
-    assert!(check.code == Some(1) && check.out.contains("missing: Editor/Menu/HoldfastMenu.cs"), "{check:?}");
+    assert!(check.code == Some(1) && check.out.contains("missing: Editor/Window/ClientsView.cs"), "{check:?}");
     let done = install(&place, &project, &[]).await;
     assert!(done.code == Some(0) && done.out.contains("not whole"), "{done:?}");
     assert_eq!(files(&folder(&project)), fresh);
