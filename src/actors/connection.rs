@@ -26,7 +26,7 @@ use crate::fsm::bridge::{ConnectFailure, Drop};
 use crate::fsm::cause::Cause;
 use crate::ledger::{HeldCall, Terms};
 use crate::limits::{
-    BYTES_NEWS_EVERY, CONNECT_TIMEOUT, JOIN_TIMEOUT, ORDERS_MAX, OUTCOMES_ASKED_EVERY, OWNER_LOOKUP_MAX,
+    BYTES_NEWS_EVERY, CONNECT_TIMEOUT, JOIN_TIMEOUT, LIVENESS_EVERY, ORDERS_MAX, OUTCOMES_ASKED_EVERY, OWNER_LOOKUP_MAX,
 };
 use crate::net::BoxStream;
 use crate::protocol::dialect::{
@@ -455,7 +455,7 @@ impl Line {
                     Some(Awaited::Greeting) => self.greeted(reply),
                     Some(Awaited::Outcomes { calls, keys }) => {
                         // What it learned of the calls goes to the client as any answer does.
-                        self.estate.front.room().await;
+                        self.room().await;
                         self.outcomes(&calls, &keys, reply);
                     }
                     Some(Awaited::Pulse { asked }) => self.felt(&reply, asked),
@@ -519,9 +519,20 @@ impl Line {
         }
     }
 
+    /// A blocked stdout must not pile up results here: the editor's socket waits, the calls' deadlines run on. What the editor
+    /// says meanwhile is not read, so the silence is ours.
+    async fn room(&self) {
+        loop {
+            tokio::select! {
+                biased;
+                () = self.estate.front.room() => return,
+                () = tokio::time::sleep(LIVENESS_EVERY) => self.tell(News::BytesArrived),
+            }
+        }
+    }
+
     async fn answered(&self, id: CallId, recoverable: bool, reply: Reply) -> Result<(), Drop> {
-        // A blocked stdout must not pile up results here: the editor's socket waits, the call's deadlines run on.
-        self.estate.front.room().await;
+        self.room().await;
         let dialect = self.target.dialect;
         if recoverable && dialect.is_deferred(&reply) {
             self.estate.decide(|ledger, now| ledger.defer(id, self.epoch, now));
