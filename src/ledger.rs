@@ -62,6 +62,11 @@ impl Entry {
         self.machine.state()
     }
 
+    /// Its outcome is being looked for outside any connection.
+    fn is_looked_for(&self) -> bool {
+        self.lost.is_some() && matches!(self.state(), State::Recovering | State::Abandoned) && self.epoch.is_none()
+    }
+
     fn hold_limit(&self) -> Instant {
         self.accepted + self.patience.saturating_sub(PATIENCE_MARGIN).min(HOLD_MAX)
     }
@@ -380,12 +385,11 @@ impl Ledger {
 
     /// Calls whose outcome is being looked for, and where.
     pub fn recovering(&self) -> Vec<(CallId, Recovery)> {
-        let looked_for = |entry: &&Entry| {
-            entry.lost.is_some()
-                && matches!(entry.state(), State::Recovering | State::Abandoned)
-                && entry.epoch.is_none()
-        };
-        self.entries.iter().filter(looked_for).map(|entry| (entry.id, entry.recovery.clone())).collect()
+        self.entries
+            .iter()
+            .filter(|entry| entry.is_looked_for())
+            .map(|entry| (entry.id, entry.recovery.clone()))
+            .collect()
     }
 
     /// A record outside the connection told the outcome.

@@ -1,12 +1,14 @@
 //! The promises, one checker each. A checker reads a history and says how often it looked, and what it found broken.
 
 mod bounds;
+mod journal;
 mod log;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use holdfast::limits::{DRAIN_MAX, FLUSH_MAX, JOIN_TIMEOUT, SESSION_ABSENCE_MAX};
+use holdfast::fake_unity::FakeDialect;
+use holdfast::limits::{DRAIN_MAX, FLUSH_MAX, JOIN_TIMEOUT, SENDINGS_MAX, SESSION_ABSENCE_MAX, UNRUN_MAX};
 use serde_json::Value;
 
 use crate::history::{Ask, Event, History, field};
@@ -39,7 +41,7 @@ impl Verdict {
 /// All checkers on one history.
 pub fn check(history: &History) -> Vec<Verdict> {
     let run = Run::of(history);
-    vec![
+    let mut verdicts = vec![
         answer_once(&run),
         at_most_once(&run),
         verdict_truth(&run),
@@ -56,7 +58,11 @@ pub fn check(history: &History) -> Vec<Verdict> {
         log::discretion(&run),
         order(&run),
         log::truth(&run),
-    ]
+    ];
+    if run.dialect == FakeDialect::Holdfast {
+        verdicts.extend([journal::kept(&run), journal::told(&run)]);
+    }
+    verdicts
 }
 
 /// What the editor answered, in the words of the gateway.
@@ -83,6 +89,7 @@ struct Run<'a> {
     answers: BTreeMap<u64, Vec<Answer>>,
     lines: Vec<(Duration, &'a str, Option<Value>)>,
     totals: Option<&'a BTreeMap<String, u64>>,
+    dialect: FakeDialect,
     input_closed: Option<Duration>,
 }
 
@@ -95,6 +102,7 @@ impl<'a> Run<'a> {
             answers: BTreeMap::new(),
             lines: Vec::new(),
             totals: None,
+            dialect: FakeDialect::Uloop,
             input_closed: None,
         };
         for entry in &history.0 {
@@ -118,6 +126,7 @@ impl<'a> Run<'a> {
                     run.lines.push((entry.at, line, message));
                 }
                 Event::Totals(totals) => run.totals = Some(totals),
+                Event::Speaks(dialect) => run.dialect = *dialect,
                 Event::InputClosed => run.input_closed = Some(entry.at),
                 _ => {}
             }
@@ -142,6 +151,46 @@ impl<'a> Run<'a> {
         let since = closed.max(ended.saturating_sub(FLUSH_MAX));
         self.events()
             .any(|(at, event)| matches!(event, Event::ReadingPaused(span) if at <= since && at + *span >= ended))
+    }
+
+    /// How many sendings of each call the editor proved to have run nothing of: by turning them away, or by its journal.
+    fn spared(&self) -> BTreeMap<&'a str, u64> {
+        let mut sendings: BTreeMap<&str, &str> = BTreeMap::new();
+        let mut spared: BTreeSet<(&str, &str)> = BTreeSet::new();
+        for (_, event) in self.events() {
+            match event {
+                Event::Sent(_, id, sending) => {
+                    sendings.insert(id, sending);
+                }
+                Event::TurnedAway(_, id) => {
+                    let Some((call, _)) = id.rsplit_once('.') else { continue };
+                    spared.insert((call, sendings.get(id.as_str()).copied().unwrap_or(id)));
+                }
+                Event::Outcome(_, sending, status) if status == "notRun" => {
+                    spared.insert((journal::call_of(sending), sending));
+                }
+                _ => {}
+            }
+        }
+        let mut counts = BTreeMap::new();
+        for (call, _) in spared {
+            *counts.entry(call).or_default() += 1;
+        }
+        counts
+    }
+
+    /// How often one call may leave: those that provably ran nothing are bounded on their own.
+    fn sendings_max(&self) -> u8 {
+        match self.dialect {
+            FakeDialect::Uloop => SENDINGS_MAX,
+            FakeDialect::Holdfast => SENDINGS_MAX + UNRUN_MAX,
+        }
+    }
+
+    /// Whether the editor declares a tool read-only or idempotent.
+    fn repeatable(&self, tool: &str) -> bool {
+        let own = ["echo", "sleep", "big", "compile", "steps"];
+        tool == "get-logs" || self.dialect == FakeDialect::Holdfast && own.contains(&tool)
     }
 
     fn runs(&self, key: &str) -> u64 {
@@ -207,16 +256,15 @@ fn at_most_once(run: &Run<'_>) -> Verdict {
         {
             frames.entry(call).or_insert((0, method)).0 += 1;
         }
-        // Proof from the editor itself that this sending ran nothing.
-        if let Event::TurnedAway(_, id) = event
-            && let Some((call, _)) = id.rsplit_once('.')
-            && let Some((count, _)) = frames.get_mut(call)
-        {
-            *count = count.saturating_sub(1);
+    }
+    // Proof from the editor itself that a sending ran nothing.
+    for (call, spared) in run.spared() {
+        if let Some((count, _)) = frames.get_mut(call) {
+            *count = count.saturating_sub(spared);
         }
     }
     for (call, (count, method)) in frames {
-        let most = if method == "get-logs" { 3 } else { 1 };
+        let most = if run.repeatable(method) { SENDINGS_MAX.into() } else { 1 };
         verdict.look(count <= most, || format!("the frame of {method} {call} left {count} times"));
     }
     verdict
@@ -418,7 +466,11 @@ fn right_editor(run: &Run<'_>) -> Verdict {
     for part in heard.split("\"method\":").skip(1) {
         let method = part.split('"').nth(1).unwrap_or_default();
         // A connection that was cut leaves the beginning of a word.
-        verdict.look("set-client-name".starts_with(method), || format!("a stranger was sent {method}"));
+        let greeting = match run.dialect {
+            FakeDialect::Uloop => "set-client-name",
+            FakeDialect::Holdfast => "holdfast/hello",
+        };
+        verdict.look(greeting.starts_with(method), || format!("a stranger was sent {method}"));
     }
     verdict
 }

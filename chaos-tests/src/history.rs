@@ -6,6 +6,8 @@ use std::hash::Hasher;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use holdfast::fake_unity::FakeDialect;
+
 /// Stands in the arguments and results of the client's calls, and nowhere else: where it is read, one of them has leaked.
 pub const SECRET: &str = "canary";
 
@@ -41,6 +43,19 @@ pub struct Sizes {
     pub edge: usize,
 }
 
+/// A sending that begins in the editor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Begun {
+    /// The connection it came over, by the editor's own number; 0 if it goes on after a reload.
+    pub connection: u64,
+    /// The tool.
+    pub tool: String,
+    /// Its id in the journal.
+    pub sending: String,
+    /// It may run while others run.
+    pub parallel: bool,
+}
+
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
@@ -72,6 +87,22 @@ pub enum Event {
     FrameIn(u64, String),
     /// The editor turned a request away as meant for another, before it ran anything: connection, and the request's id.
     TurnedAway(u64, String),
+    /// Whose package the editor has.
+    Speaks(FakeDialect),
+    /// A sending of a call left: connection, id of the request, its id in the journal.
+    Sent(u64, String, String),
+    /// The journal's word on a sending reached the gateway: connection, id in the journal, status.
+    Outcome(u64, String, String),
+    /// The editor said how far a sending is, in thousandths: connection, id in the journal.
+    Progressed(u64, String, i64),
+    /// A connection is proven, by the editor's own number: what came over earlier ones begins no more.
+    Proven(u64),
+    /// A sending began in the editor.
+    Begun(Begun),
+    /// The journal had its last word on a sending.
+    Settled(String, &'static str),
+    /// Events of the editor were lost.
+    Lagged(u64),
     /// What is bounded changed its size.
     Sized(Sizes),
     /// The gateway ended, and why.
@@ -138,6 +169,17 @@ impl fmt::Display for Entry {
             Event::FrameOut(conn, method, id) => write!(f, "wire {conn:<3} -> {method} {id}"),
             Event::FrameIn(conn, what) => write!(f, "wire {conn:<3} <- {what}"),
             Event::TurnedAway(conn, id) => write!(f, "wire {conn:<3} <- {id} turned away"),
+            Event::Speaks(dialect) => write!(f, "editor   speaks {dialect:?}"),
+            Event::Sent(conn, id, sending) => write!(f, "wire {conn:<3} -> {id} is the sending {sending}"),
+            Event::Outcome(conn, sending, status) => write!(f, "wire {conn:<3} <- {sending} is {status}"),
+            Event::Progressed(conn, sending, far) => write!(f, "wire {conn:<3} <- {sending} is at {far}/1000"),
+            Event::Proven(conn) => write!(f, "editor   fences all before its connection {conn}"),
+            Event::Begun(Begun { connection, tool, sending, parallel }) => {
+                let beside = if *parallel { "beside others" } else { "alone" };
+                write!(f, "editor   begins {sending} {tool} of its connection {connection}, {beside}")
+            }
+            Event::Settled(sending, status) => write!(f, "editor   settles {sending} as {status}"),
+            Event::Lagged(count) => write!(f, "editor   {count} events of it were lost"),
             Event::Sized(sizes) => write!(
                 f,
                 "gateway  open {} queued {} held {} flying {} edge {}",

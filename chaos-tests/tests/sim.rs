@@ -9,9 +9,12 @@ use chaos_tests::history::Event;
 use chaos_tests::sim::plan::{Act, Break, Plan, Step, Tool};
 use chaos_tests::sim::report::{self, Sums};
 use chaos_tests::sim::run;
+use holdfast::fake_unity::{FakeDialect, Misconduct};
 
 /// Seeds of an ordinary run.
 const SEEDS: u64 = 1000;
+/// The same seeds, so many hundredths of them, run with an editor of holdfast's own package too.
+const HOLDFAST_SHARE: u64 = 60;
 /// After so many failures a run has said enough.
 const FAILURES_MAX: usize = 3;
 
@@ -23,7 +26,7 @@ fn say(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
-fn seeds(from: u64, count: u64) -> Sums {
+fn seeds(dialect: FakeDialect, from: u64, count: u64) -> Sums {
     let next = AtomicU64::new(from);
     let threads = std::thread::available_parallelism().map_or(2, usize::from);
     let work = || {
@@ -33,7 +36,7 @@ fn seeds(from: u64, count: u64) -> Sums {
             if seed >= from + count || sums.failures.len() >= FAILURES_MAX {
                 return sums;
             }
-            let plan = Plan::of(seed);
+            let plan = Plan::of(seed).in_dialect(dialect);
             let history = run(&plan);
             let verdicts = checker::check(&history);
             sums.add(&plan, &history, &verdicts);
@@ -54,17 +57,26 @@ fn seeds(from: u64, count: u64) -> Sums {
 
 #[test]
 fn every_seed_keeps_every_promise() {
+    every_seed(FakeDialect::Uloop, 100);
+}
+
+#[test]
+fn every_seed_keeps_every_promise_to_an_editor_with_a_journal() {
+    every_seed(FakeDialect::Holdfast, HOLDFAST_SHARE);
+}
+
+fn every_seed(dialect: FakeDialect, share: u64) {
     if number("SEED").is_some() {
         return;
     }
-    let count = number("SEEDS").unwrap_or(SEEDS);
+    let count = number("SEEDS").unwrap_or(SEEDS) * share / 100;
     let from = number("FROM").unwrap_or(0);
     let started = tokio::time::Instant::now();
-    let mut sums = seeds(from, count);
+    let mut sums = seeds(dialect, from, count);
     let took = started.elapsed();
     let text = sums.text();
-    say(&text);
-    match sums.record(from, took).write_as("sim") {
+    say(&format!("{dialect:?}: {text}"));
+    match sums.record(dialect, from, took).write_as(report::name(dialect)) {
         Ok(path) => say(&format!("record: {}\n", path.display())),
         Err(error) => panic!("the record could not be written: {error}"),
     }
@@ -76,11 +88,17 @@ fn every_seed_keeps_every_promise() {
     }
 }
 
-/// `SEED=n`: one seed, with everything that happened. `SHORT=1`: the shortest plan that still fails.
+fn dialect() -> FakeDialect {
+    let named = std::env::var("DIALECT").is_ok_and(|name| name == "holdfast");
+    if named { FakeDialect::Holdfast } else { FakeDialect::Uloop }
+}
+
+/// `SEED=n`: one seed, with everything that happened; `DIALECT=holdfast`: with an editor of that package. `SHORT=1`: the
+/// shortest plan that still fails.
 #[test]
 fn one_seed() {
     let Some(seed) = number("SEED") else { return };
-    let plan = Plan::of(seed);
+    let plan = Plan::of(seed).in_dialect(dialect());
     let history = run(&plan);
     say(&plan.lines());
     say(&history.lines());
@@ -98,8 +116,8 @@ fn one_seed() {
 #[test]
 fn the_same_seed_gives_the_same_history() {
     let mut hashes = std::collections::BTreeSet::new();
-    for seed in 0..12 {
-        let plan = Plan::of(seed);
+    for (seed, dialect) in (0..16).zip([FakeDialect::Uloop, FakeDialect::Holdfast].into_iter().cycle()) {
+        let plan = Plan::of(seed).in_dialect(dialect);
         let (first, second) = (run(&plan), run(&plan));
         let differs = first.0.iter().zip(&second.0).find(|(a, b)| a != b);
         if let Some((a, b)) = differs {
@@ -112,9 +130,11 @@ fn the_same_seed_gives_the_same_history() {
 
 #[test]
 fn a_quiet_run_breaks_nothing() {
-    let history = run(&Plan::quiet(1));
-    for verdict in checker::check(&history) {
-        assert!(verdict.violations.is_empty(), "{}: {:?}\n{}", verdict.name, verdict.violations, history.lines());
+    for dialect in [FakeDialect::Uloop, FakeDialect::Holdfast] {
+        let history = run(&Plan::quiet(1).in_dialect(dialect));
+        for verdict in checker::check(&history) {
+            assert!(verdict.violations.is_empty(), "{}: {:?}\n{}", verdict.name, verdict.violations, history.lines());
+        }
     }
 }
 
@@ -176,5 +196,55 @@ fn what_is_broken_at_the_seams_is_noticed_by_its_checker() {
         let noticed: Vec<&str> =
             verdicts.iter().filter(|verdict| !verdict.violations.is_empty()).map(|verdict| verdict.name).collect();
         assert!(noticed.contains(&name), "{broken:?} was noticed by {noticed:?} only");
+    }
+}
+
+/// A journal's promises, each broken by an editor that does not keep them, and a network or a client that gives it the occasion.
+#[test]
+fn an_editor_that_breaks_its_protocol_is_noticed() {
+    let kept = "I2 journal-kept";
+    let step = |at, act| Step { at, act };
+    // Its outcome is asked for while it runs.
+    let cut_while_it_runs = vec![step(1005, Act::Call(Tool::Block(600), false)), step(1200, Act::CutRead(0))];
+    // They wait for the main thread, and come with a connection that is over.
+    let cut_while_others_wait = vec![
+        step(1005, Act::Call(Tool::Block(900), false)),
+        step(1010, Act::Burst(4, Tool::Echo)),
+        step(1200, Act::CutRead(0)),
+    ];
+    let far = vec![step(1005, Act::Call(Tool::Steps(6), true))];
+    for (broken, names, steps) in [
+        (Break::Editor(Misconduct::DeniesWhatRan), [kept, "I2 journal-told"], cut_while_it_runs),
+        (Break::LateRequestTo(Misconduct::ForgetsToSeal), [kept, "I2 at-most-once"], vec![]),
+        (Break::Editor(Misconduct::KeepsNoFence), [kept, kept], cut_while_others_wait),
+        (Break::Editor(Misconduct::ProgressFalls), [kept, kept], far),
+    ] {
+        let play = |broken| {
+            let mut plan = Plan { broken, ..Plan::quiet(7) }.in_dialect(FakeDialect::Holdfast);
+            plan.steps.extend(steps.iter().copied());
+            plan.steps.sort_by_key(|step| step.at);
+            let history = run(&plan);
+            let verdicts = checker::check(&history);
+            let noticed = verdicts.into_iter().filter(|verdict| !verdict.violations.is_empty());
+            (noticed.map(|verdict| (verdict.name, verdict.violations)).collect::<Vec<_>>(), history)
+        };
+        // The occasion alone breaks nothing.
+        let (noticed, history) = play(Some(Break::LateRequest).filter(|_| broken.delays_a_request()));
+        assert!(noticed.is_empty(), "{broken:?} is no fault of the editor: {noticed:?}\n{}", history.lines());
+        let (noticed, history) = play(Some(broken));
+        for name in names {
+            let found = noticed.iter().any(|(found, _)| *found == name);
+            assert!(found, "{broken:?} was noticed by {noticed:?} only\n{}", history.lines());
+        }
+    }
+}
+
+/// The id tells the editor that it has the call already; that nothing more ran is no news of the first.
+#[test]
+fn a_call_that_comes_twice_runs_once_and_is_answered_with_its_own_outcome() {
+    let plan = Plan { broken: Some(Break::DoubledRequest), ..Plan::quiet(7) }.in_dialect(FakeDialect::Holdfast);
+    let history = run(&plan);
+    for verdict in checker::check(&history) {
+        assert!(verdict.violations.is_empty(), "{}: {:?}\n{}", verdict.name, verdict.violations, history.lines());
     }
 }

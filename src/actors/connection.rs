@@ -279,14 +279,19 @@ impl Line {
     // ---- writing ----
 
     async fn write(&self, mut socket: WriteHalf<BoxStream>, mut orders: mpsc::Receiver<Order>) -> Drop {
+        let mut asked = Instant::now();
         loop {
             // The bridge holds the sender as long as it wants the connection; hanging up ends this task from outside.
             let order = tokio::select! {
                 biased;
+                // Before the orders: where they never cease it would never be due.
+                () = tokio::time::sleep_until(asked + OUTCOMES_ASKED_EVERY) => Some(Order::Outcomes),
                 order = orders.recv() => order,
-                () = tokio::time::sleep(OUTCOMES_ASKED_EVERY) => Some(Order::Outcomes),
             };
             let Some(order) = order else { return std::future::pending().await };
+            if matches!(order, Order::Outcomes) {
+                asked = Instant::now();
+            }
             let sent = match order {
                 Order::Greeting => self.send_greeting(&mut socket).await,
                 Order::List { step } => self.send_list(&mut socket, step).await,
@@ -460,6 +465,11 @@ impl Line {
                     }
                     Some(Awaited::Pulse { asked }) => self.felt(&reply, asked),
                     Some(Awaited::List { step }) => self.listed(&reply, step),
+                    Some(Awaited::Call { id, recoverable }) if is_of_a_double(&reply) => {
+                        self.awaiting().insert(number, Awaited::Call { id, recoverable });
+                        let what = format!("call {id} came twice; its answer is still to come");
+                        self.estate.events.reply_unmatched(self.epoch, Stray::Late, &what);
+                    }
                     Some(Awaited::Call { id, recoverable }) => return self.answered(id, recoverable, reply).await,
                     None => self.estate.events.reply_unmatched(
                         self.epoch,
@@ -577,6 +587,11 @@ impl Line {
         self.free_place();
         Ok(())
     }
+}
+
+/// Whether the editor only says that it has this sending already.
+fn is_of_a_double(reply: &Reply) -> bool {
+    matches!(reply, Reply::Error(error) if error.refusal == Some(Refusal::Double))
 }
 
 /// A frame that was not written.

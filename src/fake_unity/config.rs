@@ -17,6 +17,19 @@ pub enum FakeDialect {
     Holdfast,
 }
 
+/// What an editor of holdfast's own package does against its protocol, to see that somebody notices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Misconduct {
+    /// Asked for outcomes it says that nothing ran.
+    DeniesWhatRan,
+    /// What is asked for before it comes is not sealed.
+    ForgetsToSeal,
+    /// An older connection of a gateway is left as it is.
+    KeepsNoFence,
+    /// The progress that it tells falls.
+    ProgressFalls,
+}
+
 /// How a fake editor is set up. [`Default`] is a uLoop v2.1.1 editor without a project, on a port that the system chooses.
 #[derive(Debug, Clone)]
 pub struct FakeUnityConfig {
@@ -59,6 +72,8 @@ pub struct FakeUnityConfig {
     pub blocked_tools: Vec<String>,
     /// The test tools (`echo`, `count`, …) are registered beside the built-in ones.
     pub test_tools: bool,
+    /// Does this against its protocol.
+    pub misconduct: Option<Misconduct>,
     /// Makes [`rst`](super::FakeUnity::rst) send real resets; see [`AbortiveTcp`](super::AbortiveTcp).
     pub reset: Option<ResetSwitch>,
 }
@@ -85,6 +100,7 @@ impl Default for FakeUnityConfig {
             count_file: None,
             blocked_tools: Vec::new(),
             test_tools: true,
+            misconduct: None,
             reset: None,
         }
     }

@@ -42,6 +42,18 @@ pub enum Event {
         connection: u64,
         /// The tool.
         tool: String,
+        /// Under what the journal knows it, where there is one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        call: Option<String>,
+        /// It may run while others run.
+        parallel: bool,
+    },
+    /// The journal has its last word on a call.
+    CallSettled {
+        /// Its id there.
+        call: String,
+        /// `done`, `notRun` or `interrupted`.
+        status: &'static str,
     },
     /// The reply to a tool call was written.
     CallEnded {

@@ -34,7 +34,7 @@ use tokio::sync::{broadcast, mpsc};
 use tokio::task::JoinHandle;
 
 pub use args::FakeUnityArgs;
-pub use config::{FakeDialect, FakeUnityConfig};
+pub use config::{FakeDialect, FakeUnityConfig, Misconduct};
 pub use events::{Event, Stats};
 pub use project::Machine;
 pub use reset::{AbortiveTcp, ResetSwitch};

@@ -299,7 +299,11 @@ async fn next_line<R: AsyncBufRead + Unpin>(mut stdin: R) -> (R, Option<String>)
 fn is_chatter(event: &Event) -> bool {
     matches!(
         event,
-        Event::Request { .. } | Event::CallBegun { .. } | Event::CallEnded { .. } | Event::ClientNamed { .. }
+        Event::Request { .. }
+            | Event::CallBegun { .. }
+            | Event::CallSettled { .. }
+            | Event::CallEnded { .. }
+            | Event::ClientNamed { .. }
     )
 }
 

@@ -341,7 +341,9 @@ impl Bridge {
     fn hear(&mut self, hint: PushEvent, out: &mut Outbox<Self>) {
         match hint {
             PushEvent::DomainReload => self.foretold = Some(LeaveReason::Reload),
-            PushEvent::UserDisconnect | PushEvent::UnityShutdown => self.foretold = Some(LeaveReason::Quit),
+            // The editor goes on, and with it what it knows of calls.
+            PushEvent::UserDisconnect => self.foretold = Some(LeaveReason::Stopped),
+            PushEvent::UnityShutdown => self.foretold = Some(LeaveReason::Quit),
             PushEvent::ConnectionEstablished | PushEvent::DomainReloadRecovered => self.foretold = None,
             PushEvent::ToolsChanged => out.order(Effect::TellToolsChanged),
             PushEvent::Unknown => {}

@@ -4,7 +4,7 @@ use tokio::time::Instant;
 
 use super::{Ledger, Settlement};
 use crate::fsm::call::{Event, State};
-use crate::protocol::dialect::Recovery;
+use crate::protocol::dialect::{JournalKey, Recovery};
 use crate::protocol::ids::{CallId, Epoch};
 
 impl Ledger {
@@ -16,6 +16,15 @@ impl Ledger {
             entry.epoch = None;
         }
         (true, self.spare(index, now))
+    }
+
+    /// Whether the outcome of this very sending is still looked for. An answer that comes late, behind one to an earlier question,
+    /// says nothing of a call that was sent anew meanwhile.
+    pub fn seeks(&self, call: CallId, key: &JournalKey) -> bool {
+        let entry = self.position(call).and_then(|index| self.entries.get(index));
+        entry.is_some_and(|entry| {
+            entry.is_looked_for() && matches!(&entry.recovery, Recovery::Journal(own) if own == key)
+        })
     }
 
     /// The editor's journal says that nothing of a call ran, and that nothing will.

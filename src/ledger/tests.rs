@@ -1,7 +1,7 @@
 use super::*;
 use crate::fsm::call::Verdict;
 use crate::limits::{FINISHED_CALLS_MAX, LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES, PROGRESS_EVERY};
-use crate::protocol::dialect::AnswerBody;
+use crate::protocol::dialect::{AnswerBody, JournalKey};
 
 /// A ledger at a time that only the test moves.
 struct Book {
@@ -601,4 +601,23 @@ fn the_end_closes_the_record_of_a_call_whose_outcome_is_still_looked_for() {
     assert_eq!(told(&book.wait(secs(30) - PATIENCE_MARGIN)), ["still_running"]);
     assert_eq!(book.ledger.counts(), (0, 1));
     assert_eq!(told(&book.ledger.close_all_epochs(Loss::Shutdown, book.now)), ["noted:outcome_unknown"]);
+}
+
+/// Two questions for its outcome were under way, and both were answered.
+#[test]
+fn a_second_answer_of_the_journal_says_nothing_of_the_sending_after() {
+    let key = |id: &str, seq| JournalKey { journal: "j".to_owned(), id: id.to_owned(), seq };
+    let (first, second) = (key("c", 1), key("c.2", 2));
+    let by = |key: &JournalKey| terms(Recovery::Journal(key.clone()), false);
+    let mut book = Book::connected();
+    let call = book.sent(by(&first));
+    assert!(!book.ledger.seeks(call, &first), "its connection lives");
+    book.close(FIRST, Loss::Disconnect);
+    assert!(book.ledger.seeks(call, &first) && !book.ledger.seeks(call, &second));
+    assert_eq!(told(&book.ledger.proven_unrun(call, book.now)), ["held again"]);
+    book.reconnect(SECOND);
+    assert_eq!(book.send(SECOND, by(&second)), call);
+    assert!(!book.ledger.seeks(call, &first), "it was sent anew");
+    book.close(SECOND, Loss::Disconnect);
+    assert!(book.ledger.seeks(call, &second) && !book.ledger.seeks(call, &first));
 }

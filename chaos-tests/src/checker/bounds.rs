@@ -1,10 +1,12 @@
 //! I4: nothing grows beyond its bound; neither what the gateway says of itself, nor what its neighbours see of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+use holdfast::fake_unity::FakeDialect;
 use holdfast::limits::{MAILBOX_MESSAGES_MAX, OPEN_REQUESTS_MAX, STDOUT_NOTIFICATIONS_MAX};
 use holdfast::protocol::dialect::Dialect as _;
+use holdfast::protocol::dialect::holdfast::Holdfast;
 use holdfast::protocol::dialect::uloop::Uloop;
 
 use super::{Run, Verdict};
@@ -37,16 +39,19 @@ fn said_by_itself(run: &Run<'_>, verdict: &mut Verdict) {
     }
 }
 
-/// A bridge owes no more answers than its window has places, list and greeting included.
+/// A bridge owes no more answers than its window has places: one that works strictly in order, list and greeting included.
 fn seen_by_the_editor(run: &Run<'_>, verdict: &mut Verdict) {
-    let window = Uloop.properties().window;
-    let mut owed: BTreeMap<u64, BTreeSet<&str>> = BTreeMap::new();
+    let own = run.dialect == FakeDialect::Holdfast;
+    let window = if own { Holdfast.properties().window } else { Uloop.properties().window };
+    let mut owed: BTreeMap<u64, BTreeMap<&str, &str>> = BTreeMap::new();
     for (at, event) in run.events() {
         match event {
-            Event::FrameOut(connection, _, id) => {
+            Event::FrameOut(connection, method, id) if !own || super::journal::is_of_a_call(id) => {
                 let owed = owed.entry(*connection).or_default();
-                owed.insert(id);
+                owed.insert(id, method);
                 verdict.look(owed.len() <= window, || format!("at {at:?} the editor owes {owed:?}"));
+                let alone = owed.values().filter(|tool| !super::journal::PARALLEL.contains(tool)).count();
+                verdict.look(alone <= 1, || format!("at {at:?} more than one wants to be alone: {owed:?}"));
             }
             Event::FrameIn(connection, id) => {
                 owed.entry(*connection).or_default().remove(id.as_str());

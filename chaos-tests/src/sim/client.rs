@@ -97,6 +97,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
             Tool::Throw => ("throw", json!({}), "", false),
             Tool::Big(n) => ("big", json!({"n": n}), "", false),
             Tool::Hold => ("hold", json!({}), "", false),
+            Tool::Steps(n) => ("steps", json!({"n": n, "ms": 100}), "", true),
             Tool::Unheard => ("unheard\u{1b}[31m\nof\u{202e}", json!({}), "", false),
         };
         let allowed = self.plan.patience.saturating_sub(PATIENCE_MARGIN) + SESSION_ABSENCE_MAX + SLACK;

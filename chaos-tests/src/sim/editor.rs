@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use holdfast::fake_unity::{self, FakeUnity, FakeUnityConfig, Machine, PackageVersion};
+use holdfast::fake_unity::{self, FakeDialect, FakeUnity, FakeUnityConfig, Machine, PackageVersion};
 use holdfast::host::{Host as _, Liveness, Owner};
 use holdfast::net::{BoxStream, Net as _};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -15,12 +15,13 @@ use tokio::time::{sleep, timeout};
 
 use super::host::SimHost;
 use super::net::{SimNet, Wire, now};
-use super::plan::{Act, Plan, Step, Stranger};
+use super::plan::{Act, Break, Plan, Step, Stranger};
 use super::saboteur::Saboteur;
 use super::{PORT, Phase};
-use crate::history::{Event, Recorder};
+use crate::history::{Begun, Event, Recorder};
 
 const SETTINGS: &str = "UserSettings/UnityMcpSettings.json";
+const INSTANCE: &str = "Library/Holdfast/instance.json";
 /// A model that does not carry out an order in this time is left alone with it.
 const ORDER_MAX: Duration = Duration::from_secs(2);
 
@@ -69,6 +70,8 @@ struct Running {
     totals: BTreeMap<String, u64>,
     seen: Runs,
     stranger: Option<JoinHandle<()>>,
+    /// What stood in the instance file, and what was put into its place.
+    spoilt: Option<[Vec<u8>; 2]>,
     undo: mpsc::Sender<(u32, Undo)>,
 }
 
@@ -78,6 +81,7 @@ impl Editor {
         let (undo, mut undoing) = mpsc::channel(1024);
         let plan = Arc::clone(&self.plan);
         let mut phase = self.phase.subscribe();
+        self.recorder.record(Event::Speaks(plan.dialect));
         let mut running = Running {
             of: self,
             unity: None,
@@ -86,6 +90,7 @@ impl Editor {
             totals: BTreeMap::new(),
             seen: Runs::default(),
             stranger: None,
+            spoilt: None,
             undo,
         };
         if plan.editor_first {
@@ -147,7 +152,9 @@ impl Running {
         let (major, minor, patch) = plan.version;
         let config = FakeUnityConfig {
             port: if elsewhere && !plan.by_flag { 0 } else { self.port },
+            dialect: plan.dialect,
             package_version: PackageVersion::new(major, minor, patch),
+            misconduct: plan.broken.and_then(Break::misconduct),
             push: plan.push,
             project: Some(self.project()),
             machine: Some(Machine(host.clone())),
@@ -233,8 +240,7 @@ impl Running {
                 self.later(ms, Undo::Repair);
             }
             Act::Stale(ms) | Act::Corrupt(ms) => {
-                let text = if matches!(act, Act::Stale(_)) { "{\"customPort\":9999}" } else { "{\"customPort\":" };
-                let _ = self.of.host.write(&self.project().join(SETTINGS), text.as_bytes());
+                self.spoil(matches!(act, Act::Stale(_)));
                 self.later(ms, Undo::Settings);
             }
             Act::Latency(most, ms) => {
@@ -348,8 +354,37 @@ impl Running {
         }
     }
 
+    /// The file that names the port names a wrong one, or is no JSON.
+    fn spoil(&mut self, stale: bool) {
+        if self.of.plan.dialect == FakeDialect::Uloop {
+            let text = if stale { "{\"customPort\":9999}" } else { "{\"customPort\":" };
+            let _ = self.of.host.write(&self.project().join(SETTINGS), text.as_bytes());
+            return;
+        }
+        let path = self.project().join(INSTANCE);
+        let Ok(good) = self.of.host.read(&path, usize::MAX) else { return };
+        let mut file: serde_json::Value = serde_json::from_slice(&good).unwrap_or_default();
+        file["port"] = 9999.into();
+        let bad = if stale { file.to_string().into_bytes() } else { good[..good.len() / 2].to_vec() };
+        let _ = self.of.host.write(&path, &bad);
+        self.spoilt.get_or_insert([good, Vec::new()])[1] = bad;
+    }
+
+    /// What was put into the instance file gives way to what stood there, unless the editor has written it anew.
+    fn restore(&mut self) {
+        let path = self.project().join(INSTANCE);
+        if let Some([good, bad]) = self.spoilt.take()
+            && self.of.host.read(&path, usize::MAX).is_ok_and(|now| now == bad)
+        {
+            let _ = self.of.host.write(&path, &good);
+        }
+    }
+
     /// As the package itself writes it.
-    fn write_settings(&self) {
+    fn write_settings(&mut self) {
+        if self.of.plan.dialect == FakeDialect::Holdfast {
+            return self.restore();
+        }
         let Some(unity) = &self.unity else { return };
         let stats = unity.stats();
         let port = stats.port.unwrap_or(self.port);
@@ -424,10 +459,20 @@ async fn follow(
 ) {
     loop {
         match events.recv().await {
-            Ok(fake_unity::Event::CallBegun { .. }) | Err(broadcast::error::RecvError::Lagged(_)) => {
+            Ok(fake_unity::Event::CallBegun { connection, tool, call, parallel }) => {
+                if let Some(sending) = call {
+                    recorder.record(Event::Begun(Begun { connection, tool, sending, parallel }));
+                }
                 let Some(unity) = unity.upgrade() else { return };
                 note_runs(&unity, &seen, &before, &recorder);
             }
+            Err(broadcast::error::RecvError::Lagged(count)) => {
+                recorder.record(Event::Lagged(count));
+                let Some(unity) = unity.upgrade() else { return };
+                note_runs(&unity, &seen, &before, &recorder);
+            }
+            Ok(fake_unity::Event::CallSettled { call, status }) => recorder.record(Event::Settled(call, status)),
+            Ok(fake_unity::Event::ClientNamed { connection, .. }) => recorder.record(Event::Proven(connection)),
             Ok(fake_unity::Event::Listening { port, .. }) => recorder.record(Event::Listens(port)),
             Ok(_) => {}
             Err(broadcast::error::RecvError::Closed) => return,

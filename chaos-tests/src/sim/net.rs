@@ -58,6 +58,10 @@ pub struct Faults {
     connections: u64,
     old_frames: VecDeque<Vec<u8>>,
     old_echo: Option<(u64, Value)>,
+    /// A call's frame that is to come late: behind the question for its outcome.
+    late_request: Option<Vec<u8>>,
+    /// A frame was late once: that is enough.
+    was_late: bool,
     wakers: BTreeMap<(u64, bool), Waker>,
 }
 
@@ -92,6 +96,8 @@ impl Wire {
                 resets: faults.resets,
                 connections: faults.connections,
                 old_echo: faults.old_echo.take(),
+                late_request: faults.late_request.take(),
+                was_late: faults.was_late,
                 wakers: std::mem::take(&mut faults.wakers),
                 ..Faults::default()
             };
@@ -247,9 +253,10 @@ impl Proxied {
             Some(method) => method.to_owned(),
             None => id_of(&message),
         };
-        if is_turned_away(&message) {
+        if is_turned_away(&message) || is_unrun(&message) {
             self.recorder.record(Event::TurnedAway(self.connection, id_of(&message)));
         }
+        self.note_journal(&message, &what);
         self.recorder.record(Event::FrameIn(self.connection, what));
         let mut faults = self.wire.lock();
         if let Some(garbage) = faults.garbage.take() {
@@ -260,7 +267,9 @@ impl Proxied {
             let old: Vec<u8> = faults.old_frames.drain(..).flatten().collect();
             self.outbox.extend(old);
         }
-        let echo = message.get("result").filter(|result| result.get("Echo").is_some());
+        let echo = message
+            .get("result")
+            .filter(|result| result.get("Echo").is_some() || result.pointer("/value/Echo").is_some());
         if let Some(result) = echo {
             let stolen = match (faults.broken, &faults.old_echo) {
                 (Some(Break::SwappedReply), Some((from, old))) if *from == self.connection => Some(old.clone()),
@@ -293,13 +302,37 @@ impl Proxied {
         }
     }
 
+    /// Notes what a frame of the editor says of sendings that its journal knows.
+    fn note_journal(&self, message: &Value, method: &str) {
+        let text = |of: &Value, name: &str| of.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        for outcome in message.pointer("/result/outcomes").and_then(Value::as_array).into_iter().flatten() {
+            let (sending, status) = (text(outcome, "callId"), text(outcome, "status"));
+            self.recorder.record(Event::Outcome(self.connection, sending, status));
+        }
+        if method == "holdfast/progress"
+            && let Some(params) = message.get("params")
+        {
+            let far = params.get("progress").and_then(Value::as_f64).unwrap_or(-1.0);
+            // Small numbers: thousandths tell them apart.
+            let far = (far * 1000.0) as i64;
+            self.recorder.record(Event::Progressed(self.connection, text(params, "callId"), far));
+        }
+    }
+
     /// Notes the frames among what the gateway wrote.
     fn note_written(&mut self, bytes: &[u8]) {
         self.written.extend_from_slice(bytes);
         while let Ok(Some(length)) = frame_length(&self.written) {
             let bytes: Vec<u8> = self.written.drain(..length).collect();
             let message = body(&bytes).unwrap_or_default();
-            let method = message.get("method").and_then(Value::as_str).unwrap_or_default().to_owned();
+            let mut method = message.get("method").and_then(Value::as_str).unwrap_or_default().to_owned();
+            let sending =
+                message.pointer("/params/callId").and_then(Value::as_str).filter(|_| method == "holdfast/call");
+            let sending = sending.map(str::to_owned);
+            if sending.is_some() {
+                message.pointer("/params/tool").and_then(Value::as_str).unwrap_or_default().clone_into(&mut method);
+            }
+            let asks = method == "holdfast/outcome";
             let doubled = method == "count" && self.wire.lock().broken == Some(Break::DoubledRequest);
             let broken = self.wire.lock().broken;
             if broken == Some(Break::LoggedFrame) {
@@ -313,10 +346,32 @@ impl Proxied {
                 reader.into_iter().for_each(Waker::wake);
             }
             self.recorder.record(Event::FrameOut(self.connection, method, id_of(&message)));
+            if let Some(sending) = sending {
+                self.recorder.record(Event::Sent(self.connection, id_of(&message), sending));
+            }
+            if asks && let Some(late) = self.wire.lock().late_request.take() {
+                self.extra.extend(late);
+            }
             if doubled {
                 self.extra.extend(&bytes);
             }
         }
+    }
+
+    /// Takes one call's frame out of the stream and ends the connection, where the plan breaks that.
+    fn is_to_be_late(&mut self, bytes: &[u8]) -> bool {
+        let mut faults = self.wire.lock();
+        let late = faults.broken.is_some_and(Break::delays_a_request)
+            && !faults.was_late
+            && body(bytes).is_some_and(|message| message.pointer("/params/tool") == Some(&Value::from("count")));
+        if late {
+            faults.was_late = true;
+            faults.late_request = Some(bytes.to_vec());
+            drop(faults);
+            self.cut = true;
+            self.wire.steer(|_| {});
+        }
+        late
     }
 
     fn poll_extra(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -424,6 +479,9 @@ impl AsyncWrite for Proxied {
         let this = self.get_mut();
         ready!(this.poll_open(cx, false))?;
         ready!(this.poll_extra(cx))?;
+        if this.is_to_be_late(bytes) {
+            return Poll::Ready(Ok(bytes.len()));
+        }
         let mut count = bytes.len();
         {
             let faults = this.wire.lock();
@@ -451,6 +509,11 @@ impl AsyncWrite for Proxied {
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.get_mut().inner).poll_shutdown(cx)
     }
+}
+
+/// Whether holdfast's package proves that nothing of a request ran and that nothing will.
+fn is_unrun(message: &Value) -> bool {
+    message.pointer("/error/data/ran") == Some(&Value::Bool(false))
 }
 
 /// Whether an editor says that a request was meant for another: the two refusals of `x-uloop` (uLoop v2.0.0 and later).

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use holdfast::fake_unity::{FakeDialect, Misconduct};
+
 use super::saboteur::Hook;
 
 /// An effect broken on purpose, to see that its checker notices.
@@ -31,6 +33,27 @@ pub enum Break {
     LoggedFrame,
     /// The end of a call is missing in the log.
     LostLine,
+    /// A call's frame reaches the editor on the connection after its own, when its outcome was asked for.
+    LateRequest,
+    /// The editor breaks its own protocol.
+    Editor(Misconduct),
+    /// As both before.
+    LateRequestTo(Misconduct),
+}
+
+impl Break {
+    /// What the editor does wrong.
+    pub fn misconduct(self) -> Option<Misconduct> {
+        match self {
+            Self::Editor(misconduct) | Self::LateRequestTo(misconduct) => Some(misconduct),
+            _ => None,
+        }
+    }
+
+    /// Whether a call's frame comes late.
+    pub fn delays_a_request(self) -> bool {
+        matches!(self, Self::LateRequest | Self::LateRequestTo(_))
+    }
 }
 
 /// A tool that the client calls.
@@ -56,6 +79,8 @@ pub enum Tool {
     Big(u32),
     /// Answers when it is released.
     Hold,
+    /// Goes so many steps of 100 ms, tells how far it is, and goes on after a reload. holdfast's own package has it.
+    Steps(u32),
     /// Is on no list.
     Unheard,
 }
@@ -204,7 +229,9 @@ pub struct Plan {
     pub by_flag: bool,
     /// The editor has the push channel.
     pub push: bool,
-    /// The version of the editor's package.
+    /// Whose package the editor has.
+    pub dialect: FakeDialect,
+    /// The version of uLoop's package.
     pub version: (u16, u16, u16),
     /// The client honours list changes.
     pub honours_changes: bool,
@@ -342,6 +369,7 @@ impl Plan {
             seed,
             by_flag: dice.u8(..4) == 0,
             push: dice.bool(),
+            dialect: FakeDialect::Uloop,
             version: [(0, 30, 1), (0, 65, 0), (2, 0, 0), (2, 1, 1)][dice.usize(..4)],
             honours_changes: dice.bool(),
             patience: Duration::from_secs(dice.u64(8..20)),
@@ -352,6 +380,20 @@ impl Plan {
             steps,
             broken: None,
         }
+    }
+
+    /// The same plan for an editor with this package.
+    pub fn in_dialect(self, dialect: FakeDialect) -> Self {
+        if dialect == FakeDialect::Uloop {
+            return Self { dialect, ..self };
+        }
+        let shown = |act| match act {
+            Act::Call(Tool::Sleep(ms), token) if ms % 2 == 0 => Act::Call(Tool::Steps(ms / 100), token),
+            other => other,
+        };
+        let steps = self.steps.into_iter().map(|step| Step { act: shown(step.act), ..step }).collect();
+        // Without a project there is no instance file, and without that no greeting.
+        Self { dialect, by_flag: false, steps, ..self }
     }
 
     /// A quiet plan: a steady client and no fault. What a test adds, breaks.
@@ -375,9 +417,10 @@ impl Plan {
     /// One line a step.
     pub fn lines(&self) -> String {
         let mut text = format!(
-            "seed {} by_flag {} push {} version {:?} honours_changes {} patience {:?} latency {:?} editor_first {} heal_at {} \
+            "seed {} {:?} by_flag {} push {} version {:?} honours_changes {} patience {:?} latency {:?} editor_first {} heal_at {} \
              early_end {:?} broken {:?}\n",
             self.seed,
+            self.dialect,
             self.by_flag,
             self.push,
             self.version,

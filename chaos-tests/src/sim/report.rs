@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use holdfast::fake_unity::FakeDialect;
+
 use super::plan::{Act, Plan};
 use super::shrink::shrink;
 use super::{picture, run};
@@ -19,6 +21,14 @@ fn rank(sorted: &[Duration], share: f64) -> Duration {
     let last = sorted.len().saturating_sub(1);
     // Truncation is what a rank is.
     sorted.get((last as f64 * share) as usize).copied().unwrap_or_default()
+}
+
+/// The name of the record.
+pub fn name(dialect: FakeDialect) -> &'static str {
+    match dialect {
+        FakeDialect::Uloop => "sim",
+        FakeDialect::Holdfast => "sim-holdfast",
+    }
 }
 
 /// Sums over many runs.
@@ -106,7 +116,7 @@ impl Sums {
     }
 
     /// For the report.
-    pub fn record(&self, from: u64, took: Duration) -> Record {
+    pub fn record(&self, dialect: FakeDialect, from: u64, took: Duration) -> Record {
         let mut faults: Vec<String> =
             self.faults.keys().flat_map(|name| catalogued(name)).map(|id| (*id).to_owned()).collect();
         faults.sort();
@@ -128,10 +138,11 @@ impl Sums {
         let idle = self.checks.iter().filter(|(_, checks)| **checks == 0);
         failures.extend(idle.map(|(name, _)| format!("nothing was checked of {name}")));
         Record {
-            name: "sim".to_owned(),
-            about: "The real actors against a simulated editor, network and client in virtual time; each seed draws its own \
-                    faults, then all is healed and the service must return."
-                .to_owned(),
+            name: name(dialect).to_owned(),
+            about: format!(
+                "The real actors against a simulated editor ({dialect:?}), network and client in virtual time; each seed \
+                 draws its own faults, then all is healed and the service must return."
+            ),
             faults,
             injected: self.faults.clone(),
             invariants: self.checks.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect(),
@@ -141,7 +152,7 @@ impl Sums {
             took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             passed: failures.is_empty(),
             failures,
-            timeline: telling(from).map(|plan| picture::of(&run(&plan))),
+            timeline: telling(from).map(|plan| picture::of(&run(&plan.in_dialect(dialect)))),
             ..Record::default()
         }
     }
@@ -258,6 +269,8 @@ pub fn failure(plan: &Plan, verdicts: &[Verdict]) -> String {
             let _ = writeln!(text, "broken: {}: {violation}", verdict.name);
         }
     }
-    let _ = writeln!(text, "again: SEED={} cargo test --package chaos-tests --test sim -- one_seed", plan.seed);
+    let dialect = if plan.dialect == FakeDialect::Uloop { "" } else { " DIALECT=holdfast" };
+    let _ =
+        writeln!(text, "again: SEED={}{dialect} cargo test --package chaos-tests --test sim -- one_seed", plan.seed);
     text
 }

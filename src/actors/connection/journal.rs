@@ -61,9 +61,13 @@ impl Line {
             // It is asked again; the ledger bounds for how long.
             Err(why) => return self.estate.events.reply_unmatched(self.epoch, Stray::UnknownId, &why),
         };
-        for (call, outcome) in calls.iter().copied().zip(outcomes) {
+        for ((call, key), outcome) in calls.iter().copied().zip(keys).zip(outcomes) {
+            if !self.estate.ledger(|ledger, _| ledger.seeks(call, key)) {
+                continue;
+            }
             self.estate.events.outcome_told(call, &outcome);
             self.estate.decide(|ledger, now| match outcome {
+                _ if !ledger.seeks(call, key) => Vec::new(),
                 JournalOutcome::Ended(reply) => ledger.learn(call, dialect.read_answer(reply), now),
                 JournalOutcome::EndedUnkept(why) => ledger.learn(call, wording::unkept(&why), now),
                 JournalOutcome::Running => {

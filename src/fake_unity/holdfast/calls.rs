@@ -11,6 +11,7 @@ use super::desk::{Desk, Inner};
 use super::journal::{Answer, Status};
 use super::wire::{self, Refusal};
 use super::{HoldfastFace, legacy, tools};
+use crate::fake_unity::config::Misconduct;
 use crate::fake_unity::events::Event;
 use crate::fake_unity::json::{self, Object};
 use crate::fake_unity::main_thread::{Begun, Done, Fault};
@@ -224,6 +225,7 @@ impl HoldfastFace {
         }
         let (tool, resumed, given) = (call.tool.clone(), call.resumed.clone(), call.arguments.clone());
         let (connection, limit) = (call.caller.as_ref().map_or(0, |caller| caller.connection), call.timeout);
+        let (id, parallel) = (call.identity.as_ref().map(|identity| identity.id.clone()), call.traits.parallel);
         let mut signal = call.signal.subscribe();
         drop(inner);
         let arguments = match catalogue::check(&tool, given.as_deref()) {
@@ -235,7 +237,7 @@ impl HoldfastFace {
             Err(fault) => return Begun::fault(fault),
         };
         self.set_deadline(key, limit, &arguments, tool.spec.timeout_seconds);
-        editor.event(Event::CallBegun { connection, tool: tool.name.clone() });
+        editor.event(Event::CallBegun { connection, tool: tool.name.clone(), call: id, parallel });
         let turn = tools::Turn { face: self.clone(), editor: editor.clone(), key };
         match tools::run(&turn, tool.spec, &arguments, resumed.as_deref()) {
             Begun::Done(done) => Begun::Done(done),
@@ -275,6 +277,7 @@ impl HoldfastFace {
             if !inner.journal.at(Desk::now(editor)).complete(&id, answer.clone()) {
                 return;
             }
+            editor.event(Event::CallSettled { call: id, status: Status::Done.word() });
         }
         let Some(call) = inner.calls.remove(&key) else { return };
         if call.traits.off_main_thread {
@@ -342,7 +345,9 @@ impl HoldfastFace {
             (inner.closed, inner.leaving) = (Some(because), Some(state));
         }
         inner.compiling = false;
-        inner.journal.at(Desk::now(editor)).interrupt();
+        for (call, status) in inner.journal.at(Desk::now(editor)).interrupt() {
+            editor.event(Event::CallSettled { call, status: status.word() });
+        }
         let calls = std::mem::take(&mut inner.calls);
         let count = |phase| calls.values().filter(|call| call.phase == phase && !is_scheduled_on_main(call)).count();
         let waited = count(Phase::Waiting) + count(Phase::Scheduled);
@@ -372,13 +377,15 @@ impl HoldfastFace {
     }
 
     /// Passes a report of progress on: strictly rising, and not too often.
-    pub(crate) fn progress(&self, key: u64, progress: f64, total: Option<f64>, message: Option<&str>) {
+    pub(crate) fn progress(&self, editor: &Editor, key: u64, progress: f64, total: Option<f64>, message: Option<&str>) {
         let mut inner = self.desk.lock();
         let Some(call) = inner.calls.get_mut(&key).filter(|call| call.wants_progress) else { return };
         let now = Instant::now();
         let news = call.progress.is_none_or(|(last, at)| progress > last && now.duration_since(at) >= PROGRESS_EVERY);
         let Some(identity) = call.identity.clone().filter(|_| news && progress.is_finite()) else { return };
         call.progress = Some((progress, now));
+        let falls = editor.config.misconduct == Some(Misconduct::ProgressFalls);
+        let progress = if falls { 1.0 / (1.0 + progress) } else { progress };
         let about = Object::new().text("callId", &identity.id).raw("progress", &float(progress));
         let about = total.map_or(about.clone(), |total| about.raw("total", &float(total)));
         let about = message.map_or(about.clone(), |message| about.text("message", message));
@@ -507,6 +514,7 @@ fn discard(editor: &Editor, inner: &mut Inner, key: u64, reason: &'static str) -
     let call = inner.calls.remove(&key)?;
     if let Some(identity) = &call.identity {
         inner.journal.at(Desk::now(editor)).drop_call(&identity.id, reason);
+        editor.event(Event::CallSettled { call: identity.id.clone(), status: Status::NotRun.word() });
     }
     if !is_scheduled_on_main(&call) {
         leaves_the_queue(editor, 1);

@@ -85,6 +85,11 @@ impl Entry {
         }
     }
 
+    /// The same entry as one who lies would have it: nothing ran.
+    pub(crate) fn denied(self) -> Self {
+        Self { status: Status::NotRun, reason: "sealed", ..self }
+    }
+
     /// The entry as `holdfast/outcome` tells it.
     pub(crate) fn describe(&self, call: &str) -> String {
         let object = Object::new().text("callId", call).text("status", self.status.word());
@@ -239,21 +244,34 @@ impl Journal {
         entry
     }
 
-    /// The domain is about to unload: what has not begun will not, what runs is cut, unless it kept what it needs to go on.
-    pub(crate) fn interrupt(&mut self) {
+    /// Forgets that an id was sealed: a fault.
+    pub(crate) fn unseal(&mut self, call: &str) {
+        if self.entries.get(call).is_some_and(|entry| entry.reason == "sealed") {
+            self.remove(call);
+        }
+    }
+
+    /// The domain is about to unload: what has not begun will not, what runs is cut,
+    /// unless it kept what it needs to go on. Returns those on which this was the last word.
+    pub(crate) fn interrupt(&mut self) -> Vec<(String, Status)> {
         let open: Vec<(String, Status, bool)> = self
             .entries
             .iter()
             .filter(|(_, entry)| entry.status.is_open())
             .map(|(id, entry)| (id.clone(), entry.status, entry.kept.is_some()))
             .collect();
+        let mut ended = Vec::new();
         for (id, status, kept) in open {
             if status == Status::Queued {
                 self.drop_call(&id, "dropped");
+                ended.push((id, Status::NotRun));
             } else if !kept {
                 self.move_to(&id, Status::Interrupted, "");
+                ended.push((id, Status::Interrupted));
             }
         }
+        ended.sort_by(|one, other| one.0.cmp(&other.0));
+        ended
     }
 
     /// The calls that crossed a reload and go on, oldest first: id, entry.

@@ -12,6 +12,7 @@ use super::calls::{Caller, Identity, Order, Phase};
 use super::desk::{Desk, Ending, Greeting, Inner, Outbox, Outgoing, Peer, WAITING_MAX};
 use super::wire::{self, Params, Refusal, Request};
 use super::{HoldfastFace, PACKAGE_VERSION, PROTOCOL, catalogue, proof};
+use crate::fake_unity::config::Misconduct;
 use crate::fake_unity::events::Event;
 use crate::fake_unity::face::{Link, Reader, Writer};
 use crate::fake_unity::json::{self, Object};
@@ -268,6 +269,9 @@ impl HoldfastFace {
 
     /// Ends every other connection of a gateway; nothing that came over them begins any more.
     fn fence(&self, editor: &Arc<Editor>, inner: &mut Inner, connection: u64, gateway: &str) {
+        if editor.config.misconduct == Some(Misconduct::KeepsNoFence) {
+            return;
+        }
         let others: Vec<u64> = inner
             .peers
             .iter()
@@ -307,7 +311,15 @@ impl HoldfastFace {
         let questions = calls.iter().map(read).collect::<Result<Vec<_>, Refusal>>()?;
         let mut inner = self.desk.lock();
         let journal = inner.journal.at(Desk::now(editor));
-        let outcomes = json::array(questions.iter().map(|(id, seq)| journal.ask(gateway, id, *seq).describe(id)));
+        let misconduct = editor.config.misconduct;
+        let outcomes = json::array(questions.iter().map(|(id, seq)| {
+            let entry = journal.ask(gateway, id, *seq);
+            if misconduct == Some(Misconduct::ForgetsToSeal) {
+                journal.unseal(id);
+            }
+            let denies = misconduct == Some(Misconduct::DeniesWhatRan);
+            if denies { entry.denied() } else { entry }.describe(id)
+        }));
         let answer = Object::new()
             .number("generation", inner.generation(editor))
             .text("nonce", &inner.life.nonce)

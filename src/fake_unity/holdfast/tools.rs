@@ -24,7 +24,7 @@ pub(crate) struct Turn {
 
 impl Turn {
     fn progress(&self, progress: f64, total: f64, message: &str) {
-        self.face.progress(self.key, progress, Some(total), Some(message));
+        self.face.progress(&self.editor, self.key, progress, Some(total), Some(message));
     }
 
     pub(crate) fn attach(&self, block: Object) {

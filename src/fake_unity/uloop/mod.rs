@@ -149,7 +149,7 @@ impl UloopFace {
             Err(fault) => return Begun::fault(fault),
         };
         if !is_internal(method) {
-            editor.event(Event::CallBegun { connection, tool: method.to_owned() });
+            editor.event(Event::CallBegun { connection, tool: method.to_owned(), call: None, parallel: false });
         }
         let tail = self.tail(editor);
         match self.run(editor, connection, spec, &arguments) {

@@ -447,3 +447,12 @@ fn ready_disconnected_with_a_place_taken_looks_for_held_calls_on_the_next_connec
     let out = fed(lost, &again).feed(&Event::ListAnswered);
     assert_eq!(sends(&out.effects), [Effect::SendNextCall]);
 }
+
+/// The journal of its process lives on: only a quit takes that away.
+#[test]
+fn a_hint_that_the_user_stopped_the_bridge_is_no_quit() {
+    for (hint, loss) in [(PushEvent::UserDisconnect, Loss::Disconnect), (PushEvent::UnityShutdown, Loss::Quit)] {
+        let mut it = fed(steady(1), &[Event::HintReceived(hint)]);
+        assert!(it.feed(&EOF).effects.contains(&Effect::HangUp(loss)), "{hint:?}");
+    }
+}

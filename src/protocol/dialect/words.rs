@@ -317,6 +317,8 @@ pub enum Refusal {
     Leaving,
     /// It is not the editor that was meant (another project, another session).
     WrongEditor,
+    /// The editor has this sending already: nothing of the second ran, and the first is answered for itself.
+    Double,
 }
 
 /// Something that happened in the editor, told on the bridge connection.

@@ -62,6 +62,7 @@ pub(super) fn read_error(error: &RawValue) -> EditorError {
     let not_run = data.get("ran").and_then(Value::as_bool) == Some(false);
     let refusal = match kind.as_str() {
         "leaving" if not_run => Some(Refusal::Leaving),
+        "duplicate_call" if not_run => Some(Refusal::Double),
         _ => not_run.then_some(Refusal::Final),
     };
     let mut message = text(&error, "message");
@@ -91,7 +92,8 @@ struct CallResult<'a> {
 pub(super) fn read(reply: Reply) -> EditorAnswer {
     let result = match reply {
         Reply::Error(error) => {
-            let ran = if error.refusal.is_some() { " Nothing of the call ran." } else { "" };
+            let unrun = error.refusal.is_some_and(|refusal| refusal != Refusal::Double);
+            let ran = if unrun { " Nothing of the call ran." } else { "" };
             return EditorAnswer {
                 is_error: true,
                 body: AnswerBody::Text(format!("{}{ran}", sentence(error.message))),
