@@ -226,7 +226,9 @@ fn messages_are_decoded_as_they_are_meant() {
                 assert_eq!(error.refusal == Some(Refusal::Leaving), vector.said("type") == "leaving", "{name}");
                 let answer = Holdfast.read_answer(Reply::Error(error));
                 let AnswerBody::Text(text) = answer.body else { panic!("{name}") };
-                assert_eq!(text.ends_with("Nothing of the call ran."), vector.means("ran") == false, "{name}: {text}");
+                // A sending that came twice says nothing of the first one.
+                let harmless = vector.means("ran") == false && vector.said("type") != "duplicate_call";
+                assert_eq!(text.ends_with("Nothing of the call ran."), harmless, "{name}: {text}");
             }
             ("outcome_result", Inbound::Reply { reply, .. }) => check_outcomes(vector, reply),
             ("status_result", Inbound::Reply { reply, .. }) => {
