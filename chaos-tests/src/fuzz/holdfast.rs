@@ -184,6 +184,8 @@ pub fn push(line: &[u8]) {
     if check_push(&Holdfast, line, &token) {
         let bears = json(line).is_none_or(|value| value.get("token").and_then(Value::as_str) == Some(token.reveal()));
         assert!(bears, "it does not bear our token");
+        let number = json(line).and_then(|value| value.get("sequence").and_then(Value::as_u64));
+        assert!(json(line).is_none() || Holdfast.push_sequence(line) == number, "its number is the one that stands there");
         assert!(Holdfast.decode_push(line, &Secret::new("another")).is_err(), "any token will do");
     }
 }
