@@ -61,7 +61,8 @@ macro_rules! quick {
 
 quick! {
     content_length lines jsonrpc_parse jsonrpc_scan jsonrpc_compact uloop_decode uloop_tools uloop_project uloop_push
-    uloop_result_file uloop_call session
+    uloop_result_file uloop_call holdfast_decode holdfast_greeting holdfast_outcomes holdfast_tools holdfast_project
+    holdfast_push holdfast_call session
 }
 
 #[test]

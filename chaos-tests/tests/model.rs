@@ -4,7 +4,7 @@
 
 use chaos_tests::model::graph::Graph;
 use chaos_tests::model::promises::{self, *};
-use chaos_tests::model::world::Kind::{Inferred, Plain, Repeatable, Reported};
+use chaos_tests::model::world::Kind::{Inferred, Journaled, Plain, Repeatable, Reported};
 use chaos_tests::model::world::{Broken, Kind, Setting};
 use holdfast::limits::SENDINGS_MAX;
 use stateright::{Checker, Expectation, Model};
@@ -122,6 +122,13 @@ fn calls_with_an_outcome_elsewhere_survive_crashes_and_the_stop() {
 }
 
 #[test]
+fn a_call_that_a_journal_knows_survives_faults_crashes_and_the_stop() {
+    always(setting(&[Journaled], 1, 2));
+    always(with_stop(with_crashes(setting(&[Journaled], 1, 1))));
+    always(setting(&[Journaled, Journaled], 1, 1));
+}
+
+#[test]
 fn three_calls_survive_a_bridge_that_takes_two() {
     always(setting(&[Plain, Plain, Repeatable], 2, 1));
 }
@@ -132,6 +139,7 @@ fn the_way_back_to_ready_is_open_from_everywhere() {
     always_again(setting(&[Plain], 1, 2));
     always_again(with_crashes(setting(&[Repeatable], 1, 2)));
     always_again(setting(&[Reported], 1, 2));
+    always_again(with_crashes(setting(&[Journaled], 1, 1)));
     always_again(setting(&[Plain, Plain, Repeatable], 2, 1));
 }
 
@@ -139,6 +147,7 @@ fn the_way_back_to_ready_is_open_from_everywhere() {
 fn broken_worlds() -> Vec<(Broken, &'static str, Setting)> {
     let plain = setting(&[Plain], 1, 2);
     let again = setting(&[Repeatable], 1, 2);
+    let journaled = setting(&[Journaled], 1, 2);
     vec![
         (Broken::EpochStaysOpen, EPOCH_FENCE, plain.clone()),
         (Broken::ClaimsTwice, AT_MOST_ONCE, plain.clone()),
@@ -152,6 +161,10 @@ fn broken_worlds() -> Vec<(Broken, &'static str, Setting)> {
         (Broken::EndUnsettled, SETTLED_AT_END, with_stop(plain.clone())),
         (Broken::SuccessorUnaware, NOTHING_AFTER_STOP, with_stop(with_crashes(plain.clone()))),
         (Broken::OldListCounts, WINDOW, with_crashes(plain.clone())),
+        (Broken::StaleOutcomeCounts, AT_MOST_ONCE, journaled.clone()),
+        (Broken::JournalDenies, AT_MOST_ONCE, journaled.clone()),
+        (Broken::NeitherFencedNorSealed, AT_MOST_ONCE, journaled.clone()),
+        (Broken::JournalUnasked, JOURNAL_ASKED, journaled),
         (Broken::WakeUpLost, SETTLED_AGAIN, setting(&[Plain], 1, 0)),
         (Broken::EnlistedTooLate, SETTLED_AGAIN, with_crashes(setting(&[Plain], 1, 1))),
         (Broken::PermitLeaks, READY_AGAIN, setting(&[Plain], 1, 1)),

@@ -248,3 +248,17 @@ fn a_call_that_comes_twice_runs_once_and_is_answered_with_its_own_outcome() {
         assert!(verdict.violations.is_empty(), "{}: {:?}\n{}", verdict.name, verdict.violations, history.lines());
     }
 }
+
+/// Push lines that a partition swallowed are seen by the number of the next one, and the tools are looked at again.
+#[test]
+fn push_messages_that_were_lost_are_noticed_by_their_numbers() {
+    let steps = [(600, Act::PushStorm(1)), (1000, Act::Partition(400)), (1200, Act::ToolsChanged), (2000, Act::PushStorm(1))];
+    let mut plan = Plan::quiet(7).in_dialect(FakeDialect::Holdfast);
+    plan.steps.retain(|step| step.at < 900);
+    plan.steps.extend(steps.map(|(at, act)| Step { at, act }));
+    let history = run(&plan);
+    let told = |what: &str| {
+        history.0.iter().filter(|entry| matches!(&entry.what, Event::Told(line) if line.starts_with(what))).count()
+    };
+    assert!(told("push_missed ") > 0, "{}", history.lines());
+}

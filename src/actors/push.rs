@@ -4,7 +4,7 @@
 //! tasks read. *Sends* hints to the bridge. *Dies* only of our own bugs.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
@@ -12,10 +12,10 @@ use tokio::io::AsyncReadExt as _;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::bridge;
 use super::mailbox::Permit;
 use super::supervisor::Tasks;
 use super::timers::Timers;
+use super::{bridge, discovery, registry};
 use crate::estate::Estate;
 use crate::fsm::Driver;
 use crate::fsm::push::{Effect, Event, Push, Timer};
@@ -34,6 +34,8 @@ pub enum Message {
     Detached,
     /// A socket said something.
     Hint(PushEvent, Option<Permit>),
+    /// What was said before did not come: so many messages, if that can be told.
+    Missed(u64, Option<Permit>),
     /// A timer may be due.
     Timer(Timer),
     /// The gateway stops.
@@ -47,6 +49,7 @@ impl std::fmt::Debug for Message {
             Self::Attached => "Attached",
             Self::Detached => "Detached",
             Self::Hint(..) => "Hint",
+            Self::Missed(..) => "Missed",
             Self::Timer(_) => "Timer",
             Self::Stop => "Stop",
         })
@@ -117,6 +120,14 @@ impl Actor for PushActor {
                     self.estate.events.push_dropped(hint, "more messages than are taken per second");
                 }
             }
+            Message::Missed(count, _permit) => {
+                self.estate.events.push_missed(count);
+                // It may have been of the tools, or of a reload to another port.
+                if within_rate(state) {
+                    self.estate.addresses.registry.cast(registry::Message::ChangeHinted(None));
+                    self.estate.addresses.discovery.cast(discovery::Message::Wanted);
+                }
+            }
             Message::Timer(timer) => {
                 if state.timers.fired(timer) {
                     self.feed(state, &Event::Elapsed(timer));
@@ -179,6 +190,8 @@ impl PushActor {
         state.open = Some(open);
         let (estate, me, tasks) = (Arc::clone(&self.estate), state.me.clone(), self.tasks.clone());
         let sockets = Arc::new(AtomicUsize::new(0));
+        // One for all sockets: an editor's numbers go on over its connections.
+        let last = Arc::new(AtomicU64::new(0));
         let accepting = {
             let closed = closed.clone();
             async move {
@@ -195,8 +208,9 @@ impl PushActor {
                     }
                     let _ = me.cast(Message::Attached);
                     let (estate, me, sockets) = (Arc::clone(&estate), me.clone(), Arc::clone(&sockets));
+                    let last = Arc::clone(&last);
                     tasks.spawn(until_closed(closed.clone(), async move {
-                        read(&estate, socket, &me).await;
+                        read(&estate, socket, &me, &last).await;
                         sockets.fetch_sub(1, Ordering::Relaxed);
                         let _ = me.cast(Message::Detached);
                     }));
@@ -215,7 +229,17 @@ async fn until_closed(mut closed: watch::Receiver<()>, task: impl Future<Output 
     }
 }
 
-async fn read(estate: &Estate, mut socket: BoxStream, me: &ActorRef<Message>) {
+/// How many messages are missing between these two; 0 is none before. An editor that begins anew begins with 1.
+fn missing(last: u64, now: u64) -> u64 {
+    match now.checked_sub(last) {
+        _ if last == 0 || now <= 1 => 0,
+        Some(step) => step.saturating_sub(1),
+        // Another editor's, and its first ones did not come.
+        None => now - 1,
+    }
+}
+
+async fn read(estate: &Estate, mut socket: BoxStream, me: &ActorRef<Message>, last: &AtomicU64) {
     let mut decoder = LineDecoder::new(PUSH_LINE_MAX_BYTES);
     let mut buffer = vec![0; 4096];
     while let Ok(count @ 1..) = socket.read(&mut buffer).await {
@@ -229,11 +253,33 @@ async fn read(estate: &Estate, mut socket: BoxStream, me: &ActorRef<Message>) {
             };
             match decoded {
                 Ok(hint) => {
+                    let sequence = match &line {
+                        Line::Whole(bytes) => estate.dialect().push_sequence(bytes),
+                        Line::TooLong { .. } => None,
+                    };
+                    let missed = sequence.map_or(0, |now| missing(last.swap(now, Ordering::Relaxed), now));
+                    if missed > 0 {
+                        let permit = estate.edges.push.permit(0).await;
+                        let _ = me.cast(Message::Missed(missed, permit));
+                    }
                     let permit = estate.edges.push.permit(0).await;
                     let _ = me.cast(Message::Hint(hint, permit));
                 }
                 Err(why) => estate.events.push_rejected(&why),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gap_in_the_numbers_is_what_is_missing_and_a_beginning_is_none() {
+        for (last, now, lost) in [(0, 7, 0), (7, 8, 0), (7, 9, 1), (7, 20, 12), (7, 7, 0), (7, 1, 0), (7, 3, 2), (9, 0, 0)] {
+            assert_eq!(missing(last, now), lost, "{now} after {last}");
+        }
+        assert_eq!(missing(1, u64::MAX), u64::MAX - 2);
     }
 }

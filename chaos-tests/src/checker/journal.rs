@@ -12,6 +12,8 @@ use crate::history::{Begun, Event};
 
 /// Tools that run beside others.
 pub(super) const PARALLEL: [&str; 5] = ["echo", "sleep", "big", "get-logs", "steps"];
+/// The two machines of a simulation disagree by a step of it.
+const CLOCKS_APART: Duration = Duration::from_millis(4);
 /// Length of a call's id; a later sending of it has its number behind that.
 const CALL_LENGTH: usize = 36;
 
@@ -147,7 +149,9 @@ pub(super) fn told(run: &Run<'_>) -> Verdict {
     let mut verdict = Verdict::new("I2 journal-told");
     let deaths: Vec<Duration> =
         run.events().filter_map(|(at, event)| matches!(event, Event::EditorGone(_)).then_some(at)).collect();
-    let replaced = |from: Duration, to: Duration| deaths.iter().any(|death| (from..=to).contains(death));
+    let replaced = |from: Duration, to: Duration| deaths.iter().any(|death| (from..=to + CLOCKS_APART).contains(death));
+    let dialled: Vec<Duration> =
+        run.events().filter_map(|(at, event)| matches!(event, Event::Dialed(_)).then_some(at)).collect();
     let sendings = sendings(run);
     let calls = log::calls(run);
     for (call, sent) in &sendings {
@@ -183,7 +187,11 @@ pub(super) fn told(run: &Run<'_>) -> Verdict {
                         sending.unrun.is_none()
                             && (sending.cut.is_some_and(|cut| cut <= *at) || replaced(sending.connected, *at))
                     };
-                    let good = ending || sent.iter().any(lost);
+                    // Not even a whole frame of it left, and with its process went what would have known.
+                    let asked = run.asks.get(&id).map(|(at, _)| *at).unwrap_or_default();
+                    let connected = dialled.iter().rfind(|at| **at <= asked).copied().unwrap_or_default();
+                    let torn = sent.is_empty() && !told.sent.is_empty() && replaced(connected, *at);
+                    let good = ending || torn || sent.iter().any(lost);
                     verdict.look(good, || format!("#{id} is unknown at {at:?} ({cause}), and the journal knew it"));
                 }
                 _ => verdict.checks += 1,

@@ -35,7 +35,7 @@ pub(super) fn discretion(run: &Run<'_>) -> Verdict {
 pub(super) struct Told<'a> {
     pub(super) request: Option<u64>,
     /// The connections it was sent on.
-    sent: Vec<&'a str>,
+    pub(super) sent: Vec<&'a str>,
     /// Its ends: whether the client was answered, the verdict, the cause, when.
     pub(super) ends: Vec<(bool, &'a str, &'a str, Duration)>,
 }

@@ -4,7 +4,9 @@
 //! asked: each target holds the product against a plain model of what it promises, or against itself in another split,
 //! another layout, another order.
 
+mod dialect;
 pub mod framing;
+pub mod holdfast;
 pub mod jsonrpc;
 pub mod mutate;
 pub mod session;
@@ -36,6 +38,13 @@ pub const TARGETS: &[Target] = &[
     Target { name: "uloop_push", run: uloop::push, rounds: 20_000, max_bytes: 2048 },
     Target { name: "uloop_result_file", run: uloop::result_file, rounds: 20_000, max_bytes: 4096 },
     Target { name: "uloop_call", run: uloop::call, rounds: 5_000, max_bytes: 4096 },
+    Target { name: "holdfast_decode", run: holdfast::decode, rounds: 15_000, max_bytes: 4096 },
+    Target { name: "holdfast_greeting", run: holdfast::greeting, rounds: 5_000, max_bytes: 2048 },
+    Target { name: "holdfast_outcomes", run: holdfast::outcomes, rounds: 10_000, max_bytes: 4096 },
+    Target { name: "holdfast_tools", run: holdfast::tools, rounds: 10_000, max_bytes: 8192 },
+    Target { name: "holdfast_project", run: holdfast::project, rounds: 10_000, max_bytes: 4096 },
+    Target { name: "holdfast_push", run: holdfast::push, rounds: 20_000, max_bytes: 2048 },
+    Target { name: "holdfast_call", run: holdfast::call, rounds: 3_000, max_bytes: 4096 },
     Target { name: "session", run: session::session, rounds: 300, max_bytes: 4096 },
 ];
 

@@ -1,26 +1,16 @@
 //! The dialect of uLoopMCP: whatever an editor, its push socket or its project's files hold.
 
-use std::collections::BTreeSet;
-
-use holdfast::limits::{LOG_FIELD_MAX_BYTES, TOOL_TIMEOUT_MAX, TOOLS_MAX, ULOOP_REQUEST_MAX_BYTES};
+use holdfast::limits::TOOL_TIMEOUT_MAX;
 use holdfast::protocol::dialect::uloop::Uloop;
 use holdfast::protocol::dialect::{
-    AnswerBody, Dialect as _, EditorTool, Expected, FileState, Hello, Inbound, ListStep, Order, PreparedCall,
-    ProjectFiles, Recovery, Reply, Secret, Sending, WireId,
+    AnswerBody, Dialect as _, Expected, Hello, Inbound, Order, PreparedCall, Recovery, Reply, Secret, Sending, WireId,
 };
 use holdfast::protocol::ids::CallId;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::dialect::{check_frame, check_loggable, check_push, check_tools, check_words, facts, json, object, tool};
 use super::fields;
-
-fn json(bytes: &[u8]) -> Option<Value> {
-    serde_json::from_slice(bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes)).ok()
-}
-
-fn check_words(text: &str) {
-    assert!(!text.trim().is_empty(), "a sentence says something");
-}
 
 fn check_reply(reply: Reply, body: &Value) {
     let said = [reply];
@@ -71,95 +61,31 @@ pub fn decode(body: &[u8]) {
         Inbound::Progress(progress) => panic!("this protocol has no {progress:?}"),
         Inbound::Event(_) => assert!(value.get("method").is_some_and(Value::is_string)),
         Inbound::Unmatched { what } => {
-            check_words(&what);
-            assert!(what.len() <= LOG_FIELD_MAX_BYTES && !what.contains(char::is_control), "{what:?} is fit for a log");
+            check_loggable(&what);
         }
     }
 }
 
-/// A tool list: every entry is in the list or named as dropped, and what is in the list can be offered.
+/// A tool list, by whatever method.
 pub fn tools(result: &[u8]) {
-    let Ok(text) = std::str::from_utf8(result) else { return };
-    let Ok(raw) = RawValue::from_string(text.to_owned()) else { return };
-    for step in 0..4 {
-        let ListStep::Tools(listing) = Uloop.read_tools(&Reply::Result(raw.clone()), step) else { continue };
-        assert!(listing.tools.len() <= TOOLS_MAX);
-        let names: BTreeSet<&str> = listing.tools.iter().map(|tool| tool.name.as_str()).collect();
-        assert_eq!(names.len(), listing.tools.len(), "no name twice");
-        for (name, reason) in &listing.dropped {
-            assert!(!name.is_empty());
-            check_words(reason);
-        }
-        let value = json(result);
-        let entries = value.as_ref().and_then(|value| {
-            let list = ["Tools", "Commands", "tools", "commands"].into_iter().find_map(|key| value.get(key));
-            list.unwrap_or(value).as_array().map(Vec::len)
-        });
-        if let Some(entries) = entries.filter(|entries| *entries <= TOOLS_MAX) {
-            assert_eq!(listing.tools.len() + listing.dropped.len(), entries, "no entry vanishes");
-        }
-        for tool in &listing.tools {
-            check_tool(tool);
-        }
-    }
-}
-
-fn check_tool(tool: &EditorTool) {
-    assert!(!tool.name.trim().is_empty() && !tool.annotations.title.is_empty());
-    check_words(&tool.description);
-    assert_eq!(tool.input_schema.get("type"), Some(&Value::from("object")));
-    assert!(tool.input_schema.get("properties").is_none_or(Value::is_object));
-    assert!(!tool.repeatable || tool.annotations.read_only_hint || tool.annotations.idempotent_hint);
-    // The catalogue on disk holds the same.
-    let kept = serde_json::to_string(tool).expect("a tool is JSON");
-    assert_eq!(serde_json::from_str::<EditorTool>(&kept).ok().as_ref(), Some(tool));
-}
-
-/// A project's files, one field each; an empty field is a file that is not there.
-pub fn project(input: &[u8]) {
-    let contents: [&[u8]; 10] = fields(input);
-    let wanted = Uloop.project_files();
-    let state = |content: &[u8], whole: bool| match (content, whole) {
-        (b"", _) => FileState::Missing,
-        (b"?", _) => FileState::Unreadable("Permission denied".to_owned()),
-        (_, false) => FileState::Present,
-        (content, true) => FileState::Content(content.to_vec()),
+    let entries = |value: &Value| {
+        let list = ["Tools", "Commands", "tools", "commands"].into_iter().find_map(|key| value.get(key));
+        list.unwrap_or(value).as_array().map(Vec::len)
     };
-    let files: ProjectFiles =
-        wanted.iter().zip(contents).map(|(file, content)| (file.path, state(content, file.content))).collect();
-    let facts = Uloop.read_project(&files);
-    facts.problems.iter().for_each(|problem| check_words(problem));
-    assert!(facts.port.is_none_or(|(port, file)| port > 0 && files.contains_key(file)));
-    assert!(facts.editor_pid != Some(0));
-    assert!(facts.package_version.is_none() || facts.installed);
-    if let Some(expected) = &facts.expected {
+    (0..4).for_each(|step| check_tools(&Uloop, result, step, entries));
+}
+
+/// A project's files.
+pub fn project(input: &[u8]) {
+    if let Some(expected) = &facts(&Uloop, input).expected {
         let Expected::Told { project_root, server_session_id } = expected else { panic!("nothing proves itself here") };
         assert!(!project_root.trim().is_empty() && !server_session_id.trim().is_empty());
-    }
-    let nothing: ProjectFiles = wanted.iter().map(|file| (file.path, FileState::Missing)).collect();
-    if files == nothing {
-        assert_eq!(facts, holdfast::protocol::dialect::ProjectFacts::default());
     }
 }
 
 /// A line of the push socket.
 pub fn push(line: &[u8]) {
-    let said = Uloop.decode_push(line, &Secret::default());
-    match json(line) {
-        Some(Value::Object(_)) => {}
-        Some(_) => assert!(said.is_err(), "a hint is an object"),
-        None => {}
-    }
-    if let Ok(event) = said {
-        let padded = [b" ", line, b"\r"].concat();
-        if !line.starts_with(b"\xEF\xBB\xBF") {
-            assert_eq!(
-                Uloop.decode_push(&padded, &Secret::default()).ok(),
-                Some(event),
-                "space around a line says nothing"
-            );
-        }
-    }
+    check_push(&Uloop, line, &Secret::default());
 }
 
 /// A compile's result file: nothing while it is not whole, and then what the editor wrote.
@@ -188,22 +114,7 @@ pub fn call(input: &[u8]) {
     let [name, arguments, schema, expected]: [&[u8]; 4] = fields(input);
     let name = String::from_utf8_lossy(name);
     let Some(arguments) = object(arguments) else { return };
-    let tool = serde_json::from_slice(schema).ok().map(|input_schema| EditorTool {
-        name: name.clone().into_owned(),
-        description: "d".to_owned(),
-        input_schema,
-        annotations: holdfast::protocol::dialect::Annotations {
-            title: "t".to_owned(),
-            read_only_hint: false,
-            destructive_hint: true,
-            idempotent_hint: false,
-            open_world_hint: true,
-        },
-        development_only: false,
-        repeatable: false,
-        parallel: false,
-        resumable: false,
-    });
+    let tool = tool(&name, schema);
     let expected = (!expected.is_empty()).then(|| Expected::Told {
         project_root: String::from_utf8_lossy(expected).into_owned(),
         server_session_id: "s".to_owned(),
@@ -255,11 +166,7 @@ fn check_encoded(call: CallId, tool: &str, prepared: &PreparedCall, expected: Op
     ];
     for order in &orders {
         let frame = Uloop.encode(id, order).expect("a small message fits");
-        assert!(frame.len() <= ULOOP_REQUEST_MAX_BYTES);
-        let mut framer = Uloop.framer();
-        framer.push(&frame);
-        let body = framer.next_frame().expect("our own frame is one").expect("and whole");
-        assert!(framer.at_boundary(), "one frame and no byte more");
+        let body = check_frame(&Uloop, &frame);
         // Members that no tree can hold (lone surrogates) are passed on as they are.
         if let Ok(message) = serde_json::from_slice::<Value>(&body) {
             assert_eq!(message["id"], format!("{call}.9"));
@@ -272,10 +179,4 @@ fn check_encoded(call: CallId, tool: &str, prepared: &PreparedCall, expected: Op
         let echo = Uloop.decode(&body);
         assert!(echo.is_err(), "our own message, sent back, is no editor's: {echo:?}");
     }
-}
-
-fn object(text: &[u8]) -> Option<Box<RawValue>> {
-    let text = std::str::from_utf8(text).ok()?.trim();
-    let within = holdfast::protocol::jsonrpc::depth_ok(text.as_bytes(), holdfast::limits::JSON_DEPTH_MAX - 1);
-    if within && text.starts_with('{') { RawValue::from_string(text.to_owned()).ok() } else { None }
 }

@@ -2,8 +2,12 @@
 
 use holdfast::fsm::bridge::{Event, State, Timer};
 
+use super::journal::Status;
 use super::line::{Frame, Line, Order};
 use super::world::{Bridge, Broken, Editor, Kind, Setting, Stage, World, name};
+
+/// Questions for outcomes that may be under way at once: enough for one to be answered behind another.
+const QUESTIONS_MAX: usize = 2;
 
 /// One thing that can happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -82,6 +86,16 @@ pub enum Action {
     Keep(u8),
     /// The network delivers the reply it kept on another connection.
     Misdeliver(u8),
+    /// The gateway asks what became of calls.
+    Ask(u8),
+    /// The editor refuses a call, since it is about to leave.
+    EditorPostpones(u8),
+    /// A sending that was read begins.
+    Begins(u8),
+    /// A sending ends that nobody is answered.
+    Ends(u8),
+    /// The editor reads a call from a socket that our side has left.
+    ReadLate(u8),
     /// A file tells a call's outcome.
     Learn(u8),
     /// The list came, and the registry crashes over it.
@@ -113,6 +127,9 @@ pub fn describe(world: &World, action: Action) -> String {
         Action::Cancel(call) => return format!("the client cancels {}", name(call)),
         Action::Learn(call) => return format!("a file tells the outcome of {}", name(call)),
         Action::RunAdrift(call) => return format!("the editor runs {} from a socket left behind", name(call)),
+        Action::Begins(call) => return format!("a sending of {} begins", name(call)),
+        Action::Ends(call) => return format!("a sending of {} ends, for nobody", name(call)),
+        Action::ReadLate(_) => return "the editor reads a call from a socket left behind".to_owned(),
         Action::Fire(timer) => return format!("the bridge's timer fires: {timer:?}"),
         Action::Elapse => return "the next deadline of the ledger passes".to_owned(),
         Action::Hear => return news(world),
@@ -134,6 +151,8 @@ pub fn describe(world: &World, action: Action) -> String {
         Action::TakeDown => return "the tree is taken down".to_owned(),
         Action::Finish => return "what is left is settled".to_owned(),
         Action::NoPermit(index) => (index, "waited too long for the permit"),
+        Action::Ask(index) => (index, "asks what became of calls"),
+        Action::EditorPostpones(index) => (index, "the editor refuses the call: it is about to leave"),
         Action::Connect(index) => (index, "connects"),
         Action::Refuse(index) => (index, "is refused"),
         Action::Take(index) => (index, "claims the next call"),
@@ -193,6 +212,10 @@ pub fn cost(world: &World, action: Action) -> u8 {
         | Action::ComeBack
         | Action::Misdeliver(_)
         | Action::Learn(_)
+        | Action::Ask(_)
+        | Action::Begins(_)
+        | Action::Ends(_)
+        | Action::ReadLate(_)
         | Action::Settle
         | Action::Succeed
         | Action::Enlist
@@ -216,6 +239,7 @@ pub fn cost(world: &World, action: Action) -> u8 {
         | Action::Misgreet(_)
         | Action::EditorRepeats(_)
         | Action::EditorTurnsAway(_)
+        | Action::EditorPostpones(_)
         | Action::EditorAnnounces(_)
         | Action::EditorQuits(_)
         | Action::Reload
@@ -249,6 +273,7 @@ pub fn possible(world: &World, setting: &Setting, out: &mut Vec<Action>) {
         task(world, setting, u8::try_from(index).unwrap_or(u8::MAX), line, out);
     }
     editor(world, out);
+    journal(world, setting, out);
     end(world, setting, out);
     let all = out.split_off(first);
     let allowed = |action: &Action| match cost(world, *action) {
@@ -372,11 +397,20 @@ fn open(world: &World, setting: &Setting, index: u8, line: &Line, out: &mut Vec<
     }
     if !line.hung_up {
         out.push(Action::Break(index));
+        let questions = line.asked.len() + line.answers.len();
+        if line.greeted && questions < QUESTIONS_MAX && setting.has_journal() && world.ledger.looks() {
+            out.push(Action::Ask(index));
+        }
     }
     if line.peer_gone || world.editor != Editor::Up {
         return;
     }
     if let Some(call) = line.running {
+        let sending = (call, line.nths[usize::from(call)]);
+        // It is in the queue still, or was dropped from it.
+        if setting.has_journal() && world.journal.find(sending) != Some(Status::Running) {
+            return told(world, index, line, out);
+        }
         out.extend([Action::EditorReplies(index), Action::EditorRepeats(index)]);
         if world.stray.is_none() {
             out.push(Action::Keep(index));
@@ -385,13 +419,41 @@ fn open(world: &World, setting: &Setting, index: u8, line: &Line, out: &mut Vec<
             out.push(Action::EditorDefers(index));
         }
     } else if matches!(line.out.front(), Some(Order::Call(_))) {
-        out.extend([Action::EditorTakes(index), Action::EditorTurnsAway(index)]);
+        let refusal = if setting.has_journal() { Action::EditorPostpones } else { Action::EditorTurnsAway };
+        out.extend([Action::EditorTakes(index), refusal(index)]);
     }
+    told(world, index, line, out);
+}
+
+/// What the editor may say unasked.
+fn told(world: &World, index: u8, line: &Line, out: &mut Vec<Action>) {
     if !line.hung_up {
         out.extend([Action::EditorAnnounces(index), Action::EditorQuits(index)]);
         if world.stray.is_some_and(|(epoch, _)| epoch != line.epoch) {
             out.push(Action::Misdeliver(index));
         }
+    }
+}
+
+/// What the editor does by itself with calls that it has read.
+fn journal(world: &World, setting: &Setting, out: &mut Vec<Action>) {
+    if world.editor != Editor::Up || !setting.has_journal() {
+        return;
+    }
+    for call in (0u8..).take(setting.calls.len()) {
+        if world.journal.first(call, Status::Queued).is_some() {
+            out.push(Action::Begins(call));
+        }
+        let answered = |sending: (u8, u8)| {
+            let on = |line: &Line| line.running == Some(sending.0) && line.nths[usize::from(sending.0)] == sending.1;
+            world.lines.iter().any(|line| line.open && !line.peer_gone && on(line))
+        };
+        if world.journal.first(call, Status::Running).is_some_and(|sending| !answered(sending)) {
+            out.push(Action::Ends(call));
+        }
+    }
+    if !world.journal.late.is_empty() {
+        out.push(Action::ReadLate(0));
     }
 }
 

@@ -2,6 +2,9 @@
 
 use std::collections::VecDeque;
 
+use super::journal::{Journal, Sending, Status};
+use super::world::{Broken, MAX_CALLS, Setting};
+
 /// What the bridge ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Order {
@@ -11,6 +14,8 @@ pub enum Order {
     List,
     /// A reserved call.
     Call(u8),
+    /// What became of calls.
+    Outcomes,
 }
 
 /// A message on its way to the gateway. An answer of which the gateway reads nothing might as well not have been sent, so
@@ -25,6 +30,8 @@ pub enum Frame {
     Again(u8),
     /// A call's answer on an older connection.
     Stray(u64, u8),
+    /// What became of calls.
+    Outcomes,
     /// The editor says that it is about to reload.
     Reload,
     /// The editor says that it quits.
@@ -54,6 +61,14 @@ pub struct Line {
     pub back: VecDeque<Frame>,
     /// The editor's end is closed: what is on its way may still be read.
     pub peer_gone: bool,
+    /// The greeting was answered.
+    pub greeted: bool,
+    /// What each question for outcomes on its way asks for.
+    pub asked: VecDeque<Vec<Sending>>,
+    /// What each answer on its way says.
+    pub answers: VecDeque<Vec<(Sending, Status)>>,
+    /// Which sending of a call left here.
+    pub nths: [u8; MAX_CALLS],
 }
 
 impl Line {
@@ -70,6 +85,10 @@ impl Line {
             running: None,
             back: VecDeque::new(),
             peer_gone: false,
+            greeted: false,
+            asked: VecDeque::new(),
+            answers: VecDeque::new(),
+            nths: [0; MAX_CALLS],
         }
     }
 
@@ -79,6 +98,8 @@ impl Line {
             Order::Greeting => 1,
             Order::List => 2,
             Order::Call(call) => 4 << call,
+            // Told apart by what they ask; they take no place.
+            Order::Outcomes => 0,
         }
     }
 
@@ -98,11 +119,32 @@ impl Line {
         }
     }
 
-    /// The greeting and the list: written as they are ordered, and answered as soon as the editor works.
-    pub fn exchange(&mut self) {
-        while let (None, Some(order @ (Order::Greeting | Order::List))) = (self.running, self.out.front().copied()) {
+    /// The greeting, the list and outcomes: written as they are ordered, and answered as soon as the editor works; one with a
+    /// journal answers them beside the call that it runs.
+    pub fn exchange(&mut self, journal: &mut Journal, setting: &Setting) {
+        let own = setting.has_journal();
+        while let Some(order) = self.out.front().copied() {
+            if matches!(order, Order::Call(_)) || self.running.is_some() && !own {
+                return;
+            }
             self.out.pop_front();
-            self.back.push_back(if order == Order::Greeting { Frame::Greeting } else { Frame::List });
+            self.back.push_back(match order {
+                Order::Greeting => {
+                    if setting.broken != Broken::NeitherFencedNorSealed {
+                        journal.fence();
+                    }
+                    Frame::Greeting
+                }
+                Order::Outcomes => {
+                    let asked = self.asked.pop_front().unwrap_or_default();
+                    let seals = setting.broken != Broken::NeitherFencedNorSealed;
+                    let lies = setting.broken == Broken::JournalDenies;
+                    let say = |sending| (sending, if lies { Status::NotRun } else { journal.ask(sending, seals) });
+                    self.answers.push_back(asked.into_iter().map(say).collect());
+                    Frame::Outcomes
+                }
+                Order::List | Order::Call(_) => Frame::List,
+            });
         }
     }
 }

@@ -13,6 +13,7 @@
 
 pub mod action;
 pub mod graph;
+pub mod journal;
 pub mod line;
 pub mod promises;
 pub mod seam;

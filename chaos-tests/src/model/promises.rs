@@ -7,6 +7,7 @@ use holdfast::limits::SENDINGS_MAX;
 use stateright::{Model, Property};
 
 use super::action::{self, Action};
+use super::journal::Journal;
 use super::seam::Seam;
 use super::shell;
 use super::step::step;
@@ -30,6 +31,8 @@ pub const ANSWER_RAN: &str = "the editor's answer means that it ran";
 pub const EPOCH_FENCE: &str = "a frame of an old connection never completes a call";
 /// Serial bridges stay serial.
 pub const WINDOW: &str = "never more with the editor than its bridge takes";
+/// What can be asked is not given up.
+pub const JOURNAL_ASKED: &str = "what the journal knows is never unknown";
 /// Every cell is decided.
 pub const NO_SURPRISE: &str = "the machine is never surprised";
 /// All is settled at the end.
@@ -71,6 +74,8 @@ impl Model for Setting {
             stop_under_way: false,
             lines: Vec::new(),
             adrift: [0; MAX_CALLS],
+            journal: Journal::default(),
+            sent_to: [0; MAX_CALLS],
             stray: None,
             editor: Editor::Up,
             discovery_asked: false,
@@ -125,6 +130,7 @@ impl Model for Setting {
             }),
             Property::always(EPOCH_FENCE, |_, world: &World| !world.is_wrong(Wrong::OldFrame)),
             Property::always(WINDOW, |_, world: &World| !world.is_wrong(Wrong::Window)),
+            Property::always(JOURNAL_ASKED, |_, world: &World| !world.is_wrong(Wrong::Guessed)),
             Property::always(NO_SURPRISE, |_, world: &World| !world.is_wrong(Wrong::Surprise)),
             Property::always(SETTLED_AT_END, |_, world: &World| world.stage != Stage::Ended || !world.waits()),
             Property::sometimes("an answer arrives", |_, world: &World| {

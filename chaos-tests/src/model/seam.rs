@@ -11,13 +11,14 @@ use holdfast::fsm::call::Verdict;
 use holdfast::fsm::cause::{Cause, Loss, Outlook};
 use holdfast::ledger::{Ledger, NewCall, Settlement, Terms};
 use holdfast::limits::PATIENCE_MARGIN;
-use holdfast::protocol::dialect::{AnswerBody, EditorAnswer, Recovery};
+use holdfast::protocol::dialect::{AnswerBody, EditorAnswer, JournalKey, Recovery};
 use holdfast::protocol::ids::{CallId, Epoch};
 use holdfast::protocol::jsonrpc::RequestId;
 use holdfast::protocol::mcp::ProtocolVersion;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
+use super::journal::{Sending, Status};
 use super::world::{Kind, MAX_CALLS};
 
 /// The instant at which everything happens.
@@ -43,13 +44,18 @@ fn answer() -> EditorAnswer {
 }
 
 /// What the live list and the dialect say of a call when it is sent.
-pub fn terms(kind: Kind) -> Terms {
+pub fn terms(kind: Kind, key: Option<JournalKey>) -> Terms {
     let recovery = match kind {
+        Kind::Journaled => key.map_or(Recovery::None, Recovery::Journal),
         Kind::Plain | Kind::Repeatable => Recovery::None,
         Kind::Reported => Recovery::ResultFile { path: "r".to_owned(), busy_files: &[], quiet: Duration::ZERO },
         Kind::Inferred => Recovery::Inferred,
     };
     Terms { recovery, tool_timeout: Duration::ZERO, repeatable: kind == Kind::Repeatable }
+}
+
+fn key((call, nth): Sending, process: u8) -> JournalKey {
+    JournalKey { journal: process.to_string(), id: format!("{call}.{nth}"), seq: u64::from(nth) }
 }
 
 /// What the ledger said about a call.
@@ -79,11 +85,13 @@ pub struct Seam {
     ledger: Arc<Ledger>,
     digest: u64,
     open: Vec<u64>,
+    /// Which sending of a call the next one is; follows from the ledger.
+    nths: [u8; MAX_CALLS],
 }
 
 impl Default for Seam {
     fn default() -> Self {
-        let mut seam = Self { ledger: Arc::default(), digest: 0, open: Vec::new() };
+        let mut seam = Self { ledger: Arc::default(), digest: 0, open: Vec::new(), nths: [0; MAX_CALLS] };
         seam.change(|_| ());
         seam
     }
@@ -155,7 +163,10 @@ impl Seam {
 
     /// The next call to be sent.
     pub fn reserve(&mut self, epoch: u64) -> Option<u8> {
-        self.change(|ledger| ledger.reserve(Epoch(epoch))).map(|held| number(held.id))
+        let held = self.change(|ledger| ledger.reserve(Epoch(epoch)))?;
+        let call = number(held.id);
+        self.nths[usize::from(call)] = held.nth;
+        Some(call)
     }
 
     /// Whether a call waits for somebody to send it.
@@ -164,9 +175,56 @@ impl Seam {
     }
 
     /// The last step before the first byte. `None`: refused. `late`: it is made when the call was held as long as it may be.
-    pub fn claim(&mut self, call: u8, kind: Kind, epoch: u64, late: bool) -> Option<Vec<Said>> {
+    /// `process`: that of the editor, if it keeps a journal that is asked.
+    pub fn claim(&mut self, call: u8, kind: Kind, epoch: u64, late: bool, process: Option<u8>) -> Option<Vec<Said>> {
         let at = if late { self.ledger.next_deadline().unwrap_or_else(now) } else { now() };
-        self.change(|ledger| ledger.claim(id(call), Epoch(epoch), terms(kind), at)).ok().map(said)
+        let key = process.map(|process| key((call, self.nth(call)), process));
+        self.change(|ledger| ledger.claim(id(call), Epoch(epoch), terms(kind, key), at)).ok().map(said)
+    }
+
+    /// Which sending of a call was reserved last.
+    pub fn nth(&self, call: u8) -> u8 {
+        self.nths[usize::from(call)]
+    }
+
+    /// The sendings whose outcome a process's journal is to be asked for.
+    pub fn sought(&self, process: u8) -> Vec<Sending> {
+        let of = |(call, how): (CallId, Recovery)| match how {
+            Recovery::Journal(known) if known.journal == process.to_string() => {
+                Some((number(call), u8::try_from(known.seq).unwrap_or(u8::MAX)))
+            }
+            _ => None,
+        };
+        self.ledger.recovering().into_iter().filter_map(of).collect()
+    }
+
+    /// The journals of all processes but this one are gone.
+    pub fn journals_gone(&mut self, but: Option<u8>) -> Vec<Said> {
+        let but = but.map(|process| process.to_string());
+        said(self.change(|ledger| ledger.journals_gone(but.as_deref(), now())))
+    }
+
+    /// The journal's word on a sending; `any`: taken for whatever sending of the call there is.
+    pub fn told(&mut self, sending: Sending, process: u8, status: Status, any: bool) -> Vec<Said> {
+        let call = id(sending.0);
+        if !any && !self.ledger.seeks(call, &key(sending, process)) {
+            return Vec::new();
+        }
+        said(self.change(|ledger| match status {
+            Status::Done => ledger.learn(call, answer(), now()),
+            Status::Interrupted => ledger.found_interrupted(call, now()),
+            Status::NotRun => ledger.proven_unrun(call, now()),
+            Status::Queued | Status::Running => {
+                ledger.found_running(call, now());
+                Vec::new()
+            }
+        }))
+    }
+
+    /// The editor replied that it is about to leave, and ran nothing.
+    pub fn postponed(&mut self, call: u8, epoch: u64) -> (bool, Vec<Said>) {
+        let (known, settlements) = self.change(|ledger| ledger.postponed(id(call), Epoch(epoch), now()));
+        (known, said(settlements))
     }
 
     /// Not a byte was written.
@@ -199,7 +257,8 @@ impl Seam {
 
     /// Whether the outcome of a call is being looked for in a file.
     pub fn looks_for(&self, call: u8) -> bool {
-        let in_file = |(found, how): &(CallId, Recovery)| *found == id(call) && *how != Recovery::Inferred;
+        let in_file =
+            |(found, how): &(CallId, Recovery)| *found == id(call) && matches!(how, Recovery::ResultFile { .. });
         self.ledger.recovering().iter().any(in_file)
     }
 

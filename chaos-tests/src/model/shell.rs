@@ -163,7 +163,7 @@ fn order(world: &mut World, shell: &Shell, order: Order) {
                 line.out.push_back(order);
             }
         }
-        (None, _) => {}
+        (None, _) | (Some(_), Order::Outcomes) => {}
     }
 }
 
@@ -171,7 +171,11 @@ fn hang_up(world: &mut World, setting: &Setting, shell: &mut Shell, loss: Loss) 
     let Some(epoch) = shell.connection.take() else { return };
     if setting.broken != Broken::EpochStaysOpen {
         let said = world.ledger.close_epoch(epoch, loss);
-        world.settle(setting.broken, said);
+        world.settle_all(setting, said);
+    }
+    if loss == Loss::Quit {
+        let said = world.ledger.journals_gone(None);
+        world.settle_all(setting, said);
     }
     if world.linked.take_if(|linked| *linked == epoch).is_some() {
         world.hope = loss != Loss::Quit;

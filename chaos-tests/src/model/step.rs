@@ -5,6 +5,7 @@ use holdfast::fsm::cause::{Cause, Loss};
 use holdfast::protocol::dialect::{Activity, LeaveReason};
 
 use super::action::{Action, cost};
+use super::journal::Status;
 use super::line::{Frame, Line, Order};
 use super::shell;
 use super::world::{Bridge, Broken, Editor, MAX_CALLS, News, Setting, Stage, World, Wrong};
@@ -15,7 +16,9 @@ pub fn step(world: &World, setting: &Setting, action: Action) -> World {
     world.faults -= cost(&world, action);
     Step { world: &mut world, setting }.run(action);
     if world.editor == Editor::Up {
-        world.lines.iter_mut().filter(|line| line.open && !line.peer_gone).for_each(Line::exchange);
+        let World { lines, journal, .. } = &mut world;
+        let open = lines.iter_mut().filter(|line| line.open && !line.peer_gone);
+        open.for_each(|line| line.exchange(journal, setting));
     }
     world
 }
@@ -31,7 +34,7 @@ impl Step<'_> {
     }
 
     fn settle(&mut self, said: Vec<super::seam::Said>) {
-        self.world.settle(self.setting.broken, said);
+        self.world.settle_all(self.setting, said);
     }
 
     fn line(&mut self, index: u8) -> &mut Line {
@@ -48,12 +51,14 @@ impl Step<'_> {
             Action::Elapse => {
                 self.world.due = false;
                 let said = self.world.ledger.elapse();
-                self.settle(said);
+                // What was looked for as long as it may be is given up.
+                self.world.settle(self.setting.broken, said);
             }
             Action::Learn(call) => {
                 let said = self.world.ledger.learn(call);
                 self.settle(said);
             }
+            Action::Ask(line) => self.ask(line),
             Action::Hear => {
                 if let Some(news) = self.world.news.pop_front() {
                     shell::hear(self.world, self.setting, news);
@@ -163,6 +168,10 @@ impl Step<'_> {
             | Action::EditorDefers(_)
             | Action::EditorRepeats(_)
             | Action::EditorTurnsAway(_)
+            | Action::EditorPostpones(_)
+            | Action::Begins(_)
+            | Action::Ends(_)
+            | Action::ReadLate(_)
             | Action::EditorAnnounces(_)
             | Action::EditorQuits(_)
             | Action::RunAdrift(_)
@@ -202,6 +211,8 @@ impl Step<'_> {
         shell::feed(self.world, self.setting, Event::Elapsed(timer));
         if let (Timer::Liveness, Some(epoch), Editor::Dead) = (timer, connection, self.world.editor) {
             shell::hear(self.world, self.setting, News { epoch, event: Event::EditorVanished });
+            let said = self.world.ledger.journals_gone(None);
+            self.settle(said);
         }
     }
 
@@ -234,7 +245,10 @@ impl Step<'_> {
         let line = self.world.lines.remove(usize::from(index));
         if line.open && !line.peer_gone {
             for order in line.out {
-                if let Order::Call(call) = order {
+                let Order::Call(call) = order else { continue };
+                if self.setting.has_journal() {
+                    self.world.journal.late.push((call, line.nths[usize::from(call)]));
+                } else {
                     self.world.adrift[usize::from(call)] += 1;
                 }
             }
@@ -255,15 +269,20 @@ impl Step<'_> {
             self.put(index, call);
         }
         self.world.due |= late;
-        match self.world.ledger.claim(call, kind, epoch, late) {
-            Some(said) => self.settle(said),
+        let process = self.world.journal.process;
+        let asked = (!self.broken(Broken::JournalUnasked)).then_some(process);
+        match self.world.ledger.claim(call, kind, epoch, late, asked) {
+            Some(said) => {
+                self.world.sent_to[usize::from(call)] = process;
+                self.settle(said);
+            }
             None if self.broken(Broken::ClaimsTwice) => {}
             None => return self.free_place(index),
         }
         if self.world.stage >= Stage::Draining {
             self.world.mark(Wrong::AfterStop);
         }
-        let running_max = super::seam::terms(kind).running_max();
+        let running_max = super::seam::terms(kind, None).running_max();
         self.world.tell(epoch, Event::CallSent { running_max });
         let line = self.line(index);
         line.owed |= Line::bit(Order::Call(call));
@@ -278,8 +297,15 @@ impl Step<'_> {
 
     /// Bytes of a call leave, and all of them.
     fn put(&mut self, index: u8, call: u8) {
-        self.world.ghost.sent[usize::from(call)] += 1;
+        if !self.setting.has_journal() {
+            self.world.ghost.sent[usize::from(call)] += 1;
+        }
+        let nth = self.world.ledger.nth(call);
+        let own = self.setting.has_journal();
         let line = self.line(index);
+        if own {
+            line.nths[usize::from(call)] = nth;
+        }
         if !line.peer_gone {
             line.out.push_back(Order::Call(call));
         }
@@ -300,7 +326,7 @@ impl Step<'_> {
     }
 
     fn tear(&mut self, index: u8) {
-        if let Some(call) = self.line(index).writing {
+        if let Some(call) = self.line(index).writing.filter(|_| !self.setting.has_journal()) {
             self.world.ghost.sent[usize::from(call)] += 1;
         }
         if self.broken(Broken::RevokesTorn) {
@@ -314,13 +340,16 @@ impl Step<'_> {
         let epoch = self.line(index).epoch;
         match frame {
             Frame::Greeting => {
-                self.line(index).settle(Order::Greeting);
+                let line = self.line(index);
+                line.settle(Order::Greeting);
+                line.greeted = true;
                 self.world.tell(epoch, Event::Greeted { window: self.setting.window, pulse: false });
             }
             Frame::List => {
                 self.line(index).settle(Order::List);
                 self.world.tell(epoch, Event::ListAnswered);
             }
+            Frame::Outcomes => self.outcomes(index),
             Frame::Reload => self.world.tell(epoch, Event::LeavingAnnounced(LeaveReason::Reload)),
             Frame::Quit => self.world.tell(epoch, Event::LeavingAnnounced(LeaveReason::Quit)),
             // Its number is not open any more.
@@ -348,6 +377,44 @@ impl Step<'_> {
         self.free_place(index);
     }
 
+    /// The question what became of calls; those of other journals are lost.
+    fn ask(&mut self, index: u8) {
+        let process = self.world.journal.process;
+        let said = self.world.ledger.journals_gone(Some(process));
+        self.settle(said);
+        let sought = self.world.ledger.sought(process);
+        let line = self.line(index);
+        if !sought.is_empty() && !line.peer_gone {
+            line.asked.push_back(sought);
+            line.out.push_back(Order::Outcomes);
+        }
+    }
+
+    fn outcomes(&mut self, index: u8) {
+        let answers = self.line(index).answers.pop_front().unwrap_or_default();
+        let (process, any) = (self.world.journal.process, self.broken(Broken::StaleOutcomeCounts));
+        for (sending, status) in answers {
+            let said = self.world.ledger.told(sending, process, status, any);
+            self.settle(said);
+        }
+        if self.world.ledger.has_held() && self.world.found().is_some() {
+            self.world.wakings += 1;
+        }
+    }
+
+    fn postponed(&mut self, index: u8) {
+        let line = self.line(index);
+        let (epoch, Some(Order::Call(call))) = (line.epoch, line.out.pop_front()) else { return };
+        if line.settle(Order::Call(call)) {
+            let (known, said) = self.world.ledger.postponed(call, epoch);
+            self.settle(said);
+            if known {
+                self.world.tell(epoch, Event::LeavingAnnounced(LeaveReason::Reload));
+                self.free_place(index);
+            }
+        }
+    }
+
     fn turned_away(&mut self, index: u8) {
         let line = self.line(index);
         let (epoch, Some(Order::Call(call))) = (line.epoch, line.out.pop_front()) else { return };
@@ -368,7 +435,16 @@ impl Step<'_> {
     fn editor(&mut self, action: Action) {
         match action {
             Action::EditorTakes(index) => {
-                if let Some(Order::Call(call)) = self.line(index).out.pop_front() {
+                let own = self.setting.has_journal();
+                let line = self.line(index);
+                if let Some(Order::Call(call)) = line.out.pop_front() {
+                    let sending = (call, line.nths[usize::from(call)]);
+                    if own {
+                        if self.world.journal.read(sending) {
+                            self.line(index).running = Some(call);
+                        }
+                        return;
+                    }
                     self.world.ghost.executions[usize::from(call)] += 1;
                     self.line(index).running = Some(call);
                 }
@@ -376,9 +452,14 @@ impl Step<'_> {
             Action::EditorReplies(index) | Action::EditorDefers(index) | Action::EditorRepeats(index) => {
                 let line = self.line(index);
                 let (epoch, Some(call)) = (line.epoch, line.running.take()) else { return };
+                let sending = (call, line.nths[usize::from(call)]);
                 if matches!(action, Action::EditorRepeats(_)) {
                     line.back.push_back(Frame::Again(call));
                 }
+                if self.setting.has_journal() {
+                    self.world.journal.moves(sending, Status::Done);
+                }
+                let line = self.line(index);
                 if !line.settle(Order::Call(call)) {
                     return;
                 }
@@ -391,6 +472,22 @@ impl Step<'_> {
                 }
             }
             Action::EditorTurnsAway(index) => self.turned_away(index),
+            Action::EditorPostpones(index) => self.postponed(index),
+            Action::Begins(call) => {
+                if let Some(sending) = self.world.journal.first(call, Status::Queued) {
+                    self.world.journal.moves(sending, Status::Running);
+                    self.world.ghost.executions[usize::from(call)] += 1;
+                }
+            }
+            Action::Ends(call) => {
+                if let Some(sending) = self.world.journal.first(call, Status::Running) {
+                    self.world.journal.moves(sending, Status::Done);
+                }
+            }
+            Action::ReadLate(_) => {
+                let sending = self.world.journal.late.remove(0);
+                self.world.journal.read(sending);
+            }
             Action::EditorAnnounces(index) => self.line(index).back.push_back(Frame::Reload),
             Action::EditorQuits(index) => {
                 self.line(index).back.push_back(Frame::Quit);
@@ -410,6 +507,11 @@ impl Step<'_> {
 
     fn lose_sockets(&mut self, becomes: Editor) {
         self.world.editor = becomes;
+        match becomes {
+            Editor::Reloading => self.world.journal.reload(),
+            Editor::Dead if self.setting.has_journal() => self.world.journal.die(),
+            Editor::Dead | Editor::Up | Editor::Frozen => {}
+        }
         self.world.adrift = [0; MAX_CALLS];
         for line in &mut self.world.lines {
             line.lose_peer();

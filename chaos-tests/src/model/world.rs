@@ -6,7 +6,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use holdfast::fsm::bridge::Event;
 use holdfast::fsm::call::Verdict;
+use holdfast::fsm::cause::Loss;
 
+use super::journal::Journal;
 use super::line::Line;
 use super::seam::{Said, Seam};
 use super::shell::Shell;
@@ -25,6 +27,8 @@ pub enum Kind {
     Reported,
     /// That the editor came back is all that can be learned.
     Inferred,
+    /// The editor's journal knows what became of it.
+    Journaled,
 }
 
 /// A seam that is wrong. Each must be noticed by a promise.
@@ -62,6 +66,14 @@ pub enum Broken {
     EnlistedTooLate,
     /// A successor of the bridge looks for work although the gateway stops.
     SuccessorUnaware,
+    /// The journal's answer is taken for whatever sending of the call there is.
+    StaleOutcomeCounts,
+    /// The journal says that nothing ran.
+    JournalDenies,
+    /// What comes late over an old connection is read, and an outcome that was asked for does not seal.
+    NeitherFencedNorSealed,
+    /// A call whose outcome the journal knows is given up when its connection ends.
+    JournalUnasked,
 }
 
 /// What is walked.
@@ -81,6 +93,13 @@ pub struct Setting {
     pub stop: bool,
     /// What is wrong with the world.
     pub broken: Broken,
+}
+
+impl Setting {
+    /// Whether the editor keeps a journal.
+    pub fn has_journal(&self) -> bool {
+        self.calls.contains(&Kind::Journaled)
+    }
 }
 
 /// The editor.
@@ -131,6 +150,8 @@ pub enum Wrong {
     Window = 4,
     /// The bridge's machine met an event that nobody decided.
     Surprise = 8,
+    /// An outcome was given up that the journal knew.
+    Guessed = 16,
 }
 
 /// How a call ended, as far as promises ask.
@@ -202,6 +223,10 @@ pub struct World {
     pub lines: Vec<Line>,
     /// Calls in sockets that our side has left: the editor may still run them.
     pub adrift: [u8; MAX_CALLS],
+    /// What the editor's journal knows.
+    pub journal: Journal,
+    /// The process of the editor that each call was sent to last.
+    pub sent_to: [u8; MAX_CALLS],
     /// A reply that the network has kept: its epoch and call.
     pub stray: Option<(u64, u8)>,
     /// The editor.
@@ -315,6 +340,21 @@ impl World {
                 Said::KeepLate(_) => {}
             }
         }
+    }
+
+    /// As [`settle`](World::settle), of what the clock did not bring: an outcome that is given up must be one that no journal has.
+    pub fn settle_all(&mut self, setting: &Setting, said: Vec<Said>) {
+        for word in &said {
+            let Said::Answer(call, Verdict::OutcomeUnknown(loss)) = word else { continue };
+            let index = usize::from(*call);
+            let kept = setting.calls.get(index) == Some(&Kind::Journaled)
+                && self.sent_to[index] == self.journal.process
+                && self.editor != Editor::Dead;
+            if kept && !matches!(loss, Loss::Interrupted | Loss::Shutdown) {
+                self.mark(Wrong::Guessed);
+            }
+        }
+        self.settle(setting.broken, said);
     }
 
     /// A message to the bridge from a task of the same incarnation.

@@ -29,3 +29,19 @@ pub(super) fn collect(entries: &[&RawValue], tool: impl Fn(&RawValue) -> Result<
     }
     listing
 }
+
+/// What is said of a tool of which its package says nothing.
+pub(super) fn undescribed(name: &str) -> String {
+    format!("Runs `{name}` in the Unity Editor; its package does not describe it.")
+}
+
+/// A name for people: `get-logs` becomes `Get logs`.
+pub(super) fn title(name: &str) -> String {
+    let words: Vec<&str> = name.split(['-', '_', ' ']).filter(|word| !word.is_empty()).collect();
+    let spaced = words.join(" ");
+    let mut letters = spaced.chars();
+    match letters.next() {
+        Some(first) => first.to_uppercase().chain(letters).collect(),
+        None => name.to_owned(),
+    }
+}

@@ -77,6 +77,10 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     /// # Errors
     /// [`BadMessage`]: counted, ignored.
     fn decode_push(&self, line: &[u8], token: &Secret) -> Result<PushEvent, BadMessage>;
+    /// The number of such a line, where lines have one: it rises by one with each, from 1 in each process of the editor.
+    fn push_sequence(&self, _line: &[u8]) -> Option<u64> {
+        None
+    }
 }
 
 /// Dialects that a project may speak, the preferred one first.

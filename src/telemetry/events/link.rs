@@ -186,6 +186,12 @@ impl Events {
         self.metrics().count(Id::PushEvents, [what.into(), PushResult::Dropped.into()]);
     }
 
+    /// Push messages that never came; they count as dropped.
+    pub fn push_missed(&self, count: u64) {
+        tracing::debug!(event = "push_missed", count);
+        self.metrics().count(Id::PushEvents, [PushEvent::Unknown.into(), PushResult::Dropped.into()]);
+    }
+
     /// The push listener could not be bound.
     pub fn push_not_bound(&self, why: &str) {
         tracing::warn!(event = "push_not_bound", why = %clean(why));

@@ -114,6 +114,10 @@ impl Dialect for Holdfast {
     fn decode_push(&self, line: &[u8], token: &Secret) -> Result<PushEvent, BadMessage> {
         push::decode(line, token)
     }
+
+    fn push_sequence(&self, line: &[u8]) -> Option<u64> {
+        push::sequence(line)
+    }
 }
 
 /// The first sending bears the call's own id; a later one, of which the journal knows that the former never ran, another, since

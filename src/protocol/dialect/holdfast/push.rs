@@ -13,6 +13,16 @@ struct Message {
     token: Option<String>,
 }
 
+#[derive(Deserialize)]
+struct Numbered {
+    sequence: u64,
+}
+
+/// The number of a line.
+pub(super) fn sequence(line: &[u8]) -> Option<u64> {
+    parse_object::<Numbered>(object_text(line).ok()?).ok().map(|line| line.sequence)
+}
+
 /// What a line says. Without our token it is a stranger's.
 pub(super) fn decode(line: &[u8], token: &Secret) -> Result<PushEvent, BadMessage> {
     let message: Message = parse_object(object_text(line)?)?;

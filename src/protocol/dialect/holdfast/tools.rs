@@ -46,9 +46,20 @@ pub(super) fn read(reply: &Reply) -> ListStep {
 }
 
 fn tool(entry: &RawValue) -> Result<EditorTool, Bad> {
-    let tool: Tool = serde_json::from_str(entry.get()).map_err(|error| (name_of(entry), error.to_string()))?;
+    let mut tool: Tool = serde_json::from_str(entry.get()).map_err(|error| (name_of(entry), error.to_string()))?;
     if tool.name.trim().is_empty() {
         return Err((None, "it has no name".to_owned()));
+    }
+    let is_object = |value: Option<&Value>| value.is_none_or(Value::is_object);
+    let typed = tool.input_schema.entry("type").or_insert_with(|| "object".into()) == "object";
+    if !typed || !is_object(tool.input_schema.get("properties")) {
+        return Err((Some(tool.name), "its input schema is not that of an object".to_owned()));
+    }
+    if tool.description.trim().is_empty() {
+        tool.description = listing::undescribed(&tool.name);
+    }
+    if tool.annotations.title.trim().is_empty() {
+        tool.annotations.title = listing::title(&tool.name);
     }
     let description = match tool.blocked.as_deref().map(str::trim).filter(|reason| !reason.is_empty()) {
         // Still listed: the AI can tell its user what to allow.

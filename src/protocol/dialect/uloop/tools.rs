@@ -68,7 +68,7 @@ fn tool(entry: &RawValue) -> Result<EditorTool, Bad> {
     };
     let description = match member(entry, &["description"]).and_then(Value::as_str).map(str::trim) {
         Some(text) if !text.is_empty() => text.to_owned(),
-        _ => format!("Runs `{name}` in the Unity Editor; its package does not describe it."),
+        _ => listing::undescribed(&name),
     };
     let looks_only = READ_ONLY.contains(&name.as_str());
     Ok(EditorTool {
@@ -86,21 +86,10 @@ fn tool(entry: &RawValue) -> Result<EditorTool, Bad> {
 /// What is not known is said to be the worst: a project's own tool may do anything.
 fn annotations(name: &str, looks_only: bool) -> Annotations {
     Annotations {
-        title: title(name),
+        title: listing::title(name),
         read_only_hint: looks_only,
         destructive_hint: !looks_only,
         idempotent_hint: looks_only,
         open_world_hint: !looks_only,
-    }
-}
-
-/// `get-logs` becomes `Get logs`.
-fn title(name: &str) -> String {
-    let words: Vec<&str> = name.split(['-', '_', ' ']).filter(|word| !word.is_empty()).collect();
-    let spaced = words.join(" ");
-    let mut letters = spaced.chars();
-    match letters.next() {
-        Some(first) => first.to_uppercase().chain(letters).collect(),
-        None => name.to_owned(),
     }
 }

@@ -1,0 +1,143 @@
+//! What every dialect must keep, whatever an editor, its push socket or its project's files hold.
+
+use std::collections::BTreeSet;
+
+use holdfast::limits::{JSON_DEPTH_MAX, LOG_FIELD_MAX_BYTES, TOOLS_MAX};
+use holdfast::protocol::dialect::{Annotations, Dialect, EditorTool, FileState, ProjectFacts, ProjectFiles, Secret};
+use holdfast::protocol::dialect::{ListStep, Reply};
+use holdfast::protocol::jsonrpc;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::fields;
+
+pub(super) fn json(bytes: &[u8]) -> Option<Value> {
+    serde_json::from_slice(bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes)).ok()
+}
+
+pub(super) fn raw(text: &[u8]) -> Option<Box<RawValue>> {
+    RawValue::from_string(std::str::from_utf8(text).ok()?.to_owned()).ok()
+}
+
+/// A JSON object that may stand in a message.
+pub(super) fn object(text: &[u8]) -> Option<Box<RawValue>> {
+    let text = std::str::from_utf8(text).ok()?.trim();
+    let within = jsonrpc::depth_ok(text.as_bytes(), JSON_DEPTH_MAX - 1);
+    if within && text.starts_with('{') { RawValue::from_string(text.to_owned()).ok() } else { None }
+}
+
+pub(super) fn check_words(text: &str) {
+    assert!(!text.trim().is_empty(), "a sentence says something");
+}
+
+pub(super) fn check_loggable(what: &str) {
+    check_words(what);
+    assert!(what.len() <= LOG_FIELD_MAX_BYTES && !what.contains(char::is_control), "{what:?} is fit for a log");
+}
+
+/// A tool list: every entry is in the list or named as dropped, and what is in the list can be offered. `entries` says how many
+/// the reply holds.
+pub(super) fn check_tools(
+    dialect: &dyn Dialect,
+    result: &[u8],
+    step: usize,
+    entries: impl Fn(&Value) -> Option<usize>,
+) {
+    let Some(raw) = raw(result) else { return };
+    let ListStep::Tools(listing) = dialect.read_tools(&Reply::Result(raw), step) else { return };
+    assert!(listing.tools.len() <= TOOLS_MAX);
+    let names: BTreeSet<&str> = listing.tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(names.len(), listing.tools.len(), "no name twice");
+    for (name, reason) in &listing.dropped {
+        assert!(!name.is_empty());
+        check_words(reason);
+    }
+    let entries = json(result).and_then(|value| entries(&value));
+    if let Some(entries) = entries.filter(|entries| *entries <= TOOLS_MAX) {
+        assert_eq!(listing.tools.len() + listing.dropped.len(), entries, "no entry vanishes");
+    }
+    for tool in &listing.tools {
+        check_tool(tool);
+    }
+}
+
+fn check_tool(tool: &EditorTool) {
+    assert!(!tool.name.trim().is_empty() && !tool.annotations.title.is_empty());
+    check_words(&tool.description);
+    assert_eq!(tool.input_schema.get("type"), Some(&Value::from("object")));
+    assert!(tool.input_schema.get("properties").is_none_or(Value::is_object));
+    assert!(!tool.repeatable || tool.annotations.read_only_hint || tool.annotations.idempotent_hint);
+    // The catalogue on disk holds the same.
+    let kept = serde_json::to_string(tool).expect("a tool is JSON");
+    assert_eq!(serde_json::from_str::<EditorTool>(&kept).ok().as_ref(), Some(tool));
+}
+
+/// A tool of this schema, of which nothing else is known.
+pub(super) fn tool(name: &str, schema: &[u8]) -> Option<EditorTool> {
+    serde_json::from_slice(schema).ok().map(|input_schema| EditorTool {
+        name: name.to_owned(),
+        description: "d".to_owned(),
+        input_schema,
+        annotations: Annotations {
+            title: "t".to_owned(),
+            read_only_hint: false,
+            destructive_hint: true,
+            idempotent_hint: false,
+            open_world_hint: true,
+        },
+        development_only: false,
+        repeatable: false,
+        parallel: false,
+        resumable: false,
+    })
+}
+
+/// A project's files, one field each; an empty field is a file that is not there.
+pub(super) fn facts(dialect: &dyn Dialect, input: &[u8]) -> ProjectFacts {
+    let contents: [&[u8]; 10] = fields(input);
+    let wanted = dialect.project_files();
+    let state = |content: &[u8], whole: bool| match (content, whole) {
+        (b"", _) => FileState::Missing,
+        (b"?", _) => FileState::Unreadable("Permission denied".to_owned()),
+        (_, false) => FileState::Present,
+        (content, true) => FileState::Content(content.to_vec()),
+    };
+    let files: ProjectFiles =
+        wanted.iter().zip(contents).map(|(file, content)| (file.path, state(content, file.content))).collect();
+    let facts = dialect.read_project(&files);
+    facts.problems.iter().for_each(|problem| check_words(problem));
+    assert!(facts.port.is_none_or(|(port, file)| port > 0 && files.contains_key(file)));
+    assert!(facts.editor_pid != Some(0));
+    assert!(facts.package_version.is_none() || facts.installed);
+    let nothing: ProjectFiles = wanted.iter().map(|file| (file.path, FileState::Missing)).collect();
+    if files == nothing {
+        assert_eq!(facts, ProjectFacts::default());
+    }
+    facts
+}
+
+/// A line of the push socket. Whether it was taken.
+pub(super) fn check_push(dialect: &dyn Dialect, line: &[u8], token: &Secret) -> bool {
+    let said = dialect.decode_push(line, token);
+    match json(line) {
+        Some(Value::Object(_)) => {}
+        Some(_) => assert!(said.is_err(), "a hint is an object"),
+        None => {}
+    }
+    let Ok(event) = said else { return false };
+    if !line.starts_with(b"\xEF\xBB\xBF") {
+        let padded = [b" ", line, b"\r"].concat();
+        assert_eq!(dialect.decode_push(&padded, token).ok(), Some(event), "space around a line says nothing");
+    }
+    true
+}
+
+/// One frame, and no byte more; its body. Sent back it is no editor's.
+pub(super) fn check_frame(dialect: &dyn Dialect, frame: &[u8]) -> Vec<u8> {
+    assert!(frame.len() <= dialect.properties().request_max_bytes);
+    let mut framer = dialect.framer();
+    framer.push(frame);
+    let body = framer.next_frame().expect("our own frame is one").expect("and whole");
+    assert!(framer.at_boundary(), "one frame and no byte more");
+    body.to_vec()
+}
