@@ -53,7 +53,13 @@ impl Unity {
     pub fn start(room: &Room, arguments: &[&str]) -> Self {
         let mut command = Command::new(super::holdfast());
         client::environment(&mut command, room);
-        command.arg("fake-unity").arg("--count-file").arg(room.count_file()).args(arguments);
+        command.arg("fake-unity").args(arguments);
+        Self::spawn(room, command)
+    }
+
+    /// As [`start`](Self::start), by a command whose program knows the same words.
+    pub fn spawn(room: &Room, mut command: Command) -> Self {
+        command.arg("--count-file").arg(room.count_file());
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
         let stdin = child.stdin.take().expect("a piped stdin");
