@@ -58,7 +58,15 @@ impl Unity {
     }
 
     /// As [`start`](Self::start), by a command whose program knows the same words.
-    pub fn spawn(room: &Room, mut command: Command) -> Self {
+    pub fn spawn(room: &Room, command: Command) -> Self {
+        let mut unity = Self::launch(room, command);
+        let listening = unity.hear(0, |event| event["event"] == "listening");
+        unity.port = listening["port"].as_u64().and_then(|port| u16::try_from(port).ok()).expect("a port");
+        unity
+    }
+
+    /// As [`spawn`](Self::spawn), for one that need not listen.
+    pub fn launch(room: &Room, mut command: Command) -> Self {
         command.arg("--count-file").arg(room.count_file());
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
@@ -80,10 +88,7 @@ impl Unity {
                 hearing.changed.notify_all();
             }
         });
-        let mut unity = Self { child, stdin, ear, log, killed: false, port: 0 };
-        let listening = unity.hear(0, |event| event["event"] == "listening");
-        unity.port = listening["port"].as_u64().and_then(|port| u16::try_from(port).ok()).expect("a port");
-        unity
+        Self { child, stdin, ear, log, killed: false, port: 0 }
     }
 
     /// An editor that keeps the room's project up.

@@ -5,12 +5,12 @@ use std::time::Instant;
 use nix::sys::signal::Signal;
 use serde_json::json;
 
-use super::stage::{Stage, on_both};
+use super::stage::{self, Stage, on_both};
 use super::{SOON, Verdict, until};
 
 #[test]
 fn an_editor_killed_amid_calls_costs_what_was_under_way_and_nothing_else() {
-    on_both("editor-killed", &["P01", "C07"], |runtime, scenario| {
+    on_both("editor-killed", &["P01"], |runtime, scenario| {
         let mut stage = Stage::open(runtime, &[]);
         let nonce = stage.instance()["nonce"].clone();
         for round in 0..3 {
@@ -49,10 +49,10 @@ fn a_stopped_editor_is_noticed_by_its_pulse_and_its_journal_tells_what_became_of
         let mut stage = Stage::open(runtime, &[]);
         let beside = stage.begun("wait", &json!({"key": "beside", "ms": 500}));
         let work = stage.begun("work", &json!({"key": "work", "ms": 500}));
-        let (stopped, down) = (Instant::now(), stage.count_logged("link_down"));
+        let (stopped, logged) = (Instant::now(), stage.log_end());
         stage.unity.signal(Signal::SIGSTOP);
         scenario.record.injected("SIGSTOP of the editor");
-        stage.logged("link_down", down);
+        stage.logged(logged, "link_down");
         let noticed = stopped.elapsed();
         assert!(noticed.as_secs() < STOPPED_SECS, "noticed after {noticed:?}");
         scenario.record.figure("stop_noticed_ms", noticed.as_secs_f64() * 1000.0);
@@ -98,7 +98,7 @@ fn an_editor_that_crashes_again_and_again_is_found_each_time() {
 
 #[test]
 fn a_bridge_that_its_user_stops_and_starts_keeps_every_call() {
-    on_both("stopped-by-user", &["P04", "U01"], |runtime, scenario| {
+    on_both("stopped-by-user", &["N15"], |runtime, scenario| {
         let mut stage = Stage::open(runtime, &[]);
         for round in 0..15 {
             let key = format!("n{round}");
@@ -118,6 +118,40 @@ fn a_bridge_that_its_user_stops_and_starts_keeps_every_call() {
             scenario.record.checked("I2", 1);
             until("it serves again", || stage.client.done("echo", &json!({"text": "x"})).verdict() == Verdict::Ok);
         }
+        stage.close(scenario);
+    });
+}
+
+#[test]
+fn the_workers_of_an_editor_are_not_taken_for_it() {
+    on_both("workers", &["U08", "U07"], |runtime, scenario| {
+        let mut stage = Stage::open(runtime, &[]);
+        let honest = stage.instance();
+        for flag in ["importWorker", "batchMode", "secondary"] {
+            let mut worker = stage::worker(runtime, &stage.room, flag);
+            scenario.record.injected(flag);
+            for reload in [false, true] {
+                if reload {
+                    worker.say("reload 0");
+                }
+                assert_eq!(stage::stats(&mut worker)["sockets"], 0, "{flag} listens");
+            }
+            assert_eq!(stage.instance(), honest, "{flag} wrote the editor's file");
+            // A gateway that looks around now finds the editor.
+            let mut client = stage::gateway(&stage.room, &[]);
+            let key = format!("beside-{flag}");
+            assert_eq!(client.done("count", &json!({"key": key})).verdict(), Verdict::Ok);
+            assert_eq!(client.done("runs", &json!({"key": key})).body()["Runs"], 1);
+            client.close(&stage.room);
+            scenario.record.checked("I9", 1);
+        }
+        // Alone, they are nobody to call.
+        stage.unity.kill();
+        let _worker = stage::worker(runtime, &stage.room, "importWorker");
+        let mut client = stage::gateway(&stage.room, &[]);
+        let answer = client.done("count", &json!({"key": "nobody"}));
+        assert_eq!((answer.verdict(), stage.room.runs("nobody")), (Verdict::NotExecuted, 0), "{}", answer.0);
+        client.close(&stage.room);
         stage.close(scenario);
     });
 }

@@ -91,7 +91,7 @@ fn a_test_run_cut_by_its_own_reload_or_a_reset_gives_its_true_result() {
 
 #[test]
 fn a_gateway_killed_during_a_compile_takes_its_client_with_it_and_doubles_nothing() {
-    on_both("gateway-killed", &["P05", "C07"], |runtime, scenario| {
+    on_both("gateway-killed", &["C07", "U01"], |runtime, scenario| {
         let mut stage = Stage::open(runtime, &["--compile-ms", "700"]);
         stage.begun("wait", &json!({"key": "beside", "ms": 300}));
         let held = stage.begun("count", &json!({"key": "held", "hold": true}));

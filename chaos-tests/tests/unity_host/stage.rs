@@ -1,5 +1,6 @@
 //! A simulated editor on one of Unity's two runtimes, a gateway, and a client.
 
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
@@ -131,14 +132,22 @@ impl Stage {
         assert_eq!(answer.verdict(), Verdict::Ok, "{}", answer.0);
     }
 
-    /// Waits until the gateway has logged this event once more than before.
-    pub fn logged(&self, event: &str, before: usize) {
-        until(event, || self.count_logged(event) > before);
+    /// Where the gateway's log ends now: the place to read on from.
+    pub fn log_end(&self) -> u64 {
+        std::fs::metadata(self.client.log_file()).map_or(0, |file| file.len())
     }
 
-    /// How often the gateway logged this event.
-    pub fn count_logged(&self, event: &str) -> usize {
-        self.client.log().matches(&format!(r#""event":"{event}""#)).count()
+    /// Waits until the gateway has logged this event after that place.
+    pub fn logged(&self, from: u64, event: &str) {
+        until(event, || self.count_logged(from, event) > 0);
+    }
+
+    /// How often the gateway logged this event after that place.
+    pub fn count_logged(&self, from: u64, event: &str) -> usize {
+        let mut text = Vec::new();
+        let mut log = std::fs::File::open(self.client.log_file()).expect("the gateway's log");
+        log.seek(SeekFrom::Start(from)).and_then(|_| log.read_to_end(&mut text)).expect("the gateway's log");
+        String::from_utf8_lossy(&text).matches(&format!(r#""event":"{event}""#)).count()
     }
 
     /// Takes the picture and ends the session: everything is answered once and nothing is left behind.
@@ -164,12 +173,21 @@ pub fn gateway(room: &Room, more: &[String]) -> Client {
 
 /// A simulated editor that listens; it keeps the room's project up.
 pub fn editor(runtime: Runtime, room: &Room, flags: &[&str]) -> Unity {
+    Unity::spawn(room, editor_command(runtime, room, flags))
+}
+
+/// One of the processes that Unity starts beside the editor, or an editor in a mode that wants no bridge: its package does not listen.
+pub fn worker(runtime: Runtime, room: &Room, flag: &str) -> Unity {
+    Unity::launch(room, editor_command(runtime, room, &["--flag", flag]))
+}
+
+fn editor_command(runtime: Runtime, room: &Room, flags: &[&str]) -> Command {
     let mut command = runtime.command();
     super::client::environment(&mut command, room);
     // Without this .NET listens on a socket of its own, for debuggers.
     command.env("DOTNET_EnableDiagnostics", "0").env("TMPDIR", room.path());
     command.arg("--project").arg(room.project()).args(flags);
-    Unity::spawn(room, command)
+    command
 }
 
 /// What the simulated editor counts of itself.

@@ -144,18 +144,18 @@ fn a_stranger_on_the_push_port_has_no_effect() {
             let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("the push port");
             stream.write_all(format!("{line}\n").as_bytes()).expect("it is read");
         };
-        let (down, mut ignored) = (stage.count_logged("link_down"), stage.count_logged("push_ignored"));
+        let logged = stage.log_end();
         let wrong = token.chars().rev().collect::<String>();
         for kind in ["UNITY_SHUTDOWN", "USER_DISCONNECT", "DOMAIN_RELOAD", "TOOLS_CHANGED", "CONNECTION_ESTABLISHED"] {
             for token in [None, Some(""), Some(wrong.as_str())] {
+                let before = stage.log_end();
                 tell(kind, token);
                 scenario.record.injected("a stranger's push message");
-                stage.logged("push_ignored", ignored);
-                ignored += 1;
+                stage.logged(before, "push_ignored");
             }
         }
         stage.client.echoes();
-        assert_eq!(stage.count_logged("link_down"), down, "a stranger took the link down");
+        assert_eq!(stage.count_logged(logged, "link_down"), 0, "a stranger took the link down");
         scenario.record.checked("I9", 15);
         // Foretold by the editor, a cut would be its end, and its journal gone with it.
         let work = stage.begun("work", &json!({"key": "work", "ms": 50}));
@@ -168,9 +168,9 @@ fn a_stranger_on_the_push_port_has_no_effect() {
         until("the editor's own word is believed", || {
             stage.client.done("echo", &json!({"text": "x"}));
             tell("UNITY_SHUTDOWN", Some(&token));
-            let down = stage.count_logged("link_down");
+            let before = stage.log_end();
             recorder.cut();
-            stage.logged("link_down", down);
+            stage.logged(before, "link_down");
             quit(&stage)
         });
         until("it comes back", || stage.client.done("echo", &json!({"text": "x"})).verdict() == Verdict::Ok);
@@ -228,20 +228,18 @@ const FLOOD_BYTES: usize = 64 << 20;
 
 #[test]
 fn clients_that_flood_crowd_and_never_close_do_not_disturb_the_gateways_calls() {
-    on_both("ill-behaved", &["R08", "R09", "M06"], |runtime, scenario| {
+    on_both("ill-behaved", &["N07", "N08"], |runtime, scenario| {
         let mut stage = Stage::open(runtime, &[]);
         let idle = stage.stats();
         let (port, done) = (stage.unity.port, AtomicBool::new(false));
         let mut calls = 0;
         std::thread::scope(|scope| {
             let abuse = scope.spawn(|| {
-                for round in 0..3 {
-                    let mut never_closes = Wire::connect(port);
-                    assert!(never_closes.send(b"Content-Length: 10\r\n\r\n{"));
-                    garbage(port, round);
-                    flood(port);
-                    crowd(port);
-                }
+                let mut never_closes = Wire::connect(port);
+                assert!(never_closes.send(b"Content-Length: 10\r\n\r\n{"));
+                garbage(port);
+                flood(port);
+                crowd(port);
                 done.store(true, Ordering::SeqCst);
             });
             while !done.load(Ordering::SeqCst) && !abuse.is_finished() {
@@ -252,7 +250,7 @@ fn clients_that_flood_crowd_and_never_close_do_not_disturb_the_gateways_calls() 
             }
         });
         assert!(calls >= 3, "only {calls} calls while it was disturbed");
-        assert_eq!(stage.count_logged("link_down"), 0, "the gateway's connection fell");
+        assert_eq!(stage.count_logged(0, "link_down"), 0, "the gateway's connection fell");
         let late = stage.settled_stats(|stats| stats["sockets"].as_u64() <= idle["sockets"].as_u64());
         assert_eq!(late["sockets"], idle["sockets"], "sockets are left behind");
         scenario.record.figure("calls_meanwhile", f64::from(calls));
@@ -263,8 +261,8 @@ fn clients_that_flood_crowd_and_never_close_do_not_disturb_the_gateways_calls() 
     });
 }
 
-fn garbage(port: u16, seed: u64) {
-    let mut random = fastrand::Rng::with_seed(seed);
+fn garbage(port: u16) {
+    let mut random = fastrand::Rng::with_seed(1);
     let mut kinds: Vec<Vec<u8>> = [
         &b"GET / HTTP/1.1\r\n\r\n"[..],
         b"Content-Length: -1\r\n\r\n{}",
