@@ -21,6 +21,13 @@ suite() { # suite NAME COMMAND...
   $verdict  $name ($(($(date +%s) - started)) s)"
 }
 
+# The simulated editor is built anew, so that it is of these sources also after a suite above has failed half-way.
+gateway_and_package() {
+    HOLDFAST_EDITORS=$(sh scripts/csharp.sh host) || return 1
+    export HOLDFAST_EDITORS
+    cargo test --workspace --locked --test unity_host
+}
+
 say "building the binary"
 cargo build --locked --bin holdfast
 HOLDFAST_BIN=$PWD/target/debug/holdfast
@@ -44,9 +51,10 @@ if [ "$(uname -s)" = Linux ]; then
     suite "status page" sh tests/page/run.sh
     suite "Prometheus" sh dashboards/proof/run.sh
     suite "Unity package" sh scripts/csharp.sh test
+    suite "gateway and Unity package" gateway_and_package
 else
     loud "not run, as their runners know Linux only: the official MCP clients, the status page in a browser, the dashboards against
-    a real Prometheus, the Unity package"
+    a real Prometheus, the Unity package, the gateway with that package"
 fi
 
 # The tests of its package have built it; built alone it would have other features, and everything below it would be built again.

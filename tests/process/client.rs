@@ -338,6 +338,18 @@ impl Client {
         self.ear.lock().answers.contains_key(&id)
     }
 
+    /// What the client was told of a call's progress so far.
+    pub fn progress(&self, id: u64) -> Vec<Value> {
+        let heard = self.ear.lock();
+        let told = heard.notifications.iter().map(|message| &message["params"]);
+        told.filter(|params| params["progressToken"] == id).cloned().collect()
+    }
+
+    /// How often it was told by this method.
+    pub fn notified(&self, method: &str) -> usize {
+        self.ear.lock().notifications.iter().filter(|message| message["method"] == method).count()
+    }
+
     /// Sends a call and waits for its answer.
     pub fn done(&mut self, tool: &str, arguments: &Value) -> Answer {
         let id = self.call(tool, arguments);

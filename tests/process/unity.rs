@@ -53,7 +53,21 @@ impl Unity {
     pub fn start(room: &Room, arguments: &[&str]) -> Self {
         let mut command = Command::new(super::holdfast());
         client::environment(&mut command, room);
-        command.arg("fake-unity").arg("--count-file").arg(room.count_file()).args(arguments);
+        command.arg("fake-unity").args(arguments);
+        Self::spawn(room, command)
+    }
+
+    /// As [`start`](Self::start), by a command whose program knows the same words.
+    pub fn spawn(room: &Room, command: Command) -> Self {
+        let mut unity = Self::launch(room, command);
+        let listening = unity.hear(0, |event| event["event"] == "listening");
+        unity.port = listening["port"].as_u64().and_then(|port| u16::try_from(port).ok()).expect("a port");
+        unity
+    }
+
+    /// As [`spawn`](Self::spawn), for one that need not listen.
+    pub fn launch(room: &Room, mut command: Command) -> Self {
+        command.arg("--count-file").arg(room.count_file());
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
         let stdin = child.stdin.take().expect("a piped stdin");
@@ -74,10 +88,7 @@ impl Unity {
                 hearing.changed.notify_all();
             }
         });
-        let mut unity = Self { child, stdin, ear, log, killed: false, port: 0 };
-        let listening = unity.hear(0, |event| event["event"] == "listening");
-        unity.port = listening["port"].as_u64().and_then(|port| u16::try_from(port).ok()).expect("a port");
-        unity
+        Self { child, stdin, ear, log, killed: false, port: 0 }
     }
 
     /// An editor that keeps the room's project up.

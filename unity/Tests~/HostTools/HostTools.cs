@@ -37,6 +37,15 @@ namespace Holdfast.HostTools
         public int n { get; set; } = 1024;
     }
 
+    public sealed class WorkParameter
+    {
+        [Description("What to count")]
+        public string key { get; set; } = "";
+
+        [Description("Milliseconds")]
+        public int ms { get; set; }
+    }
+
     public sealed class CountParameter
     {
         [Description("What to count")]
@@ -118,13 +127,62 @@ namespace Holdfast.HostTools
 
         protected override async Task<JObject> ExecuteAsync(CountParameter parameters, IToolContext context)
         {
-            // Read before the wait and written at once: what counts is that it began.
-            int runs = SessionState.GetInt("count." + parameters.key, 0) + 1;
-            SessionState.SetInt("count." + parameters.key, runs);
-            string file = Native.Current.Text("countFile");
-            if (file.Length > 0) File.AppendAllText(file, parameters.key + "\n");
+            int runs = Counter.Begun(parameters.key);
             if (parameters.hold) await Steer.Released(context);
             return new JObject { ["Key"] = parameters.key, ["Runs"] = runs };
+        }
+    }
+
+    internal static class Counter
+    {
+        // Before any wait: what counts is that it began. In the file each line is as `holdfast fake-unity` writes it.
+        public static int Begun(string key)
+        {
+            int runs = SessionState.GetInt("count." + key, 0) + 1;
+            SessionState.SetInt("count." + key, runs);
+            string file = Native.Current.Text("countFile");
+            var line = new JObject { ["key"] = key, ["runs"] = runs };
+            if (file.Length > 0) File.AppendAllText(file, line.ToString(Formatting.None) + "\n");
+            return runs;
+        }
+    }
+
+    [McpTool(Description = "Counts that it ran and answers after a time, beside others.", Parallel = true)]
+    public sealed class Wait : AbstractUnityTool<WorkParameter, JObject>
+    {
+        public override string ToolName => "wait";
+
+        protected override async Task<JObject> ExecuteAsync(WorkParameter parameters, IToolContext context)
+        {
+            int runs = Counter.Begun(parameters.key);
+            var watch = System.Diagnostics.Stopwatch.StartNew();
+            while (watch.ElapsedMilliseconds < parameters.ms) await context.MainThread.Frames(1, context.Cancellation);
+            return new JObject { ["Key"] = parameters.key, ["Runs"] = runs };
+        }
+    }
+
+    [McpTool(Description = "Counts that it ran, works for a time over any reload, and tells how far it is.")]
+    public sealed class Work : AbstractUnityTool<WorkParameter, JObject>, IResumableTool
+    {
+        public override string ToolName => "work";
+
+        public async Task<object?> ResumeAsync(JToken kept, IToolContext context) => await GoOn((JObject)kept, context);
+
+        protected override Task<JObject> ExecuteAsync(WorkParameter parameters, IToolContext context) => GoOn(
+            new JObject { ["Key"] = parameters.key, ["Runs"] = Counter.Begun(parameters.key), ["Ms"] = parameters.ms, ["Done"] = 0 }, context);
+
+        private static async Task<JObject> GoOn(JObject kept, IToolContext context)
+        {
+            var watch = System.Diagnostics.Stopwatch.StartNew();
+            long before = (long)kept["Done"]!, all = (long)kept["Ms"]!;
+            while ((long)kept["Done"]! < all)
+            {
+                context.KeepAcrossReload(kept);
+                context.ReportProgress((long)kept["Done"]!, all, "working");
+                await context.MainThread.Frames(1, context.Cancellation);
+                kept["Done"] = before + watch.ElapsedMilliseconds;
+            }
+            return kept;
         }
     }
 

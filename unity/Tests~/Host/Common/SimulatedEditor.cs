@@ -75,6 +75,7 @@ namespace EditorHost
             native.Set("countFile", options.CountFile);
             native.Set("isFocused", true);
             foreach (string flag in options.Flags) native.Set(flag, true);
+            Directory.CreateDirectory(Path.Combine(project, "ProjectSettings"));
             Directory.CreateDirectory(Path.Combine(project, "UserSettings"));
             File.WriteAllText(Path.Combine(project, "UserSettings", "Holdfast.asset"),
                 $"port={options.Port}\nallowUnprovenClients=True\nswitchesOn=AllowThirdPartyTools");

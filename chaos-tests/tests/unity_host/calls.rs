@@ -1,0 +1,123 @@
+//! Progress, cancelling, calls beside each other, and an editor that stands still.
+
+use serde_json::json;
+
+use super::stage::{Stage, on_both};
+use super::wire::Wire;
+use super::{Verdict, until};
+
+#[test]
+fn a_tools_progress_reaches_the_client_on_both_sides_of_a_reload() {
+    on_both("progress", &["U01"], |runtime, scenario| {
+        let mut stage = Stage::open(runtime, &[]);
+        let id = stage.begun("work", &json!({"key": "work", "ms": 1500}));
+        let told = |stage: &Stage| {
+            stage
+                .client
+                .progress(id)
+                .iter()
+                .filter(|news| news["message"].as_str().is_some_and(|text| text.contains("working")))
+                .count()
+        };
+        until("progress", || told(&stage) >= 2);
+        let heard = stage.unity.mark();
+        stage.unity.order("reload 0");
+        scenario.record.injected("domain reload");
+        stage.unity.hear(heard, |event| event["event"] == "reload_begun");
+        let before = told(&stage);
+        stage.unity.hear(heard, |event| event["event"] == "listening");
+        // That it rises, and ends before the answer, the client checks with every message.
+        until("progress after the reload", || told(&stage) > before + 1);
+        let answer = stage.client.answer(id);
+        assert_eq!(answer.verdict(), Verdict::Ok, "{}", answer.0);
+        assert_eq!(stage.room.runs("work"), 1);
+        scenario.record.figure("progress_notifications", stage.client.progress(id).len() as f64);
+        scenario.record.checked("I13", 1);
+        stage.close(scenario);
+    });
+}
+
+#[test]
+fn a_cancelled_call_stops_and_leaves_its_place_at_once_and_one_behind_it_never_runs() {
+    on_both("cancel", &["C02"], |runtime, scenario| {
+        let mut stage = Stage::open(runtime, &[]);
+        for (round, reload) in [false, true, false].into_iter().enumerate() {
+            let key = |name: &str| format!("{name}{round}");
+            // It would hold its place for ever.
+            let held = stage.begun("count", &json!({"key": key("held"), "hold": true}));
+            let never = stage.client.call("count", &json!({"key": key("never")}));
+            stage.client.cancel(never);
+            stage.client.cancel(held);
+            let next = stage.client.done("count", &json!({"key": key("next")}));
+            assert_eq!(next.verdict(), Verdict::Ok, "{}", next.0);
+            if reload {
+                stage.unity.say("reload 0");
+                stage.client.echoes();
+            }
+            let runs = ["held", "never", "next"].map(|name| stage.room.runs(&key(name)));
+            assert_eq!(runs, [1, 0, 1], "held, never, next");
+            assert!(
+                !stage.client.is_answered(held) && !stage.client.is_answered(never),
+                "a cancelled request has no answer"
+            );
+            scenario.record.checked("I2", 3);
+        }
+        stage.close(scenario);
+    });
+}
+
+#[test]
+fn calls_of_parallel_tools_overlap_beside_a_serial_one() {
+    on_both("parallel", &["U10"], |runtime, scenario| {
+        let mut stage = Stage::open(runtime, &[]);
+        let mut open = vec![stage.begun("count", &json!({"key": "serial", "hold": true}))];
+        // None of them ends by itself: that all have begun is that they overlap.
+        for n in 0..6 {
+            open.push(stage.client.call("wait", &json!({"key": format!("p{n}"), "ms": 600_000})));
+        }
+        until("all have begun", || (0..6).all(|n| stage.room.runs(&format!("p{n}")) == 1));
+        assert!(!open.iter().any(|id| stage.client.is_answered(*id)));
+        for id in open {
+            stage.client.cancel(id);
+        }
+        assert_eq!(stage.client.done("count", &json!({"key": "next"})).verdict(), Verdict::Ok);
+        scenario.record.checked("I8", 1);
+        stage.close(scenario);
+    });
+}
+
+#[test]
+fn a_modal_dialog_an_import_and_a_lost_focus_keep_the_session_and_every_call() {
+    on_both("standing-still", &["U04", "U05", "U06", "U03"], |runtime, scenario| {
+        let mut stage = Stage::open(runtime, &["--unfocused-ms", "3600000"]);
+        let logged = stage.log_end();
+        for (still, again) in [("modal on", "modal off"), ("import 60000", "thaw"), ("freeze", "thaw")] {
+            stage.unity.say(still);
+            scenario.record.injected(still);
+            let id = stage.client.call("count", &json!({"key": still}));
+            // Its frame grows old, and its bridge says so off the main thread.
+            let mut wire = Wire::connect(stage.unity.port);
+            until("the frame grows old", || {
+                wire.ask("holdfast/status", &json!({}))["result"]["frameAgeMs"].as_u64().is_some_and(|age| age > 1000)
+            });
+            assert!(!stage.client.is_answered(id));
+            stage.unity.say(again);
+            assert_eq!(stage.client.answer(id).verdict(), Verdict::Ok);
+            assert_eq!(stage.room.runs(still), 1);
+            scenario.record.checked("I11", 1);
+        }
+        // Its next frame by itself is an hour away: the bridge wakes it.
+        stage.unity.say("focus off");
+        scenario.record.injected("focus off");
+        assert_eq!(stage.client.done("count", &json!({"key": "unfocused"})).verdict(), Verdict::Ok);
+        stage.unity.say("focus on");
+        stage.unity.say("play on");
+        scenario.record.injected("play mode without a reload");
+        until("its state is told", || stage.instance()["state"] == "playing");
+        assert_eq!(stage.client.done("count", &json!({"key": "playing"})).verdict(), Verdict::Ok);
+        assert_eq!((stage.room.runs("unfocused"), stage.room.runs("playing")), (1, 1));
+        assert_eq!(stage.count_logged(logged, "link_down"), 0, "the connection was never in doubt");
+        scenario.record.checked("I5", 1);
+        stage.close(scenario);
+    });
+}

@@ -1,0 +1,109 @@
+//! Calls of every kind, and the audit of what became of them.
+
+use std::collections::HashMap;
+
+use serde_json::json;
+
+use super::stage::Stage;
+use super::{Client, Room, Scenario, Verdict};
+
+/// What may become of a counted call when the domain reloads under it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Has not begun, or goes on: a reload never costs it its result.
+    Safe,
+    /// Has begun and is cut: the truth is that it began and has no result.
+    Cut,
+    /// One or the other, as it happens.
+    Either,
+}
+
+/// The load of a session.
+#[derive(Default)]
+pub struct Load {
+    number: u64,
+    open: Vec<(String, u64, Kind)>,
+    looks: Vec<u64>,
+    verdicts: HashMap<String, Verdict>,
+}
+
+impl Load {
+    fn key(&mut self) -> String {
+        self.number += 1;
+        format!("n{}", self.number)
+    }
+
+    fn counted(&mut self, client: &mut Client, tool: &str, kind: Kind, more: &serde_json::Value) {
+        let key = self.key();
+        let mut arguments = more.clone();
+        arguments["key"] = json!(key);
+        let id = client.call(tool, &arguments);
+        self.open.push((key, id, kind));
+    }
+
+    /// Serial calls, calls beside each other, one that survives reloads, and looks.
+    pub fn some(&mut self, client: &mut Client) {
+        self.counted(client, "count", Kind::Either, &json!({}));
+        for ms in [1, 10, 40] {
+            self.counted(client, "wait", Kind::Either, &json!({"ms": ms}));
+        }
+        self.looks.push(client.call("echo", &json!({"text": "x"})));
+        self.counted(client, "work", Kind::Safe, &json!({"ms": 5}));
+    }
+
+    /// A serial call that has begun, and that the coming reload cuts; or one that goes on after it.
+    pub fn under_way(&mut self, stage: &mut Stage, goes_on: bool) {
+        let key = self.key();
+        let (tool, arguments, kind) = if goes_on {
+            ("work", json!({"key": key, "ms": 150}), Kind::Safe)
+        } else {
+            ("count", json!({"key": key, "hold": true}), Kind::Cut)
+        };
+        let id = stage.begun(tool, &arguments);
+        self.open.push((key, id, kind));
+    }
+
+    /// Waits for every answer and holds it against what the reload did.
+    pub fn settle(&mut self, client: &Client, scenario: &mut Scenario) {
+        for (key, id, kind) in self.open.drain(..) {
+            let answer = client.answer(id);
+            let verdict = answer.verdict();
+            scenario.verdict(verdict);
+            scenario.record.checked("I1", 1);
+            let fits = match verdict {
+                Verdict::Ok => kind != Kind::Cut,
+                Verdict::Unknown => {
+                    kind != Kind::Safe && answer.text().contains("had begun the call when a domain reload cut it")
+                }
+                _ => false,
+            };
+            assert!(fits, "{key}, {kind:?}: {}", answer.0);
+            self.verdicts.insert(key, verdict);
+        }
+        for id in self.looks.drain(..) {
+            // Declared read-only: asked again as often as it takes.
+            let answer = client.answer(id);
+            assert_eq!(answer.verdict(), Verdict::Ok, "{}", answer.0);
+            scenario.record.checked("I1", 1);
+        }
+    }
+
+    /// By the editor's own counter: what was answered ran once, and what a reload cut had begun, once.
+    pub fn audit(&self, room: &Room, scenario: &mut Scenario) {
+        let text = std::fs::read_to_string(room.count_file()).expect("counts");
+        let mut runs: HashMap<String, usize> = HashMap::new();
+        for line in text.lines() {
+            let line: serde_json::Value = serde_json::from_str(line).expect("a line of the counter");
+            *runs.entry(line["key"].as_str().expect("a key").to_owned()).or_default() += 1;
+        }
+        for (key, verdict) in &self.verdicts {
+            assert_eq!(runs.get(key).copied().unwrap_or(0), 1, "{key} was answered {verdict:?}");
+            scenario.record.checked("I2", 1);
+        }
+    }
+
+    /// Counted calls that were answered.
+    pub fn counted_calls(&self) -> usize {
+        self.verdicts.len()
+    }
+}

@@ -1,0 +1,124 @@
+//! Tools that are cut by a reload of their own making, and connections and gateways that fail meanwhile.
+
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+
+use super::proxy::{Act, Keep, Proxy};
+use super::stage::{self, Runtime, Stage, on_both, words};
+use super::{Room, Verdict, until};
+
+/// What is done to the connection while the tool runs or its answer is on its way.
+const FAULTS: [Option<Act>; 3] = [None, Some(Act::CutRequest(Keep::AllBut(0))), Some(Act::CutReply(Keep::Front(7)))];
+
+/// An editor behind a proxy.
+fn behind_proxy(runtime: Runtime, flags: &[&str]) -> (Stage, Proxy) {
+    let mut proxy = None;
+    let stage = Stage::with_gateway(runtime, flags, |port| {
+        let port = proxy.insert(Proxy::start(port)).port.to_string();
+        words(["--port", &port])
+    });
+    (stage, proxy.expect("it was started"))
+}
+
+/// Calls a tool, with a reset of the connection if one is planned, and gives its result.
+fn result_of(stage: &mut Stage, proxy: &Proxy, fault: Option<&Act>, tool: &str, arguments: &Value) -> Value {
+    if let Some(act) = fault {
+        proxy.plan(&format!(r#""tool":"{tool}""#), act.clone(), true);
+    }
+    let answer = stage.client.done(tool, arguments);
+    let said = matches!(answer.verdict(), Verdict::Ok | Verdict::ToolError);
+    assert!(said && answer.body().is_object(), "{tool} with {fault:?}: {}", answer.0);
+    answer.body()
+}
+
+fn reloads(stage: &mut Stage) -> u64 {
+    stage.stats()["domain"].as_u64().expect("a number")
+}
+
+#[test]
+fn a_compile_cut_by_its_own_reload_or_a_reset_gives_its_true_result() {
+    on_both("compile", &["U01", "U02", "N03"], |runtime, scenario| {
+        let (mut stage, proxy) = behind_proxy(runtime, &[]);
+        for fault in FAULTS {
+            let before = reloads(&mut stage);
+            let good = result_of(&mut stage, &proxy, fault.as_ref(), "compile", &json!({"ForceRecompile": true}));
+            assert_eq!((&good["Success"], &good["DomainReloaded"]), (&json!(true), &json!(true)), "{fault:?}: {good}");
+            assert_eq!(
+                good["Warnings"][0]["Message"].as_str().map(|text| text.contains("CS0168")),
+                Some(true),
+                "{good}"
+            );
+            assert_eq!(reloads(&mut stage), before + 1, "compiled more than once with {fault:?}");
+            stage.unity.say("compile-error on");
+            let bad = result_of(&mut stage, &proxy, fault.as_ref(), "compile", &json!({"ForceRecompile": true}));
+            assert_eq!((&bad["Success"], &bad["ErrorCount"]), (&json!(false), &json!(1)), "{fault:?}: {bad}");
+            assert_eq!(bad["Errors"][0]["Line"], 7, "{bad}");
+            stage.unity.say("compile-error off");
+            scenario.record.injected(&format!("compile, {fault:?}"));
+            for invariant in ["I1", "I2"] {
+                scenario.record.checked(invariant, 2);
+            }
+        }
+        stage.close(scenario);
+    });
+}
+
+#[test]
+fn a_test_run_cut_by_its_own_reload_or_a_reset_gives_its_true_result() {
+    on_both("run-tests", &["U01", "U03", "N03"], |runtime, scenario| {
+        let (mut stage, proxy) = behind_proxy(runtime, &[]);
+        stage.allow("EnableTestsExecution");
+        for fault in FAULTS {
+            for mode in ["EditMode", "PlayMode"] {
+                let before = reloads(&mut stage);
+                let told = result_of(&mut stage, &proxy, fault.as_ref(), "run-tests", &json!({"TestMode": mode}));
+                let counts = (&told["Success"], &told["PassedCount"], &told["FailedCount"]);
+                assert_eq!(counts, (&json!(false), &json!(1), &json!(1)), "{mode}, {fault:?}: {told}");
+                assert_eq!(told["FailedTests"][0]["Name"], "Game.Tests.Jumps", "{told}");
+                let reloaded = u64::from(mode == "PlayMode");
+                assert_eq!(reloads(&mut stage), before + reloaded, "{mode} ran more than once with {fault:?}");
+                scenario.record.injected(&format!("{mode}, {fault:?}"));
+                for invariant in ["I1", "I2"] {
+                    scenario.record.checked(invariant, 1);
+                }
+            }
+        }
+        stage.close(scenario);
+    });
+}
+
+#[test]
+fn a_gateway_killed_during_a_compile_takes_its_client_with_it_and_doubles_nothing() {
+    on_both("gateway-killed", &["C07", "U01"], |runtime, scenario| {
+        let mut stage = Stage::open(runtime, &["--compile-ms", "700"]);
+        stage.begun("wait", &json!({"key": "beside", "ms": 300}));
+        let held = stage.begun("count", &json!({"key": "held", "hold": true}));
+        stage.client.cancel(held);
+        stage.client.call("compile", &json!({"ForceRecompile": true}));
+        stage.client.call("count", &json!({"key": "behind"}));
+        until("it compiles", || stage.instance()["state"] == "compiling");
+        let heard = stage.unity.mark();
+        stage.client.signal(Signal::SIGKILL);
+        scenario.record.injected("SIGKILL of the gateway");
+        stage.client.ended_within(Duration::from_secs(5));
+        stage.client = stage::gateway(&stage.room, &[]);
+        stage.unity.hear(heard, |event| event["event"] == "listening");
+        stage.client.echoes();
+        assert_eq!(reloads(&mut stage), 2, "one compilation, one reload");
+        // What the dead gateway had sent and what had not begun is nobody's any more.
+        assert_eq!(stage.client.done("count", &json!({"key": "after"})).verdict(), Verdict::Ok);
+        assert_all_ran_at_most_once(&stage.room, &["beside", "held", "behind", "after"]);
+        for invariant in ["I2", "I5", "I6"] {
+            scenario.record.checked(invariant, 1);
+        }
+        stage.close(scenario);
+    });
+}
+
+fn assert_all_ran_at_most_once(room: &Room, keys: &[&str]) {
+    for key in keys {
+        assert!(room.runs(key) <= 1, "{key} ran {} times", room.runs(key));
+    }
+}
