@@ -40,9 +40,11 @@ chaos: ## many simulated seeds: make chaos SEEDS=100000 FROM=0
 RELEASE = $(CARGO) build --release --bin holdfast && HOLDFAST_BIN=$(or $(CARGO_TARGET_DIR),$(CURDIR)/target)/release/holdfast
 
 CYCLES ?= 10000
+# uloop or holdfast; without it both.
+DIALECT ?=
 RUNS ?= 1000
-chaos-cycles: ## kill and restart a real fake editor: make chaos-cycles CYCLES=10000 RUNS=1000
-	$(RELEASE) CYCLES=$(CYCLES) RUNS=$(RUNS) $(CARGO) test --package chaos-tests --test real -- --nocapture --test-threads=1 cycles:: exits::
+chaos-cycles: ## kill and restart a real fake editor: make chaos-cycles CYCLES=10000 RUNS=1000 DIALECT=holdfast
+	$(RELEASE) DIALECT=$(DIALECT) CYCLES=$(CYCLES) RUNS=$(RUNS) $(CARGO) test --package chaos-tests --test real -- --nocapture --test-threads=1 cycles:: exits::
 	@echo "chaos-cycles: $(CYCLES) kills and $(RUNS) ends kept every promise"
 
 chaos-figures: ## memory under floods, exit and recovery times, of a release build

@@ -458,9 +458,14 @@ fn right_editor(run: &Run<'_>) -> Verdict {
     let mut verdict = Verdict::new("I9 right-editor");
     let mut heard = String::new();
     for (_, event) in run.events() {
-        if let Event::StrangerHeard(text) = event {
-            verdict.checks += 1;
-            heard.push_str(text);
+        match event {
+            Event::StrangerHeard(text) => {
+                verdict.checks += 1;
+                heard.push_str(text);
+            }
+            // One that hears nothing is what is wished for.
+            Event::Injected(fault) if fault.contains("stranger: Some") => verdict.checks += 1,
+            _ => {}
         }
     }
     for part in heard.split("\"method\":").skip(1) {

@@ -249,10 +249,12 @@ fn a_call_that_comes_twice_runs_once_and_is_answered_with_its_own_outcome() {
     }
 }
 
-/// Push lines that a partition swallowed are seen by the number of the next one, and the tools are looked at again.
+/// Push lines that a partition swallowed are seen by the number of the next one (which comes on a new connection: what comes
+/// behind a lost packet waits for it), and the tools are looked at again.
 #[test]
 fn push_messages_that_were_lost_are_noticed_by_their_numbers() {
-    let steps = [(600, Act::PushStorm(1)), (1000, Act::Partition(400)), (1200, Act::ToolsChanged), (2000, Act::PushStorm(1))];
+    let steps =
+        [(600, Act::PushStorm(1)), (1000, Act::Partition(400)), (1200, Act::ToolsChanged), (2000, Act::Reload(100))];
     let mut plan = Plan::quiet(7).in_dialect(FakeDialect::Holdfast);
     plan.steps.retain(|step| step.at < 900);
     plan.steps.extend(steps.map(|(at, act)| Step { at, act }));
@@ -261,4 +263,32 @@ fn push_messages_that_were_lost_are_noticed_by_their_numbers() {
         history.0.iter().filter(|entry| matches!(&entry.what, Event::Told(line) if line.starts_with(what))).count()
     };
     assert!(told("push_missed ") > 0, "{}", history.lines());
+}
+
+/// What keeps an editor from working is told by itself, off its main thread, and not guessed from its silence.
+#[test]
+fn the_status_tells_a_dialog_an_import_and_scripts_that_do_not_compile_apart() {
+    let summary = |fault: Option<Act>| {
+        let mut plan = Plan::quiet(7).in_dialect(FakeDialect::Holdfast);
+        plan.heal_at = 9000;
+        plan.steps = vec![Step { at: 7900, act: Act::Status }];
+        plan.steps.extend(fault.map(|act| Step { at: 1000, act }));
+        plan.steps.sort_by_key(|step| step.at);
+        let history = run(&plan);
+        let line = history.0.iter().find_map(|entry| match &entry.what {
+            Event::Got(line) if line.contains("frame_age_ms") => Some(line.clone()),
+            _ => None,
+        });
+        line.unwrap_or_else(|| panic!("no status\n{}", history.lines()))
+    };
+    for (fault, said) in [
+        (None, "it is ready"),
+        (Some(Act::Modal(7500)), "most likely a dialog is open"),
+        (Some(Act::Import(7500)), "it imports assets"),
+        (Some(Act::CompileErrors(7500)), "its scripts do not compile"),
+    ] {
+        let line = summary(fault);
+        assert!(line.contains(said), "{fault:?}: {line}");
+    }
+    assert!(summary(Some(Act::Unfocus(7500))).contains(r#""focused":false"#));
 }

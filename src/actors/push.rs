@@ -277,7 +277,9 @@ mod tests {
 
     #[test]
     fn a_gap_in_the_numbers_is_what_is_missing_and_a_beginning_is_none() {
-        for (last, now, lost) in [(0, 7, 0), (7, 8, 0), (7, 9, 1), (7, 20, 12), (7, 7, 0), (7, 1, 0), (7, 3, 2), (9, 0, 0)] {
+        for (last, now, lost) in
+            [(0, 7, 0), (7, 8, 0), (7, 9, 1), (7, 20, 12), (7, 7, 0), (7, 1, 0), (7, 3, 2), (9, 0, 0)]
+        {
             assert_eq!(missing(last, now), lost, "{now} after {last}");
         }
         assert_eq!(missing(1, u64::MAX), u64::MAX - 2);

@@ -128,7 +128,10 @@ pub fn greeting(input: &[u8]) {
         Ok(Greeted::NotYet) => panic!("there is nothing more to say"),
         Ok(Greeted::Done(met)) => assert!(proven && met.proven && met.journal == Some(credentials().nonce)),
     }
-    assert!(Holdfast.check_greeting(&Hello { expected: None, ..hello() }, &said).is_err(), "without a token nobody is greeted");
+    assert!(
+        Holdfast.check_greeting(&Hello { expected: None, ..hello() }, &said).is_err(),
+        "without a token nobody is greeted"
+    );
 }
 
 /// The answer to the question for outcomes: it is one of those that were asked for, in their order, or none at all.
@@ -185,7 +188,10 @@ pub fn push(line: &[u8]) {
         let bears = json(line).is_none_or(|value| value.get("token").and_then(Value::as_str) == Some(token.reveal()));
         assert!(bears, "it does not bear our token");
         let number = json(line).and_then(|value| value.get("sequence").and_then(Value::as_u64));
-        assert!(json(line).is_none() || Holdfast.push_sequence(line) == number, "its number is the one that stands there");
+        assert!(
+            json(line).is_none() || Holdfast.push_sequence(line) == number,
+            "its number is the one that stands there"
+        );
         assert!(Holdfast.decode_push(line, &Secret::new("another")).is_err(), "any token will do");
     }
 }

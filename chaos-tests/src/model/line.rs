@@ -63,6 +63,8 @@ pub struct Line {
     pub peer_gone: bool,
     /// The greeting was answered.
     pub greeted: bool,
+    /// The process of the editor that it was made to.
+    pub process: u8,
     /// What each question for outcomes on its way asks for.
     pub asked: VecDeque<Vec<Sending>>,
     /// What each answer on its way says.
@@ -86,6 +88,7 @@ impl Line {
             back: VecDeque::new(),
             peer_gone: false,
             greeted: false,
+            process: 0,
             asked: VecDeque::new(),
             answers: VecDeque::new(),
             nths: [0; MAX_CALLS],

@@ -87,7 +87,9 @@ impl Step<'_> {
             Action::NoPermit(line) => self.end_with(line, Event::ConnectFailed(ConnectFailure::PermitHeld)),
             Action::Refuse(line) => self.end_with(line, Event::ConnectFailed(ConnectFailure::Refused)),
             Action::Connect(line) => {
+                let process = self.world.journal.process;
                 self.line(line).open = true;
+                self.line(line).process = process;
                 let epoch = self.line(line).epoch;
                 self.world.ledger.open_epoch(epoch);
                 self.world.tell(epoch, Event::Connected { checked: true });
@@ -269,7 +271,7 @@ impl Step<'_> {
             self.put(index, call);
         }
         self.world.due |= late;
-        let process = self.world.journal.process;
+        let process = self.line(index).process;
         let asked = (!self.broken(Broken::JournalUnasked)).then_some(process);
         match self.world.ledger.claim(call, kind, epoch, late, asked) {
             Some(said) => {
@@ -379,7 +381,7 @@ impl Step<'_> {
 
     /// The question what became of calls; those of other journals are lost.
     fn ask(&mut self, index: u8) {
-        let process = self.world.journal.process;
+        let process = self.line(index).process;
         let said = self.world.ledger.journals_gone(Some(process));
         self.settle(said);
         let sought = self.world.ledger.sought(process);
@@ -392,7 +394,7 @@ impl Step<'_> {
 
     fn outcomes(&mut self, index: u8) {
         let answers = self.line(index).answers.pop_front().unwrap_or_default();
-        let (process, any) = (self.world.journal.process, self.broken(Broken::StaleOutcomeCounts));
+        let (process, any) = (self.line(index).process, self.broken(Broken::StaleOutcomeCounts));
         for (sending, status) in answers {
             let said = self.world.ledger.told(sending, process, status, any);
             self.settle(said);

@@ -342,14 +342,16 @@ impl World {
         }
     }
 
-    /// As [`settle`](World::settle), of what the clock did not bring: an outcome that is given up must be one that no journal has.
+    /// As [`settle`](World::settle), of what the clock did not bring: an outcome that is given up must be one that no journal has,
+    /// or one that nobody is left to ask for.
     pub fn settle_all(&mut self, setting: &Setting, said: Vec<Said>) {
         for word in &said {
             let Said::Answer(call, Verdict::OutcomeUnknown(loss)) = word else { continue };
             let index = usize::from(*call);
             let kept = setting.calls.get(index) == Some(&Kind::Journaled)
                 && self.sent_to[index] == self.journal.process
-                && self.editor != Editor::Dead;
+                && self.editor != Editor::Dead
+                && self.stage < Stage::Falling;
             if kept && !matches!(loss, Loss::Interrupted | Loss::Shutdown) {
                 self.mark(Wrong::Guessed);
             }

@@ -102,12 +102,66 @@ impl Load {
     }
 }
 
+/// Whether this dialect is wanted: `DIALECT` names one; without it all are.
+fn is_wanted(dialect: &str) -> bool {
+    std::env::var("DIALECT").ok().filter(|wanted| !wanted.is_empty()).is_none_or(|wanted| wanted == dialect)
+}
+
 #[test]
 fn an_editor_killed_and_restarted_again_and_again_costs_no_call_its_answer_and_none_runs_twice() {
-    let cycles = setting("CYCLES", 60);
-    let mut scenario = Scenario::new("kill-restart-cycles", &["P01", "N02", "N14", "C02", "C07"]);
+    if is_wanted("uloop") {
+        kills("uloop", "kill-restart-cycles", setting("CYCLES", 60));
+    }
+}
+
+#[test]
+fn an_editor_with_a_journal_killed_and_restarted_again_and_again_costs_no_call_its_answer_and_none_runs_twice() {
+    if is_wanted("holdfast") {
+        kills("holdfast", "kill-restart-cycles-holdfast", setting("CYCLES", 30));
+    }
+}
+
+/// What was not begun is sent again, what ran is told, and only what a reload cut in the middle is unknown.
+#[test]
+fn an_editor_with_a_journal_that_reloads_again_and_again_tells_what_became_of_every_call() {
+    if !is_wanted("holdfast") {
+        return;
+    }
+    let cycles = setting("CYCLES", 30);
+    let mut scenario = Scenario::new("reload-cycles-holdfast", &["U01", "N02"]);
     let room = Room::new();
-    let mut unity = Unity::of_project(&room, &["--quiet"]);
+    let mut unity = Unity::of_project(&room, &["--quiet", "--dialect", "holdfast"]);
+    let mut client = Client::open(&room, &["--project", &room.project().display().to_string()]);
+    client.echoes();
+    let mut load = Load::default();
+    let mut unknown = 0;
+    for _ in 0..cycles {
+        load.some(&mut client);
+        std::thread::sleep(Duration::from_micros(fastrand::u64(0..5_000)));
+        load.some(&mut client);
+        let mark = unity.mark();
+        unity.order("reload 20");
+        scenario.record.injected("domain reload");
+        load.some(&mut client);
+        unity.hear(mark, |event| event["event"] == "listening");
+        client.echoes();
+        let cut = load.settle(&client, &mut scenario);
+        // Calls that count are alone: one can be in the middle.
+        assert!(cut <= 1, "a reload cost {cut} calls");
+        unknown += cut;
+    }
+    load.audit(&room, &mut scenario);
+    scenario.picture(&client, &room);
+    client.close(&room);
+    scenario.record.figure("cycles", cycles as f64);
+    scenario.record.figure("unknown", unknown as f64);
+}
+
+fn kills(dialect: &str, name: &str, cycles: u64) {
+    let mut scenario = Scenario::new(name, &["P01", "N02", "N14", "C02", "C07"]);
+    let room = Room::new();
+    let quiet = ["--quiet", "--dialect", dialect];
+    let mut unity = Unity::of_project(&room, &quiet);
     let mut client = Client::open(&room, &["--project", &room.project().display().to_string()]);
     client.echoes();
     let mut load = Load::default();
@@ -121,7 +175,7 @@ fn an_editor_killed_and_restarted_again_and_again_costs_no_call_its_answer_and_n
         load.some(&mut client);
         let while_down = load.counted.last().map(|call| call.id);
         let port = if cycle % 2 == 0 { unity.port.to_string() } else { "0".to_owned() };
-        unity = Unity::of_project(&room, &["--quiet", "--port", &port]);
+        unity = Unity::of_project(&room, &[&quiet[..], &["--port", &port]].concat());
         load.some(&mut client);
         client.echoes();
         let listened = unity.listened();

@@ -437,11 +437,12 @@ fn states_are_those_of_the_protocol() {
 
 #[test]
 fn a_tool_that_is_badly_described_is_offered_all_the_same_and_one_without_an_object_of_arguments_is_not() {
-    let annotations = r#"{"title":" ","readOnlyHint":false,"destructiveHint":true,"idempotentHint":false,"openWorldHint":false}"#;
-    let tool = |name: &str, schema: &str| {
-        format!(r#"{{"name":"{name}","inputSchema":{schema},"annotations":{annotations}}}"#)
-    };
-    let list = [tool("do-it", "{}"), tool("list", r#"{"type":"array"}"#), tool("odd", r#"{"properties":[]}"#)].join(",");
+    let annotations =
+        r#"{"title":" ","readOnlyHint":false,"destructiveHint":true,"idempotentHint":false,"openWorldHint":false}"#;
+    let tool =
+        |name: &str, schema: &str| format!(r#"{{"name":"{name}","inputSchema":{schema},"annotations":{annotations}}}"#);
+    let list =
+        [tool("do-it", "{}"), tool("list", r#"{"type":"array"}"#), tool("odd", r#"{"properties":[]}"#)].join(",");
     let reply = Reply::Result(RawValue::from_string(format!(r#"{{"tools":[{list}]}}"#)).unwrap());
     let ListStep::Tools(listing) = Holdfast.read_tools(&reply, 0) else { panic!("it is a list") };
     let [tool] = &listing.tools[..] else { panic!("{listing:?}") };
