@@ -43,6 +43,11 @@ impl Room {
         self.path().join("editor.log")
     }
 
+    /// What the room's editors wrote to stderr.
+    pub fn editor_errors(&self) -> PathBuf {
+        self.path().join("editor-errors.log")
+    }
+
     /// How often `count` ran with this key, by the file that is written before the reply.
     pub fn runs(&self, key: &str) -> usize {
         let text = std::fs::read_to_string(self.count_file()).unwrap_or_default();

@@ -37,6 +37,7 @@ pub struct Unity {
     stdin: ChildStdin,
     ear: Arc<Ear>,
     log: PathBuf,
+    errors: PathBuf,
     killed: bool,
     /// Where it listened first.
     pub port: u16,
@@ -44,6 +45,11 @@ pub struct Unity {
 
 impl Drop for Unity {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            let ended = self.child.try_wait();
+            let errors = std::fs::read_to_string(&self.errors).unwrap_or_default();
+            let _ = writeln!(std::io::stderr(), "---- the editor ({ended:?}) on stderr\n{errors}");
+        }
         self.kill();
     }
 }
@@ -68,8 +74,8 @@ impl Unity {
     /// As [`spawn`](Self::spawn), for one that need not listen.
     pub fn launch(room: &Room, mut command: Command) -> Self {
         command.arg("--count-file").arg(room.count_file());
-        let mut child =
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
+        let errors = File::options().create(true).append(true).open(room.editor_errors()).expect("a file");
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors).spawn().expect("it starts");
         let stdin = child.stdin.take().expect("a piped stdin");
         let stdout = BufReader::new(child.stdout.take().expect("a piped stdout"));
         let ear = Arc::new(Ear::default());
@@ -88,7 +94,7 @@ impl Unity {
                 hearing.changed.notify_all();
             }
         });
-        Self { child, stdin, ear, log, killed: false, port: 0 }
+        Self { child, stdin, ear, log, errors: room.editor_errors(), killed: false, port: 0 }
     }
 
     /// An editor that keeps the room's project up.

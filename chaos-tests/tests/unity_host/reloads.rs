@@ -72,7 +72,7 @@ fn fifty_reloads(runtime: Runtime, scenario: &mut Scenario) {
     });
     assert_eq!(late.editor("domain"), RELOADS as u64 + 1);
     assert_eq!(late.editor("leaked"), 0, "domains are still in memory");
-    assert_eq!(late.editor("sockets"), early.editor("sockets"));
+    assert!(late.editor("sockets") <= early.editor("sockets"), "sockets {} -> {}", early.editor, late.editor);
     assert!(late.editor("descriptors") <= descriptors, "descriptors {} -> {}", early.editor, late.editor);
     assert!(late.editor("threads") <= threads, "threads {} -> {}", early.editor, late.editor);
     assert!(late.editor("rss_kb") < early.editor("rss_kb") * 3 / 2, "memory {} -> {}", early.editor, late.editor);

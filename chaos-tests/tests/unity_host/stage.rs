@@ -120,6 +120,12 @@ impl Stage {
         }
     }
 
+    /// What the gateway makes of the editor's pulse, in words.
+    pub fn pulse(&mut self) -> String {
+        let status = self.client.done("holdfast_status", &json!({})).body();
+        status["editor"]["pulse"]["says"].as_str().unwrap_or_default().to_owned()
+    }
+
     /// The file by which the gateway finds and proves the editor.
     pub fn instance(&self) -> Value {
         let text = std::fs::read_to_string(instance_file(&self.room)).unwrap_or_default();

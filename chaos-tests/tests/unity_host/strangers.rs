@@ -136,26 +136,30 @@ fn a_stranger_on_the_push_port_has_no_effect() {
         let port: u16 =
             push["endpoint"].as_str().and_then(|text| text.rsplit(':').next()?.parse().ok()).expect("a port");
         let token = push["token"].as_str().expect("a token").to_owned();
-        let tell = |kind: &str, token: Option<&str>| {
-            let mut line = json!({"type": kind, "sequence": 1, "timestamp": "", "payload": {}});
-            if let Some(token) = token {
-                line["token"] = json!(token);
-            }
+        let tell = |kinds: &[&str], token: Option<&str>| {
             let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("the push port");
-            stream.write_all(format!("{line}\n").as_bytes()).expect("it is read");
+            for (number, kind) in kinds.iter().enumerate() {
+                let mut line = json!({"type": kind, "sequence": number + 1, "timestamp": "", "payload": {}});
+                if let Some(token) = token {
+                    line["token"] = json!(token);
+                }
+                stream.write_all(format!("{line}\n").as_bytes()).expect("it is read");
+            }
         };
         let logged = stage.log_end();
         let wrong = token.chars().rev().collect::<String>();
         for kind in ["UNITY_SHUTDOWN", "USER_DISCONNECT", "DOMAIN_RELOAD", "TOOLS_CHANGED", "CONNECTION_ESTABLISHED"] {
             for token in [None, Some(""), Some(wrong.as_str())] {
                 let before = stage.log_end();
-                tell(kind, token);
+                tell(&[kind], token);
                 scenario.record.injected("a stranger's push message");
                 stage.logged(before, "push_ignored");
             }
         }
         stage.client.echoes();
-        assert_eq!(stage.count_logged(logged, "link_down"), 0, "a stranger took the link down");
+        for effect in ["link_down", "tools_listed"] {
+            assert_eq!(stage.count_logged(logged, effect), 0, "a stranger had an effect: {effect}");
+        }
         scenario.record.checked("I9", 15);
         // Foretold by the editor, a cut would be its end, and its journal gone with it.
         let work = stage.begun("work", &json!({"key": "work", "ms": 50}));
@@ -164,11 +168,12 @@ fn a_stranger_on_the_push_port_has_no_effect() {
         assert_eq!((answer.verdict(), stage.room.runs("work")), (Verdict::Ok, 1), "{}", answer.0);
         let quit = |stage: &Stage| stage.client.log().contains(r#""reason":"quit""#);
         assert!(!quit(&stage), "a stranger's word was believed");
-        // With the token the same word is, so this test would have seen it.
+        // With the token the same words are, so this test would have seen it. The list is asked for after the first was heard.
         until("the editor's own word is believed", || {
-            stage.client.done("echo", &json!({"text": "x"}));
-            tell("UNITY_SHUTDOWN", Some(&token));
+            until("it is back", || stage.client.done("echo", &json!({"text": "x"})).verdict() == Verdict::Ok);
             let before = stage.log_end();
+            tell(&["UNITY_SHUTDOWN", "TOOLS_CHANGED"], Some(&token));
+            stage.logged(before, "tools_listed");
             recorder.cut();
             stage.logged(before, "link_down");
             quit(&stage)
@@ -252,7 +257,7 @@ fn clients_that_flood_crowd_and_never_close_do_not_disturb_the_gateways_calls() 
         assert!(calls >= 3, "only {calls} calls while it was disturbed");
         assert_eq!(stage.count_logged(0, "link_down"), 0, "the gateway's connection fell");
         let late = stage.settled_stats(|stats| stats["sockets"].as_u64() <= idle["sockets"].as_u64());
-        assert_eq!(late["sockets"], idle["sockets"], "sockets are left behind");
+        assert!(late["sockets"].as_u64() <= idle["sockets"].as_u64(), "sockets are left behind: {idle} -> {late}");
         scenario.record.figure("calls_meanwhile", f64::from(calls));
         for invariant in ["I4", "I8"] {
             scenario.record.checked(invariant, 1);
