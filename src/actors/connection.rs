@@ -6,6 +6,7 @@
 
 mod greeting;
 mod journal;
+mod list;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,8 +31,8 @@ use crate::limits::{
 };
 use crate::net::BoxStream;
 use crate::protocol::dialect::{
-    EditorEvent, EncodeError, Hello, Inbound, JournalKey, LeaveReason, ListStep, Met, Order as WireOrder, Recovery,
-    Refusal, Reply, Sending, WireId,
+    EditorEvent, EncodeError, Hello, Inbound, JournalKey, LeaveReason, Met, Order as WireOrder, Recovery, Refusal,
+    Reply, Sending, WireId,
 };
 use crate::protocol::ids::{CallId, Epoch};
 use crate::survey::{self, Identity, Target};
@@ -306,28 +307,6 @@ impl Line {
         }
     }
 
-    async fn send_list(&self, socket: &mut WriteHalf<BoxStream>, step: usize) -> Result<(), NotWritten> {
-        // What the greeting told of the tools holds for the first list that is wanted; later ones are wanted because they changed.
-        let first = !self.asked_list.swap(true, Ordering::Relaxed);
-        let told = self.met.get().and_then(|met| met.tools_revision.as_deref()).filter(|_| first);
-        if let Some(known) = told.and_then(|revision| self.estate.listing_of(revision)) {
-            self.list_is(registry::Message::ListReceived(self.epoch, known));
-            return Ok(());
-        }
-        // Development-only tools are always asked for and hidden on our side: showing them then needs no new list.
-        match self.encode(None, &WireOrder::ListTools { step, development: true }) {
-            Ok((number, frame)) => {
-                self.awaiting().insert(number, Awaited::List { step });
-                self.write_frame(socket, &frame).await
-            }
-            Err(_) => {
-                self.list_owed.store(false, Ordering::Release);
-                self.tell(News::ListAnswered);
-                Ok(())
-            }
-        }
-    }
-
     fn encode(&self, call: Option<CallId>, order: &WireOrder<'_>) -> Result<(u64, Bytes), EncodeError> {
         let number = self.estate.next_wire_number();
         let frame = self.target.dialect.encode(WireId { number, call }, order)?;
@@ -499,34 +478,6 @@ impl Line {
             Inbound::Progress(progress) => self.estate.decide(|ledger, now| ledger.progressed(progress, now)),
         }
         Ok(())
-    }
-
-    fn listed(&self, reply: &Reply, step: usize) {
-        let told = match self.target.dialect.read_tools(reply, step) {
-            ListStep::Tools(listing) => {
-                let listing = Arc::new(listing);
-                self.estate.keep_listing(Arc::clone(&listing));
-                registry::Message::ListReceived(self.epoch, listing)
-            }
-            ListStep::TryNext => {
-                let orders = self.orders.upgrade();
-                if orders.is_some_and(|orders| orders.try_send(Order::List { step: step + 1 }).is_ok()) {
-                    return;
-                }
-                registry::Message::ListFailed(self.epoch, "the next method could not be tried".to_owned())
-            }
-            ListStep::Failed(why) => registry::Message::ListFailed(self.epoch, why),
-        };
-        self.list_is(told);
-    }
-
-    fn list_is(&self, told: registry::Message) {
-        // Before the registry hears of it: if it ends over that message, the bridge must know that nothing is owed any more.
-        self.list_owed.store(false, Ordering::Release);
-        // The registry publishes the list and then lets the bridge send calls: see `registry::publish`.
-        if !self.estate.addresses.registry.cast(told) {
-            let _ = self.bridge.cast(bridge::Message::ListLost);
-        }
     }
 
     /// A blocked stdout must not pile up results here: the editor's socket waits, the calls' deadlines run on. What the editor
