@@ -400,7 +400,8 @@ impl Step<'_> {
             self.settle(said);
         }
         if self.world.ledger.has_held() && self.world.found().is_some() {
-            self.world.wakings += 1;
+            // One that is under way says as much as two.
+            self.world.wakings = self.world.wakings.max(1);
         }
     }
 
