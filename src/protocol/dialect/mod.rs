@@ -4,6 +4,7 @@
 mod arguments;
 pub mod holdfast;
 mod listing;
+mod project;
 mod rpc;
 pub mod uloop;
 mod unity;
@@ -12,6 +13,7 @@ mod words;
 use bytes::Bytes;
 use serde_json::value::RawValue;
 
+pub use self::project::*;
 pub use self::words::*;
 use super::framing::Framer;
 
