@@ -54,6 +54,9 @@ EVENTS = [
     ("holdfast_unity_backoff_shortcuts_total", "an editor that came back"),
     ("holdfast_unity_connection_epoch", "editors were reached"),
     ("holdfast_unity_last_message_timestamp_seconds", "editors answered"),
+    ("holdfast_unity_last_editor_tick_timestamp_seconds", "an editor told how old its last frame is"),
+    ("holdfast_unity_heartbeat_seconds_count", "an editor was asked how it is"),
+    ('holdfast_unity_journal_outcomes_total{outcome="interrupted"}', "a reload in the middle of a call that the journal knew"),
     ('holdfast_unity_frames_total{direction="rx"}', "editors answered"),
     ('holdfast_unity_frames_total{direction="tx"}', "calls"),
     ('holdfast_unity_bytes_total{direction="rx"}', "editors answered"),
@@ -117,6 +120,14 @@ MAY_FIRE = {
     "HoldfastStdoutStalled": "the client that does not read, if all takes long",
 }
 
+# Panels of what only the editor of another project tells.
+ELSEWHERE = {
+    "Age of the editor's last frame A": "Tower",
+    'The editor\'s answer to "how are you" A': "Tower",
+    'The editor\'s answer to "how are you" B': "Tower",
+    'The editor\'s answer to "how are you" C': "Tower",
+    "What the editor's journal said A": "Tower",
+}
 # Panels without data after this session, and why.
 EMPTY = {
     "Restarts": "no part was restarted",

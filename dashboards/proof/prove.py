@@ -80,7 +80,7 @@ class Proof:
         for where, expression in self.panels():
             count += 1
             title = where.rsplit(" / ", 1)[-1]
-            for instance in (".+", PROJECT):
+            for instance in (".+", expected.ELSEWHERE.get(title, PROJECT)):
                 self.runs(where, self.as_grafana(expression, instance), expected.EMPTY.get(title))
         for variable in self.boards[0]["templating"]["list"][1:]:
             match, label = re.fullmatch(r"label_values\((.+), (\w+)\)", variable["query"]["query"]).groups()

@@ -166,13 +166,21 @@ class Session:
 
     def stuck(self):
         """An editor that lives and does not listen: calls are held, and the alert about it begins to count."""
-        silent = self.stage.editor("Tower")
+        silent = self.stage.editor("Tower", "--dialect", "holdfast")
         silent.say("down")
         self.tower = self.stage.gateway("tower", "--project", str(self.stage.folder / "Tower")).open()
         held = self.tower.call("echo", text="held")
         self.prometheus.scraped('ALERTS{alertname="HoldfastLinkStuck", alertstate="pending", instance="Tower"}')
         silent.say("up")
         self.tower.expect(held, "ok: ")
+        # This one is of holdfast's own package: it tells how it is, and its journal knows what a reload cut.
+        self.prometheus.scraped(self.of(self.tower, "holdfast_unity_heartbeat_seconds_count"))
+        mark = len(silent.events)
+        running = self.tower.call("hold")
+        silent.begun(mark, "hold")
+        silent.say("reload 300")
+        self.tower.expect(running, "Outcome unknown: ")
+        self.prometheus.scraped(self.of(self.tower, "holdfast_unity_journal_outcomes_total", outcome="interrupted"))
 
     def ends(self):
         """How targets come and go."""

@@ -74,9 +74,9 @@ class Process:
 class Editor(Process):
     """`holdfast fake-unity`, steered by lines."""
 
-    def __init__(self, stage, project):
+    def __init__(self, stage, project, *arguments):
         self.events = []
-        command = [stage.binary, "fake-unity", "--project", str(project), "--push"]
+        command = [stage.binary, "fake-unity", "--project", str(project), "--push", *arguments]
         super().__init__(command, stage.folder / "editors.log", env=stage.environment, cwd="/")
         self.port = self.heard(0, lambda event: event["event"] == "listening")["port"]
 
@@ -269,8 +269,8 @@ class Stage:
         self.players.append(player)
         return player
 
-    def editor(self, project):
-        return self.keep(Editor(self, self.folder / project))
+    def editor(self, project, *arguments):
+        return self.keep(Editor(self, self.folder / project, *arguments))
 
     def gateway(self, name, *arguments, **more):
         return self.keep(Gateway(self, name, *arguments, **more))
