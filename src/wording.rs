@@ -195,7 +195,7 @@ pub fn pulse(pulse: Pulse, ago: Duration) -> String {
 /// What stands for a result that the editor's journal no longer has; `why` says so.
 pub fn unkept(why: &str) -> EditorAnswer {
     let text = format!(
-        "Executed: the tool ran to its end across a domain reload, but {why}. Do not repeat the call for that: look at its \
+        "Executed: the tool ran to its end while the connection was away, but {why}. Do not repeat the call for that: look at its \
          effect in the project, or ask for less at once."
     );
     EditorAnswer { is_error: true, body: AnswerBody::Text(text) }

@@ -11,8 +11,8 @@ use tokio::time::Instant;
 use super::words::ProgressNews;
 use crate::limits::PROGRESS_EVERY;
 
-/// What a beat adds once the tool's own measure is shown.
-const TRIFLE: f64 = 0.001;
+/// Steps of one unit: what a beat adds once the tool's own measure is shown is one of them.
+const STEPS: f64 = 1000.0;
 
 #[derive(Clone)]
 pub(super) struct Progress {
@@ -40,7 +40,7 @@ impl Progress {
 
     /// The call is alive.
     pub fn beat(&mut self, message: String, now: Instant) -> ProgressNews {
-        let step = if self.tool.is_some() { TRIFLE } else { 1.0 };
+        let step = if self.tool.is_some() { 1.0 / STEPS } else { 1.0 };
         let words = self.tool.as_ref().and_then(|tool| tool.message.clone()).unwrap_or(message);
         self.tell(rounded(self.last + step), words, now)
     }
@@ -59,7 +59,8 @@ impl Progress {
         if !progress.is_finite() || progress <= self.last {
             return None;
         }
-        let total = total.map(|total| rounded(base + total)).filter(|total| *total >= progress);
+        // One that overflows is no number in JSON.
+        let total = total.map(|total| rounded(base + total)).filter(|total| total.is_finite() && *total >= progress);
         let words = message.clone().unwrap_or_else(|| "running in Unity".to_owned());
         self.tool = Some(Measure { base, done, total, message });
         Some(self.tell(progress, words, now))
@@ -73,7 +74,46 @@ impl Progress {
     }
 }
 
-/// To the trifle: what is beyond says nothing to anybody and only looks odd.
+/// To a step: what is beyond says nothing to anybody and only looks odd.
 fn rounded(progress: f64) -> f64 {
-    (progress / TRIFLE).round() * TRIFLE
+    (progress * STEPS).round() / STEPS
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn progress() -> Progress {
+        Progress::new(RawValue::from_string("1".to_owned()).unwrap().into(), Instant::now())
+    }
+
+    #[test]
+    fn the_tools_measure_stands_on_what_was_told_before_and_begins_anew_with_its_tool() {
+        let (mut it, now) = (progress(), Instant::now());
+        assert_eq!(it.beat("held".to_owned(), now).progress, 1.0);
+        let half = it.measured(0.5, Some(1.0), None, now).unwrap();
+        assert_eq!((half.progress, half.total), (1.5, Some(2.0)));
+        assert_eq!(it.beat("alive".to_owned(), now).progress, 1.501);
+        assert!(it.measured(0.5, Some(1.0), None, now).is_none(), "it says nothing new");
+        let again = it.measured(0.1, Some(1.0), Some("once more".to_owned()), now).unwrap();
+        assert_eq!((again.progress, again.total), (1.601, Some(2.501)));
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_a_tool_says_is_told_in_numbers_that_rise(
+            words in prop::collection::vec((0.0..f64::MAX, prop::option::of(0.0..f64::MAX), any::<bool>()), 1..20),
+        ) {
+            let (mut it, now, mut last) = (progress(), Instant::now(), 0.0);
+            for (done, total, beat) in words {
+                let told = if beat { Some(it.beat(String::new(), now)) } else { it.measured(done, total, None, now) };
+                let Some(told) = told else { continue };
+                prop_assert!(told.progress.is_finite() && told.progress >= last);
+                prop_assert!(told.total.is_none_or(|total| total.is_finite() && total >= told.progress));
+                last = told.progress;
+            }
+        }
+    }
 }

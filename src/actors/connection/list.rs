@@ -37,7 +37,9 @@ impl Line {
         let told = match self.target.dialect.read_tools(reply, step) {
             ListStep::Tools(listing) => {
                 let listing = Arc::new(listing);
-                self.estate.keep_listing(Arc::clone(&listing));
+                if listing.revision.is_some() {
+                    self.estate.keep_listing(Arc::clone(&listing));
+                }
                 registry::Message::ListReceived(self.epoch, listing)
             }
             ListStep::TryNext => {
