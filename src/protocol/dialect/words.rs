@@ -15,10 +15,6 @@ pub struct Properties {
     pub window: usize,
     /// The editor connects to a push listener of ours if the greeting names one.
     pub push: bool,
-    /// The editor keeps a journal of calls across reloads and can be asked for outcomes ([`Order::Outcomes`]).
-    pub journal: bool,
-    /// A call that was sent can be cancelled ([`Order::Cancel`]).
-    pub cancel: bool,
     /// The editor answers [`Order::Pulse`] off its main thread, whatever that is doing.
     pub pulse: bool,
     /// Bound of one encoded message to the editor, header included, in bytes.
@@ -118,9 +114,9 @@ pub enum Order<'a> {
         /// The client wants to hear how far it is.
         progress: bool,
     },
-    /// What became of these sendings ([`Properties::journal`]).
+    /// What became of these sendings, where the editor keeps a journal ([`Met::journal`]).
     Outcomes(&'a [JournalKey]),
-    /// This sending is not wanted any more ([`Properties::cancel`]); nothing answers it.
+    /// This sending is not wanted any more; nothing answers it.
     Cancel(&'a JournalKey),
     /// How the editor is ([`Properties::pulse`]).
     Pulse,
@@ -276,8 +272,6 @@ pub enum Greeted {
 pub struct Met {
     /// The journal it keeps: one process's. Another name is another journal, which knows nothing of the first.
     pub journal: Option<String>,
-    /// It has proven to be the project's editor.
-    pub proven: bool,
     /// Which tools it has ([`ToolListing::revision`]).
     pub tools_revision: Option<String>,
 }

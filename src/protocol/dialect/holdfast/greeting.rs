@@ -40,7 +40,7 @@ pub(super) fn check(hello: &Hello, said: &[Reply]) -> Result<Greeted, String> {
                     return Err("it does not say that it takes our proof".to_owned());
                 }
                 let journal = Some(credentials.nonce.clone());
-                Ok(Greeted::Done(Met { journal, proven: true, tools_revision: answer.tools_revision }))
+                Ok(Greeted::Done(Met { journal, tools_revision: answer.tools_revision }))
             }
             Reply::Error(error) => Err(refused(error)),
         },

@@ -36,8 +36,6 @@ const PROTOCOL: u64 = 1;
 static PROPERTIES: Properties = Properties {
     window: HOLDFAST_WINDOW,
     push: true,
-    journal: true,
-    cancel: true,
     pulse: true,
     request_max_bytes: HOLDFAST_REQUEST_MAX_BYTES,
     // Without the instance file there is no token, and nobody to talk to.

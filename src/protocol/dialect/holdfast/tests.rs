@@ -176,7 +176,7 @@ fn both_sides_prove_themselves_before_a_call() {
         let of_kind = |kind: &str| file.vectors.iter().find(|vector| vector.kind() == kind).unwrap().text("body");
         let said = [reply(of_kind("hello_result")), reply(of_kind("prove_result"))];
         assert_eq!(Holdfast.check_greeting(&hello, &said[..1]), Ok(Greeted::NotYet));
-        let met = Met { journal: Some(NONCE.to_owned()), proven: true, tools_revision: Some("<revision>".to_owned()) };
+        let met = Met { journal: Some(NONCE.to_owned()), tools_revision: Some("<revision>".to_owned()) };
         assert_eq!(Holdfast.check_greeting(&hello, &said), Ok(Greeted::Done(met)));
         // Any other secret, process, project or challenge is another editor.
         let credentials = credentials(&file.environment);

@@ -32,8 +32,6 @@ const DEFAULT_PORT: u16 = 8700;
 static PROPERTIES: Properties = Properties {
     window: 1,
     push: true,
-    journal: false,
-    cancel: false,
     pulse: false,
     request_max_bytes: ULOOP_REQUEST_MAX_BYTES,
     default_port: Some(DEFAULT_PORT),
