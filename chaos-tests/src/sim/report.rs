@@ -48,7 +48,7 @@ pub struct Sums {
     pub served: Vec<Duration>,
     /// The same two where no pause before the tree is built anew is in it.
     pub whole: [Vec<Duration>; 2],
-    /// The slowest seeds, when the editor was reached and a call served in them, and how long there were no actors.
+    /// The seeds that were served last, when the editor was reached and a call served in them, and how long there were no actors.
     pub slowest: Vec<(Duration, Option<Duration>, Duration, u64)>,
     /// Virtual time.
     pub simulated: Duration,
@@ -86,8 +86,7 @@ impl Sums {
     }
 
     fn keep_slowest(&mut self) {
-        self.slowest.sort();
-        self.slowest.reverse();
+        self.slowest.sort_by_key(|(reached, served, ..)| std::cmp::Reverse(served.unwrap_or(*reached)));
         self.slowest.truncate(SLOWEST_SHOWN);
     }
 
