@@ -150,6 +150,7 @@ pub fn open(estate: &Arc<Estate>, tasks: &Tasks, target: Target, bridge: ActorRe
         said: Mutex::default(),
         met: OnceLock::new(),
         asked_list: AtomicBool::new(false),
+        ask_again: AtomicBool::new(false),
         dialled: Mutex::new(Some(Dialled { at: Instant::now(), accepted: Instant::now() })),
     };
     tasks.spawn(async move {
@@ -167,7 +168,7 @@ enum Awaited {
     Greeting,
     List { step: usize },
     Call { id: CallId, recoverable: bool },
-    Outcomes { calls: Vec<CallId>, keys: Vec<JournalKey> },
+    Outcomes { calls: Vec<CallId>, keys: Vec<JournalKey>, asked: Instant },
     Pulse { asked: Instant },
 }
 
@@ -186,6 +187,8 @@ struct Line {
     met: OnceLock<Met>,
     /// Whether a list was wanted on this connection.
     asked_list: AtomicBool,
+    /// The outcomes were wanted once more while a question for them was under way.
+    ask_again: AtomicBool,
     /// Until it is told how the dial ended, which is told once.
     dialled: Mutex<Option<Dialled>>,
 }
@@ -437,10 +440,13 @@ impl Line {
                 let awaited = self.awaiting().remove(&number);
                 match awaited {
                     Some(Awaited::Greeting) => self.greeted(reply),
-                    Some(Awaited::Outcomes { calls, keys }) => {
+                    Some(Awaited::Outcomes { calls, keys, .. }) => {
                         // What it learned of the calls goes to the client as any answer does.
                         self.room().await;
                         self.outcomes(&calls, &keys, reply);
+                        if self.ask_again.swap(false, Ordering::Relaxed) {
+                            self.want_outcomes();
+                        }
                     }
                     Some(Awaited::Pulse { asked }) => self.felt(&reply, asked),
                     Some(Awaited::List { step }) => self.listed(&reply, step),
@@ -469,12 +475,7 @@ impl Line {
                     std::mem::replace(&mut pulse.state, state) != state
                 });
             }
-            Inbound::Event(EditorEvent::Settled) => {
-                // More of them while one waits to be sent say nothing more.
-                if let Some(orders) = self.orders.upgrade() {
-                    let _ = orders.try_send(Order::Outcomes);
-                }
-            }
+            Inbound::Event(EditorEvent::Settled) => self.want_outcomes(),
             Inbound::Progress(progress) => self.estate.decide(|ledger, now| ledger.progressed(progress, now)),
         }
         Ok(())

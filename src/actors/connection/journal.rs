@@ -1,10 +1,12 @@
 //! What the editor is asked beside calls: its journal for what became of them, and how it is.
 
+use std::sync::atomic::Ordering;
+
 use tokio::io::WriteHalf;
 use tokio::time::Instant;
 
-use super::{Awaited, Line, News, NotWritten};
-use crate::limits::OUTCOMES_ASKED_MAX;
+use super::{Awaited, Line, News, NotWritten, Order};
+use crate::limits::{OUTCOMES_ASKED_EVERY, OUTCOMES_ASKED_MAX};
 use crate::net::BoxStream;
 use crate::protocol::dialect::{JournalKey, JournalOutcome, Order as WireOrder, Recovery, Reply};
 use crate::protocol::ids::CallId;
@@ -15,6 +17,10 @@ impl Line {
     /// Asks what became of the calls that this editor's journal knows; those that only another journal knew are lost.
     pub(super) async fn ask_outcomes(&self, socket: &mut WriteHalf<BoxStream>) -> Result<(), NotWritten> {
         let Some(journal) = self.met.get().and_then(|met| met.journal.as_deref()) else { return Ok(()) };
+        if self.outcomes_under_way() {
+            self.ask_again.store(true, Ordering::Relaxed);
+            return Ok(());
+        }
         self.estate.decide(|ledger, now| ledger.journals_gone(Some(journal), now));
         let sought = self.estate.ledger(|ledger, _| ledger.recovering());
         let (calls, keys): (Vec<CallId>, Vec<JournalKey>) = sought
@@ -29,8 +35,24 @@ impl Line {
             return Ok(());
         }
         let Ok((number, frame)) = self.encode(None, &WireOrder::Outcomes(&keys)) else { return Ok(()) };
-        self.awaiting().insert(number, Awaited::Outcomes { calls, keys });
+        self.awaiting().insert(number, Awaited::Outcomes { calls, keys, asked: Instant::now() });
         self.write_frame(socket, &frame).await
+    }
+
+    /// One question at a time, however often the editor says that something ended; one that was not answered for long is given up.
+    fn outcomes_under_way(&self) -> bool {
+        let mut awaiting = self.awaiting();
+        awaiting.retain(
+            |_, awaited| !matches!(awaited, Awaited::Outcomes { asked, .. } if asked.elapsed() >= OUTCOMES_ASKED_EVERY),
+        );
+        awaiting.values().any(|awaited| matches!(awaited, Awaited::Outcomes { .. }))
+    }
+
+    /// The outcomes are to be asked for: more of these while one waits to be sent say nothing more.
+    pub(super) fn want_outcomes(&self) {
+        if let Some(orders) = self.orders.upgrade() {
+            let _ = orders.try_send(Order::Outcomes);
+        }
     }
 
     pub(super) async fn send_cancel(
@@ -45,6 +67,10 @@ impl Line {
     }
 
     pub(super) async fn ask_pulse(&self, socket: &mut WriteHalf<BoxStream>) -> Result<(), NotWritten> {
+        // One that is not answered ends the connection soon; more of them would only pile up.
+        if self.awaiting().values().any(|awaited| matches!(awaited, Awaited::Pulse { .. })) {
+            return Ok(());
+        }
         match self.encode(None, &WireOrder::Pulse) {
             Ok((number, frame)) => {
                 self.awaiting().insert(number, Awaited::Pulse { asked: Instant::now() });
