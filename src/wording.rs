@@ -85,7 +85,7 @@ fn not_executed(answer: &Answer, cause: Cause) -> String {
         Cause::Busy => (
             match answer.behind {
                 Some((call, since)) => format!(
-                    "Unity's bridge takes one call at a time and has been busy with call {call} for {}",
+                    "Unity runs such calls one at a time and has been busy with call {call} for {}",
                     seconds(since)
                 ),
                 None => "Unity's bridge was busy with another call".into(),

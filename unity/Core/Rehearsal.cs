@@ -16,8 +16,8 @@ namespace Holdfast
     public sealed class Rehearsal
     {
         /// <summary>
-        /// Is it worth it on this runtime? Not on Mono, which compiles fast enough; and there, when code was used for the
-        /// first time on two threads at once, a call and a start have failed (twice in about 500 simulated reloads).
+        /// Is it worth it on this runtime? Not on Mono: two failures were seen there with it, a call and a start, in about 500
+        /// simulated reloads. Why is not known, nor whether it was the cause.
         /// </summary>
         public static readonly bool IsWorthIt = Type.GetType("Mono.Runtime") == null;
 
