@@ -34,9 +34,10 @@ pub struct FakeUnityArgs {
     /// Keep up this directory as the editor's project; it is made if it is missing
     #[arg(long, value_name = "DIR")]
     pub project: Option<PathBuf>,
-    /// Seed of everything random
-    #[arg(long, default_value_t = 0, value_name = "NUMBER")]
-    pub seed: u64,
+    /// Seed of everything random, the nonce of the editor's journal too: two starts with one seed pass for one process
+    /// [default: a new one at every start]
+    #[arg(long, value_name = "NUMBER")]
+    pub seed: Option<u64>,
     /// The pid that the editor claims to have [default: its own]
     #[arg(long, value_name = "PID")]
     pub pid: Option<u32>,
@@ -82,7 +83,7 @@ impl FakeUnityArgs {
             timing_fields: self.timing_fields,
             tick: Duration::from_millis(self.tick_ms),
             project: self.project,
-            seed: self.seed,
+            seed: self.seed.unwrap_or_else(|| fastrand::u64(..)),
             pid: self.pid,
             listen_delay: Duration::from_millis(self.listen_delay_ms),
             compile_time: Duration::from_millis(self.compile_ms),

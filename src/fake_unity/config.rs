@@ -53,7 +53,7 @@ pub struct FakeUnityConfig {
     pub project: Option<PathBuf>,
     /// The simulated machine that has the project's files; `None`: real ones.
     pub machine: Option<Machine>,
-    /// Seed of everything random (session ids).
+    /// Seed of everything random: session ids, the nonce of a journal. Each process of an editor needs its own.
     pub seed: u64,
     /// The pid that the editor claims to have; `None`: that of this process.
     pub pid: Option<u32>,

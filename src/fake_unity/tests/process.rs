@@ -148,6 +148,10 @@ async fn flags_become_a_configuration() {
     assert_eq!(config.dialect, FakeDialect::Uloop);
     let other = Cli::try_parse_from(["x", "--dialect", "holdfast"]).unwrap().fake.into_config();
     assert_eq!(other.dialect, FakeDialect::Holdfast);
+    // Two processes that draw the same nonce would pass for one, and the second for one whose journal knows every call.
+    let again = Cli::try_parse_from(["x", "--dialect", "holdfast"]).unwrap().fake.into_config();
+    assert_ne!(other.seed, again.seed);
+    assert_eq!(Cli::try_parse_from(["x", "--seed", "7"]).unwrap().fake.into_config().seed, 7);
     let wrong = Cli::try_parse_from(["x", "--package-version", "0.26.4"]).err().unwrap().to_string();
     assert!(wrong.contains("0.27.0"), "{wrong}");
 }
