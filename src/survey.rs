@@ -211,7 +211,7 @@ pub fn facts(host: &dyn Host, project: &Path, dialect: &dyn Dialect) -> ProjectF
 
 fn candidates(config: &Config, facts: &ProjectFacts, dialect: &dyn Dialect) -> Vec<(u16, PortSource)> {
     let settings = facts.port.map(|(port, _)| (port, PortSource::Settings));
-    let default = dialect.properties().default_port.map(|port| (port, PortSource::Default));
+    let default = dialect.properties().default_ports.iter().map(|port| (*port, PortSource::Default));
     let mut seen = Vec::new();
     for (port, source) in config.ports.iter().copied().chain(settings).chain(default) {
         if !seen.iter().any(|(known, _)| *known == port) {

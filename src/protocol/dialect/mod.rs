@@ -3,6 +3,7 @@
 
 mod arguments;
 pub mod holdfast;
+pub mod http;
 mod listing;
 mod project;
 mod rpc;
@@ -55,6 +56,10 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
         tool: Option<&EditorTool>,
         arguments: &RawValue,
     ) -> PreparedCall;
+    /// Whether a tool is one that the package's own server answered without its editor, and which.
+    fn own_tool(&self, _name: &str) -> Option<OwnTool> {
+        None
+    }
     /// An editor's reply to a call, ready for the client.
     fn read_answer(&self, reply: Reply) -> EditorAnswer;
     /// Whether a reply to a call that has a [`Recovery`] only says that the outcome will be told elsewhere.

@@ -19,8 +19,38 @@ pub struct Properties {
     pub pulse: bool,
     /// Bound of one encoded message to the editor, header included, in bytes.
     pub request_max_bytes: usize,
-    /// Port tried when nothing else names one.
-    pub default_port: Option<u16>,
+    /// Ports tried when nothing else names one, best first.
+    pub default_ports: &'static [u16],
+    /// How its bytes travel.
+    pub transport: Transport,
+}
+
+/// How a dialect's bytes travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transport {
+    /// One stream of bytes, which the dialect cuts into frames.
+    Stream,
+    /// HTTP/1.1, a connection for each request. The dialect's frames are lines: see [`http`](super::http).
+    Http,
+}
+
+/// A tool that a package's own server answered by itself; so does the gateway.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OwnTool {
+    /// Waits until the editor is ready.
+    WaitReady,
+    /// Brings the editor's window to the front.
+    FocusWindow,
+    /// The late result of a call, by its id.
+    Result,
+    /// The newest entry of each log.
+    Logs,
+    /// The entries of one log.
+    LogByName,
+    /// What is known of one call, by its id.
+    LogDetails,
+    /// A text.
+    Help(&'static str),
 }
 
 /// What the editor is told first on a connection.
@@ -437,6 +467,8 @@ pub struct PreparedCall {
     pub timeout: Option<Duration>,
     /// The time limit that the editor is told, in place of the tool's own.
     pub limit: Option<Duration>,
+    /// A domain reload may follow its answer, without a word.
+    pub reload_follows: bool,
 }
 
 /// What a journal says of a sending.
@@ -460,7 +492,7 @@ pub enum JournalOutcome {
 impl PreparedCall {
     /// A call that is sent as it was given, and of which nothing more is known.
     pub fn as_given(arguments: &RawValue) -> Self {
-        Self { arguments: arguments.to_owned(), recovery: Recovery::None, timeout: None, limit: None }
+        Self { arguments: arguments.to_owned(), recovery: Recovery::None, timeout: None, limit: None, reload_follows: false }
     }
 }
 

@@ -24,7 +24,7 @@ use serde_json::value::RawValue;
 use super::{
     BadMessage, Dialect, EditorAnswer, EditorTool, EncodeError, Greeted, Hello, Inbound, JournalKey, JournalOutcome,
     ListStep, Order, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, Pulse, PushEvent, Recovery,
-    Reply, Secret, Sending, WireId,
+    Reply, Secret, Sending, Transport, WireId,
 };
 use crate::limits::{EDITOR_MESSAGE_MAX_BYTES, HOLDFAST_REQUEST_MAX_BYTES, HOLDFAST_WINDOW, TOOL_TIMEOUT_MAX};
 use crate::protocol::framing::Framer;
@@ -39,7 +39,8 @@ static PROPERTIES: Properties = Properties {
     pulse: true,
     request_max_bytes: HOLDFAST_REQUEST_MAX_BYTES,
     // Without the instance file there is no token, and nobody to talk to.
-    default_port: None,
+    default_ports: &[],
+    transport: Transport::Stream,
 };
 
 /// The dialect of our own package.
@@ -135,6 +136,7 @@ fn prepare(sending: &Sending<'_>, tool: Option<&EditorTool>, arguments: &RawValu
         },
         timeout: if unlimited { None } else { timeout },
         limit: unlimited.then_some(LIMIT),
+        reload_follows: false,
     }
 }
 

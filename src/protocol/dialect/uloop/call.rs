@@ -44,6 +44,7 @@ pub(super) fn prepare(
             },
             timeout,
             limit: None,
+            reload_follows: false,
         },
         None => as_given(Recovery::Inferred),
     }

@@ -20,7 +20,7 @@ use serde_json::value::RawValue;
 
 use super::{
     BadMessage, Dialect, EditorAnswer, EditorTool, EncodeError, Greeted, Hello, Inbound, ListStep, Order, PreparedCall,
-    ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Secret, Sending, WireId,
+    ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Secret, Sending, Transport, WireId,
 };
 use crate::limits::{EDITOR_MESSAGE_MAX_BYTES, ULOOP_REQUEST_MAX_BYTES};
 use crate::protocol::framing::Framer;
@@ -34,7 +34,8 @@ static PROPERTIES: Properties = Properties {
     push: true,
     pulse: false,
     request_max_bytes: ULOOP_REQUEST_MAX_BYTES,
-    default_port: Some(DEFAULT_PORT),
+    default_ports: &[DEFAULT_PORT],
+    transport: Transport::Stream,
 };
 
 /// The dialect of uLoopMCP v0.27 to v2.1.1 and of its push branch.
