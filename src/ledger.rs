@@ -4,6 +4,7 @@
 //! operation takes the time, feeds [`fsm::call`](crate::fsm::call) and returns what is to be done ([`Settlement`]); the caller
 //! carries it out after letting the lock go. It never calls the front.
 
+mod grace;
 mod journal;
 mod progress;
 mod reader;
@@ -17,6 +18,7 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
+use self::grace::{Withheld, grace_end};
 use self::progress::Progress;
 pub use self::words::{
     Answer, ClaimRefused, HeldCall, Lookup, NewCall, ProgressNews, Record, Sending, Settlement, Surprises, Terms,
@@ -53,6 +55,8 @@ struct Entry {
     sending: Option<Sending>,
     /// It may run while other calls run.
     parallel: bool,
+    /// The editor's answer, while a reload that may follow it is waited for.
+    withheld: Option<Withheld>,
     /// The client has had its answer, or wants none.
     settled: bool,
 }
@@ -62,9 +66,15 @@ impl Entry {
         self.machine.state()
     }
 
+    /// It is in the editor's only place for calls that want to be alone, or what may follow it is.
+    fn has_place(&self) -> bool {
+        self.epoch.is_some() || self.withheld.is_some()
+    }
+
     /// Its outcome is being looked for outside any connection.
     fn is_looked_for(&self) -> bool {
-        self.lost.is_some() && matches!(self.state(), State::Recovering | State::Abandoned) && self.epoch.is_none()
+        let known = self.withheld.is_some();
+        !known && self.lost.is_some() && matches!(self.state(), State::Recovering | State::Abandoned) && self.epoch.is_none()
     }
 
     fn hold_limit(&self) -> Instant {
@@ -106,8 +116,8 @@ impl std::fmt::Debug for Ledger {
 impl Hash for Ledger {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         for entry in &self.entries {
-            let Entry { id, machine, reserved, epoch, sent, lost, settled, .. } = entry;
-            (id, machine, reserved, epoch, sent, lost, settled).hash(hasher);
+            let Entry { id, machine, reserved, epoch, sent, lost, withheld, settled, .. } = entry;
+            (id, machine, reserved, epoch, sent, lost, withheld.is_some(), settled).hash(hasher);
         }
         (self.entries.len(), &self.open_epochs, self.outlook, self.absent_since, self.draining).hash(hasher);
     }
@@ -141,6 +151,7 @@ impl Ledger {
             waits_for: Cause::Connecting,
             sending: None,
             parallel: call.parallel,
+            withheld: None,
             settled: false,
         });
         if let Some(cause) = self.entries.back().map(|entry| self.hold_cause(entry))
@@ -161,8 +172,12 @@ impl Ledger {
         let found = self.entries.iter().position(|entry| !entry.settled && entry.request == *request);
         let Some(index) = found else { return (false, Vec::new()) };
         let mut out = Vec::new();
+        let was_withheld = self.entries.get_mut(index).and_then(|entry| entry.withheld.take()).is_some();
         self.feed(index, &Event::CancelledByClient, None, now, &mut out);
         self.sweep();
+        if was_withheld {
+            self.go_on(&mut out);
+        }
         (true, out)
     }
 
@@ -170,6 +185,7 @@ impl Ledger {
     pub fn drain(&mut self, now: Instant) -> Vec<Settlement> {
         self.draining = true;
         let mut out = Vec::new();
+        self.tell_all_withheld(now, &mut out);
         self.refuse_held_at_the_end(now, &mut out);
         out
     }
@@ -250,8 +266,10 @@ impl Ledger {
 
     /// Calls that want to be alone are sent one after another, so that what waits has provably not run.
     fn next_to_send(&self) -> Option<usize> {
-        let one_alone =
-            self.entries.iter().any(|entry| !entry.parallel && (entry.epoch.is_some() || entry.reserved.is_some()));
+        let one_alone = self.entries.iter().any(|entry| {
+            let placed = entry.epoch.is_some() || entry.reserved.is_some();
+            entry.withheld.is_some() || !entry.parallel && placed
+        });
         self.entries.iter().position(|entry| {
             entry.state() == State::Held && entry.reserved.is_none() && (entry.parallel || !one_alone)
         })
@@ -423,14 +441,17 @@ impl Ledger {
             Outlook::Absent(_) => self.absent_since.or(Some(now)),
             Outlook::Open | Outlook::Coming(_) => None,
         };
+        let mut out = Vec::new();
+        self.see_reload(outlook, now, &mut out);
         if outlook != Outlook::Open {
-            return Vec::new();
+            return out;
         }
         // The editor is back: an outcome that only its return could tell is as clear now as it will ever be.
-        let mut out = self.feed_all(now, |entry| {
+        let back = self.feed_all(now, |entry| {
             let inferred = entry.recovery == Recovery::Inferred && entry.lost.is_some();
             (inferred && matches!(entry.state(), State::Recovering | State::Abandoned)).then_some(Event::OutcomeLost)
         });
+        out.extend(back);
         self.refuse_held_at_the_end(now, &mut out);
         out
     }
@@ -441,6 +462,7 @@ impl Ledger {
     pub fn next_deadline(&self) -> Option<Instant> {
         let deadlines = self.entries.iter().filter_map(|entry| {
             let own = match entry.state() {
+                _ if entry.withheld.is_some() => entry.withheld.as_ref().map(|withheld| grace_end(entry, withheld)),
                 State::Accepted | State::Held => Some(self.held_until(entry)),
                 State::Sent => Some(entry.answer_by()),
                 State::Recovering => Some(entry.answer_by().min(recovery_end(entry))),
@@ -478,6 +500,7 @@ impl Ledger {
     /// Ends what has lasted as long as it may, and reports progress.
     pub fn elapse(&mut self, now: Instant) -> Vec<Settlement> {
         let mut out = Vec::new();
+        self.end_grace(now, &mut out);
         for index in 0..self.entries.len() {
             // What is given up as lost may be held again, and have been held for as long as it may be.
             while let Some(event) = self.entries.get(index).and_then(|entry| self.due(entry, now)) {
@@ -495,6 +518,8 @@ impl Ledger {
     /// What has lasted as long as it may. Each such event moves its call on, so that they end.
     fn due(&self, entry: &Entry, now: Instant) -> Option<Event> {
         match entry.state() {
+            // Its answer is there: what it waits for has an end of its own.
+            _ if entry.withheld.is_some() => None,
             State::Accepted | State::Held if now >= self.held_until(entry) => {
                 Some(Event::HoldEnded(self.hold_cause(entry)))
             }
@@ -525,7 +550,7 @@ impl Ledger {
     fn hold_cause(&self, entry: &Entry) -> Cause {
         match self.outlook {
             Some(Outlook::Coming(cause) | Outlook::Absent(cause)) => cause,
-            Some(Outlook::Open) if self.entries.iter().any(|other| other.epoch.is_some() && other.id != entry.id) => {
+            Some(Outlook::Open) if self.entries.iter().any(|other| other.has_place() && other.id != entry.id) => {
                 Cause::Busy
             }
             Some(Outlook::Open) => Cause::Listing,
@@ -635,6 +660,7 @@ impl Ledger {
         let Some(entry) = self.entries.get_mut(index).filter(|entry| !entry.settled) else { return };
         let message = match (entry.state(), cause) {
             (State::Sent, _) => "running in Unity".to_owned(),
+            _ if entry.withheld.is_some() => "answered; waiting for the reload that may follow".to_owned(),
             (State::Recovering, _) => "Unity reloaded; its outcome is being looked for".to_owned(),
             (_, Some(cause)) => {
                 let again = entry.machine.machine().sendings > 0;

@@ -30,6 +30,20 @@ pub fn verdict(answer: &Answer) -> String {
     }
 }
 
+/// What stands beside an answer that a domain reload followed.
+pub fn reloaded(waited: Duration) -> String {
+    format!("Unity reloaded its domain after that and is ready again (waited {}).", seconds(waited))
+}
+
+/// What stands beside an answer whose reload has not ended.
+pub fn still_reloading(waited: Duration) -> String {
+    format!(
+        "Unity left after that, to reload its domain most likely, and was not back after {}. The tool ran. Call \
+         holdfast_wait_ready before the next call.",
+        seconds(waited)
+    )
+}
+
 fn not_executed(answer: &Answer, cause: Cause) -> String {
     let waited = seconds(answer.took);
     let (happened, next): (String, &str) = match cause {

@@ -167,9 +167,18 @@ pub fn open(estate: &Arc<Estate>, tasks: &Tasks, target: Target, bridge: ActorRe
 enum Awaited {
     Greeting,
     List { step: usize },
-    Call { id: CallId, recoverable: bool },
+    Call { id: CallId, after: After },
     Outcomes { calls: Vec<CallId>, keys: Vec<JournalKey>, asked: Instant },
     Pulse { asked: Instant },
+}
+
+/// What a call's answer may have behind it.
+#[derive(Debug, Clone, Copy)]
+struct After {
+    /// Its outcome can be learned elsewhere.
+    recoverable: bool,
+    /// A domain reload that nobody announces.
+    reload: bool,
 }
 
 struct Line {
@@ -336,7 +345,7 @@ impl Line {
         let Ok(frame) = dialect.encode(WireId { number, call: Some(id) }, &order) else {
             return self.refuse(id, Cause::TooLarge);
         };
-        let recoverable = prepared.recovery != Recovery::None;
+        let after = After { recoverable: prepared.recovery != Recovery::None, reload: prepared.reload_follows };
         let terms = Terms {
             recovery: prepared.recovery,
             tool_timeout: prepared.timeout.unwrap_or(Duration::ZERO),
@@ -357,7 +366,7 @@ impl Line {
         }
         self.tell(News::CallSent { running_max });
         self.estate.events.call_sent(id, self.epoch, number, sending);
-        self.awaiting().insert(number, Awaited::Call { id, recoverable });
+        self.awaiting().insert(number, Awaited::Call { id, after });
         let sent = self.write_frame(socket, &frame).await;
         if sent == Err(NotWritten::NoByte) {
             self.estate.decide(|ledger, now| ledger.revoke_claim(id, self.epoch, now));
@@ -450,12 +459,12 @@ impl Line {
                     }
                     Some(Awaited::Pulse { asked }) => self.felt(&reply, asked),
                     Some(Awaited::List { step }) => self.listed(&reply, step),
-                    Some(Awaited::Call { id, recoverable }) if is_of_a_double(&reply) => {
-                        self.awaiting().insert(number, Awaited::Call { id, recoverable });
+                    Some(Awaited::Call { id, after }) if is_of_a_double(&reply) => {
+                        self.awaiting().insert(number, Awaited::Call { id, after });
                         let what = format!("call {id} came twice; its answer is still to come");
                         self.estate.events.reply_unmatched(self.epoch, Stray::Late, &what);
                     }
-                    Some(Awaited::Call { id, recoverable }) => return self.answered(id, recoverable, reply).await,
+                    Some(Awaited::Call { id, after }) => return self.answered(id, after, reply).await,
                     None => self.estate.events.reply_unmatched(
                         self.epoch,
                         Stray::UnknownId,
@@ -493,10 +502,10 @@ impl Line {
         }
     }
 
-    async fn answered(&self, id: CallId, recoverable: bool, reply: Reply) -> Result<(), Drop> {
+    async fn answered(&self, id: CallId, after: After, reply: Reply) -> Result<(), Drop> {
         self.room().await;
         let dialect = self.target.dialect;
-        if recoverable && dialect.is_deferred(&reply) {
+        if after.recoverable && dialect.is_deferred(&reply) {
             self.estate.decide(|ledger, now| ledger.defer(id, self.epoch, now));
             self.free_place();
             let _ = self.bridge.cast(bridge::Message::OutcomesWanted);
@@ -523,6 +532,8 @@ impl Line {
         let (known, settlements) = self.estate.ledger(|ledger, now| {
             if turned_away {
                 ledger.turned_away(id, self.epoch, answer, now)
+            } else if after.reload && !answer.is_error {
+                ledger.withhold(id, self.epoch, answer, now)
             } else {
                 ledger.reply(id, self.epoch, answer, now)
             }

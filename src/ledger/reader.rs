@@ -25,7 +25,7 @@ impl Ledger {
 
     /// The call that has the editor's place on a connection, and since when.
     pub fn running(&self) -> Option<(CallId, Arc<str>, Instant)> {
-        let entry = self.entries.iter().find(|entry| entry.epoch.is_some())?;
+        let entry = self.entries.iter().find(|entry| entry.has_place())?;
         Some((entry.id, Arc::clone(&entry.tool), entry.sent.unwrap_or(entry.accepted)))
     }
 

@@ -1,3 +1,5 @@
+mod grace;
+
 use super::*;
 use crate::fsm::call::Verdict;
 use crate::limits::{FINISHED_CALLS_MAX, LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES, PROGRESS_EVERY};

@@ -1,0 +1,126 @@
+//! Answers that are withheld for a moment, since a domain reload may follow them without a word: whoever asked for a refresh wants
+//! to go on when it is over, and what is sent in between would be cut by it.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::{Entry, Ledger, Settlement, recovery_end};
+use crate::fsm::call::Event;
+use crate::fsm::cause::Outlook;
+use crate::limits::RELOAD_GRACE;
+use crate::protocol::dialect::EditorAnswer;
+use crate::protocol::ids::{CallId, Epoch};
+use crate::wording;
+
+/// An answer that the client has not had yet.
+#[derive(Debug, Clone)]
+pub(super) struct Withheld {
+    answer: EditorAnswer,
+    since: Instant,
+    /// The reload has shown itself: the editor is away, or says that it leaves.
+    reloading: bool,
+}
+
+/// What is said beside a withheld answer.
+enum Signs {
+    /// No reload showed itself.
+    None,
+    /// The editor reloaded and is back.
+    Back(Duration),
+    /// It went and has not come back in time.
+    Away(Duration),
+}
+
+impl Ledger {
+    /// The editor replied on the connection the call was claimed for, and a reload may follow. False if that call owes nothing to
+    /// that connection.
+    pub fn withhold(
+        &mut self,
+        call: CallId,
+        epoch: Epoch,
+        answer: EditorAnswer,
+        now: Instant,
+    ) -> (bool, Vec<Settlement>) {
+        let open = self.open_epochs.contains(&epoch);
+        let Some(index) = self.position_in(call, epoch).filter(|_| open) else { return (false, Vec::new()) };
+        if let Some(entry) = self.entries.get_mut(index) {
+            entry.lost.get_or_insert(now);
+            entry.epoch = None;
+            entry.withheld = Some(Withheld { answer, since: now, reloading: false });
+        }
+        let mut out = Vec::new();
+        self.feed(index, &Event::ReplyDeferred, None, now, &mut out);
+        self.sweep();
+        (true, out)
+    }
+
+    /// The link's outlook has changed: it is the sign of a reload, or of its end.
+    pub(super) fn see_reload(&mut self, outlook: Outlook, now: Instant, out: &mut Vec<Settlement>) {
+        for entry in &mut self.entries {
+            if let Some(withheld) = entry.withheld.as_mut().filter(|_| outlook != Outlook::Open) {
+                withheld.reloading = true;
+            }
+        }
+        if outlook == Outlook::Open {
+            self.tell_withheld(now, out, |_, withheld| {
+                withheld.reloading.then(|| Signs::Back(now.saturating_duration_since(withheld.since)))
+            });
+        }
+    }
+
+    /// Tells what was withheld as long as it may be.
+    pub(super) fn end_grace(&mut self, now: Instant, out: &mut Vec<Settlement>) {
+        self.tell_withheld(now, out, |entry, withheld| {
+            let waited = now.saturating_duration_since(withheld.since);
+            let due = now >= grace_end(entry, withheld);
+            due.then(|| if withheld.reloading { Signs::Away(waited) } else { Signs::None })
+        });
+    }
+
+    /// The gateway ends: what the editor answered is told now.
+    pub(super) fn tell_all_withheld(&mut self, now: Instant, out: &mut Vec<Settlement>) {
+        self.tell_withheld(now, out, |_, _| Some(Signs::None));
+    }
+
+    fn tell_withheld(
+        &mut self,
+        now: Instant,
+        out: &mut Vec<Settlement>,
+        signs: impl Fn(&Entry, &Withheld) -> Option<Signs>,
+    ) {
+        let mut told = false;
+        for index in 0..self.entries.len() {
+            let Some(entry) = self.entries.get_mut(index) else { continue };
+            let Some(signs) = entry.withheld.as_ref().and_then(|withheld| signs(entry, withheld)) else { continue };
+            let Some(Withheld { answer, .. }) = entry.withheld.take() else { continue };
+            let answer = match signs {
+                Signs::None => answer,
+                Signs::Back(waited) => answer.with_note(&wording::reloaded(waited)),
+                Signs::Away(waited) => answer.with_note(&wording::still_reloading(waited)),
+            };
+            told = true;
+            self.feed(index, &Event::OutcomeLearned { error: answer.is_error }, Some(answer), now, out);
+        }
+        if told {
+            self.sweep();
+            self.go_on(out);
+        }
+    }
+
+    /// What waited for the end of a grace may be sent now.
+    pub(super) fn go_on(&self, out: &mut Vec<Settlement>) {
+        if self.has_held() {
+            out.push(Settlement::HeldAgain);
+        }
+    }
+}
+
+/// When a withheld answer is told, come what may.
+pub(super) fn grace_end(entry: &Entry, withheld: &Withheld) -> Instant {
+    if withheld.reloading {
+        entry.answer_by().min(recovery_end(entry))
+    } else {
+        withheld.since + RELOAD_GRACE
+    }
+}

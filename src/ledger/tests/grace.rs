@@ -1,0 +1,99 @@
+//! An answer that a domain reload may follow.
+
+use super::*;
+use crate::limits::RELOAD_GRACE;
+
+/// What the client reads of the one answer among these.
+fn text(settlements: &[Settlement]) -> String {
+    let answers: Vec<&Answer> = settlements
+        .iter()
+        .filter_map(|settlement| if let Settlement::Answer(answer) = settlement { Some(answer) } else { None })
+        .collect();
+    let [Answer { body: Some(EditorAnswer { body: AnswerBody::Text(text), .. }), .. }] = answers.as_slice() else {
+        panic!("not one answer with a text: {}", answers.len());
+    };
+    text.clone()
+}
+
+impl Book {
+    /// A call whose answer is withheld, and one that waits behind it.
+    fn withheld(&mut self) -> CallId {
+        let call = self.sent(once());
+        let (known, settlements) = self.ledger.withhold(call, FIRST, reply(false), self.now);
+        assert!(known && told(&settlements).is_empty());
+        call
+    }
+}
+
+#[test]
+fn a_refresh_without_a_reload_is_answered_after_the_grace_and_what_waits_goes_on_then() {
+    let mut book = Book::connected();
+    book.withheld();
+    let behind = book.accept();
+    assert!(!book.ledger.has_held(), "the next one must not run into the reload");
+    assert_eq!(book.ledger.next_deadline(), Some(book.now + RELOAD_GRACE));
+    book.now += RELOAD_GRACE - Duration::from_millis(1);
+    assert!(book.ledger.elapse(book.now).is_empty());
+    book.now += Duration::from_millis(1);
+    let settlements = book.ledger.elapse(book.now);
+    assert_eq!(told(&settlements), ["ok", "held again"]);
+    assert_eq!(text(&settlements), "said");
+    assert_eq!(book.ledger.reserve(FIRST).map(|held| held.id), Some(behind));
+}
+
+#[test]
+fn a_reload_that_follows_is_waited_for_and_told() {
+    let mut book = Book::connected();
+    book.withheld();
+    book.now += secs(1);
+    let mut settlements = book.ledger.close_epoch(FIRST, Loss::Disconnect, book.now);
+    settlements.extend(book.ledger.set_outlook(RELOADING, book.now));
+    book.now += secs(20);
+    settlements.extend(book.ledger.elapse(book.now));
+    assert!(settlements.is_empty(), "the reload is not over");
+    book.ledger.open_epoch(SECOND);
+    let settlements = book.ledger.set_outlook(OPEN, book.now);
+    assert_eq!(told(&settlements), ["ok"]);
+    assert_eq!(text(&settlements), "said\n\nUnity reloaded its domain after that and is ready again (waited 21.0 s).");
+}
+
+#[test]
+fn an_editor_that_does_not_come_back_costs_the_answer_no_more_than_the_clients_patience() {
+    let mut book = Book::connected();
+    let (call, _) = book.accept_with(60, None);
+    book.send(FIRST, once());
+    book.ledger.withhold(call, FIRST, reply(false), book.now);
+    book.ledger.close_epoch(FIRST, Loss::Disconnect, book.now);
+    book.ledger.set_outlook(RELOADING, book.now);
+    let due = book.ledger.next_deadline().expect("it has an end");
+    assert!(due <= book.now + secs(60) - PATIENCE_MARGIN);
+    book.now = due;
+    let settlements = book.ledger.elapse(book.now);
+    assert_eq!(told(&settlements), ["ok"]);
+    assert!(text(&settlements).contains("was not back after"), "{}", text(&settlements));
+}
+
+#[test]
+fn a_withheld_answer_is_told_when_the_gateway_ends_and_goes_with_its_cancel() {
+    let mut book = Book::connected();
+    book.withheld();
+    assert_eq!(told(&book.ledger.close_all_epochs(Loss::Shutdown, book.now)), ["ok"]);
+
+    let mut book = Book::connected();
+    book.withheld();
+    let request = book.request();
+    book.accept();
+    let (owed, settlements) = book.ledger.cancel(&request, book.now);
+    assert!(owed);
+    assert_eq!(told(&settlements), ["noted:cancelled", "held again"]);
+    book.now += secs(100);
+    assert!(told(&book.ledger.elapse(book.now)).iter().all(|word| word != "ok"));
+}
+
+#[test]
+fn an_answer_of_a_closed_connection_is_not_withheld() {
+    let mut book = Book::connected();
+    let call = book.sent(once());
+    book.ledger.close_epoch(FIRST, Loss::Disconnect, book.now);
+    assert!(!book.ledger.withhold(call, FIRST, reply(false), book.now).0);
+}
