@@ -3,10 +3,11 @@
 //! The front, the ledger, the last good catalogue, the client's handshake, the addresses, the connection permit. Front and
 //! ledger never call each other and no code holds both locks: [`Estate::settle`] carries out what the ledger decided.
 
+mod answers;
 mod link;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -21,21 +22,19 @@ use crate::actors::slot::Slot;
 use crate::actors::{bridge, discovery, push, registry, session};
 use crate::config::Config;
 use crate::front::Front;
-use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Loss, Outlook};
 use crate::fsm::registry::Source;
 use crate::fsm::session::Kind;
 use crate::host::Host;
-use crate::ledger::{Answer, Ledger, Settlement};
-use crate::limits::{PATIENCE_UNKNOWN, RESULT_FILE_MAX_AGE, RESULT_FILES_MAX, RESULT_INLINE_MAX_BYTES};
+use crate::ledger::{Ledger, Settlement};
+use crate::limits::PATIENCE_UNKNOWN;
+use crate::logbook::Logbook;
 use crate::net::{Listener, Net};
-use crate::protocol::dialect::{self, Dialect, EditorAnswer, EditorTool, Secret, ToolListing};
+use crate::protocol::dialect::{self, Dialect, EditorTool, Secret, ToolListing};
 use crate::protocol::ids::{CallId, Epoch};
-use crate::protocol::jsonrpc::RequestId;
-use crate::protocol::mcp::{self, Catalogue, ProtocolVersion, ToolResult};
+use crate::protocol::mcp::{self, Catalogue, ProtocolVersion};
 use crate::survey::Survey;
 use crate::telemetry::events::Events;
-use crate::wording;
 
 /// The published catalogue.
 #[derive(Debug, Clone)]
@@ -136,6 +135,7 @@ pub struct Estate {
     listing: Mutex<Option<Arc<ToolListing>>>,
     push_listener: Mutex<Option<Arc<dyn Listener>>>,
     push_port: Mutex<Option<u16>>,
+    logbook: Mutex<Logbook>,
     dice: Mutex<fastrand::Rng>,
     restarts: Mutex<BTreeMap<&'static str, u64>>,
     runtimes: Mutex<Vec<Handle>>,
@@ -214,6 +214,7 @@ impl Estate {
             listing: Mutex::default(),
             push_listener: Mutex::default(),
             push_port: Mutex::default(),
+            logbook: Mutex::default(),
             dice: Mutex::new(fastrand::Rng::with_seed(seed)),
             restarts: Mutex::default(),
             runtimes: Mutex::default(),
@@ -277,6 +278,11 @@ impl Estate {
         }
     }
 
+    /// Reads or writes the logs.
+    pub fn logbook<T>(&self, operation: impl FnOnce(&mut Logbook) -> T) -> T {
+        operation(&mut enter(&self.logbook))
+    }
+
     /// Waits until no client waits for a call that was sent.
     pub async fn settled(&self) {
         loop {
@@ -285,74 +291,6 @@ impl Estate {
                 return;
             }
             settled.await;
-        }
-    }
-
-    fn answer(self: &Arc<Self>, mut answer: Answer) {
-        self.events.call_answered(&answer);
-        if answer.verdict == Verdict::NotExecuted(Cause::UnknownTool) {
-            self.front.answer_error(&answer.request, &mcp::unknown_tool(&answer.tool));
-            return;
-        }
-        let result = match answer.body.take() {
-            Some(body) => ToolResult::from_editor(body),
-            None => ToolResult::error(wording::verdict(&answer)),
-        };
-        let Answer { request, call, version, .. } = answer;
-        let size = mcp::result_size(&result, version);
-        self.events.result_rendered(size);
-        if size <= RESULT_INLINE_MAX_BYTES {
-            self.deliver(call, &request, &mcp::tool_result(&result, version));
-            return;
-        }
-        let estate = Arc::clone(self);
-        tokio::spawn(async move {
-            let result = estate.spill(call, result).await;
-            estate.deliver(call, &request, &mcp::tool_result(&result, version));
-        });
-    }
-
-    fn deliver(&self, call: CallId, request: &RequestId, result: &str) {
-        // At the end main itself answers what is still open, and a result from a file comes behind it.
-        let answered = self.front.answer(request, result);
-        if !answered && !self.front.was_cancelled(request) && !self.is_draining() {
-            self.events.answer_for_nobody(call);
-        }
-    }
-
-    fn keep_late(self: &Arc<Self>, call: CallId, answer: EditorAnswer) {
-        let estate = Arc::clone(self);
-        tokio::spawn(async move {
-            let version = estate.client().version;
-            let mut result = ToolResult::from_editor(answer);
-            if mcp::result_size(&result, version) > RESULT_INLINE_MAX_BYTES {
-                result = estate.spill(call, result).await;
-            }
-            let json = mcp::tool_result(&result, version);
-            estate.ledger(|ledger, now| ledger.keep_late(call, &json, now));
-        });
-    }
-
-    /// Puts a result that is too large for a message into a private file and gives the result that names it.
-    async fn spill(&self, call: CallId, result: ToolResult) -> ToolResult {
-        let project = self.survey.borrow().as_ref().and_then(|survey| survey.project.clone());
-        let state = self.config.state_dir.clone();
-        let host = Arc::clone(&self.host);
-        let written = crate::host::run(&*self.host, move || {
-            let Some(folder) = results_folder(project.as_deref(), state.as_deref()) else { return (result, None) };
-            forget_old_results(&*host, &folder);
-            let path = folder.join(format!("{call}.json"));
-            let done = host.write(&path, result.file_text().as_bytes());
-            (result, Some(done.map(|()| path)))
-        });
-        match written.await {
-            Some((result, Some(Ok(path)))) => result.spilled(&path.display().to_string()),
-            Some((result, Some(Err(error)))) => {
-                self.events.catalogue_trouble("result_file", &error.to_string());
-                result
-            }
-            Some((result, None)) => result,
-            None => ToolResult::error(wording::NOT_SPILLED),
         }
     }
 
@@ -558,37 +496,3 @@ fn first_eight(bytes: [u8; 16]) -> [u8; 8] {
     let [a, b, c, d, e, f, g, h, ..] = bytes;
     [a, b, c, d, e, f, g, h]
 }
-
-/// `Logs/holdfast/results` of the project, else a folder below the state folder. A project comes from anywhere: if one of these
-/// folders is a link in it, what lies behind is somebody else's, and nothing is written or removed there.
-fn results_folder(project: Option<&Path>, state: Option<&Path>) -> Option<PathBuf> {
-    let below = |project: &Path| {
-        let logs = project.join("Logs");
-        let ours = logs.join("holdfast");
-        let results = ours.join("results");
-        let linked = |folder: &Path| folder.symlink_metadata().is_ok_and(|meta| meta.file_type().is_symlink());
-        (!linked(&logs) && !linked(&ours) && !linked(&results)).then_some(results)
-    };
-    project.and_then(below).or_else(|| state.map(|state| state.join("results")))
-}
-
-/// Keeps the results folder within its bounds of count and age. Only what we write is counted and removed. Trouble here is not
-/// worth a word: the write that follows tells.
-fn forget_old_results(host: &dyn Host, folder: &Path) {
-    let Ok(mut files) = host.list(folder) else { return };
-    files.retain(|(path, _)| {
-        let named_by_call = path.file_stem().and_then(|stem| stem.to_str()).and_then(CallId::parse).is_some();
-        named_by_call && path.extension().is_some_and(|extension| extension == "json")
-    });
-    files.sort_by_key(|(_, changed)| std::cmp::Reverse(*changed));
-    let now = host.now();
-    for (index, (path, changed)) in files.iter().enumerate() {
-        let old = now.duration_since(*changed).is_ok_and(|age| age > RESULT_FILE_MAX_AGE);
-        if old || index + 1 >= RESULT_FILES_MAX {
-            let _ = host.remove(path);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests;

@@ -86,6 +86,17 @@ pub trait Host: Send + Sync + 'static {
     }
     /// Watches files (which need not exist yet) below existing folders; `None` where that cannot be done.
     fn watch(&self, files: &[PathBuf]) -> Option<Watch>;
+    /// Whether there is a means here to bring a window to the front.
+    fn can_focus(&self) -> bool {
+        false
+    }
+    /// Brings the window of a process to the front.
+    ///
+    /// # Errors
+    /// Why not, and what would help, in words.
+    fn focus(&self, _pid: u32) -> Result<(), String> {
+        Err("there is no means for that here".to_owned())
+    }
     /// Random bytes.
     fn random(&self) -> [u8; 16];
     /// The wall clock, for file ages and for people.

@@ -74,7 +74,10 @@ impl Entry {
     /// Its outcome is being looked for outside any connection.
     fn is_looked_for(&self) -> bool {
         let known = self.withheld.is_some();
-        !known && self.lost.is_some() && matches!(self.state(), State::Recovering | State::Abandoned) && self.epoch.is_none()
+        !known
+            && self.lost.is_some()
+            && matches!(self.state(), State::Recovering | State::Abandoned)
+            && self.epoch.is_none()
     }
 
     fn hold_limit(&self) -> Instant {

@@ -4,7 +4,7 @@
 //!
 //! * [`protocol`]: bytes <-> values. Pure.
 //! * [`fsm`]: the state machines, values only. Pure.
-//! * [`ledger`], [`front`]: bounded records of open calls and open requests; they outlive every actor.
+//! * [`ledger`], [`front`], [`logbook`]: bounded records of open calls, open requests and logs; they outlive every actor.
 //! * [`actors`]: shells that receive, feed a machine and carry out its effects.
 //! * [`net`], [`host`]: the seams to sockets, files and processes; real here, simulated in tests.
 //! * [`fake_unity`]: a model of a Unity Editor for the demo and the tests.
@@ -29,6 +29,7 @@ pub mod fsm;
 pub mod host;
 pub mod ledger;
 pub mod limits;
+pub mod logbook;
 pub mod net;
 pub mod protocol;
 pub mod run_record;

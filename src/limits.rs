@@ -179,6 +179,16 @@ pub const TOOLS_WAIT: Duration = Duration::from_secs(3);
 /// A tool list that failed while the link is up is asked for again after this: long enough for an import to end, short
 /// enough that nobody restarts the client for want of tools.
 pub const LIST_RETRY_AFTER: Duration = Duration::from_secs(5);
+/// How long a package's own tool for waiting waits when nothing is said: as its server did (turbokettle, 60 s).
+pub const OWN_WAIT_READY: Duration = Duration::from_secs(60);
+/// Log entries shown when nothing is said: as the Unity-MCP server did.
+pub const LOGS_SHOWN: usize = 10;
+/// Log entries shown at most: all that are kept would be no help to anybody.
+pub const LOGS_SHOWN_MAX: usize = 200;
+/// Log entries kept, of all logs: an hour of an agent that calls a tool every few seconds.
+pub const LOGBOOK_ENTRIES_MAX: usize = 1000;
+/// Bytes of all log entries: a tenth of what late results may take, since these are read by people.
+pub const LOGBOOK_BYTES_MAX: usize = 2 * 1024 * 1024;
 /// `holdfast_wait_ready` waits at most this long, whatever it was asked.
 pub const WAIT_READY_MAX: Duration = Duration::from_secs(120);
 

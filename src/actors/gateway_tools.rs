@@ -44,11 +44,11 @@ pub fn run(estate: &Arc<Estate>, tasks: &Tasks, id: RequestId, tool: GatewayTool
     }
 }
 
-fn answer(estate: &Estate, id: &RequestId, result: &ToolResult) {
+pub(super) fn answer(estate: &Estate, id: &RequestId, result: &ToolResult) {
     estate.front.answer(id, &mcp::tool_result(result, estate.client().version));
 }
 
-fn of_value(value: &Value) -> ToolResult {
+pub(super) fn of_value(value: &Value) -> ToolResult {
     let text = serde_json::to_string_pretty(value).unwrap_or_default();
     let structured = serde_json::value::to_raw_value(value).ok();
     ToolResult { structured, ..ToolResult::text(text) }
@@ -235,7 +235,7 @@ fn of_record(record: &Record, now: Instant) -> Value {
     })
 }
 
-fn result(estate: &Estate, id: &RequestId, call: CallId) {
+pub(super) fn result(estate: &Estate, id: &RequestId, call: CallId) {
     let found = estate.ledger(|ledger, now| ledger.look_up(call, now));
     let now = Instant::now();
     let told = match found {
@@ -264,7 +264,7 @@ fn result(estate: &Estate, id: &RequestId, call: CallId) {
     answer(estate, id, &told);
 }
 
-async fn wait_ready(estate: &Arc<Estate>, timeout: Option<Duration>) -> ToolResult {
+pub(super) async fn wait_ready(estate: &Arc<Estate>, timeout: Option<Duration>) -> ToolResult {
     estate.want_editor();
     let patience = estate.client().patience.saturating_sub(crate::limits::PATIENCE_MARGIN);
     let at_most = timeout.unwrap_or(WAIT_READY_MAX).min(WAIT_READY_MAX).min(patience);

@@ -11,6 +11,7 @@ pub mod gateway_tools;
 pub mod intake;
 pub mod mailbox;
 pub mod main_loop;
+pub mod own_tools;
 pub mod probe;
 pub mod push;
 pub mod registry;

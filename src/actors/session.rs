@@ -13,13 +13,14 @@ use serde_json::value::RawValue;
 use super::mailbox::Permit;
 use super::supervisor::Tasks;
 use super::timers::Timers;
-use super::{bridge, discovery, gateway_tools};
+use super::{bridge, discovery, gateway_tools, own_tools};
 use crate::estate::Estate;
 use crate::front::ROOTS_LIST;
 use crate::fsm::Driver;
 use crate::fsm::registry::Source;
 use crate::fsm::session::{Effect, Event, Kind, Outlook, Session, Timer};
 use crate::ledger::NewCall;
+use crate::protocol::dialect::OwnTool;
 use crate::protocol::jsonrpc::{self, RequestId, RpcError};
 use crate::protocol::mcp::{self, CallTool, GatewayTool, Initialize, Notification, ProtocolVersion, Request};
 
@@ -287,9 +288,20 @@ impl SessionActor {
         }
     }
 
+    /// A listed tool that the package's own server answered without its editor.
+    fn own_tool(&self, name: &str) -> Option<OwnTool> {
+        let published = self.estate.published.borrow();
+        let entry = published.catalogue.find(name)?;
+        self.estate.dialect().own_tool(&entry.tool.name)
+    }
+
     fn accept(&self, id: RequestId, call: CallTool) {
         if let Some(tool) = GatewayTool::from_name(&call.name) {
             gateway_tools::run(&self.estate, &self.tasks, id, tool, &call.arguments);
+            return;
+        }
+        if let Some(tool) = self.own_tool(&call.name) {
+            own_tools::run(&self.estate, &self.tasks, id, tool, &call.arguments);
             return;
         }
         let unknown = {

@@ -118,9 +118,5 @@ impl Ledger {
 
 /// When a withheld answer is told, come what may.
 pub(super) fn grace_end(entry: &Entry, withheld: &Withheld) -> Instant {
-    if withheld.reloading {
-        entry.answer_by().min(recovery_end(entry))
-    } else {
-        withheld.since + RELOAD_GRACE
-    }
+    if withheld.reloading { entry.answer_by().min(recovery_end(entry)) } else { withheld.since + RELOAD_GRACE }
 }

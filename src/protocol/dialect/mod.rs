@@ -60,6 +60,10 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     fn own_tool(&self, _name: &str) -> Option<OwnTool> {
         None
     }
+    /// How the log of each operation of a tool is called, where the package has one for each; the time of its end is added.
+    fn log_prefix(&self, _tool: &str) -> Option<&'static str> {
+        None
+    }
     /// An editor's reply to a call, ready for the client.
     fn read_answer(&self, reply: Reply) -> EditorAnswer;
     /// Whether a reply to a call that has a [`Recovery`] only says that the outcome will be told elsewhere.

@@ -49,6 +49,13 @@ impl ToolResult {
         Self { is_error: true, ..Self::text(text) }
     }
 
+    /// The same with one more text.
+    #[must_use]
+    pub fn with_line(mut self, text: &str) -> Self {
+        self.content.push(Content::Text(text.to_owned()));
+        self
+    }
+
     /// An editor's answer.
     ///
     /// JSON becomes compact text (a JSON string its plain text); an object is also `structured` as long as both together, as

@@ -1,11 +1,15 @@
+use std::time::Duration;
+
 use tokio::io::AsyncBufReadExt as _;
 
 use super::*;
+use crate::config::Config;
 use crate::host::RealHost;
 use crate::ledger::{NewCall, Terms};
 use crate::net::Tcp;
 use crate::protocol::dialect::{AnswerBody, Recovery};
-use crate::protocol::jsonrpc::RequestId;
+use crate::protocol::ids::Epoch;
+use crate::protocol::mcp::ProtocolVersion;
 
 fn estate(config: Config) -> Arc<Estate> {
     Estate::new(Config { seed: Some(1), ..config }, Arc::new(Tcp), Arc::new(RealHost))

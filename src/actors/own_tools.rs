@@ -1,0 +1,156 @@
+//! Tools that a package's own server answered by itself, under the package's names and in its shapes. They never wait for
+//! Unity's main thread, and nothing of them is sent as a call.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+
+use super::gateway_tools::{self, answer, of_value};
+use super::supervisor::Tasks;
+use crate::estate::Estate;
+use crate::fsm::cause::Outlook;
+use crate::limits::{LOGS_SHOWN, LOGS_SHOWN_MAX, OWN_WAIT_READY, RELOAD_GRACE};
+use crate::logbook::LogEntry;
+use crate::protocol::dialect::OwnTool;
+use crate::protocol::ids::CallId;
+use crate::protocol::jsonrpc::RequestId;
+use crate::protocol::mcp::ToolResult;
+use crate::telemetry::flight::seconds;
+
+/// Answers a call of such a tool.
+pub fn run(estate: &Arc<Estate>, tasks: &Tasks, id: RequestId, tool: OwnTool, arguments: &RawValue) {
+    let given: Map<String, Value> = match serde_json::from_str(arguments.get()) {
+        Ok(given) => given,
+        Err(error) => {
+            let why = format!("Not executed: the arguments are no usable JSON object ({error}).");
+            return answer(estate, &id, &ToolResult::error(why));
+        }
+    };
+    let text = |names: &[&str]| names.iter().find_map(|name| given.get(*name)).and_then(Value::as_str);
+    match tool {
+        OwnTool::Help(help) => answer(estate, &id, &ToolResult::text(help)),
+        OwnTool::Result => match text(&["logId", "log_id"]).and_then(CallId::parse) {
+            Some(call) => gateway_tools::result(estate, &id, call),
+            None => answer(estate, &id, &ToolResult::error(NO_LOG_ID)),
+        },
+        OwnTool::Logs => {
+            let logs = estate.logbook(|book| book.newest(limit(&given)));
+            let logs: Vec<Value> = logs.iter().map(of_entry).collect();
+            answer(estate, &id, &of_value(&json!({"status": "success", "logs": logs})));
+        }
+        OwnTool::LogByName => match text(&["log_name", "name"]) {
+            Some(name) => {
+                let entries = estate.logbook(|book| book.of(name, limit(&given)));
+                let entries: Vec<Value> = entries.iter().map(of_entry).collect();
+                answer(estate, &id, &of_value(&json!({"status": "success", "name": name, "entries": entries})));
+            }
+            None => answer(
+                estate,
+                &id,
+                &ToolResult::error("Not executed: `log_name` must name a log; get_logs lists them."),
+            ),
+        },
+        OwnTool::LogDetails => details(estate, &id, text(&["logId", "log_id"])),
+        OwnTool::WaitReady => {
+            let (estate, wait) = (Arc::clone(estate), wait(&given));
+            tasks.spawn(async move {
+                let result = match wait {
+                    Ok((timeout, for_reload)) => wait_ready(&estate, timeout, for_reload).await,
+                    Err(mend) => ToolResult::error(mend),
+                };
+                answer(&estate, &id, &result);
+            });
+        }
+        OwnTool::FocusWindow => {
+            let estate = Arc::clone(estate);
+            tasks.spawn(async move {
+                let result = focus(&estate).await;
+                answer(&estate, &id, &result);
+            });
+        }
+    }
+}
+
+const NO_LOG_ID: &str = "Not executed: `logId` must be the GUID from an earlier answer (its log_id); holdfast_calls lists the \
+                         recent calls with theirs.";
+
+fn limit(given: &Map<String, Value>) -> usize {
+    let asked = ["limit", "count"].iter().find_map(|name| given.get(*name)).and_then(Value::as_u64);
+    asked.and_then(|asked| usize::try_from(asked).ok()).unwrap_or(LOGS_SHOWN).clamp(1, LOGS_SHOWN_MAX)
+}
+
+/// Milliseconds since the epoch, as the package's documents write their times.
+fn epoch_millis(at: SystemTime) -> u64 {
+    Duration::try_from_secs_f64(seconds(at)).map_or(0, |span| u64::try_from(span.as_millis()).unwrap_or(0))
+}
+
+fn of_entry(entry: &LogEntry) -> Value {
+    json!({"id": entry.id, "name": entry.name, "data": entry.data, "timestamp": epoch_millis(entry.at)})
+}
+
+/// The log in which one operation is kept.
+pub fn log_of_call(prefix: &str, at: SystemTime) -> String {
+    format!("{prefix}-{}", epoch_millis(at))
+}
+
+fn details(estate: &Estate, id: &RequestId, log_id: Option<&str>) {
+    let Some(log_id) = log_id else { return answer(estate, id, &ToolResult::error(NO_LOG_ID)) };
+    if let Some(entry) = estate.logbook(|book| book.find(log_id)) {
+        return answer(estate, id, &of_value(&json!({"status": "success", "log": of_entry(&entry)})));
+    }
+    match CallId::parse(log_id) {
+        Some(call) => gateway_tools::result(estate, id, call),
+        None => answer(estate, id, &ToolResult::error(NO_LOG_ID)),
+    }
+}
+
+fn wait(given: &Map<String, Value>) -> Result<(Duration, bool), &'static str> {
+    let timeout = match given.get("timeout_seconds").filter(|value| !value.is_null()) {
+        None => OWN_WAIT_READY,
+        Some(value) => value
+            .as_f64()
+            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+            .ok_or("Not executed: `timeout_seconds` must be a number of seconds.")?,
+    };
+    match given.get("wait_for_reload").filter(|value| !value.is_null()) {
+        None => Ok((timeout, false)),
+        Some(Value::Bool(for_reload)) => Ok((timeout, *for_reload)),
+        Some(_) => Err("Not executed: `wait_for_reload` must be true or false."),
+    }
+}
+
+/// Waits until the editor is ready; if a reload is to be seen first, for its beginning too, as long as one may take to show.
+async fn wait_ready(estate: &Arc<Estate>, timeout: Duration, for_reload: bool) -> ToolResult {
+    let began = Instant::now();
+    if for_reload {
+        estate.want_editor();
+        let mut link = estate.link.subscribe();
+        let before = link.borrow().connections;
+        let gone = link.wait_for(|link| link.outlook != Outlook::Open || link.connections != before);
+        let seen = tokio::time::timeout(timeout.min(RELOAD_GRACE), gone).await.is_ok();
+        let ready = gateway_tools::wait_ready(estate, Some(timeout.saturating_sub(began.elapsed()))).await;
+        return if seen { ready } else { ready.with_line("No domain reload was seen.") };
+    }
+    gateway_tools::wait_ready(estate, Some(timeout)).await
+}
+
+async fn focus(estate: &Arc<Estate>) -> ToolResult {
+    let pid = estate.survey.borrow().as_ref().and_then(|survey| survey.facts.editor_pid);
+    let Some(pid) = pid else {
+        return ToolResult::error(
+            "Not executed: the process of this project's editor is not known, so its window cannot be found. Check with \
+             holdfast_status whether Unity runs.",
+        );
+    };
+    let host = Arc::clone(&estate.host);
+    match crate::host::run(&*estate.host, move || host.focus(pid)).await {
+        Some(Ok(())) => ToolResult::text("Unity's window was brought to the front."),
+        Some(Err(why)) => ToolResult::error(format!("Unity's window could not be brought to the front: {why}")),
+        None => {
+            ToolResult::error("holdfast failed while it looked for Unity's window (our fault). Nothing was changed.")
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Answers to the client: shaped, delivered, put into a file when they are too large, kept when they come late.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::Estate;
+use crate::actors::own_tools;
+use crate::fsm::call::Verdict;
+use crate::fsm::cause::Cause;
+use crate::host::Host;
+use crate::ledger::Answer;
+use crate::limits::{LOGBOOK_BYTES_MAX, RESULT_FILE_MAX_AGE, RESULT_FILES_MAX, RESULT_INLINE_MAX_BYTES};
+use crate::logbook::LogEntry;
+use crate::protocol::dialect::EditorAnswer;
+use crate::protocol::ids::CallId;
+use crate::protocol::jsonrpc::RequestId;
+use crate::protocol::mcp::{self, ToolResult};
+use crate::wording;
+
+impl Estate {
+    pub(super) fn answer(self: &Arc<Self>, mut answer: Answer) {
+        self.events.call_answered(&answer);
+        if answer.verdict == Verdict::NotExecuted(Cause::UnknownTool) {
+            self.front.answer_error(&answer.request, &mcp::unknown_tool(&answer.tool));
+            return;
+        }
+        let result = match answer.body.take() {
+            Some(body) => ToolResult::from_editor(body),
+            None => ToolResult::error(wording::verdict(&answer)),
+        };
+        self.log_result(&answer, &result);
+        let Answer { request, call, version, .. } = answer;
+        let size = mcp::result_size(&result, version);
+        self.events.result_rendered(size);
+        if size <= RESULT_INLINE_MAX_BYTES {
+            self.deliver(call, &request, &mcp::tool_result(&result, version));
+            return;
+        }
+        let estate = Arc::clone(self);
+        tokio::spawn(async move {
+            let result = estate.spill(call, result).await;
+            estate.deliver(call, &request, &mcp::tool_result(&result, version));
+        });
+    }
+
+    fn deliver(&self, call: CallId, request: &RequestId, result: &str) {
+        // At the end main itself answers what is still open, and a result from a file comes behind it.
+        let answered = self.front.answer(request, result);
+        if !answered && !self.front.was_cancelled(request) && !self.is_draining() {
+            self.events.answer_for_nobody(call);
+        }
+    }
+
+    pub(super) fn keep_late(self: &Arc<Self>, call: CallId, answer: EditorAnswer) {
+        let estate = Arc::clone(self);
+        tokio::spawn(async move {
+            let version = estate.client().version;
+            let mut result = ToolResult::from_editor(answer);
+            if mcp::result_size(&result, version) > RESULT_INLINE_MAX_BYTES {
+                result = estate.spill(call, result).await;
+            }
+            let json = mcp::tool_result(&result, version);
+            estate.ledger(|ledger, now| ledger.keep_late(call, &json, now));
+        });
+    }
+
+    /// Puts a result that is too large for a message into a private file and gives the result that names it.
+    async fn spill(&self, call: CallId, result: ToolResult) -> ToolResult {
+        let project = self.survey.borrow().as_ref().and_then(|survey| survey.project.clone());
+        let state = self.config.state_dir.clone();
+        let host = Arc::clone(&self.host);
+        let written = crate::host::run(&*self.host, move || {
+            let Some(folder) = results_folder(project.as_deref(), state.as_deref()) else { return (result, None) };
+            forget_old_results(&*host, &folder);
+            let path = folder.join(format!("{call}.json"));
+            let done = host.write(&path, result.file_text().as_bytes());
+            (result, Some(done.map(|()| path)))
+        });
+        match written.await {
+            Some((result, Some(Ok(path)))) => result.spilled(&path.display().to_string()),
+            Some((result, Some(Err(error)))) => {
+                self.events.catalogue_trouble("result_file", &error.to_string());
+                result
+            }
+            Some((result, None)) => result,
+            None => ToolResult::error(wording::NOT_SPILLED),
+        }
+    }
+
+    /// Where the package has a log for each operation, it is kept there and under its id.
+    fn log_result(&self, answer: &Answer, result: &ToolResult) {
+        let tool = self.published.borrow().catalogue.find(&answer.tool).map(|entry| entry.tool.name.clone());
+        let Some(prefix) = tool.and_then(|tool| self.dialect().log_prefix(&tool)) else { return };
+        let json = mcp::tool_result(result, answer.version);
+        if json.len() > LOGBOOK_BYTES_MAX {
+            return;
+        }
+        let at = self.host.now();
+        let (id, name) = (answer.call.to_string(), own_tools::log_of_call(prefix, at));
+        let text = result.file_text();
+        let data = RawValue::from_string(text.to_string()).or_else(|_| to_raw_value(&text));
+        if let Ok(data) = data {
+            self.logbook(|book| book.write(LogEntry { id, name, data, at }));
+        }
+        self.ledger(|ledger, now| ledger.keep_late(answer.call, &json, now));
+    }
+}
+
+/// `Logs/holdfast/results` of the project, else a folder below the state folder. A project comes from anywhere: if one of these
+/// folders is a link in it, what lies behind is somebody else's, and nothing is written or removed there.
+fn results_folder(project: Option<&Path>, state: Option<&Path>) -> Option<PathBuf> {
+    let below = |project: &Path| {
+        let logs = project.join("Logs");
+        let ours = logs.join("holdfast");
+        let results = ours.join("results");
+        let linked = |folder: &Path| folder.symlink_metadata().is_ok_and(|meta| meta.file_type().is_symlink());
+        (!linked(&logs) && !linked(&ours) && !linked(&results)).then_some(results)
+    };
+    project.and_then(below).or_else(|| state.map(|state| state.join("results")))
+}
+
+/// Keeps the results folder within its bounds of count and age. Only what we write is counted and removed. Trouble here is not
+/// worth a word: the write that follows tells.
+fn forget_old_results(host: &dyn Host, folder: &Path) {
+    let Ok(mut files) = host.list(folder) else { return };
+    files.retain(|(path, _)| {
+        let named_by_call = path.file_stem().and_then(|stem| stem.to_str()).and_then(CallId::parse).is_some();
+        named_by_call && path.extension().is_some_and(|extension| extension == "json")
+    });
+    files.sort_by_key(|(_, changed)| std::cmp::Reverse(*changed));
+    let now = host.now();
+    for (index, (path, changed)) in files.iter().enumerate() {
+        let old = now.duration_since(*changed).is_ok_and(|age| age > RESULT_FILE_MAX_AGE);
+        if old || index + 1 >= RESULT_FILES_MAX {
+            let _ = host.remove(path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,107 @@
+//! The logs of a package that has a log for each operation, and of an editor that posts its own: named lists of entries, in
+//! memory, bounded. Outlives every actor.
+
+use std::collections::{HashSet, VecDeque};
+use std::time::SystemTime;
+
+use serde_json::value::RawValue;
+
+use crate::limits::{LOGBOOK_BYTES_MAX, LOGBOOK_ENTRIES_MAX};
+
+/// One entry of a log.
+#[derive(Debug, Clone)]
+pub struct LogEntry {
+    /// Its own: the call's id where it tells of a call.
+    pub id: String,
+    /// The log.
+    pub name: String,
+    /// Any JSON.
+    pub data: Box<RawValue>,
+    /// When it was written.
+    pub at: SystemTime,
+}
+
+impl LogEntry {
+    fn bytes(&self) -> usize {
+        self.id.len() + self.name.len() + self.data.get().len()
+    }
+}
+
+/// The entries of all logs, oldest first.
+#[derive(Debug, Default)]
+pub struct Logbook {
+    entries: VecDeque<LogEntry>,
+    bytes: usize,
+}
+
+impl Logbook {
+    /// Adds an entry; the oldest go when there are too many, or too large ones. One that is larger than all may be is not kept.
+    pub fn write(&mut self, entry: LogEntry) {
+        if entry.bytes() > LOGBOOK_BYTES_MAX {
+            return;
+        }
+        self.bytes += entry.bytes();
+        self.entries.push_back(entry);
+        while self.entries.len() > LOGBOOK_ENTRIES_MAX || self.bytes > LOGBOOK_BYTES_MAX {
+            let Some(oldest) = self.entries.pop_front() else { break };
+            self.bytes -= oldest.bytes();
+        }
+    }
+
+    /// The newest entry of each log, newest first.
+    pub fn newest(&self, limit: usize) -> Vec<LogEntry> {
+        let mut seen = HashSet::new();
+        self.entries.iter().rev().filter(|entry| seen.insert(entry.name.as_str())).take(limit).cloned().collect()
+    }
+
+    /// The entries of one log, newest first.
+    pub fn of(&self, name: &str, limit: usize) -> Vec<LogEntry> {
+        self.entries.iter().rev().filter(|entry| entry.name == name).take(limit).cloned().collect()
+    }
+
+    /// The entry with this id.
+    pub fn find(&self, id: &str) -> Option<LogEntry> {
+        self.entries.iter().rev().find(|entry| entry.id.eq_ignore_ascii_case(id)).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(id: usize, name: &str, bytes: usize) -> LogEntry {
+        let data = RawValue::from_string(format!("\"{}\"", "x".repeat(bytes))).unwrap();
+        LogEntry { id: id.to_string(), name: name.to_owned(), data, at: SystemTime::UNIX_EPOCH }
+    }
+
+    fn ids(entries: &[LogEntry]) -> Vec<&str> {
+        entries.iter().map(|entry| entry.id.as_str()).collect()
+    }
+
+    #[test]
+    fn each_log_shows_its_newest_and_one_log_all_of_its_own() {
+        let mut book = Logbook::default();
+        for (id, name) in [(1, "a"), (2, "b"), (3, "a"), (4, "c")] {
+            book.write(entry(id, name, 1));
+        }
+        assert_eq!(ids(&book.newest(9)), ["4", "3", "2"]);
+        assert_eq!(ids(&book.newest(1)), ["4"]);
+        assert_eq!(ids(&book.of("a", 9)), ["3", "1"]);
+        assert!(book.of("z", 9).is_empty() && book.find("7").is_none());
+        assert_eq!(book.find("2").map(|entry| entry.name), Some("b".to_owned()));
+    }
+
+    #[test]
+    fn it_holds_no_more_than_it_may_by_count_and_by_bytes() {
+        let mut book = Logbook::default();
+        for id in 0..LOGBOOK_ENTRIES_MAX + 5 {
+            book.write(entry(id, "a", 1));
+        }
+        assert_eq!((book.entries.len(), book.find("4").is_none()), (LOGBOOK_ENTRIES_MAX, true));
+        book.write(entry(1_000_000, "big", LOGBOOK_BYTES_MAX - 100));
+        assert!(book.bytes <= LOGBOOK_BYTES_MAX && book.find("1000000").is_some());
+        let before = book.bytes;
+        book.write(entry(1_000_001, "larger than all", LOGBOOK_BYTES_MAX));
+        assert_eq!((book.bytes, book.find("1000001").is_none()), (before, true));
+    }
+}
