@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use tokio::io::AsyncBufReadExt as _;
+use tokio::time::Instant;
 
 use super::*;
 use crate::config::Config;
