@@ -49,6 +49,8 @@ pub struct Survey {
     pub project: Option<PathBuf>,
     /// Other projects that fit as well: nobody guesses.
     pub ambiguous: Vec<PathBuf>,
+    /// The dialects of its packages, if it has several that could be spoken: nobody guesses.
+    pub packages: Vec<&'static str>,
     /// What its editor speaks, by those files; a guess if they tell nothing.
     pub dialect: &'static dyn Dialect,
     /// What the project's files say.
@@ -77,6 +79,7 @@ impl Survey {
         Self {
             project: None,
             ambiguous: Vec::new(),
+            packages: Vec::new(),
             dialect: dialect::fallback(dialect::ALL),
             facts: ProjectFacts { problems: vec![problem.to_owned()], ..ProjectFacts::default() },
             targets: Vec::new(),
@@ -87,7 +90,7 @@ impl Survey {
 
     /// Why nothing may be dialled.
     pub fn cause(&self) -> Cause {
-        if !self.ambiguous.is_empty() {
+        if !self.ambiguous.is_empty() || !self.packages.is_empty() {
             Cause::Ambiguous
         } else if self.listed.iter().any(|listed| listed.owner.is_some()) {
             Cause::Unproven
@@ -109,9 +112,13 @@ pub fn survey(host: &dyn Host, config: &Config, roots: &[PathBuf]) -> Survey {
         [one] => (Some(one.clone()), Vec::new()),
         several => (None, several.to_vec()),
     };
-    let (dialect, mut facts) = match project.as_deref() {
+    let Spoken { dialect, mut facts, packages } = match project.as_deref() {
         Some(project) => spoken(host, project, config.dialects),
-        None => (dialect::fallback(config.dialects), ProjectFacts::default()),
+        None => Spoken {
+            dialect: dialect::fallback(config.dialects),
+            facts: ProjectFacts::default(),
+            packages: Vec::new(),
+        },
     };
     facts.problems.extend(trouble);
     // The one that left its file behind is not the one that will write the next.
@@ -127,10 +134,11 @@ pub fn survey(host: &dyn Host, config: &Config, roots: &[PathBuf]) -> Survey {
         },
         activity: facts.activity,
     };
-    let mut survey = Survey { project, ambiguous, dialect, facts, targets: Vec::new(), listed: Vec::new(), evidence };
+    let mut survey =
+        Survey { project, ambiguous, packages, dialect, facts, targets: Vec::new(), listed: Vec::new(), evidence };
     for (port, source) in candidates(config, &survey.facts, dialect) {
         let named = matches!(source, PortSource::Flag | PortSource::Environment);
-        if named || survey.project.is_some() {
+        if survey.packages.is_empty() && (named || survey.project.is_some()) {
             survey.targets.push(Target {
                 port,
                 source,
@@ -142,7 +150,9 @@ pub fn survey(host: &dyn Host, config: &Config, roots: &[PathBuf]) -> Survey {
         } else {
             // Looking up an owner walks all processes: only worth it when nothing else can be called.
             let owner = if survey.targets.is_empty() { host.port_owner(port) } else { None };
-            let why = if survey.ambiguous.is_empty() {
+            let why = if !survey.packages.is_empty() {
+                "the project has packages of several protocols, and nothing tells which of them its editor speaks"
+            } else if survey.ambiguous.is_empty() {
                 "no Unity project is known, so nothing can prove that this is the right editor"
             } else {
                 "more than one Unity project fits"
@@ -168,26 +178,34 @@ fn likely_projects(config: &Config, roots: &[PathBuf]) -> Vec<PathBuf> {
     }
 }
 
-/// Which dialect the project's editor speaks, and what its files say: the first whose package is there.
-fn spoken(host: &dyn Host, project: &Path, dialects: Dialects) -> (&'static dyn Dialect, ProjectFacts) {
+/// What the editor of a project speaks.
+struct Spoken {
+    dialect: &'static dyn Dialect,
+    facts: ProjectFacts,
+    packages: Vec<&'static str>,
+}
+
+/// The dialect whose package is in the project, and what its files say; the fallback if there is none. Where there are several,
+/// the first of them tells of the editor's process, and none is spoken.
+fn spoken(host: &dyn Host, project: &Path, dialects: Dialects) -> Spoken {
     let mut read: Vec<_> = dialects.iter().map(|dialect| (*dialect, facts(host, project, *dialect))).collect();
-    let installed: Vec<&str> =
+    let mut packages: Vec<&str> =
         read.iter().filter(|(_, facts)| facts.installed).map(|(dialect, _)| dialect.name()).collect();
-    let several = (installed.len() > 1).then(|| {
-        format!(
-            "The project has packages of several protocols ({}): {} is spoken. --dialect names another; better remove what is \
-             not used.",
-            installed.join(", "),
-            installed.first().unwrap_or(&"none"),
-        )
-    });
     let place = read.iter().position(|(_, facts)| facts.installed).unwrap_or(read.len().saturating_sub(1));
     if place >= read.len() {
-        return (dialect::fallback(dialects), ProjectFacts::default());
+        return Spoken { dialect: dialect::fallback(dialects), facts: ProjectFacts::default(), packages: Vec::new() };
     }
     let (dialect, mut facts) = read.swap_remove(place);
-    facts.problems.extend(several);
-    (dialect, facts)
+    if packages.len() > 1 {
+        facts.problems.push(format!(
+            "The project has packages of several protocols ({}), and holdfast never guesses: remove what is not used, or name one \
+             with --dialect (HOLDFAST_DIALECT).",
+            packages.join(", "),
+        ));
+    } else {
+        packages.clear();
+    }
+    Spoken { dialect, facts, packages }
 }
 
 /// What a project's files say.

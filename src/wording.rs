@@ -93,8 +93,8 @@ fn not_executed(answer: &Answer, cause: Cause) -> String {
             "Name the project with --project or the port with --port (or UNITY_TCP_PORT); holdfast_status lists what was found.",
         ),
         Cause::Ambiguous => (
-            "more than one Unity project fits, and holdfast never guesses".into(),
-            "Name one with --project; holdfast_status lists them.",
+            "more than one Unity project or package fits, and holdfast never guesses".into(),
+            "Name the project with --project, or the package with --dialect; holdfast_status lists them.",
         ),
         Cause::Busy => (
             match answer.behind {

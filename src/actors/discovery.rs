@@ -14,6 +14,7 @@ use super::supervisor::Tasks;
 use super::{bridge, registry};
 use crate::estate::Estate;
 use crate::fsm::Driver;
+use crate::fsm::cause::Cause;
 use crate::fsm::discovery::{Discovery, Effect, Event, Finding};
 use crate::limits::WATCH_SPACING;
 use crate::survey::{self, Survey};
@@ -110,7 +111,7 @@ impl DiscoveryActor {
         }
         let finding = if !survey.targets.is_empty() {
             Finding::Callable { count: u8::try_from(survey.targets.len()).unwrap_or(u8::MAX) }
-        } else if !survey.ambiguous.is_empty() {
+        } else if survey.cause() == Cause::Ambiguous {
             Finding::Ambiguous
         } else if survey.listed.iter().any(|listed| listed.owner.is_some()) {
             Finding::OnlyUnproven

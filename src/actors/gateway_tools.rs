@@ -178,7 +178,8 @@ fn candidates(survey: &Survey) -> Vec<Value> {
         })
     });
     let projects = survey.ambiguous.iter().map(|project| json!({"project": project.display().to_string()}));
-    ports.chain(projects).collect()
+    let packages = survey.packages.iter().map(|dialect| json!({"dialect": dialect}));
+    ports.chain(projects).chain(packages).collect()
 }
 
 /// One sentence: what is, and what to do about it.

@@ -102,6 +102,7 @@ impl Look {
         let facts = &self.survey.facts;
         json!({
             "project": self.survey.project.as_ref().map(|path| path.display().to_string()),
+            "packages": self.survey.packages,
             "ambiguous": self.survey.ambiguous.iter().map(|path| path.display().to_string()).collect::<Vec<_>>(),
             "package": {"dialect": self.survey.dialect.name(), "installed": facts.installed, "version": facts.package_version},
             "editor_pid": facts.editor_pid,

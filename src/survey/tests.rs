@@ -235,3 +235,25 @@ fn a_linked_file_of_a_project_is_not_followed() {
     assert_eq!(ports(&found), [(8700, PortSource::Default)]);
     assert_eq!(found.facts.problems.len(), 1);
 }
+
+#[test]
+fn a_project_with_packages_of_two_protocols_is_listed_and_not_called() {
+    let project = Project::new().with_pid(7);
+    std::fs::create_dir_all(project.path().join("Packages")).unwrap();
+    let manifest = project.path().join("Packages/manifest.json");
+    let both = r#"{"dependencies": {"dev.holdfast.unity": "0.1.0", "io.github.hatayama.uloopmcp": "2.1.1"}}"#;
+    std::fs::write(&manifest, both).unwrap();
+    let machine = Machine { alive: vec![7], owners: vec![(9000, owner(7, &["Unity"]))], ..Machine::default() };
+    let config = named(&project, &[(9000, PortSource::Flag)]);
+    let found = look(&machine, &config, &[]);
+    assert_eq!((found.packages.as_slice(), found.cause()), (["holdfast", "uloop"].as_slice(), Cause::Ambiguous));
+    assert!(found.targets.is_empty() && found.listed.iter().any(|listed| listed.port == 9000), "{found:?}");
+    assert!(found.facts.problems.iter().any(|problem| problem.contains("--dialect")), "{:?}", found.facts.problems);
+
+    let told = look(&machine, &Config { dialects: dialect::ULOOP, ..config.clone() }, &[]);
+    assert_eq!((told.packages.len(), told.dialect.name(), told.targets.len()), (0, "uloop", 2));
+    // One of them goes while holdfast runs: the next look calls the other.
+    std::fs::write(&manifest, both.replace(r#""dev.holdfast.unity": "0.1.0", "#, "")).unwrap();
+    let left = look(&machine, &config, &[]);
+    assert_eq!((left.packages.len(), left.dialect.name(), left.targets.len()), (0, "uloop", 2));
+}

@@ -130,12 +130,23 @@ fn package(look: &Look) -> Option<Finding> {
     look.survey.project.as_ref()?;
     let facts = &look.survey.facts;
     let name = look.survey.dialect.name();
+    if !look.survey.packages.is_empty() {
+        // The problem that names them, and the mend, stands among those of the files.
+        return None;
+    }
     match (&facts.package_version, facts.installed) {
         // Ours: `unity_package` tells of it, from the same files and more.
         _ if name == "holdfast" => None,
-        (Some(version), _) => Some(Finding::ok("package", format!("{name} {}", clean(version)))),
-        (None, true) => Some(Finding::note("package", format!("{name} is installed; its files tell no version"))),
-        (None, false) => None,
+        (Some(version), _) => {
+            Some(Finding::ok("package", format!("{name} {}: it is in the project's files, and spoken", clean(version))))
+        }
+        (None, true) => {
+            Some(Finding::note("package", format!("{name} is installed, and spoken; its files tell no version")))
+        }
+        (None, false) => Some(
+            Finding::note("package", format!("no package that is known is in the project's files; {name} is tried"))
+                .mend("install one (`holdfast unity install` brings ours), or name its protocol with --dialect"),
+        ),
     }
 }
 
