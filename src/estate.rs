@@ -16,7 +16,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::time::Instant;
 
-pub use self::link::{LinkView, Outage};
+pub use self::link::{LinkView, Outage, Stranger};
 use crate::actors::mailbox::Mailbox;
 use crate::actors::slot::Slot;
 use crate::actors::{bridge, discovery, push, registry, session};
@@ -175,6 +175,7 @@ impl Estate {
             since: Instant::now(),
             epoch: None,
             target: None,
+            stranger: None,
             connections: 0,
             pulse: None,
             outages: VecDeque::new(),

@@ -100,6 +100,9 @@ pub const GREETING_TIMEOUT: Duration = Duration::from_secs(30);
 pub const GREETING_TIMEOUT_ASSUMED: Duration = Duration::from_secs(5);
 /// How long discovery may take to answer before it is asked again (its actor may have been restarted in between).
 pub const SEEK_TIMEOUT: Duration = Duration::from_secs(2);
+/// A peer that has not answered the greeting after this is looked up, for a person who wonders; an editor answers in milliseconds
+/// unless its main thread is held.
+pub const SILENCE_NAMED_AFTER: Duration = Duration::from_millis(800);
 /// How long the answer to a refresh waits for a sign of the domain reload that may follow it: one that compiles something leaves
 /// within two seconds of a small project, and a refresh that changes nothing should not cost more than a glance.
 pub const RELOAD_GRACE: Duration = Duration::from_millis(2500);

@@ -114,11 +114,9 @@ pub fn survey(host: &dyn Host, config: &Config, roots: &[PathBuf]) -> Survey {
     };
     let Spoken { dialect, mut facts, packages } = match project.as_deref() {
         Some(project) => spoken(host, project, config.dialects),
-        None => Spoken {
-            dialect: dialect::fallback(config.dialects),
-            facts: ProjectFacts::default(),
-            packages: Vec::new(),
-        },
+        None => {
+            Spoken { dialect: dialect::fallback(config.dialects), facts: ProjectFacts::default(), packages: Vec::new() }
+        }
     };
     facts.problems.extend(trouble);
     // The one that left its file behind is not the one that will write the next.

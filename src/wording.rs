@@ -3,12 +3,14 @@
 
 use std::time::Duration;
 
+use crate::estate::Stranger;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Loss};
 use crate::ledger::Answer;
-use crate::limits::{FRAME_OLD, OPEN_REQUESTS_MAX};
+use crate::limits::{FRAME_OLD, OPEN_REQUESTS_MAX, SILENCE_NAMED_AFTER};
 use crate::protocol::dialect::{AnswerBody, EditorAnswer, EditorState, Pulse};
 use crate::protocol::ids::CallId;
+use crate::telemetry::clean;
 
 /// The text of a verdict that is not the editor's own answer.
 pub fn verdict(answer: &Answer) -> String {
@@ -42,6 +44,19 @@ pub fn still_reloading(waited: Duration) -> String {
          holdfast_wait_ready before the next call.",
         seconds(waited)
     )
+}
+
+/// Who was met on the editor's port.
+pub fn stranger(stranger: &Stranger) -> String {
+    let Stranger { port, what, owner, since } = stranger;
+    let owner = owner.as_deref().map(|owner| format!(", {owner}")).unwrap_or_default();
+    match what {
+        Some(what) => format!("On port {port} listens somebody else{owner}: {}.", clean(what).trim_end_matches('.')),
+        None => format!(
+            "On port {port}{owner} there was no answer for {}: a busy editor, or another program.",
+            seconds(since.elapsed() + SILENCE_NAMED_AFTER)
+        ),
+    }
 }
 
 fn not_executed(answer: &Answer, cause: Cause) -> String {

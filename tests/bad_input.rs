@@ -248,17 +248,20 @@ async fn converse(peer: Peer, mut stream: TcpStream, counted: Arc<AtomicUsize>) 
 #[tokio::test]
 async fn a_peer_that_is_no_bridge_costs_a_call_its_sending_and_nothing_else() {
     let place = Place::new();
-    for (peer, said) in [
-        (Peer::Http, "is not a Unity bridge"),
-        (Peer::Echo, "is not a Unity bridge"),
-        (Peer::Noise, "is not a Unity bridge"),
-        (Peer::Silent, "Unity"),
-        (Peer::HangsUp, "Unity"),
+    let pid = format!("(pid {})", std::process::id());
+    for (peer, said, named) in [
+        (Peer::Http, "is not a Unity bridge", "an HTTP server"),
+        (Peer::Echo, "is not a Unity bridge", "an echo server"),
+        (Peer::Noise, "is not a Unity bridge", "does not answer as a Unity bridge does"),
+        (Peer::Silent, "Unity", "there was no answer for"),
+        (Peer::HangsUp, "Unity", ""),
     ] {
+        let is_named = |text: &str| named.is_empty() || text.contains(named) && text.contains(&pid);
         let impostor = Impostor::start(peer).await;
         let done = place.run(["call", "echo", "--timeout", "2", "--port", &impostor.at()]).await;
         assert_eq!((done.code, done.out.as_str()), (Some(3), ""), "{peer:?}: {done:?}");
         assert!(done.err.starts_with("Not executed: ") && done.err.contains(said), "{peer:?}: {done:?}");
+        assert!(is_named(&done.err), "{peer:?}: {done:?}");
         assert!(impostor.heard() > 0, "{peer:?}: a port that was named is called");
 
         let found = place.run(["doctor", "--json", "--port", &impostor.at()]).await;
@@ -267,10 +270,14 @@ async fn a_peer_that_is_no_bridge_costs_a_call_its_sending_and_nothing_else() {
         let list = found["findings"].as_array().expect("a list");
         let problem = list.iter().find(|finding| finding["about"] == "connection" && finding["level"] == "problem");
         assert!(problem.is_some_and(|problem| problem["mend"].is_string()), "{peer:?}: {found}");
+        assert!(problem.is_some_and(|problem| is_named(&problem["says"].to_string())), "{peer:?}: {found}");
 
         let mut gateway = Server::start(&place, &["--port", &impostor.at(), "--patience", "6"]).await;
         let result = gateway.call("echo", json!({})).await;
         assert!(result["isError"] == true && words(&result).starts_with("Not executed: "), "{peer:?}: {result}");
+        assert!(is_named(&words(&result)), "{peer:?}: {result}");
+        let status = gateway.call("holdfast_status", json!({})).await;
+        assert!(is_named(&words(&status)), "{peer:?}: {status}");
         assert_eq!(gateway.request("ping", json!({})).await["result"], json!({}), "{peer:?}");
         let (code, _) = gateway.end().await;
         assert_eq!(code, Some(0), "{peer:?}");

@@ -361,6 +361,7 @@ impl BridgeActor {
         self.estate.link.send_modify(|link| {
             link.epoch = Some(connection.epoch);
             link.target = target;
+            link.stranger = None;
             link.connections += 1;
             if let Some(outage) = link.outage() {
                 outage.back_after = Some(outage.at.elapsed());

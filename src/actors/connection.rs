@@ -7,6 +7,7 @@
 mod greeting;
 mod journal;
 mod list;
+mod stranger;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,6 +31,7 @@ use crate::limits::{
     BYTES_NEWS_EVERY, CONNECT_TIMEOUT, JOIN_TIMEOUT, LIVENESS_EVERY, ORDERS_MAX, OUTCOMES_ASKED_EVERY, OWNER_LOOKUP_MAX,
 };
 use crate::net::BoxStream;
+use crate::protocol::dialect::stranger::HEAD_BYTES;
 use crate::protocol::dialect::{
     EditorEvent, EncodeError, Hello, Inbound, JournalKey, LeaveReason, Met, Order as WireOrder, Recovery, Refusal,
     Reply, Sending, WireId,
@@ -148,6 +150,7 @@ pub fn open(estate: &Arc<Estate>, tasks: &Tasks, target: Target, bridge: ActorRe
         awaiting: Mutex::default(),
         hello,
         said: Mutex::default(),
+        sent: OnceLock::new(),
         met: OnceLock::new(),
         asked_list: AtomicBool::new(false),
         ask_again: AtomicBool::new(false),
@@ -192,6 +195,8 @@ struct Line {
     /// What the editor is told first, and what it has said to it.
     hello: Hello,
     said: Mutex<Vec<Reply>>,
+    /// The first bytes that the editor was sent: whoever says the same is an echo.
+    sent: OnceLock<Bytes>,
     /// What the greeting told of the editor.
     met: OnceLock<Met>,
     /// Whether a list was wanted on this connection.
@@ -256,6 +261,7 @@ impl Line {
             biased;
             drop = self.read(read) => drop,
             drop = self.write(write, orders) => drop,
+            () = self.name_the_silent() => Drop::Eof,
         }
     }
 
@@ -399,6 +405,8 @@ impl Line {
         let mut framer = self.target.dialect.framer();
         let mut buffer = vec![0; 64 * 1024];
         let mut told = Instant::now();
+        // Of one who is not known yet: what it says first tells what it is.
+        let mut head = Vec::new();
         loop {
             let count = match socket.read(&mut buffer).await {
                 Ok(0) => return Drop::Eof,
@@ -406,7 +414,11 @@ impl Line {
                 Err(_) => return Drop::Reset,
             };
             self.estate.events.bytes_read(count);
-            framer.push(buffer.get(..count).unwrap_or_default());
+            let bytes = buffer.get(..count).unwrap_or_default();
+            framer.push(bytes);
+            if self.met.get().is_none() {
+                head.extend(bytes.iter().take(HEAD_BYTES.saturating_sub(head.len())));
+            }
             let mut whole = false;
             loop {
                 match framer.next_frame() {
@@ -414,12 +426,15 @@ impl Line {
                         whole = true;
                         self.estate.events.frame_read();
                         if let Err(drop) = self.take(frame).await {
+                            self.mind_the_stranger(&head).await;
                             return drop;
                         }
                     }
                     Ok(None) => break,
                     Err(bad) => {
-                        return self.bad_bytes((&bad).into(), &bad.to_string());
+                        let drop = self.bad_bytes((&bad).into(), &bad.to_string());
+                        self.mind_the_stranger(&head).await;
+                        return drop;
                     }
                 }
             }
@@ -448,7 +463,7 @@ impl Line {
             Inbound::Reply { number, reply } => {
                 let awaited = self.awaiting().remove(&number);
                 match awaited {
-                    Some(Awaited::Greeting) => self.greeted(reply),
+                    Some(Awaited::Greeting) => self.greeted(reply).await,
                     Some(Awaited::Outcomes { calls, keys, .. }) => {
                         // What it learned of the calls goes to the client as any answer does.
                         self.room().await;

@@ -83,6 +83,7 @@ pub fn status(estate: &Estate) -> Value {
             "connections": link.connections,
             "pulse": link.pulse.map(|(pulse, at)| of_pulse(pulse, at.elapsed())),
             "unity_version": survey.as_ref().and_then(|survey| survey.facts.editor_version.clone()),
+            "stranger": link.stranger.as_ref().map(wording::stranger),
             "last_loss": link.outages.back().map(of_outage),
         },
         "project": survey.as_ref().and_then(|survey| survey.project.as_ref()).map(|path| path.display().to_string()),
@@ -184,6 +185,7 @@ fn candidates(survey: &Survey) -> Vec<Value> {
 
 /// One sentence: what is, and what to do about it.
 fn summary(link: &LinkView, survey: Option<&Survey>, held: usize) -> String {
+    let met = link.stranger.as_ref().map(|stranger| format!(" {}", wording::stranger(stranger))).unwrap_or_default();
     let project = survey.and_then(|survey| survey.project.as_ref()).and_then(|path| path.file_name());
     let editor = project.map_or_else(|| "Unity".to_owned(), |name| format!("Unity ({})", name.to_string_lossy()));
     let queued = if held == 0 { String::new() } else { format!(" {held} calls wait.") };
@@ -197,11 +199,13 @@ fn summary(link: &LinkView, survey: Option<&Survey>, held: usize) -> String {
         },
         Outlook::Coming(cause) => {
             let why = <&str>::from(cause).replace('_', " ");
-            format!("{editor} is not reachable right now ({why}) and expected back; calls are held meanwhile.{queued}")
+            format!(
+                "{editor} is not reachable right now ({why}) and expected back; calls are held meanwhile.{met}{queued}"
+            )
         }
         Outlook::Absent(cause) => {
             let why = <&str>::from(cause).replace('_', " ");
-            format!("{editor} is not reachable ({why}); calls are answered \"not executed\" until it is.{queued}")
+            format!("{editor} is not reachable ({why}); calls are answered \"not executed\" until it is.{met}{queued}")
         }
     }
 }

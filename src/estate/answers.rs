@@ -28,7 +28,7 @@ impl Estate {
         }
         let result = match answer.body.take() {
             Some(body) => ToolResult::from_editor(body),
-            None => ToolResult::error(wording::verdict(&answer)),
+            None => ToolResult::error(self.told_verdict(&answer)),
         };
         self.log_result(&answer, &result);
         let Answer { request, call, version, .. } = answer;
@@ -87,6 +87,18 @@ impl Estate {
             Some((result, None)) => result,
             None => ToolResult::error(wording::NOT_SPILLED),
         }
+    }
+
+    /// The text of a verdict; where somebody else was met in the editor's place, he is named.
+    fn told_verdict(&self, answer: &Answer) -> String {
+        let text = wording::verdict(answer);
+        let met = match answer.verdict {
+            Verdict::NotExecuted(Cause::WrongPeer | Cause::Stalled | Cause::BridgeDown | Cause::Connecting) => {
+                self.link.borrow().stranger.clone()
+            }
+            _ => None,
+        };
+        met.map_or(text.clone(), |met| format!("{text} {}", wording::stranger(&met)))
     }
 
     /// Where the package has a log for each operation, it is kept there and under its id.

@@ -26,12 +26,27 @@ pub struct LinkView {
     pub epoch: Option<Epoch>,
     /// Whom it is (or was last) connected to.
     pub target: Option<Target>,
+    /// Who was met there in its place, until the editor is.
+    pub stranger: Option<Stranger>,
     /// Connections that were greeted so far.
     pub connections: u64,
     /// How the editor was when it was asked last, and when that was; only while it is connected, and where it can be asked.
     pub pulse: Option<(Pulse, Instant)>,
     /// The last times when a greeted connection ended, oldest first; at most [`OUTAGES_MAX`].
     pub outages: VecDeque<Outage>,
+}
+
+/// Somebody on an editor's port who does not answer as an editor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stranger {
+    /// The port.
+    pub port: u16,
+    /// What it is, as far as its words tell; `None`: it says nothing.
+    pub what: Option<String>,
+    /// Its process, where the system tells.
+    pub owner: Option<String>,
+    /// When it was told apart.
+    pub since: Instant,
 }
 
 /// A time without the editor after it was there.

@@ -6,6 +6,7 @@ use tokio::io::WriteHalf;
 
 use super::{Awaited, Dialled, Line, News, NotWritten, Order};
 use crate::net::BoxStream;
+use crate::protocol::dialect::stranger::HEAD_BYTES;
 use crate::protocol::dialect::{Greeted, Order as WireOrder, Reply};
 
 impl Line {
@@ -16,6 +17,7 @@ impl Line {
         };
         match encoded {
             Ok((number, frame)) => {
+                self.sent.get_or_init(|| frame.slice(..frame.len().min(HEAD_BYTES)));
                 self.awaiting().insert(number, Awaited::Greeting);
                 self.write_frame(socket, &frame).await
             }
@@ -26,7 +28,7 @@ impl Line {
         }
     }
 
-    pub(super) fn greeted(&self, reply: Reply) {
+    pub(super) async fn greeted(&self, reply: Reply) {
         let meaning = {
             let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
             said.push(reply);
@@ -47,7 +49,10 @@ impl Line {
                 let window = u8::try_from(properties.window).unwrap_or(u8::MAX);
                 self.tell(News::Greeted { window, pulse: properties.pulse });
             }
-            Err(said) => self.greeting_refused(&said),
+            Err(said) => {
+                self.name_the_wrong(Some(said.clone())).await;
+                self.greeting_refused(&said);
+            }
         }
     }
 

@@ -268,6 +268,7 @@ async fn greet(config: &Config) -> (bool, Finding) {
     let link = one_shot.estate.link.borrow().clone();
     one_shot.close().await;
     let port = link.target.as_ref().map(|target| format!(" on port {}", target.port)).unwrap_or_default();
+    let met = link.stranger.as_ref().map(|met| format!(". {}", wording::stranger(met))).unwrap_or_default();
     let finding = match link.outlook {
         Outlook::Open => {
             return (true, Finding::ok("connection", format!("the editor{port} answered the greeting; tools can be called")));
@@ -275,12 +276,12 @@ async fn greet(config: &Config) -> (bool, Finding) {
         Outlook::Coming(cause) | Outlook::Absent(cause) => match cause {
             Cause::WrongPeer => Finding::problem(
                 "connection",
-                "what listens there answers, but not as a Unity bridge",
+                format!("what listens there answers, but not as a Unity bridge{met}"),
                 "another program uses the port: name the one that the package's window in Unity shows",
             ),
             _ if link.state == "greeting" => Finding::problem(
                 "connection",
-                format!("something accepts connections, but did not answer the greeting within {} s", DOCTOR_WAIT.as_secs()),
+                format!("something accepts connections, but did not answer the greeting within {} s{met}", DOCTOR_WAIT.as_secs()),
                 "look at the Unity window: an import or a dialog holds it; if Unity is idle, another program uses the port",
             )
             .likely(),

@@ -7,6 +7,7 @@ pub mod http;
 mod listing;
 mod project;
 mod rpc;
+pub mod stranger;
 pub mod uloop;
 mod unity;
 mod words;

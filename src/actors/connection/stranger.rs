@@ -1,0 +1,46 @@
+//! Whoever listens on an editor's port and does not answer as one: named for people, as far as it can be told.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use super::Line;
+use crate::estate::Stranger;
+use crate::limits::{OWNER_LOOKUP_MAX, SILENCE_NAMED_AFTER};
+use crate::protocol::dialect::stranger;
+
+impl Line {
+    /// What it said first is no greeting of this dialect.
+    pub(super) async fn mind_the_stranger(&self, head: &[u8]) {
+        if self.met.get().is_none() {
+            let sent = self.sent.get().map(AsRef::as_ref).unwrap_or_default();
+            self.name_the_wrong(stranger::kind(head, sent).map(str::to_owned)).await;
+        }
+    }
+
+    /// It is not this dialect's editor, or not the one that is meant; what it is, as far as that is known.
+    pub(super) async fn name_the_wrong(&self, what: Option<String>) {
+        let unknown = || "a program that does not answer as a Unity bridge does".to_owned();
+        self.stranger_is(Some(what.unwrap_or_else(unknown))).await;
+    }
+
+    /// One that does not answer the greeting at all is named after a moment; never ends.
+    pub(super) async fn name_the_silent(&self) {
+        tokio::time::sleep(SILENCE_NAMED_AFTER).await;
+        if self.met.get().is_none() {
+            self.stranger_is(None).await;
+        }
+        std::future::pending().await
+    }
+
+    async fn stranger_is(&self, what: Option<String>) {
+        let (host, port) = (Arc::clone(&self.estate.host), self.target.port);
+        // It walks all processes, which is worth it once for a port that is not what it should be.
+        let looked_up = crate::host::run(&*self.estate.host, move || host.port_owner(port));
+        let owner = tokio::time::timeout(OWNER_LOOKUP_MAX, looked_up).await.ok().flatten().flatten();
+        let owner = owner.map(|owner| format!("{} (pid {})", owner.name, owner.pid));
+        self.estate.link.send_modify(|link| {
+            link.stranger = Some(Stranger { port, what, owner, since: Instant::now() });
+        });
+    }
+}

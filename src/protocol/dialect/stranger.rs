@@ -1,0 +1,63 @@
+//! What a peer is that does not speak the dialect it is greeted in, by the first bytes it says. A guess for people: nothing is
+//! decided by it.
+
+/// Bytes that are looked at.
+pub const HEAD_BYTES: usize = 256;
+
+/// Beginnings that tell a kind of server. Longer ones first.
+const KINDS: [(&[u8], &str); 10] = [
+    (b"Content-Length:", "a bridge that speaks in frames (uLoopMCP since v0.27, or holdfast's own package)"),
+    (b"{\"id\":\"unknown\",\"ok\":false", "the bridge of turbokettle/unity-mcp (--dialect turbokettle)"),
+    (b"{\"jsonrpc\":", "a server that speaks JSON-RPC in lines (uMCP before v0.27 does: --dialect umcp)"),
+    (b"SSH-", "an SSH server"),
+    (b"RFB ", "a VNC server"),
+    (b"220", "a mail or FTP server"),
+    (b"+OK", "a POP3 or Redis server"),
+    (b"-ERR", "a POP3 or Redis server"),
+    (b"\x15\x03", "a TLS server"),
+    (b"\x16\x03", "a TLS server"),
+];
+
+/// What says this first, after it was sent that; `None`: nothing that is known.
+pub fn kind(said: &[u8], sent: &[u8]) -> Option<&'static str> {
+    let compared = said.len().min(sent.len());
+    if compared >= 8 && said.get(..compared) == sent.get(..compared) {
+        return Some("an echo server: it sends back what it is sent");
+    }
+    if said.starts_with(b"HTTP/") {
+        let head = String::from_utf8_lossy(said).to_ascii_lowercase();
+        return Some(if head.contains("server: mono-httpapi") {
+            "an HTTP server in a Unity Editor (TSavo/Unity-MCP has one: --dialect unity-mcp)"
+        } else if head.contains("server: holdfast") {
+            "the metrics page of a holdfast gateway"
+        } else {
+            "an HTTP server"
+        });
+    }
+    KINDS.iter().find(|(beginning, _)| said.starts_with(beginning)).map(|(_, kind)| *kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_servers_are_named_by_their_first_bytes() {
+        let sent = b"Content-Length: 90\r\n\r\n{\"jsonrpc\":\"2.0\"";
+        for (said, name) in [
+            (&sent[..20], "echo"),
+            (b"HTTP/1.1 400 Bad Request\r\nServer: nginx\r\n", "an HTTP server"),
+            (b"HTTP/1.1 200 OK\r\nServer: Mono-HTTPAPI/1.0\r\n", "--dialect unity-mcp"),
+            (b"HTTP/1.1 404 Not Found\r\nserver: holdfast\r\n", "metrics page"),
+            (b"SSH-2.0-OpenSSH_9", "SSH"),
+            (b"{\"id\":\"unknown\",\"ok\":false,\"data\":\"\"", "--dialect turbokettle"),
+            (b"{\"jsonrpc\":\"2.0\",\"id\":null", "--dialect umcp"),
+            (b"Content-Length: 7\r\n\r\n{\"a\":1}", "in frames"),
+        ] {
+            assert!(kind(said, sent).is_some_and(|kind| kind.contains(name)), "{name}");
+        }
+        for said in [&b""[..], b"{}", b"hello", b"Content", b"\xff\xff"] {
+            assert_eq!(kind(said, sent), None, "{said:?}");
+        }
+    }
+}
