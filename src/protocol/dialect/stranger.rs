@@ -5,10 +5,13 @@
 pub const HEAD_BYTES: usize = 256;
 
 /// Beginnings that tell a kind of server. Longer ones first.
-const KINDS: [(&[u8], &str); 10] = [
+const KINDS: [(&[u8], &str); 12] = [
     (b"Content-Length:", "a bridge that speaks in frames (uLoopMCP since v0.27, or holdfast's own package)"),
     (b"{\"id\":\"unknown\",\"ok\":false", "the bridge of turbokettle/unity-mcp (--dialect turbokettle)"),
     (b"{\"jsonrpc\":", "a server that speaks JSON-RPC in lines (uMCP before v0.27 does: --dialect umcp)"),
+    // Its answer to a request that it takes for one of HTTP 0.9 has no status line.
+    (b"<!DOCTYPE", "an HTTP server"),
+    (b"<html", "an HTTP server"),
     (b"SSH-", "an SSH server"),
     (b"RFB ", "a VNC server"),
     (b"220", "a mail or FTP server"),
@@ -49,6 +52,7 @@ mod tests {
             (b"HTTP/1.1 400 Bad Request\r\nServer: nginx\r\n", "an HTTP server"),
             (b"HTTP/1.1 200 OK\r\nServer: Mono-HTTPAPI/1.0\r\n", "--dialect unity-mcp"),
             (b"HTTP/1.1 404 Not Found\r\nserver: holdfast\r\n", "metrics page"),
+            (b"<!DOCTYPE HTML>\n<html", "an HTTP server"),
             (b"SSH-2.0-OpenSSH_9", "SSH"),
             (b"{\"id\":\"unknown\",\"ok\":false,\"data\":\"\"", "--dialect turbokettle"),
             (b"{\"jsonrpc\":\"2.0\",\"id\":null", "--dialect umcp"),
