@@ -1,0 +1,147 @@
+//! What each dialect makes of each moment, as data: the tests hold it against what is seen, and the documents are written from it.
+
+use serde_json::json;
+
+use super::moments;
+use super::stage::Call;
+
+/// A dialect, as far as the moments must know it.
+pub struct Dialect {
+    pub name: &'static str,
+    /// The package, for readers.
+    pub package: &'static str,
+    /// A call that changes nothing.
+    pub look: fn() -> Call,
+    /// A call that counts that it ran, under a key.
+    pub count: fn(&str) -> Call,
+    /// One that counts and is not answered until `release`.
+    pub hold: fn(&str) -> Call,
+    /// No file of the project names the port.
+    pub port_is_told_nowhere: bool,
+    /// The list of tools is the package's own and never changes.
+    pub has_a_fixed_list: bool,
+    /// The editor says when its tools change.
+    pub tells_of_changes: bool,
+    /// The package answers a call when it is done.
+    pub waits_for_answers: bool,
+}
+
+/// What was seen, in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    Answered,
+    RanWithoutResult,
+    Live,
+    Fixed,
+    Unknown,
+    Queued,
+    Held,
+    OwnEditor,
+    Assumed,
+    Withdrawn,
+    Silent,
+    TooQuick,
+    Fetched,
+    NoLateResult,
+    Gone,
+}
+
+impl Outcome {
+    /// What it means, for readers.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Answered => "answered, with the editor's own result",
+            Self::RanWithoutResult => "it ran once; **the package lets no result out**, and the answer says so",
+            Self::Live => "the editor's list; a change is announced",
+            Self::Fixed => "**the package has no list**: a fixed one",
+            Self::Unknown => "outcome unknown, not sent again; what waited behind it runs once afterwards",
+            Self::Queued => {
+                "**the package answers before the call has run**: \"queued, not complete\"; what is lost with a reload is not sent again"
+            }
+            Self::Held => "held, sent once when the editor is back, answered",
+            Self::OwnEditor => "each gateway calls the editor of its own project",
+            Self::Assumed => "a port that was named is called, whoever listens there",
+            Self::Withdrawn => "no answer; the editor is told, and its place is free at once",
+            Self::Silent => "no answer; **the package cannot be told**: it runs to its end, and its place is free then",
+            Self::TooQuick => "**nothing to cancel**: the package answers within 100 ms",
+            Self::Fetched => "\"still running\" in time, and the result later by its call id",
+            Self::NoLateResult => "**there is none**: the package lets no result out",
+            Self::Gone => "the gateway ends, the editor lives on, the next gateway is served",
+        }
+    }
+}
+
+/// A moment of a session.
+pub struct Moment {
+    pub name: &'static str,
+    pub play: fn(&Dialect) -> Outcome,
+}
+
+pub const MOMENTS: [Moment; 10] = [
+    Moment { name: "the session opens before the editor", play: moments::open },
+    Moment { name: "a tool is added", play: moments::list },
+    Moment { name: "a call", play: moments::call },
+    Moment { name: "a domain reload while a call runs", play: moments::reload_in_a_call },
+    Moment { name: "a kill while a call runs", play: moments::kill_in_a_call },
+    Moment { name: "a call while the editor reloads", play: moments::call_while_away },
+    Moment { name: "two editors", play: moments::two_editors },
+    Moment { name: "a call is cancelled", play: moments::cancel },
+    Moment { name: "the client's patience ends first", play: moments::late_result },
+    Moment { name: "stdin ends", play: moments::end_of_stdin },
+];
+
+fn test_look() -> Call {
+    ("echo", json!({"text": "seen"}))
+}
+
+fn test_count(key: &str) -> Call {
+    ("count", json!({"key": key}))
+}
+
+fn test_hold(key: &str) -> Call {
+    ("count", json!({"key": key, "hold": true}))
+}
+
+const LIKE_ULOOP: Dialect = Dialect {
+    name: "uloop",
+    package: "uLoopMCP v0.27 to v2.1.1",
+    look: test_look,
+    count: test_count,
+    hold: test_hold,
+    port_is_told_nowhere: false,
+    has_a_fixed_list: false,
+    tells_of_changes: true,
+    waits_for_answers: true,
+};
+
+/// In the order in which they are looked for.
+pub const DIALECTS: [Dialect; 2] =
+    [Dialect { name: "holdfast", package: "holdfast's own (`unity/`)", ..LIKE_ULOOP }, LIKE_ULOOP];
+
+/// What one dialect makes of one moment.
+pub struct Expected {
+    pub outcome: Outcome,
+}
+
+/// See [`Expected`].
+pub fn expected(dialect: &str, moment: &str) -> Expected {
+    let outcome = match (moment, dialect) {
+        ("the session opens before the editor", _) => Outcome::Answered,
+        ("a tool is added", "unity-mcp") => Outcome::Fixed,
+        ("a tool is added", _) => Outcome::Live,
+        ("a call", "unity-mcp") => Outcome::RanWithoutResult,
+        ("a call", _) => Outcome::Answered,
+        ("a domain reload while a call runs", "unity-mcp") => Outcome::Queued,
+        ("a domain reload while a call runs" | "a kill while a call runs", _) => Outcome::Unknown,
+        ("a call while the editor reloads", _) => Outcome::Held,
+        ("two editors", _) => Outcome::OwnEditor,
+        ("a call is cancelled", "holdfast") => Outcome::Withdrawn,
+        ("a call is cancelled", "unity-mcp") => Outcome::TooQuick,
+        ("a call is cancelled", _) => Outcome::Silent,
+        ("the client's patience ends first", "unity-mcp") => Outcome::NoLateResult,
+        ("the client's patience ends first", _) => Outcome::Fetched,
+        ("stdin ends", _) => Outcome::Gone,
+        (moment, dialect) => panic!("nothing is written of {moment} with {dialect}"),
+    };
+    Expected { outcome }
+}

@@ -1,0 +1,66 @@
+//! One suite for every dialect: the same moments of a session, played with the real binary and a fake editor that speaks the
+//! dialect. What each dialect makes of a moment is data ([`expected`]); the table in `docs/protocols.md` is written from it.
+
+#![cfg(unix)]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "processes are watched from outside, in real time, on the threads of the tests"
+)]
+
+#[path = "../process/client.rs"]
+#[allow(dead_code, reason = "shared with the suite of real processes, which uses the rest")]
+mod client;
+mod expected;
+mod moments;
+#[path = "../process/room.rs"]
+#[allow(dead_code, reason = "shared with the suite of real processes, which uses the rest")]
+mod room;
+mod stage;
+mod table;
+#[path = "../process/unity.rs"]
+#[allow(dead_code, reason = "shared with the suite of real processes, which uses the rest")]
+mod unity;
+
+use expected::{DIALECTS, MOMENTS, expected};
+use room::{Room, SOON, until};
+
+/// The binary under test.
+fn holdfast() -> &'static std::ffi::OsStr {
+    env!("CARGO_BIN_EXE_holdfast").as_ref()
+}
+
+/// Plays every moment on one dialect; all that differ are told at once.
+fn every_moment(name: &str) {
+    let dialect = DIALECTS.iter().find(|dialect| dialect.name == name).expect("a dialect of the table");
+    let mut differ = Vec::new();
+    for moment in &MOMENTS {
+        let seen = (moment.play)(dialect);
+        let wanted = expected(dialect.name, moment.name);
+        if seen != wanted.outcome {
+            differ.push(format!("{}: {seen:?}, not {:?}", moment.name, wanted.outcome));
+        }
+    }
+    assert!(differ.is_empty(), "{name}: {differ:#?}");
+}
+
+#[test]
+fn our_own_package() {
+    every_moment("holdfast");
+}
+
+#[test]
+fn uloop() {
+    every_moment("uloop");
+}
+
+#[test]
+fn the_document_tells_what_is_tested() {
+    table::is_current();
+}
+
+#[test]
+fn every_dialect_has_its_test_and_its_column() {
+    let spoken: Vec<&str> = holdfast::protocol::dialect::ALL.iter().map(|dialect| dialect.name()).collect();
+    let tested: Vec<&str> = DIALECTS.iter().map(|dialect| dialect.name).collect();
+    assert_eq!(spoken, tested);
+}
