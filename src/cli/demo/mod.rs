@@ -1,6 +1,7 @@
 //! `holdfast demo`: a session that survives what Unity does to it, with real processes, told as a timeline. It needs nothing
 //! but this program, checks the promises itself, and ends with 0 only if every one was kept.
 
+mod part;
 mod promises;
 mod scene;
 mod stage;
@@ -15,7 +16,9 @@ use std::process::ExitCode;
 use tokio::time::Instant;
 
 use super::{Exit, output, runtime};
+use crate::fake_unity::FakeDialect;
 use crate::limits::DEMO_MAX;
+use part::Part;
 use scene::Scene;
 use stage::Stage;
 use story::Pace;
@@ -33,6 +36,9 @@ pub struct DemoArgs {
     /// Keep the folder with the project, the logs and the counter file, and name it
     #[arg(long)]
     pub keep: bool,
+    /// The package that the fake Unity has
+    #[arg(long, value_enum, default_value_t, value_name = "NAME")]
+    pub dialect: FakeDialect,
 }
 
 /// Plays the demo.
@@ -52,7 +58,7 @@ pub fn run(arguments: DemoArgs) -> ExitCode {
 }
 
 async fn play(arguments: DemoArgs) -> Exit {
-    let (stage, news) = match Stage::set() {
+    let (stage, news) = match Stage::set(arguments.dialect) {
         Ok(set) => set,
         Err(error) => {
             output::complain(&format!(
@@ -65,9 +71,10 @@ async fn play(arguments: DemoArgs) -> Exit {
     let teller = Teller::new(arguments.json);
     teller.opening(env!("CARGO_PKG_VERSION"));
     let began = Instant::now();
+    let part = Part::of(arguments.dialect);
     let mut scene = Scene::new(stage, news, teller);
     let ended = tokio::select! {
-        ended = tokio::time::timeout(DEMO_MAX, story::play(&mut scene, Pace { fast: arguments.fast })) => Some(ended),
+        ended = tokio::time::timeout(DEMO_MAX, story::play(&mut scene, Pace { fast: arguments.fast }, part)) => Some(ended),
         () = interrupted() => None,
     };
     let stopped = match ended {

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use super::part::Line;
 use super::promises::{Asked, History};
 use super::stage::{News, PROJECT, Source, Stage};
 use super::telling::Teller;
@@ -166,7 +167,7 @@ impl Scene {
     ///
     /// # Errors
     /// The gateway does not read.
-    pub async fn call(&mut self, tool: &str, arguments: Value, must: Verdict) -> Result<u64, Stopped> {
+    pub async fn call(&mut self, (tool, arguments): Line, must: Verdict) -> Result<u64, Stopped> {
         let key = arguments.get("key").and_then(Value::as_str).filter(|_| tool == "count").map(str::to_owned);
         let params = json!({
             "name": tool, "arguments": arguments, "_meta": {"progressToken": format!("progress-{}", self.ids + 1)},

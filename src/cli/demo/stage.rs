@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
+use clap::ValueEnum as _;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use crate::fake_unity::FakeDialect;
 use crate::limits::{DEMO_LINE_MAX_BYTES, DEMO_NEWS_MAX, DEMO_STEP_MAX};
 
 /// The name of the project that is opened.
@@ -97,6 +99,7 @@ impl Process {
 pub struct Stage {
     folder: PathBuf,
     program: PathBuf,
+    dialect: FakeDialect,
     sender: mpsc::Sender<News>,
     /// The editor, while there is one.
     pub unity: Option<Process>,
@@ -113,7 +116,7 @@ impl Stage {
     ///
     /// # Errors
     /// What the system says about the folder or about this program's file.
-    pub fn set() -> io::Result<(Self, mpsc::Receiver<News>)> {
+    pub fn set(dialect: FakeDialect) -> io::Result<(Self, mpsc::Receiver<News>)> {
         let program = std::env::current_exe()?;
         let folder =
             std::env::temp_dir().join(format!("holdfast-demo-{}-{:08x}", std::process::id(), fastrand::u32(..)));
@@ -122,7 +125,7 @@ impl Stage {
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(&folder)?;
         let (sender, news) = mpsc::channel(DEMO_NEWS_MAX);
-        Ok((Self { folder, program, sender, unity: None, gateway: None, started: 0, ended: 0 }, news))
+        Ok((Self { folder, program, dialect, sender, unity: None, gateway: None, started: 0, ended: 0 }, news))
     }
 
     /// The folder.
@@ -146,6 +149,9 @@ impl Stage {
     pub fn start_unity(&mut self, times: UnityTimes) -> io::Result<()> {
         let mut command = self.command("fake-unity.log")?;
         command.arg("fake-unity").arg("--project").arg(self.project()).arg("--count-file").arg(self.count_file());
+        if let Some(dialect) = self.dialect.to_possible_value() {
+            command.arg("--dialect").arg(dialect.get_name());
+        }
         command.arg("--compile-ms").arg(times.compile.as_millis().to_string());
         command.arg("--compile-reload-ms").arg(times.compile_reload.as_millis().to_string());
         self.unity = Some(self.start(command, Source::Unity)?);

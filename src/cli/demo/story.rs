@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use super::part::Part;
 use super::scene::{CLIENT, GATEWAY, Scene, Stopped, UNITY};
 use super::stage::UnityTimes;
 use crate::timeline::{Phase, Tone, Verdict};
@@ -33,21 +34,17 @@ impl Pace {
 ///
 /// # Errors
 /// Something that must happen did not.
-pub async fn play(scene: &mut Scene, pace: Pace) -> Result<(), Stopped> {
-    begins(scene, pace).await?;
-    reload(scene, pace).await?;
-    compile(scene, pace).await?;
-    freeze(scene, pace).await?;
-    kill(scene, pace).await?;
+pub async fn play(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped> {
+    begins(scene, pace, part).await?;
+    reload(scene, pace, part).await?;
+    compile(scene, pace, part).await?;
+    freeze(scene, pace, part).await?;
+    kill(scene, pace, part).await?;
     looks_back(scene, pace).await?;
     ends(scene).await
 }
 
-fn count(key: &str, hold: bool) -> Value {
-    if hold { json!({"key": key, "hold": true}) } else { json!({"key": key}) }
-}
-
-async fn begins(scene: &mut Scene, pace: Pace) -> Result<(), Stopped> {
+async fn begins(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped> {
     scene.act("A session begins");
     scene.stage.start_unity(pace.unity()).map_err(|error| Stopped::System("starting the fake Unity", error))?;
     scene.until("Unity listens", |facts| facts.port.is_some()).await?;
@@ -68,16 +65,16 @@ async fn begins(scene: &mut Scene, pace: Pace) -> Result<(), Stopped> {
     scene.answers(&[list]).await?;
     scene.pause(pace.ms(500)).await;
     for key in ["apples", "pears"] {
-        let call = scene.call("count", count(key, false), Verdict::Ok).await?;
+        let call = scene.call((part.count)(key, false), Verdict::Ok).await?;
         scene.answers(&[call]).await?;
     }
     scene.pause(pace.ms(700)).await;
     Ok(())
 }
 
-async fn reload(scene: &mut Scene, pace: Pace) -> Result<(), Stopped> {
+async fn reload(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped> {
     scene.act("Unity reloads its domain in the middle of a call");
-    let cut = begin_and_hold(scene, "bread").await?;
+    let cut = begin_and_hold(scene, part, "bread").await?;
     scene.pause(pace.ms(600)).await;
     // Told as it is ordered: its consequences may be heard before Unity says that it began.
     scene.reloads("domain reload");
@@ -86,46 +83,46 @@ async fn reload(scene: &mut Scene, pace: Pace) -> Result<(), Stopped> {
     scene.pause(pace.ms(400)).await;
     let mut held = Vec::new();
     for key in ["salt", "oil"] {
-        held.push(scene.call("count", count(key, false), Verdict::Ok).await?);
+        held.push(scene.call((part.count)(key, false), Verdict::Ok).await?);
         scene.pause(pace.ms(200)).await;
     }
-    held.push(scene.call("echo", json!({"text": "hello"}), Verdict::Ok).await?);
+    held.push(scene.call((part.echo)("hello"), Verdict::Ok).await?);
     scene.answers(&held).await?;
     scene.pause(pace.ms(700)).await;
     Ok(())
 }
 
 /// A call that has happened in Unity and whose answer does not come.
-async fn begin_and_hold(scene: &mut Scene, key: &str) -> Result<u64, Stopped> {
+async fn begin_and_hold(scene: &mut Scene, part: Part, key: &str) -> Result<u64, Stopped> {
     let before = scene.facts.begun;
-    let call = scene.call("count", count(key, true), Verdict::OutcomeUnknown).await?;
+    let call = scene.call((part.count)(key, true), Verdict::OutcomeUnknown).await?;
     scene.until("the call has begun in Unity", |facts| facts.begun > before && facts.sent.contains_key(&call)).await?;
     let text = format!("Unity has counted {key}; its answer is due");
     scene.tell((UNITY, UNITY), Tone::Plain, text, None);
     Ok(call)
 }
 
-async fn compile(scene: &mut Scene, pace: Pace) -> Result<(), Stopped> {
+async fn compile(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped> {
     scene.act("compile, which ends in a reload that cuts off its own answer");
-    let compile = scene.call("compile", json!({}), Verdict::Ok).await?;
+    let compile = scene.call((part.compile)(), part.compiled).await?;
     scene.until("the compilation ends in a reload", |facts| facts.port.is_none()).await?;
     scene.pause(pace.ms(300)).await;
-    let held = scene.call("count", count("flour", false), Verdict::Ok).await?;
+    let held = scene.call((part.count)("flour", false), Verdict::Ok).await?;
     scene.answers(&[compile, held]).await?;
     scene.pause(pace.ms(700)).await;
     Ok(())
 }
 
-async fn freeze(scene: &mut Scene, pace: Pace) -> Result<(), Stopped> {
+async fn freeze(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped> {
     scene.act("Unity freezes, calls queue, and one is cancelled");
     scene.steer("freeze").await?;
     scene.until("Unity is frozen", |facts| facts.frozen).await?;
     scene.pause(pace.ms(200)).await;
-    let first = scene.call("count", count("milk", false), Verdict::Ok).await?;
+    let first = scene.call((part.count)("milk", false), Verdict::Ok).await?;
     scene.until("the first call was sent", |facts| facts.sent.contains_key(&first)).await?;
-    let second = scene.call("count", count("honey", false), Verdict::Cancelled).await?;
+    let second = scene.call((part.count)("honey", false), Verdict::Cancelled).await?;
     scene.pause(pace.ms(200)).await;
-    let third = scene.call("count", count("eggs", false), Verdict::Ok).await?;
+    let third = scene.call((part.count)("eggs", false), Verdict::Ok).await?;
     let waiting =
         move |facts: &super::scene::Facts| facts.held.contains_key(&second) && facts.held.contains_key(&third);
     scene.until("two calls are held", waiting).await?;
@@ -138,9 +135,9 @@ async fn freeze(scene: &mut Scene, pace: Pace) -> Result<(), Stopped> {
     Ok(())
 }
 
-async fn kill(scene: &mut Scene, pace: Pace) -> Result<(), Stopped> {
+async fn kill(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped> {
     scene.act("Unity is killed in the middle of a call, and started again");
-    let cut = begin_and_hold(scene, "cheese").await?;
+    let cut = begin_and_hold(scene, part, "cheese").await?;
     scene.pause(pace.ms(600)).await;
     if let Some(mut unity) = scene.stage.unity.take() {
         let pid = unity.pid();
@@ -152,9 +149,9 @@ async fn kill(scene: &mut Scene, pace: Pace) -> Result<(), Stopped> {
     }
     scene.answers(&[cut]).await?;
     scene.pause(pace.ms(400)).await;
-    let mut held = vec![scene.call("count", count("butter", false), Verdict::Ok).await?];
+    let mut held = vec![scene.call((part.count)("butter", false), Verdict::Ok).await?];
     scene.pause(pace.ms(200)).await;
-    held.push(scene.call("echo", json!({"text": "anybody there?"}), Verdict::Ok).await?);
+    held.push(scene.call((part.echo)("anybody there?"), Verdict::Ok).await?);
     scene.pause(pace.ms(500)).await;
     let status = scene.ask("holdfast_status").await?;
     scene.answers(&[status]).await?;
