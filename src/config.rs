@@ -14,10 +14,22 @@ pub enum PortSource {
     Flag,
     /// `UNITY_TCP_PORT`.
     Environment,
+    /// `UNITY_PORT`, which only the dialect that speaks HTTP reads.
+    UnityPort,
     /// A settings file of the project.
     Settings,
     /// The dialect's default.
     Default,
+}
+
+impl PortSource {
+    /// The user named it: it is called although nothing proves whose it is.
+    pub fn is_named(self) -> bool {
+        match self {
+            Self::Flag | Self::Environment | Self::UnityPort => true,
+            Self::Settings | Self::Default => false,
+        }
+    }
 }
 
 /// The gateway's configuration.
@@ -29,6 +41,8 @@ pub struct Config {
     pub working_dir: Option<PathBuf>,
     /// Ports named by the user, best first.
     pub ports: Vec<(u16, PortSource)>,
+    /// `UNITY_HOST`, if it names another machine than this one: the dialect that reads it calls nothing then.
+    pub foreign_host: Option<String>,
     /// The protocols that the editor may speak.
     pub dialects: Dialects,
     /// The name told to the editor when the client does not give one.
@@ -57,6 +71,7 @@ impl Default for Config {
             project: None,
             working_dir: None,
             ports: Vec::new(),
+            foreign_host: None,
             dialects: dialect::ALL,
             client_name: None,
             development: false,

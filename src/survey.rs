@@ -10,7 +10,8 @@ use crate::fsm::bridge::{ConnectFailure, Evidence, Sign};
 use crate::fsm::cause::Cause;
 use crate::host::{Host, Liveness, Owner};
 use crate::limits::PROJECT_FILE_MAX_BYTES;
-use crate::protocol::dialect::{self, Dialect, Dialects, Expected, FileState, ProjectFacts, ProjectFiles};
+use crate::protocol::dialect::{self, Dialect, Dialects, Expected, FileState, ProjectFacts, ProjectFiles, Transport};
+use crate::telemetry::clean;
 
 /// A port that may be dialled.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,6 +120,14 @@ pub fn survey(host: &dyn Host, config: &Config, roots: &[PathBuf]) -> Survey {
         }
     };
     facts.problems.extend(trouble);
+    let abroad = config.foreign_host.as_deref().filter(|_| dialect.properties().transport == Transport::Http);
+    facts.problems.extend(abroad.map(|host| {
+        format!(
+            "UNITY_HOST is \"{}\", which is not this machine, and holdfast calls no other: nothing is called. Remove it, or set it \
+             to 127.0.0.1.",
+            clean(host)
+        )
+    }));
     // The one that left its file behind is not the one that will write the next.
     let lives = |pid: Option<u32>| pid.is_some_and(|pid| host.liveness(pid) == Liveness::Alive);
     if !lives(facts.editor_pid) && lives(facts.other_pid) {
@@ -135,8 +144,8 @@ pub fn survey(host: &dyn Host, config: &Config, roots: &[PathBuf]) -> Survey {
     let mut survey =
         Survey { project, ambiguous, packages, dialect, facts, targets: Vec::new(), listed: Vec::new(), evidence };
     for (port, source) in candidates(config, &survey.facts, dialect) {
-        let named = matches!(source, PortSource::Flag | PortSource::Environment);
-        if survey.packages.is_empty() && (named || survey.project.is_some()) {
+        let named = source.is_named();
+        if abroad.is_none() && survey.packages.is_empty() && (named || survey.project.is_some()) {
             survey.targets.push(Target {
                 port,
                 source,
@@ -148,7 +157,9 @@ pub fn survey(host: &dyn Host, config: &Config, roots: &[PathBuf]) -> Survey {
         } else {
             // Looking up an owner walks all processes: only worth it when nothing else can be called.
             let owner = if survey.targets.is_empty() { host.port_owner(port) } else { None };
-            let why = if !survey.packages.is_empty() {
+            let why = if abroad.is_some() {
+                "UNITY_HOST names another machine"
+            } else if !survey.packages.is_empty() {
                 "the project has packages of several protocols, and nothing tells which of them its editor speaks"
             } else if survey.ambiguous.is_empty() {
                 "no Unity project is known, so nothing can prove that this is the right editor"
@@ -229,7 +240,9 @@ fn candidates(config: &Config, facts: &ProjectFacts, dialect: &dyn Dialect) -> V
     let settings = facts.port.map(|(port, _)| (port, PortSource::Settings));
     let default = dialect.properties().default_ports.iter().map(|port| (*port, PortSource::Default));
     let mut seen = Vec::new();
-    for (port, source) in config.ports.iter().copied().chain(settings).chain(default) {
+    let reads = |source| source != PortSource::UnityPort || dialect.properties().transport == Transport::Http;
+    let named = config.ports.iter().copied().filter(|(_, source)| reads(*source));
+    for (port, source) in named.chain(settings).chain(default) {
         if !seen.iter().any(|(known, _)| *known == port) {
             seen.push((port, source));
         }
@@ -252,7 +265,7 @@ pub fn check_owner(host: &dyn Host, target: &Target) -> Result<Identity, Connect
     };
     let of_project = owner.as_ref().and_then(opened_project);
     let same = |project: &Path| of_project.as_deref().map(|opened| same_project(opened, project));
-    let named = matches!(target.source, PortSource::Flag | PortSource::Environment);
+    let named = target.source.is_named();
     match (&owner, &target.project) {
         // It says itself that it has another project open: not even a port that the user named is called then.
         (Some(_), Some(project)) if same(project) == Some(false) => Err(ConnectFailure::WrongProject),

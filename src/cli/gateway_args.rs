@@ -139,15 +139,17 @@ impl EditorArgs {
     pub fn config(&self) -> (Config, Vec<String>) {
         let mut complaints = Vec::new();
         let mut ports: Vec<(u16, PortSource)> = self.port.map(|port| (port, PortSource::Flag)).into_iter().collect();
-        if let Some(text) = variable("UNITY_TCP_PORT") {
+        for (name, source) in [("UNITY_TCP_PORT", PortSource::Environment), ("UNITY_PORT", PortSource::UnityPort)] {
+            let Some(text) = variable(name) else { continue };
             match text.trim().parse::<u16>() {
-                Ok(port @ 1..) => ports.push((port, PortSource::Environment)),
+                Ok(port @ 1..) => ports.push((port, source)),
                 _ => complaints.push(format!(
-                    "UNITY_TCP_PORT is \"{}\", which is no port (1 to 65535), and is not used; correct it or remove it",
+                    "{name} is \"{}\", which is no port (1 to 65535), and is not used; correct it or remove it",
                     crate::telemetry::clean(&text)
                 )),
             }
         }
+        let foreign_host = variable("UNITY_HOST").filter(|host| !is_this_machine(host));
         let working_dir = std::env::current_dir().ok();
         let project = self.project.as_ref().map(|project| match &working_dir {
             Some(here) => here.join(project),
@@ -157,6 +159,7 @@ impl EditorArgs {
             project,
             working_dir,
             ports,
+            foreign_host,
             dialects: self.dialect.dialects(),
             client_name: self.client_name.clone().or_else(|| variable("MCP_CLIENT_NAME")),
             development: self.development || variable("NODE_ENV").as_deref() == Some("development"),
@@ -194,6 +197,13 @@ fn port(text: &str) -> Result<u16, String> {
     }
 }
 
+/// Whether a host is this machine's loopback, as people write it.
+fn is_this_machine(host: &str) -> bool {
+    let host = host.trim().trim_start_matches('[').trim_end_matches(']');
+    host.eq_ignore_ascii_case("localhost")
+        || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
@@ -212,6 +222,16 @@ fn state_dir() -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn loopback_is_known_by_its_names() {
+        for host in ["localhost", "LOCALHOST", "127.0.0.1", " 127.0.0.5 ", "::1", "[::1]"] {
+            assert!(is_this_machine(host), "{host}");
+        }
+        for host in ["192.168.1.2", "0.0.0.0", "example.org", "", "localhost.example.org"] {
+            assert!(!is_this_machine(host), "{host}");
+        }
+    }
 
     #[test]
     fn metrics_are_served_on_loopback_or_not_at_all() {

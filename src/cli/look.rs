@@ -153,6 +153,7 @@ pub fn source_words(source: PortSource) -> &'static str {
     match source {
         PortSource::Flag => "--port or HOLDFAST_PORT",
         PortSource::Environment => "UNITY_TCP_PORT",
+        PortSource::UnityPort => "UNITY_PORT",
         PortSource::Settings => "the project's settings",
         PortSource::Default => "the default",
     }

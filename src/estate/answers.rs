@@ -89,7 +89,8 @@ impl Estate {
         }
     }
 
-    /// The text of a verdict; where somebody else was met in the editor's place, he is named.
+    /// The text of a verdict; where somebody else was met in the editor's place he is named, and so is what is wrong with the
+    /// project if that is why nobody is called.
     fn told_verdict(&self, answer: &Answer) -> String {
         let text = wording::verdict(answer);
         let met = match answer.verdict {
@@ -98,7 +99,14 @@ impl Estate {
             }
             _ => None,
         };
-        met.map_or(text.clone(), |met| format!("{text} {}", wording::stranger(&met)))
+        let problem = match answer.verdict {
+            Verdict::NotExecuted(Cause::Ambiguous | Cause::Unproven) => {
+                self.survey.borrow().as_ref().and_then(|survey| survey.facts.problems.first().cloned())
+            }
+            _ => None,
+        };
+        let beside = met.as_ref().map(wording::stranger).or(problem);
+        beside.map_or(text.clone(), |beside| format!("{text} {beside}"))
     }
 
     /// Where the package has a log for each operation, it is kept there and under its id.

@@ -176,7 +176,7 @@ impl Stage {
         let mut command = Command::new(&self.program);
         for (name, _) in std::env::vars_os() {
             let text = name.to_string_lossy();
-            if ["HOLDFAST_", "UNITY_TCP_PORT", "MCP_", "NODE_ENV"].iter().any(|start| text.starts_with(start)) {
+            if ["HOLDFAST_", "UNITY_", "MCP_", "NODE_ENV"].iter().any(|start| text.starts_with(start)) {
                 command.env_remove(&name);
             }
         }

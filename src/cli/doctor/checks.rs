@@ -90,10 +90,12 @@ fn project(config: &Config, look: &Look) -> Finding {
 }
 
 /// The variables that change what a gateway does, and how.
-const VARIABLES: [(&str, &str); 16] = [
+const VARIABLES: [(&str, &str); 18] = [
     ("HOLDFAST_PROJECT", "names the project, like --project"),
     ("HOLDFAST_PORT", "names the port, like --port: it is called without a proof of whose it is"),
     ("UNITY_TCP_PORT", "names the port to try first: it is called without a proof of whose it is"),
+    ("UNITY_PORT", "is the same for the editor of TSavo/Unity-MCP alone"),
+    ("UNITY_HOST", "must be this machine for the editor of TSavo/Unity-MCP, which is not called otherwise"),
     ("HOLDFAST_DIALECT", "names the package's protocol, like --dialect"),
     ("HOLDFAST_CLIENT_NAME", "is the name shown in Unity for a client without one"),
     ("MCP_CLIENT_NAME", "is the name shown in Unity for a client without one"),
@@ -231,7 +233,9 @@ fn of_port(port: &Port, connected: bool) -> Finding {
         return Finding::note("port", format!("{named}: nobody listens"));
     }
     let mend = match port.source {
-        PortSource::Flag | PortSource::Environment => "name the port that the package's window in Unity shows",
+        PortSource::Flag | PortSource::Environment | PortSource::UnityPort => {
+            "name the port that the package's window in Unity shows"
+        }
         PortSource::Settings => {
             "set another port in the package's window in Unity, or end the program that uses this one; if it is this project's \
              editor after all, name the port with --port"
