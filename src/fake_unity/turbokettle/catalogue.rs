@@ -52,7 +52,9 @@ fn schema(spec: &ToolSpec) -> String {
             .to_owned(),
             None,
         ),
-        _ => (spec.params.iter().fold(Object::new(), |all, param| all.raw(param.name, &property(param))).finish(), None),
+        _ => {
+            (spec.params.iter().fold(Object::new(), |all, param| all.raw(param.name, &property(param))).finish(), None)
+        }
     };
     let schema = Object::new().text("type", "object").raw("properties", &properties);
     required.map_or(schema.clone(), |names| schema.raw("required", names)).finish()

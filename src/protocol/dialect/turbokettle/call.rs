@@ -25,8 +25,7 @@ pub(super) fn prepare(name: &str, tool: Option<&EditorTool>, arguments: &RawValu
     let given = |name: &str| members.iter().any(|(key, _)| key == name);
     let none = Map::new();
     let schema = tool.map(|tool| &tool.input_schema);
-    let properties =
-        schema.and_then(|schema| schema.get("properties")).and_then(Value::as_object).unwrap_or(&none);
+    let properties = schema.and_then(|schema| schema.get("properties")).and_then(Value::as_object).unwrap_or(&none);
     let required = |name: &str| {
         let names = schema.and_then(|schema| schema.get("required")).and_then(Value::as_array);
         names.is_some_and(|names| names.iter().any(|required| required == name))
@@ -61,18 +60,18 @@ fn reloads(members: &Members<'_>) -> bool {
     path.is_some_and(|path| RELOADING_ENTRIES.iter().any(|entry| path.eq_ignore_ascii_case(entry)))
 }
 
-/// `my_param` as `myParam`; `None` where that is no other name.
+/// `my_param` as `myParam`; `None` where that is no other name. The package writes `_` and a small letter for a capital one that is
+/// not the first.
 fn camel(name: &str) -> Option<String> {
     let mut out = String::with_capacity(name.len());
-    let mut raise = false;
-    for letter in name.chars() {
-        match letter {
-            '_' if !out.is_empty() => raise = true,
-            letter if std::mem::take(&mut raise) => out.extend(letter.to_uppercase()),
-            letter => out.push(letter),
+    let mut letters = name.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letters.next_if(|next| letter == '_' && !out.is_empty() && next.is_lowercase()) {
+            Some(next) => out.extend(next.to_uppercase()),
+            None => out.push(letter),
         }
     }
-    (out != name && !out.is_empty()).then_some(out)
+    (out != name).then_some(out)
 }
 
 /// An editor's reply, ready for the client.
@@ -84,7 +83,10 @@ pub(super) fn read_answer(reply: Reply) -> EditorAnswer {
                 None if error.message.starts_with(THREW) => " It may have run in part.",
                 None => "",
             };
-            return said(true, format!("{}{ran}", if ran.is_empty() { error.message } else { sentence(error.message) }));
+            return said(
+                true,
+                format!("{}{ran}", if ran.is_empty() { error.message } else { sentence(error.message) }),
+            );
         }
         Reply::Result(result) => result,
     };

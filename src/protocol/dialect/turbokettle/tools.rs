@@ -108,9 +108,10 @@ fn wait_ready() -> EditorTool {
     });
     EditorTool {
         name: WAIT_READY.to_owned(),
-        description: "Waits until the Unity Editor is connected and answers. Calls wait for that by themselves; this is for \
+        description:
+            "Waits until the Unity Editor is connected and answers. Calls wait for that by themselves; this is for \
                       when nothing is to be done before."
-            .to_owned(),
+                .to_owned(),
         input_schema: schema.as_object().cloned().unwrap_or_default(),
         annotations: annotations(WAIT_READY, true),
         development_only: false,
