@@ -67,6 +67,12 @@ pub const ULOOP_RESULT_QUIET: Duration = Duration::from_millis(500);
 pub const HOLDFAST_REQUEST_MAX_BYTES: usize = 16 * MIB - FRAME_HEADER_MAX_BYTES;
 /// Calls that our own package is given at once: eight side by side, as many as it runs so, and one that wants to be alone.
 pub const HOLDFAST_WINDOW: usize = 9;
+/// Largest line sent to a turbokettle bridge, which has no bound of its own: as much as a client's line may have. Arguments are
+/// escaped twice in it, so that a call of half that size may be too large.
+pub const TURBOKETTLE_REQUEST_MAX_BYTES: usize = CLIENT_LINE_MAX_BYTES;
+/// Calls that a turbokettle bridge is given at once: one for Unity's main thread and one for the thread of the connection, which runs
+/// what needs no main thread one after another. More would only wait inside the editor, where nobody can tell whether they ran.
+pub const TURBOKETTLE_WINDOW: usize = 2;
 /// Sendings that our own package is asked about at once (its own bound).
 pub const OUTCOMES_ASKED_MAX: usize = 512;
 /// How often an editor is asked again for the outcome of calls that still ran, in case the word of their end was lost.
@@ -351,6 +357,8 @@ pub const FAKE_GOODBYE_MAX: Duration = Duration::from_millis(200);
 pub const FAKE_BIND_ATTEMPTS_MAX: usize = 3;
 /// See [`FAKE_BIND_ATTEMPTS_MAX`].
 pub const FAKE_BIND_RETRY: Duration = Duration::from_millis(100);
+/// How often a fake turbokettle bridge looks for new connections (the package's own number).
+pub const FAKE_ACCEPT_POLL: Duration = Duration::from_millis(50);
 /// Connect timeout of the editor's push client (uLoop's own number).
 pub const FAKE_PUSH_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Pause of the editor's push client after a loss (uLoop's own number).

@@ -182,7 +182,7 @@ impl<'a> Run<'a> {
     /// How often one call may leave: those that provably ran nothing are bounded on their own.
     fn sendings_max(&self) -> u8 {
         match self.dialect {
-            FakeDialect::Uloop => SENDINGS_MAX,
+            FakeDialect::Uloop | FakeDialect::Turbokettle => SENDINGS_MAX,
             FakeDialect::Holdfast => SENDINGS_MAX + UNRUN_MAX,
         }
     }
@@ -474,6 +474,7 @@ fn right_editor(run: &Run<'_>) -> Verdict {
         let greeting = match run.dialect {
             FakeDialect::Uloop => "set-client-name",
             FakeDialect::Holdfast => "holdfast/hello",
+            FakeDialect::Turbokettle => "ping",
         };
         verdict.look(greeting.starts_with(method), || format!("a stranger was sent {method}"));
     }

@@ -49,6 +49,8 @@ pub enum DialectChoice {
     Auto,
     /// holdfast's own package (dev.holdfast.unity).
     Holdfast,
+    /// turbokettle/unity-mcp.
+    Turbokettle,
     /// uLoopMCP.
     Uloop,
 }
@@ -58,6 +60,7 @@ impl DialectChoice {
         match self {
             Self::Auto => dialect::ALL,
             Self::Holdfast => dialect::HOLDFAST,
+            Self::Turbokettle => dialect::TURBOKETTLE,
             Self::Uloop => dialect::ULOOP,
         }
     }

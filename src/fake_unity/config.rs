@@ -15,6 +15,8 @@ pub enum FakeDialect {
     Uloop,
     /// holdfast's own.
     Holdfast,
+    /// That of turbokettle/unity-mcp.
+    Turbokettle,
 }
 
 /// What an editor of holdfast's own package does against its protocol, to see that somebody notices.

@@ -55,7 +55,7 @@ pub(crate) trait Face: Send + Sync + 'static {
     fn domain_began(&self, editor: &Arc<Editor>, again: bool);
     /// A domain, or the bridge in it, ends: everything the face runs beside its connections has ended on return.
     fn domain_ended<'a>(&'a self, editor: &'a Arc<Editor>) -> BoxFuture<'a, ()>;
-    /// The bridge is about to listen, or has stopped: the file that the package keeps about itself. `port` is the last one.
+    /// The bridge has begun to listen, or has stopped: the file that the package keeps about itself. `port` is the last one.
     fn settings(&self, editor: &Editor, port: u16, running: bool) -> OwnFile;
     /// Puts the package into the project.
     fn install(&self, project: &Project) -> std::io::Result<()>;
@@ -63,6 +63,11 @@ pub(crate) trait Face: Send + Sync + 'static {
     fn process_began(&self, editor: &Editor);
     /// Whether the package keeps lock files in `Temp`.
     fn locks(&self) -> bool;
+    /// Whether the bridge listens where it did before. Else every domain has a port of its own, and takes the package's file
+    /// with it at its end; a crash leaves the file.
+    fn keeps_port(&self) -> bool {
+        true
+    }
 }
 
 /// One accepted connection. Nothing is read or written while the editor is frozen, as with a stopped process.

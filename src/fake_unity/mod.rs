@@ -21,6 +21,7 @@ mod reset;
 mod runtime;
 mod steer;
 mod tools;
+mod turbokettle;
 mod uloop;
 
 #[cfg(test)]
@@ -71,6 +72,7 @@ impl FakeUnity {
         let face: Arc<dyn Face> = match config.dialect {
             FakeDialect::Uloop => Arc::new(uloop::UloopFace::new(&config)),
             FakeDialect::Holdfast => Arc::new(holdfast::HoldfastFace::new(&config)),
+            FakeDialect::Turbokettle => Arc::new(turbokettle::TurbokettleFace::new(&config)),
         };
         Self::start_with(config, net, face).await
     }

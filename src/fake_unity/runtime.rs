@@ -116,10 +116,11 @@ impl Runtime {
                 self.face.domain_ended(&self.editor).await;
                 self.end_bridge().await;
                 self.end_main().await;
+                self.domain_settings();
                 self.editor.event(Event::ReloadBegun { silence_ms: ms });
                 let port = match port {
-                    NextPort::Same => self.last_port,
-                    NextPort::New => self.other_port().await?,
+                    NextPort::Same if self.face.keeps_port() => self.last_port,
+                    NextPort::Same | NextPort::New => self.other_port().await?,
                 };
                 self.next = Some((Instant::now() + silence, Next::Return { port }));
             }
@@ -135,7 +136,7 @@ impl Runtime {
                 (Some(_), _) => {}
                 (None, Some(_)) => {
                     self.next = None;
-                    self.listen(self.last_port, false).await?;
+                    self.listen(self.port_again(), false).await?;
                 }
                 (None, None) => {
                     self.lock(RELOAD_LOCK, false);
@@ -149,6 +150,7 @@ impl Runtime {
             Order::Quit => {
                 self.face.tell(&self.editor, &Moment::Quits).await;
                 self.end().await;
+                self.domain_settings();
                 if let Some(project) = &self.editor.project {
                     self.editor.file_result("Temp", project.quit());
                 }
@@ -168,7 +170,20 @@ impl Runtime {
         if !std::mem::replace(&mut self.alive, true) {
             self.face.process_began(&self.editor);
         }
-        self.listen(self.last_port, false).await
+        self.listen(self.port_again(), false).await
+    }
+
+    /// Where a bridge that stopped begins again; 0 is anywhere. The first one begins where it was told to.
+    fn port_again(&self) -> u16 {
+        let first = self.editor.state().domain == 0;
+        if first || self.face.keeps_port() { self.last_port } else { 0 }
+    }
+
+    /// A file that lives with its domain goes.
+    fn domain_settings(&self) {
+        if !self.face.keeps_port() {
+            self.write_settings(false);
+        }
     }
 
     async fn come_back(&mut self, port: u16) {

@@ -45,7 +45,7 @@ impl Ending {
 
 /// Every steering line: its form and what it does.
 const USAGE: [(&str, &str); 20] = [
-    ("reload MS", "reload the domain; silent for MS milliseconds, then on the same port"),
+    ("reload MS", "reload the domain; silent for MS milliseconds, then on the same port, if the package keeps it"),
     ("move MS", "the same, then on another port"),
     ("down", "stop the bridge"),
     ("rst", "stop the bridge with resets"),

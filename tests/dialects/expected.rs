@@ -115,8 +115,11 @@ const LIKE_ULOOP: Dialect = Dialect {
 };
 
 /// In the order in which they are looked for.
-pub const DIALECTS: [Dialect; 2] =
-    [Dialect { name: "holdfast", package: "holdfast's own (`unity/`)", ..LIKE_ULOOP }, LIKE_ULOOP];
+pub const DIALECTS: [Dialect; 3] = [
+    Dialect { name: "holdfast", package: "holdfast's own (`unity/`)", ..LIKE_ULOOP },
+    Dialect { name: "turbokettle", package: "turbokettle/unity-mcp", tells_of_changes: false, ..LIKE_ULOOP },
+    LIKE_ULOOP,
+];
 
 /// What one dialect makes of one moment.
 pub struct Expected {

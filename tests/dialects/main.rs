@@ -49,6 +49,11 @@ fn our_own_package() {
 }
 
 #[test]
+fn turbokettle() {
+    every_moment("turbokettle");
+}
+
+#[test]
 fn uloop() {
     every_moment("uloop");
 }

@@ -17,7 +17,9 @@ pub struct Part {
     pub echo: fn(text: &str) -> Line,
     /// What brings a compilation with a reload behind it.
     pub compile: fn() -> Line,
-    /// How that must end.
+    /// What is told of it.
+    pub compile_act: &'static str,
+    /// How it must end.
     pub compiled: Verdict,
 }
 
@@ -31,10 +33,16 @@ impl Part {
             },
             echo: |text| ("echo", json!({"text": text})),
             compile: || ("compile", json!({})),
+            compile_act: "compile, which ends in a reload that cuts off its own answer",
             compiled: Verdict::Ok,
         };
         match dialect {
             FakeDialect::Uloop | FakeDialect::Holdfast => base,
+            FakeDialect::Turbokettle => Self {
+                compile: || ("execute_menu_item", json!({"path": "Assets/Refresh"})),
+                compile_act: "A refresh, with a reload behind its answer",
+                ..base
+            },
         }
     }
 }

@@ -103,7 +103,7 @@ async fn begin_and_hold(scene: &mut Scene, part: Part, key: &str) -> Result<u64,
 }
 
 async fn compile(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped> {
-    scene.act("compile, which ends in a reload that cuts off its own answer");
+    scene.act(part.compile_act);
     let compile = scene.call((part.compile)(), part.compiled).await?;
     scene.until("the compilation ends in a reload", |facts| facts.port.is_none()).await?;
     scene.pause(pace.ms(300)).await;

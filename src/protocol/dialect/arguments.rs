@@ -38,6 +38,11 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
 }
 
 impl Members<'_> {
+    /// Names and unparsed values, in their order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &RawValue)> {
+        self.0.iter().map(|(key, raw)| (key.as_str(), *raw))
+    }
+
     /// The last member of this name, in any case.
     pub(super) fn get(&self, name: &str) -> Option<Value> {
         let (_, raw) = self.0.iter().rfind(|(key, _)| key.eq_ignore_ascii_case(name))?;

@@ -8,6 +8,7 @@ mod listing;
 mod project;
 mod rpc;
 pub mod stranger;
+pub mod turbokettle;
 pub mod uloop;
 mod unity;
 mod words;
@@ -99,9 +100,11 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
 pub type Dialects = &'static [&'static dyn Dialect];
 
 /// All that there are. Which one a project speaks is seen in its files; where they tell nothing, it is the last.
-pub const ALL: Dialects = &[&holdfast::Holdfast, &uloop::Uloop];
+pub const ALL: Dialects = &[&holdfast::Holdfast, &turbokettle::Turbokettle, &uloop::Uloop];
 /// Our own package and no other.
 pub const HOLDFAST: Dialects = &[&holdfast::Holdfast];
+/// turbokettle/unity-mcp and no other.
+pub const TURBOKETTLE: Dialects = &[&turbokettle::Turbokettle];
 /// uLoopMCP and no other.
 pub const ULOOP: Dialects = &[&uloop::Uloop];
 

@@ -19,13 +19,17 @@ pub(super) fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// A request in its frame. `trailer` is what stands behind the parameters, with its comma.
-pub(super) fn request(id: WireId, method: &str, params: &str, trailer: &str, max: usize) -> Result<Bytes, EncodeError> {
-    let id = match id.call {
+/// The text of an id of ours.
+pub(super) fn wire_id(id: WireId) -> String {
+    match id.call {
         Some(call) => format!("{call}.{}", id.number),
         None => format!("{OWN_PREFIX}.{}", id.number),
-    };
-    frame(&format!(r#""id":{},"#, quoted(&id)), method, params, trailer, max)
+    }
+}
+
+/// A request in its frame. `trailer` is what stands behind the parameters, with its comma.
+pub(super) fn request(id: WireId, method: &str, params: &str, trailer: &str, max: usize) -> Result<Bytes, EncodeError> {
+    frame(&format!(r#""id":{},"#, quoted(&wire_id(id))), method, params, trailer, max)
 }
 
 /// A notification in its frame.
@@ -121,7 +125,7 @@ pub(super) fn decode(
 }
 
 /// The number in an id of ours. Editors echo ids unchanged, so anything but our own spelling is nobody's.
-fn own_number(id: &RawValue) -> Option<u64> {
+pub(super) fn own_number(id: &RawValue) -> Option<u64> {
     let text: String = serde_json::from_str(id.get()).ok()?;
     let (prefix, number) = text.rsplit_once('.')?;
     let known = prefix == OWN_PREFIX || CallId::parse(prefix).is_some();

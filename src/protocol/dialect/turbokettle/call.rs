@@ -1,0 +1,139 @@
+//! One call: its arguments made ready, its answer read.
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::super::arguments::Members;
+use super::super::{AnswerBody, EditorAnswer, EditorTool, PreparedCall, Reply};
+use super::wire;
+use crate::limits::JSON_DEPTH_MAX;
+use crate::protocol::jsonrpc;
+
+/// The tool that may make Unity reload, and its argument.
+const MENU: (&str, &str) = ("execute_menu_item", "path");
+/// The entries that do, in any case of their letters, if there is something to compile.
+const RELOADING_ENTRIES: [&str; 2] = ["Assets/Refresh", "Assets/Reimport All"];
+/// How the package begins to say that a tool threw an exception.
+const THREW: &str = "Command failed: ";
+
+/// Makes a call ready: with the defaults that the package's own server sends, and with every name in both its spellings.
+///
+/// The package lists a parameter `myParam` as `my_param`, but finds it by its first name only, and ignores what it does not know.
+pub(super) fn prepare(name: &str, tool: Option<&EditorTool>, arguments: &RawValue) -> PreparedCall {
+    let ready = PreparedCall::as_given(arguments);
+    let Ok(members) = serde_json::from_str::<Members<'_>>(arguments.get()) else { return ready };
+    let given = |name: &str| members.iter().any(|(key, _)| key == name);
+    let none = Map::new();
+    let schema = tool.map(|tool| &tool.input_schema);
+    let properties = schema.and_then(|schema| schema.get("properties")).and_then(Value::as_object).unwrap_or(&none);
+    let required = |name: &str| {
+        let names = schema.and_then(|schema| schema.get("required")).and_then(Value::as_array);
+        names.is_some_and(|names| names.iter().any(|required| required == name))
+    };
+    let defaults = properties.iter().filter_map(|(name, described)| {
+        let default = described.get("default")?;
+        let wanted = !required(name) && !given(name) && !camel(name).is_some_and(|other| given(&other));
+        wanted.then(|| (name.clone(), default.to_string()))
+    });
+    let mut added: Vec<(String, String)> = defaults.collect();
+    let all: Vec<(String, String)> =
+        members.iter().map(|(key, raw)| (key.to_owned(), raw.get().to_owned())).chain(added.iter().cloned()).collect();
+    // The last of a name counts, as it does for Unity.
+    for (key, text) in all.iter().rev() {
+        let Some(other) = camel(key) else { continue };
+        if !properties.contains_key(&other) && !given(&other) && !added.iter().any(|(name, _)| *name == other) {
+            added.push((other, text.clone()));
+        }
+    }
+    let added: Vec<(&str, String)> = added.iter().map(|(name, text)| (name.as_str(), text.clone())).collect();
+    let spliced = if added.is_empty() { None } else { members.spliced(None, &added) };
+    PreparedCall {
+        arguments: spliced.unwrap_or_else(|| arguments.to_owned()),
+        reload_follows: name == MENU.0 && reloads(&members),
+        ..ready
+    }
+}
+
+fn reloads(members: &Members<'_>) -> bool {
+    let path = members.iter().filter(|(key, _)| *key == MENU.1).last();
+    let path = path.and_then(|(_, raw)| serde_json::from_str::<String>(raw.get()).ok());
+    path.is_some_and(|path| RELOADING_ENTRIES.iter().any(|entry| path.eq_ignore_ascii_case(entry)))
+}
+
+/// `my_param` as `myParam`; `None` where that is no other name. The package writes `_` and a small letter for a capital one that is
+/// not the first.
+fn camel(name: &str) -> Option<String> {
+    let mut out = String::with_capacity(name.len());
+    let mut letters = name.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letters.next_if(|next| letter == '_' && !out.is_empty() && next.is_lowercase()) {
+            Some(next) => out.extend(next.to_uppercase()),
+            None => out.push(letter),
+        }
+    }
+    (out != name).then_some(out)
+}
+
+/// An editor's reply, ready for the client.
+pub(super) fn read_answer(reply: Reply) -> EditorAnswer {
+    let result = match reply {
+        Reply::Error(error) => {
+            let ran = match error.refusal {
+                Some(_) => " Nothing of the call ran.",
+                None if error.message.starts_with(THREW) => " It may have run in part.",
+                None => "",
+            };
+            return said(
+                true,
+                format!("{}{ran}", if ran.is_empty() { error.message } else { sentence(error.message) }),
+            );
+        }
+        Reply::Result(result) => result,
+    };
+    let Some(text) = wire::data(&result) else {
+        return EditorAnswer { is_error: false, body: AnswerBody::Json(result) };
+    };
+    if text.trim().is_empty() {
+        return said(false, "Executed; the tool returned nothing.".to_owned());
+    }
+    let structured = text.trim_start().starts_with(['{', '[']) && jsonrpc::depth_ok(text.as_bytes(), JSON_DEPTH_MAX);
+    let Some(raw) = serde_json::from_str::<&RawValue>(&text).ok().filter(|_| structured) else {
+        return said(false, text);
+    };
+    let members = serde_json::from_str::<Members<'_>>(raw.get()).ok();
+    match members.as_ref().map(failure) {
+        Some(Failure::Said(message)) => said(true, message),
+        failure => {
+            let is_error = matches!(failure, Some(Failure::Told));
+            EditorAnswer { is_error, body: AnswerBody::Json(raw.to_owned()) }
+        }
+    }
+}
+
+/// Whether a result says that its tool failed.
+enum Failure {
+    No,
+    /// It does, and has more to tell.
+    Told,
+    /// It does, and this is all.
+    Said(String),
+}
+
+fn failure(members: &Members<'_>) -> Failure {
+    let is = |key: &str, name: &str| key.eq_ignore_ascii_case(name);
+    if !members.iter().any(|(key, raw)| is(key, "success") && raw.get() == "false") {
+        return Failure::No;
+    }
+    let bare = members.iter().all(|(key, _)| is(key, "success") || is(key, "message"));
+    let message = members.iter().find(|(key, _)| bare && is(key, "message"));
+    let message = message.and_then(|(_, raw)| serde_json::from_str::<String>(raw.get()).ok());
+    message.filter(|text| !text.trim().is_empty()).map_or(Failure::Told, Failure::Said)
+}
+
+fn said(is_error: bool, text: String) -> EditorAnswer {
+    EditorAnswer { is_error, body: AnswerBody::Text(text) }
+}
+
+fn sentence(text: String) -> String {
+    if text.ends_with(['.', '!', '?']) { text } else { text + "." }
+}

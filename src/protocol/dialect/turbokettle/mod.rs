@@ -1,0 +1,108 @@
+//! turbokettle/unity-mcp 1.0.0: newline JSON over TCP, its port in `Library/MCPInstance.json`.
+//!
+//! The editor is the server, on IPv4 loopback, with a new port after every reload. Two threads serve a connection: Unity's main
+//! thread, and the connection's own, which answers `ping` and `list_tools` and runs, one after another, the tools that need no
+//! main thread. Nothing identifies either side, nothing is announced, nothing can be cancelled, and no reply ever comes from a
+//! tool that returns nothing at all. Facts are from the package's code and from its own server run against a model editor;
+//! `tests/vectors/turbokettle/` holds the literal bytes with their provenance.
+
+mod call;
+mod project;
+mod schema;
+mod tools;
+mod wire;
+
+#[cfg(test)]
+mod tests;
+
+use bytes::Bytes;
+use serde_json::value::RawValue;
+
+use super::{
+    BadMessage, Dialect, EditorAnswer, EditorTool, EncodeError, Greeted, Hello, Inbound, ListStep, Order, OwnTool,
+    PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Secret, Sending, Transport,
+    WireId,
+};
+use crate::limits::{EDITOR_MESSAGE_MAX_BYTES, TURBOKETTLE_REQUEST_MAX_BYTES, TURBOKETTLE_WINDOW};
+use crate::protocol::framing::Framer;
+use crate::protocol::framing::lines::Lines;
+
+static PROPERTIES: Properties = Properties {
+    window: TURBOKETTLE_WINDOW,
+    push: false,
+    // A ping waits behind a tool that runs on the connection's own thread. To take its silence for the editor's end would cut a
+    // connection whose tool only needs a while, and lose the outcome.
+    pulse: false,
+    request_max_bytes: TURBOKETTLE_REQUEST_MAX_BYTES,
+    // The system chooses the port; only the instance file knows it.
+    default_ports: &[],
+    transport: Transport::Stream,
+};
+
+/// The dialect of turbokettle/unity-mcp.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Turbokettle;
+
+impl Dialect for Turbokettle {
+    fn name(&self) -> &'static str {
+        "turbokettle"
+    }
+
+    fn properties(&self) -> &'static Properties {
+        &PROPERTIES
+    }
+
+    fn project_files(&self) -> &'static [ProjectFile] {
+        project::FILES
+    }
+
+    fn read_project(&self, files: &ProjectFiles) -> ProjectFacts {
+        project::read(files)
+    }
+
+    fn framer(&self) -> Box<dyn Framer> {
+        Box::new(Lines::new(EDITOR_MESSAGE_MAX_BYTES))
+    }
+
+    fn encode(&self, id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError> {
+        wire::encode(id, order)
+    }
+
+    fn decode(&self, frame: &[u8]) -> Result<Inbound, BadMessage> {
+        wire::decode(frame)
+    }
+
+    fn check_greeting(&self, _hello: &Hello, said: &[Reply]) -> Result<Greeted, String> {
+        wire::check_greeting(said)
+    }
+
+    fn read_tools(&self, reply: &Reply, _step: usize) -> ListStep {
+        tools::read(reply)
+    }
+
+    fn prepare_call(
+        &self,
+        _sending: &Sending<'_>,
+        name: &str,
+        tool: Option<&EditorTool>,
+        arguments: &RawValue,
+    ) -> PreparedCall {
+        call::prepare(name, tool, arguments)
+    }
+
+    fn own_tool(&self, name: &str) -> Option<OwnTool> {
+        (name == tools::WAIT_READY).then_some(OwnTool::WaitReady)
+    }
+
+    fn read_answer(&self, reply: Reply) -> EditorAnswer {
+        call::read_answer(reply)
+    }
+
+    fn read_result_file(&self, _bytes: &[u8]) -> Option<Reply> {
+        None
+    }
+
+    fn decode_push(&self, _line: &[u8], _token: &Secret) -> Result<PushEvent, BadMessage> {
+        Err(BadMessage::NotAMessage("the package has no push messages"))
+    }
+}

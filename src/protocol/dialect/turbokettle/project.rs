@@ -1,0 +1,69 @@
+//! What the files of a Unity project say about its editor and about the package in it.
+
+use serde_json::Value;
+
+use super::super::unity::{self, INSTANCE, LOCK, MANIFEST, pid, seen, whole};
+use super::super::{FileState, ProjectFacts, ProjectFile, ProjectFiles};
+
+/// The package's own record of its bridge: written when it listens, removed at every reload, left behind by a crash.
+const BRIDGE: &str = "Library/MCPInstance.json";
+const EMBEDDED: &str = "Packages/com.turbokettle.unity-mcp/package.json";
+const PACKAGES: [(&str, &str); 1] = [("com.turbokettle.unity-mcp", EMBEDDED)];
+/// Unity's own: there while the project is open, left behind by a crash. Watched as news, never as a proof.
+const UNITY_LOCK: &str = "Temp/UnityLockfile";
+const BRIDGE_MEND: &str = "restart the Unity Editor, or let it reload its scripts: it writes the file anew";
+
+/// The files that [`read`] looks at.
+pub(super) const FILES: &[ProjectFile] =
+    &[whole(BRIDGE), whole(INSTANCE), whole(MANIFEST), whole(LOCK), whole(EMBEDDED), seen(UNITY_LOCK)];
+
+/// What the files say. Nothing in them is fatal: what cannot be used becomes a sentence in `problems`.
+pub(super) fn read(files: &ProjectFiles) -> ProjectFacts {
+    let mut facts = ProjectFacts::default();
+    unity::read_package(files, &PACKAGES, &mut facts);
+    unity::read_instance(files, &mut facts);
+    if let Some(bridge) = bridge(files, &mut facts.problems) {
+        read_bridge(&bridge, &mut facts);
+    }
+    facts
+}
+
+/// The record, if it is whole. The package writes it in place, so that half of it is nothing to speak of: the rest comes.
+fn bridge(files: &ProjectFiles, problems: &mut Vec<String>) -> Option<Value> {
+    let bytes = match files.get(BRIDGE)? {
+        FileState::Content(bytes) => bytes,
+        FileState::Unreadable(reason) => {
+            problems.push(format!("{BRIDGE} cannot be read ({reason}): allow this user to read it."));
+            return None;
+        }
+        FileState::Missing | FileState::Present => return None,
+    };
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    serde_json::from_slice::<Value>(bytes).ok().filter(|file| file.get("port").is_some())
+}
+
+fn read_bridge(bridge: &Value, facts: &mut ProjectFacts) {
+    let port = bridge.get("port").and_then(Value::as_u64).and_then(|port| u16::try_from(port).ok());
+    let Some(port) = port.filter(|port| *port > 0) else {
+        facts.problems.push(format!("{BRIDGE} has a port that is none (1 to 65535): {BRIDGE_MEND}."));
+        return;
+    };
+    let Some(own) = pid(bridge, "pid") else {
+        facts.problems.push(format!("{BRIDGE} names no pid: {BRIDGE_MEND}."));
+        return;
+    };
+    facts.installed = true;
+    facts.port = Some((port, BRIDGE));
+    match facts.editor_pid {
+        None => facts.editor_pid = Some(own),
+        Some(editor) if editor == own => {}
+        Some(editor) => {
+            facts.other_pid = Some(own);
+            facts.problems.push(format!(
+                "{BRIDGE} is of process {own}, but the project's editor is process {editor} ({INSTANCE}): an editor that \
+                 crashed left one of them behind, or a process of Unity's that imports assets has written over it. If it stays \
+                 so, {BRIDGE_MEND}."
+            ));
+        }
+    }
+}

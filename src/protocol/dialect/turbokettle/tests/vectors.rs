@@ -1,0 +1,174 @@
+//! Runs every golden vector of `tests/vectors/turbokettle/`; their format stands in `tests/vectors/README.md`.
+
+use serde_json::Value;
+
+use super::super::super::{
+    AnswerBody, Dialect, FileState, Hello, Inbound, ListStep, Order, PreparedCall, ProjectFiles, Reply, WireId,
+};
+use super::super::Turbokettle;
+use super::raw;
+use crate::protocol::ids::CallId;
+
+struct Vector(Value);
+
+impl Vector {
+    fn text(&self, name: &str) -> &str {
+        self.0[name].as_str().unwrap_or_else(|| panic!("{} has no {name}", self.0["name"]))
+    }
+
+    fn means(&self, name: &str) -> &Value {
+        &self.0["means"][name]
+    }
+
+    fn said(&self, name: &str) -> &str {
+        self.means(name).as_str().unwrap_or_else(|| panic!("{} means no {name}", self.0["name"]))
+    }
+}
+
+fn all() -> Vec<Vector> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/vectors/turbokettle");
+    let mut out = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let file: Value = serde_json::from_slice(&std::fs::read(entry.unwrap().path()).unwrap()).unwrap();
+        assert_eq!(file["dialect"], "turbokettle");
+        out.extend(file["vectors"].as_array().unwrap().iter().cloned().map(Vector));
+    }
+    out
+}
+
+#[test]
+fn every_vector_says_where_it_is_from_and_every_kind_is_there() {
+    let vectors = all();
+    for vector in &vectors {
+        assert!(["observed", "read", "inferred"].contains(&vector.text("provenance")), "{}", vector.text("name"));
+        assert!(!vector.text("versions").is_empty());
+    }
+    let kinds: std::collections::BTreeSet<_> = vectors.iter().map(|vector| vector.said("kind")).collect();
+    let known =
+        ["bad_message", "call", "error", "greeting", "instance_file", "line", "list_tools", "result", "unmatched"];
+    assert!(kinds.into_iter().eq(known));
+}
+
+#[test]
+fn orders_are_encoded_byte_for_byte() {
+    let mut seen = 0;
+    for vector in all().iter().filter(|vector| vector.text("direction") == "to_editor") {
+        let hello = Hello::default();
+        let call = vector.means("call").as_str().map(|call| CallId::parse(call).unwrap());
+        let id = |number: &Value| WireId { number: number.as_u64().unwrap(), call };
+        let frame = match vector.said("kind") {
+            "greeting" => Turbokettle.encode(id(vector.means("number")), &Order::Greeting { hello: &hello, said: &[] }),
+            "list_tools" => {
+                Turbokettle.encode(id(vector.means("number")), &Order::ListTools { step: 0, development: false })
+            }
+            "call" => {
+                let call = PreparedCall::as_given(&raw(vector.said("arguments")));
+                let order = Order::Call { tool: vector.said("tool"), call: &call, expected: None, progress: true };
+                Turbokettle.encode(id(vector.means("number")), &order)
+            }
+            // Of the package's own server.
+            "line" => continue,
+            other => panic!("no order: {other}"),
+        };
+        assert_eq!(std::str::from_utf8(&frame.unwrap()).unwrap(), vector.text("frame"), "{}", vector.text("name"));
+        assert_eq!(vector.text("frame"), format!("{}\n", vector.text("body")));
+        seen += 1;
+    }
+    assert_eq!(seen, 5);
+}
+
+#[test]
+fn messages_are_decoded_as_they_are_meant() {
+    let mut seen = 0;
+    for vector in all().iter().filter(|vector| vector.text("direction") == "from_editor") {
+        let (name, body) = (vector.text("name"), vector.text("body"));
+        if let Some(frame) = vector.0["frame"].as_str() {
+            let mut framer = Turbokettle.framer();
+            framer.push(frame.as_bytes());
+            assert_eq!(framer.next_frame().unwrap().unwrap(), body.as_bytes(), "{name}");
+            assert!(framer.at_boundary());
+        }
+        match (vector.said("kind"), Turbokettle.decode(body.as_bytes())) {
+            ("result" | "error", Ok(Inbound::Reply { number, reply })) => {
+                assert_eq!(Some(number), vector.means("number").as_u64(), "{name}");
+                check_reply(vector, reply);
+            }
+            // The ids there are none of ours.
+            ("unmatched" | "line", Ok(Inbound::Unmatched { what })) => assert!(!what.is_empty(), "{name}"),
+            ("bad_message", Err(bad)) => assert_eq!(<&str>::from(&bad), vector.said("label"), "{name}"),
+            (kind, other) => panic!("{name} means {kind}, but was read as {other:?}"),
+        }
+        seen += 1;
+    }
+    assert!(seen >= 35, "{seen}");
+}
+
+fn check_reply(vector: &Vector, reply: Reply) {
+    let name = vector.text("name");
+    let said = [reply];
+    let greeted = Turbokettle.check_greeting(&Hello::default(), &said).is_ok();
+    let [reply] = said;
+    match &reply {
+        Reply::Result(result) => assert_eq!(result.get(), vector.said("result"), "{name}"),
+        Reply::Error(error) => {
+            assert_eq!(Some(error.code), vector.means("code").as_i64(), "{name}");
+            assert_eq!(error.message, vector.said("message"), "{name}");
+            assert_eq!(Some(error.refusal.is_some()), vector.means("refused").as_bool(), "{name}");
+        }
+    }
+    if let Some(greets) = vector.means("greets").as_bool() {
+        assert_eq!(greeted, greets, "{name}");
+    }
+    if vector.means("step").is_u64() {
+        match (Turbokettle.read_tools(&reply, 0), vector.means("tools")) {
+            (ListStep::Tools(listing), Value::Object(meant)) => {
+                assert_eq!(listing.dropped, [], "{name}");
+                assert_eq!(listing.tools.len(), meant.len(), "{name}");
+                for tool in listing.tools {
+                    let meant = &meant[&tool.name];
+                    if let Some(schema) = meant.get("input_schema") {
+                        assert_eq!(&Value::Object(tool.input_schema), schema, "{name}");
+                    }
+                    assert_eq!(
+                        (tool.repeatable, tool.parallel),
+                        (meant["repeatable"] == true, meant["parallel"] == true)
+                    );
+                }
+            }
+            (ListStep::Failed(reason), Value::String(meant)) => {
+                assert_eq!(meant, "failed", "{name}");
+                assert!(!reason.is_empty());
+            }
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+    if let Some(is_error) = vector.means("is_error").as_bool() {
+        let answer = Turbokettle.read_answer(reply);
+        assert_eq!(answer.is_error, is_error, "{name}");
+        match answer.body {
+            AnswerBody::Json(json) => assert_eq!(json.get(), vector.said("answer"), "{name}"),
+            AnswerBody::Text(text) => assert_eq!(text, vector.said("text"), "{name}"),
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn instance_files_count_only_when_whole() {
+    const BRIDGE: &str = "Library/MCPInstance.json";
+    let mut whole = 0;
+    for vector in all().iter().filter(|vector| vector.text("direction") == "instance_file") {
+        let content = FileState::Content(vector.text("body").as_bytes().to_vec());
+        let facts = Turbokettle.read_project(&ProjectFiles::from([(BRIDGE, content)]));
+        assert_eq!(
+            facts.port.map(|(port, _)| u64::from(port)),
+            vector.means("port").as_u64(),
+            "{}",
+            vector.text("name")
+        );
+        assert_eq!(facts.editor_pid.map(u64::from), vector.means("pid").as_u64());
+        assert!(facts.problems.is_empty());
+        whole += usize::from(facts.port.is_some());
+    }
+    assert_eq!(whole, 1);
+}

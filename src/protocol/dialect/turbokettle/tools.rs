@@ -1,0 +1,122 @@
+//! The tool list: its entries, what is known of the package's own tools, and the one that its server answered by itself.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::super::listing::{self, Bad};
+use super::super::{Annotations, EditorTool, ListStep, Reply};
+use super::schema::{self, Unreadable};
+use super::wire::{self, NO_REGISTRY};
+use crate::limits::TOOLS_MAX;
+
+/// A tool that the package's own server had before its version 1.0.0, and that clients were taught to use.
+pub(super) const WAIT_READY: &str = "wait_for_editor_ready";
+
+/// The package's tools that only look. One of them needs Unity's main thread all the same.
+const READ_ONLY: [&str; 2] = ["get_project_info", "read_console_logs"];
+
+/// The list. Its version is always 1, whatever is in it, and tells nothing.
+#[derive(Deserialize)]
+struct List<'a> {
+    #[serde(borrow)]
+    tools: Vec<&'a RawValue>,
+}
+
+/// What a reply to `list_tools` means.
+pub(super) fn read(reply: &Reply) -> ListStep {
+    let result = match reply {
+        Reply::Error(error) if error.message == NO_REGISTRY => {
+            return ListStep::Failed(format!("the editor is still starting its bridge: {}", error.message));
+        }
+        Reply::Error(error) => return ListStep::Failed(format!("the editor refused its tool list: {}", error.message)),
+        Reply::Result(result) => result,
+    };
+    let Some(text) = wire::data(result) else {
+        return ListStep::Failed("the editor's tool list is no text".to_owned());
+    };
+    let mut listing = match serde_json::from_str::<List<'_>>(&text) {
+        Ok(list) => listing::collect(&list.tools, tool),
+        Err(error) => return ListStep::Failed(format!("the editor's tool list cannot be read: {error}")),
+    };
+    if listing.tools.len() < TOOLS_MAX {
+        listing.tools.push(wait_ready());
+    }
+    ListStep::Tools(listing)
+}
+
+fn tool(entry: &RawValue) -> Result<EditorTool, Bad> {
+    let entry: Value =
+        serde_json::from_str(entry.get()).map_err(|error| (None, format!("it cannot be read as JSON: {error}")))?;
+    let text = |name: &str| entry.get(name).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
+    let Some(name) = text("name") else {
+        return Err((None, "it has no name".to_owned()));
+    };
+    if name == WAIT_READY {
+        return Err((Some(name.to_owned()), "holdfast answers a tool of this name by itself".to_owned()));
+    }
+    let mut description = text("description").map_or_else(|| listing::undescribed(name), str::to_owned);
+    let input_schema = match schema::convert(text("parameterSchema")) {
+        Ok(schema) => schema,
+        Err(Unreadable { schema, remark }) => {
+            description = format!("{description} {remark}");
+            schema
+        }
+    };
+    let looks_only = READ_ONLY.contains(&name);
+    Ok(EditorTool {
+        annotations: annotations(name, looks_only),
+        description,
+        input_schema,
+        development_only: false,
+        repeatable: looks_only,
+        parallel: entry.get("requiresMainThread").and_then(Value::as_bool) == Some(false),
+        resumable: false,
+        name: name.to_owned(),
+    })
+}
+
+/// What is not known is said to be the worst: a menu entry, or a project's own tool, may do anything.
+fn annotations(name: &str, looks_only: bool) -> Annotations {
+    Annotations {
+        title: listing::title(name),
+        read_only_hint: looks_only,
+        destructive_hint: !looks_only,
+        idempotent_hint: looks_only,
+        open_world_hint: !looks_only,
+    }
+}
+
+fn wait_ready() -> EditorTool {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "timeout_seconds": {
+                "type": "integer",
+                "description": "How long to wait, in seconds.",
+                "default": 60,
+                "minimum": 15,
+                "maximum": 300
+            },
+            "wait_for_reload": {
+                "type": "boolean",
+                "description": "Say true after something that makes Unity reload its scripts: what is ready now does not count then.",
+                "default": false
+            }
+        },
+        "additionalProperties": false
+    });
+    EditorTool {
+        name: WAIT_READY.to_owned(),
+        description:
+            "Waits until the Unity Editor is connected and answers. Calls wait for that by themselves; this is for \
+                      when nothing is to be done before."
+                .to_owned(),
+        input_schema: schema.as_object().cloned().unwrap_or_default(),
+        annotations: annotations(WAIT_READY, true),
+        development_only: false,
+        repeatable: true,
+        parallel: true,
+        resumable: false,
+    }
+}

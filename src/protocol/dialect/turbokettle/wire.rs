@@ -1,0 +1,98 @@
+//! Envelopes: orders into lines, lines into replies.
+
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::super::rpc::{self, loggable, object_text, parse_object, quoted};
+use super::super::{BadMessage, EditorError, EncodeError, Greeted, Inbound, Met, Order, Refusal, Reply, WireId};
+use crate::limits::TURBOKETTLE_REQUEST_MAX_BYTES;
+
+/// What the package says before its registry of tools is there.
+pub(super) const NO_REGISTRY: &str = "Tool registry not initialized";
+/// What it says before its own start has come to the ping.
+const NO_PING: &str = "Ping handler not registered";
+/// Whole texts of what the package says before it runs anything. `Invalid JSON` is not among them: the package says it under the
+/// id `unknown` only, so under an id of ours it is a tool's own text.
+const REFUSALS: [&str; 3] = ["Missing 'tool' parameter", "Missing command", NO_REGISTRY];
+/// Beginnings of such texts, behind which it repeats what it was sent.
+const REFUSALS_OF: [&str; 2] = ["Unknown tool: ", "Unknown command: "];
+/// The package has no error codes.
+const NO_CODE: i64 = 0;
+
+/// A line for this order. The order of members is the one that the package's own server writes.
+pub(super) fn encode(id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError> {
+    let rest = match order {
+        Order::Greeting { .. } | Order::Pulse => r#""cmd":"ping""#.to_owned(),
+        Order::ListTools { .. } => r#""cmd":"list_tools""#.to_owned(),
+        Order::Call { tool, call, .. } => {
+            // Whatever line ends the arguments hold are escaped here: the package takes a lone CR for the end of a line too.
+            let params = format!(r#"{{"tool":{},"arguments":{}}}"#, quoted(tool), quoted(call.arguments.get()));
+            format!(r#""cmd":"invoke_tool","params":{}"#, quoted(&params))
+        }
+        Order::Outcomes(_) | Order::Cancel(_) => return Err(EncodeError::NotSpoken),
+    };
+    let line = format!("{{\"id\":{},{rest}}}\n", quoted(&rpc::wire_id(id)));
+    if line.len() > TURBOKETTLE_REQUEST_MAX_BYTES {
+        return Err(EncodeError::TooLarge { bytes: line.len(), max: TURBOKETTLE_REQUEST_MAX_BYTES });
+    }
+    Ok(line.into())
+}
+
+/// The four members that every reply has.
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow)]
+    id: &'a RawValue,
+    ok: bool,
+    #[serde(borrow)]
+    data: &'a RawValue,
+    #[serde(borrow)]
+    error: &'a RawValue,
+}
+
+/// What a line says. The package sends replies and nothing else.
+pub(super) fn decode(line: &[u8]) -> Result<Inbound, BadMessage> {
+    let envelope: Envelope<'_> = parse_object(object_text(line)?)?;
+    if !envelope.data.get().starts_with('"') && envelope.data.get() != "null" {
+        return Err(BadMessage::NotAMessage("its data is not a text"));
+    }
+    let Some(error) = data(envelope.error) else {
+        return Err(BadMessage::NotAMessage("its error is not a text"));
+    };
+    let Some(number) = rpc::own_number(envelope.id) else {
+        return Ok(Inbound::Unmatched { what: loggable(&format!("a reply to id {}: {error}", envelope.id.get())) });
+    };
+    let reply = if envelope.ok { Reply::Result(envelope.data.to_owned()) } else { Reply::Error(read_error(&error)) };
+    Ok(Inbound::Reply { number, reply })
+}
+
+fn read_error(text: &str) -> EditorError {
+    let text = text.trim();
+    let refused = REFUSALS.contains(&text) || REFUSALS_OF.iter().any(|start| text.starts_with(start));
+    let message = if text.is_empty() { "the editor answered with an error and no text" } else { text };
+    EditorError { code: NO_CODE, message: message.to_owned(), refusal: refused.then_some(Refusal::Final) }
+}
+
+/// A text; null is an empty one.
+pub(super) fn data(result: &RawValue) -> Option<String> {
+    serde_json::from_str::<Option<String>>(result.get()).ok().map(Option::unwrap_or_default)
+}
+
+/// A ping that says `ok`: the package asks nothing and proves nothing.
+pub(super) fn check_greeting(said: &[Reply]) -> Result<Greeted, String> {
+    match said.last().ok_or_else(|| "it said nothing".to_owned())? {
+        Reply::Result(result) => {
+            let pong: Value = data(result).and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+            if pong.get("status").and_then(Value::as_str) == Some("ok") {
+                return Ok(Greeted::Done(Met::default()));
+            }
+            Err("it answered the ping, but not with the status ok".to_owned())
+        }
+        Reply::Error(error) if error.message == NO_PING || error.message == NO_REGISTRY => {
+            Err(format!("the editor is still starting its bridge: {}", loggable(&error.message)))
+        }
+        Reply::Error(error) => Err(format!("it refused the ping: {}", loggable(&error.message))),
+    }
+}
