@@ -140,6 +140,8 @@ pub fn kill_in_a_call(dialect: &Dialect) -> Outcome {
 pub fn call_while_away(dialect: &Dialect) -> Outcome {
     let mut stage = Stage::set(dialect);
     stage.unity.say("reload 800");
+    // What is written before the gateway sees the end may be lost with it, and is told so: that is another moment.
+    until("the gateway sees it", || stage.client.log().contains(r#""event":"link_down""#));
     let id = stage.call(&(dialect.count)("held"));
     let answer = stage.client.answer(id);
     assert_eq!((answer.verdict(), stage.room.runs("held")), (Verdict::Ok, 1), "{}", answer.0);
