@@ -49,7 +49,9 @@ pub enum DialectChoice {
     Auto,
     /// holdfast's own package (dev.holdfast.unity).
     Holdfast,
-    /// uLoopMCP.
+    /// uMCP, v0.1 to v0.26.4.
+    Umcp,
+    /// uLoopMCP, v0.27 to v2.1.1.
     Uloop,
 }
 
@@ -58,6 +60,7 @@ impl DialectChoice {
         match self {
             Self::Auto => dialect::ALL,
             Self::Holdfast => dialect::HOLDFAST,
+            Self::Umcp => dialect::UMCP,
             Self::Uloop => dialect::ULOOP,
         }
     }

@@ -69,7 +69,7 @@ impl FakeUnity {
     /// What the system says about the port, the project directory or the count file.
     pub async fn start(config: FakeUnityConfig, net: Arc<dyn Net>) -> io::Result<Self> {
         let face: Arc<dyn Face> = match config.dialect {
-            FakeDialect::Uloop => Arc::new(uloop::UloopFace::new(&config)),
+            FakeDialect::Uloop | FakeDialect::Umcp => Arc::new(uloop::UloopFace::new(&config)),
             FakeDialect::Holdfast => Arc::new(holdfast::HoldfastFace::new(&config)),
         };
         Self::start_with(config, net, face).await
