@@ -4,6 +4,7 @@ mod documented;
 mod domains;
 mod holdfast;
 mod process;
+mod umcp;
 mod wire;
 
 use std::sync::Arc;
