@@ -190,7 +190,8 @@ fn all_of(words: &mpsc::Receiver<String>) -> String {
     words.recv_timeout(FOCUS_LOOK_EVERY.saturating_mul(5)).unwrap_or_default()
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt as _;

@@ -90,7 +90,8 @@ impl Dialect for Umcp {
         tool: Option<&EditorTool>,
         arguments: &RawValue,
     ) -> PreparedCall {
-        call::prepare(sending, name, tool, arguments)
+        // Its compilation is answered, and the reload comes without a word: that came with v0.41.1.
+        PreparedCall { reload_follows: name == "compile", ..call::prepare(sending, name, tool, arguments) }
     }
 
     fn own_tool(&self, name: &str) -> Option<OwnTool> {

@@ -269,6 +269,7 @@ fn a_compilation_is_followed_by_a_reload_that_tells_nothing() {
     let prepare = |tool| Umcp.prepare_call(&Sending::first(call, true), tool, None, &raw("{ }"));
     assert_eq!(prepare("compile").recovery, Recovery::Inferred);
     assert_eq!(prepare("getlogs").recovery, Recovery::None);
+    assert_eq!((prepare("compile").reload_follows, prepare("getlogs").reload_follows), (true, false));
     assert_eq!(prepare("compile").arguments.get(), "{ }");
 }
 
