@@ -1,5 +1,6 @@
 //! The seam to the machine: files, file watching, processes, port owners, randomness. Real, or simulated in tests.
 
+pub mod focus;
 #[cfg(target_os = "linux")]
 mod sockets;
 
@@ -86,21 +87,21 @@ pub trait Host: Send + Sync + 'static {
     }
     /// Watches files (which need not exist yet) below existing folders; `None` where that cannot be done.
     fn watch(&self, files: &[PathBuf]) -> Option<Watch>;
-    /// Whether there is a means here to bring a window to the front.
-    fn can_focus(&self) -> bool {
-        false
-    }
-    /// Brings the window of a process to the front.
-    ///
-    /// # Errors
-    /// Why not, and what would help, in words.
-    fn focus(&self, _pid: u32) -> Result<(), String> {
-        Err("there is no means for that here".to_owned())
-    }
     /// Random bytes.
     fn random(&self) -> [u8; 16];
     /// The wall clock, for file ages and for people.
     fn now(&self) -> SystemTime;
+    /// Whether a window can be brought to the front here.
+    fn can_focus(&self) -> bool {
+        false
+    }
+    /// Brings a window of this process to the front. May block for seconds.
+    ///
+    /// # Errors
+    /// Why it may not be there, in words.
+    fn focus(&self, _pid: u32) -> Result<(), String> {
+        Err("nothing on this machine can bring a window to the front".to_owned())
+    }
     /// Runs blocking work where it disturbs no actor.
     fn blocking(&self, work: Box<dyn FnOnce() + Send>) -> BoxFuture<'static, ()>;
 }
@@ -239,6 +240,14 @@ impl Host for RealHost {
     #[expect(clippy::disallowed_methods, reason = "this is the seam through which the wall clock is read")]
     fn now(&self) -> SystemTime {
         SystemTime::now()
+    }
+
+    fn can_focus(&self) -> bool {
+        focus::means().is_some()
+    }
+
+    fn focus(&self, pid: u32) -> Result<(), String> {
+        focus::look().map_err(|none| none.to_string()).and_then(|means| focus::focus(pid, &means))
     }
 
     fn blocking(&self, work: Box<dyn FnOnce() + Send>) -> BoxFuture<'static, ()> {

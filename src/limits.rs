@@ -59,6 +59,9 @@ pub const TOOLS_MAX: usize = 2048;
 
 /// Largest frame sent to a uLoop bridge, header included: its reader never parses more and drops the connection.
 pub const ULOOP_REQUEST_MAX_BYTES: usize = 1_048_576;
+/// Largest line sent to a uMCP bridge, its end included: what its reader takes at once. A longer one would come in pieces, and a
+/// cut between two tokens makes the reader take the piece for the whole.
+pub const UMCP_REQUEST_MAX_BYTES: usize = 4096;
 /// Longest request id of a uLoop compile taken over from a caller: it becomes a file name; ours have 40 characters.
 pub const ULOOP_COMPILE_ID_MAX_BYTES: usize = 128;
 /// For how long no lock file of a uLoop editor may exist before a compile's result file is final (its own server's figure).
@@ -121,6 +124,13 @@ pub const SILENCE_MAX: Duration = Duration::from_secs(600);
 /// How often a connection's editor process is looked at: a dead one behind a silent network is noticed within 5 s, with room for a
 /// machine that is busy.
 pub const LIVENESS_EVERY: Duration = Duration::from_secs(2);
+
+/// How long a program may take to bring the editor's window to the front; they take under 1 s, PowerShell's start included.
+pub const FOCUS_MAX: Duration = Duration::from_secs(5);
+/// How often it is looked whether that program has ended: a person does not notice so much, and it costs one system call.
+pub const FOCUS_LOOK_EVERY: Duration = Duration::from_millis(20);
+/// Output kept of that program; `wmctrl` writes some 100 bytes for each window of the desktop.
+pub const FOCUS_OUTPUT_MAX_BYTES: u64 = 64 * 1024;
 
 /// Pause after an accept that failed (out of descriptors, most likely), so that the loop does not spin.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);

@@ -62,6 +62,8 @@ pub struct Survey {
     pub listed: Vec<Listed>,
     /// The process and the lock files.
     pub evidence: Evidence,
+    /// A window can be brought to the front here.
+    pub can_focus: bool,
 }
 
 /// How well it is known whose a port is.
@@ -86,6 +88,7 @@ impl Survey {
             targets: Vec::new(),
             listed: Vec::new(),
             evidence: Evidence { editor: Sign::Unknown, activity: None },
+            can_focus: false,
         }
     }
 
@@ -141,8 +144,17 @@ pub fn survey(host: &dyn Host, config: &Config, roots: &[PathBuf]) -> Survey {
         },
         activity: facts.activity,
     };
-    let mut survey =
-        Survey { project, ambiguous, packages, dialect, facts, targets: Vec::new(), listed: Vec::new(), evidence };
+    let mut survey = Survey {
+        project,
+        ambiguous,
+        packages,
+        dialect,
+        facts,
+        targets: Vec::new(),
+        listed: Vec::new(),
+        evidence,
+        can_focus: host.can_focus(),
+    };
     for (port, source) in candidates(config, &survey.facts, dialect) {
         let named = source.is_named();
         if abroad.is_none() && survey.packages.is_empty() && (named || survey.project.is_some()) {

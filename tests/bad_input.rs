@@ -27,7 +27,7 @@ async fn wrong_flags_exit_2_and_name_the_mend() {
         (&["call", "echo", "--timeout", "0"], "1..=1795"),
         (&["tools", "--jsno"], "--json"),
         (&["doctr"], "doctor"),
-        (&["fake-unity", "--package-version", "0.26.4"], "0.27.0"),
+        (&["fake-unity", "--package-version", "0.0.9"], "0.1.0"),
     ];
     for (flags, mend) in wrong {
         let done = place.run(flags.iter().copied()).await;

@@ -182,7 +182,7 @@ impl<'a> Run<'a> {
     /// How often one call may leave: those that provably ran nothing are bounded on their own.
     fn sendings_max(&self) -> u8 {
         match self.dialect {
-            FakeDialect::Uloop | FakeDialect::Turbokettle => SENDINGS_MAX,
+            FakeDialect::Uloop | FakeDialect::Umcp | FakeDialect::Turbokettle => SENDINGS_MAX,
             FakeDialect::Holdfast => SENDINGS_MAX + UNRUN_MAX,
         }
     }
@@ -472,7 +472,7 @@ fn right_editor(run: &Run<'_>) -> Verdict {
         let method = part.split('"').nth(1).unwrap_or_default();
         // A connection that was cut leaves the beginning of a word.
         let greeting = match run.dialect {
-            FakeDialect::Uloop => "set-client-name",
+            FakeDialect::Uloop | FakeDialect::Umcp => "set-client-name",
             FakeDialect::Holdfast => "holdfast/hello",
             FakeDialect::Turbokettle => "ping",
         };

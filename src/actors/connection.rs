@@ -7,6 +7,7 @@
 mod greeting;
 mod journal;
 mod list;
+mod nameless;
 mod stranger;
 
 use std::collections::HashMap;
@@ -457,6 +458,7 @@ impl Line {
     async fn take(&self, frame: Bytes) -> Result<(), Drop> {
         let inbound =
             self.target.dialect.decode(&frame).map_err(|bad| self.bad_bytes((&bad).into(), &bad.to_string()))?;
+        let inbound = self.named(inbound, &frame);
         // It may have megabytes, and rendering the answer takes as much again.
         drop(frame);
         match inbound {

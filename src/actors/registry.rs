@@ -19,7 +19,7 @@ use crate::catalogue_file::{self, CatalogueFile, Unusable};
 use crate::estate::Estate;
 use crate::fsm::Driver;
 use crate::fsm::registry::{Effect, Event, Registry, Source, Timer};
-use crate::protocol::dialect::{EditorTool, ToolListing};
+use crate::protocol::dialect::{EditorTool, OwnTool, ToolListing};
 use crate::protocol::ids::Epoch;
 use crate::protocol::mcp::Catalogue;
 
@@ -87,8 +87,11 @@ impl Actor for RegistryActor {
 
     async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
         let known = self.estate.survey.borrow().as_ref().and_then(|survey| survey.project.clone());
-        let named =
-            || self.estate.config.project.as_deref().and_then(|project| crate::config::named_project(project).ok());
+        // Of which dialect the list on disk must be is known before the first survey only if there is no choice.
+        let named = || {
+            let project = self.estate.config.project.as_deref().filter(|_| self.estate.config.dialects.len() == 1);
+            project.and_then(|project| crate::config::named_project(project).ok())
+        };
         if let Some(project) = known.or_else(named) {
             self.read_disk(state, project);
         }
@@ -194,12 +197,16 @@ impl RegistryActor {
     fn publish(&self, state: &mut State, source: Source) {
         let development = self.estate.config.development;
         let staged = state.staged.take();
+        let dialect = self.estate.dialect();
+        let raises_windows = |tool: &EditorTool| dialect.own_tool(&tool.name) == Some(OwnTool::FocusWindow);
+        let can_focus = self.estate.survey.borrow().as_ref().is_some_and(|survey| survey.can_focus);
         self.estate.published.send_modify(|published| {
             published.source = source;
             let Some(listing) = staged else { return };
             published.unusable = Arc::new(listing.dropped.clone());
             if listing.tools != *published.tools {
-                published.catalogue = Arc::new(Catalogue::new(listing.tools.clone(), development));
+                let shown = listing.tools.iter().filter(|tool| can_focus || !raises_windows(tool)).cloned().collect();
+                published.catalogue = Arc::new(Catalogue::new(shown, development));
                 published.tools = Arc::new(listing.tools.clone());
             }
         });

@@ -51,7 +51,9 @@ pub enum DialectChoice {
     Holdfast,
     /// turbokettle/unity-mcp.
     Turbokettle,
-    /// uLoopMCP.
+    /// uMCP, v0.1 to v0.26.4.
+    Umcp,
+    /// uLoopMCP, v0.27 to v2.1.1.
     Uloop,
 }
 
@@ -61,6 +63,7 @@ impl DialectChoice {
             Self::Auto => dialect::ALL,
             Self::Holdfast => dialect::HOLDFAST,
             Self::Turbokettle => dialect::TURBOKETTLE,
+            Self::Umcp => dialect::UMCP,
             Self::Uloop => dialect::ULOOP,
         }
     }

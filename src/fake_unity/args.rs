@@ -16,9 +16,9 @@ pub struct FakeUnityArgs {
     /// The package whose protocol is spoken
     #[arg(long, value_enum, default_value_t)]
     pub dialect: FakeDialect,
-    /// Version of the uLoop package to play, 0.27.0 to 2.1.1
-    #[arg(long, default_value_t = PackageVersion::NEWEST, value_name = "VERSION")]
-    pub package_version: PackageVersion,
+    /// Version of the package to play: uloop 0.27.0 to 2.1.1, umcp 0.1.0 to 0.26.4 [default: the newest]
+    #[arg(long, value_name = "VERSION")]
+    pub package_version: Option<PackageVersion>,
     /// Connect to the push listener that a client names
     #[arg(long)]
     pub push: bool,
@@ -77,7 +77,7 @@ impl FakeUnityArgs {
         FakeUnityConfig {
             port: self.port,
             dialect: self.dialect,
-            package_version: self.package_version,
+            package_version: self.package_version.unwrap_or(PackageVersion::NEWEST),
             push: self.push,
             shutdown_note: self.shutdown_note,
             timing_fields: self.timing_fields,

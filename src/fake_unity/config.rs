@@ -13,6 +13,8 @@ pub enum FakeDialect {
     /// uLoopMCP's, in the version that [`FakeUnityConfig::package_version`] names.
     #[default]
     Uloop,
+    /// uMCP's, from which uLoopMCP came: the same before v0.27.
+    Umcp,
     /// holdfast's own.
     Holdfast,
     /// That of turbokettle/unity-mcp.
@@ -39,7 +41,8 @@ pub struct FakeUnityConfig {
     pub port: u16,
     /// The package that it has.
     pub dialect: FakeDialect,
-    /// Version of the uLoop package; decides catalogue, result fields and notifications.
+    /// Version of uLoopMCP or uMCP; decides framing, names, catalogue, result fields and notifications. One that is not of the
+    /// named package becomes the newest that is ([`played`](FakeUnityConfig::played)).
     pub package_version: PackageVersion,
     /// The editor connects to the push listener that a client names.
     pub push: bool,
@@ -114,11 +117,21 @@ impl FakeUnityConfig {
         self.pid.unwrap_or_else(std::process::id)
     }
 
+    /// The version of uLoopMCP or uMCP that is played.
+    pub fn played(&self) -> PackageVersion {
+        match self.dialect {
+            FakeDialect::Umcp if self.package_version.framed() => PackageVersion::NEWEST_LINES,
+            FakeDialect::Uloop | FakeDialect::Umcp | FakeDialect::Holdfast | FakeDialect::Turbokettle => {
+                self.package_version
+            }
+        }
+    }
+
     pub(crate) fn says_shutdown(&self) -> bool {
-        self.shutdown_note.unwrap_or_else(|| self.package_version.shutdown_note())
+        self.shutdown_note.unwrap_or_else(|| self.played().shutdown_note())
     }
 
     pub(crate) fn says_timing(&self) -> bool {
-        self.timing_fields.unwrap_or_else(|| self.package_version.timing_fields())
+        self.timing_fields.unwrap_or_else(|| self.played().timing_fields())
     }
 }

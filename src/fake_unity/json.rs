@@ -25,12 +25,18 @@ pub(crate) fn array<S: AsRef<str>>(items: impl IntoIterator<Item = S>) -> String
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Object {
     members: String,
+    instead: Option<String>,
 }
 
 impl Object {
     /// An object without members.
     pub(crate) fn new() -> Self {
         Self::default()
+    }
+
+    /// What is written where an object stands otherwise, and takes no members: early packages answer so here and there.
+    pub(crate) fn instead(json: String) -> Self {
+        Self { instead: Some(json), ..Self::default() }
     }
 
     /// Adds a member whose value is JSON already.
@@ -61,6 +67,9 @@ impl Object {
 
     /// The text of the object.
     pub(crate) fn finish(self) -> String {
+        if let Some(json) = self.instead {
+            return json;
+        }
         let mut text = String::with_capacity(self.members.len() + 2);
         // Writing to a string cannot fail.
         let _ = write!(text, "{{{}}}", self.members);

@@ -70,7 +70,7 @@ impl FakeUnity {
     /// What the system says about the port, the project directory or the count file.
     pub async fn start(config: FakeUnityConfig, net: Arc<dyn Net>) -> io::Result<Self> {
         let face: Arc<dyn Face> = match config.dialect {
-            FakeDialect::Uloop => Arc::new(uloop::UloopFace::new(&config)),
+            FakeDialect::Uloop | FakeDialect::Umcp => Arc::new(uloop::UloopFace::new(&config)),
             FakeDialect::Holdfast => Arc::new(holdfast::HoldfastFace::new(&config)),
             FakeDialect::Turbokettle => Arc::new(turbokettle::TurbokettleFace::new(&config)),
         };

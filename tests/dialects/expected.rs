@@ -115,9 +115,10 @@ const LIKE_ULOOP: Dialect = Dialect {
 };
 
 /// In the order in which they are looked for.
-pub const DIALECTS: [Dialect; 3] = [
+pub const DIALECTS: [Dialect; 4] = [
     Dialect { name: "holdfast", package: "holdfast's own (`unity/`)", ..LIKE_ULOOP },
     Dialect { name: "turbokettle", package: "turbokettle/unity-mcp", tells_of_changes: false, ..LIKE_ULOOP },
+    Dialect { name: "umcp", package: "uMCP v0.1 to v0.26", ..LIKE_ULOOP },
     LIKE_ULOOP,
 ];
 

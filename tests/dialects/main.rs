@@ -54,6 +54,11 @@ fn turbokettle() {
 }
 
 #[test]
+fn umcp() {
+    every_moment("umcp");
+}
+
+#[test]
 fn uloop() {
     every_moment("uloop");
 }

@@ -27,6 +27,7 @@ fn rank(sorted: &[Duration], share: f64) -> Duration {
 pub fn name(dialect: FakeDialect) -> &'static str {
     match dialect {
         FakeDialect::Uloop => "sim",
+        FakeDialect::Umcp => "sim-umcp",
         FakeDialect::Holdfast => "sim-holdfast",
         FakeDialect::Turbokettle => "sim-turbokettle",
     }

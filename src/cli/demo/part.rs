@@ -37,7 +37,7 @@ impl Part {
             compiled: Verdict::Ok,
         };
         match dialect {
-            FakeDialect::Uloop | FakeDialect::Holdfast => base,
+            FakeDialect::Uloop | FakeDialect::Umcp | FakeDialect::Holdfast => base,
             FakeDialect::Turbokettle => Self {
                 compile: || ("execute_menu_item", json!({"path": "Assets/Refresh"})),
                 compile_act: "A refresh, with a reload behind its answer",

@@ -74,7 +74,7 @@ async fn results_carry_timing_then_nothing_then_the_version() {
 }
 
 /// Puts `<time>` for `2025-07-22T21:34:56.789` and its like.
-fn timeless(text: &str) -> String {
+pub(super) fn timeless(text: &str) -> String {
     let mut parts = text.split("\"2025-07-22T");
     let mut result = parts.next().unwrap().to_owned();
     for part in parts {

@@ -5,6 +5,7 @@ mod domains;
 mod holdfast;
 mod process;
 mod turbokettle;
+mod umcp;
 mod wire;
 
 use std::sync::Arc;

@@ -152,6 +152,16 @@ async fn flags_become_a_configuration() {
     let again = Cli::try_parse_from(["x", "--dialect", "holdfast"]).unwrap().fake.into_config();
     assert_ne!(other.seed, again.seed);
     assert_eq!(Cli::try_parse_from(["x", "--seed", "7"]).unwrap().fake.into_config().seed, 7);
-    let wrong = Cli::try_parse_from(["x", "--package-version", "0.26.4"]).err().unwrap().to_string();
-    assert!(wrong.contains("0.27.0"), "{wrong}");
+    for (line, meant) in [
+        ("x", "2.1.1"),
+        ("x --dialect umcp", "0.26.4"),
+        ("x --dialect umcp --package-version 0.11.0", "0.11.0"),
+        ("x --dialect umcp --package-version 1.0.0", "0.26.4"),
+        ("x --package-version 0.20.0", "0.20.0"),
+    ] {
+        let config = Cli::try_parse_from(line.split(' ')).unwrap().fake.into_config();
+        assert_eq!(config.played().to_string(), meant, "{line}");
+    }
+    let wrong = Cli::try_parse_from(["x", "--package-version", "0.0.9"]).err().unwrap().to_string();
+    assert!(wrong.contains("0.1.0"), "{wrong}");
 }

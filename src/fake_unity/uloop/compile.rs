@@ -73,6 +73,11 @@ fn result(version: PackageVersion, failed: bool, force: bool) -> Object {
         )
         .text("File", "Assets/Scripts/Broken.cs")
         .number("Line", 3);
+    if !version.typed_results() {
+        let errors = if failed { json::array([issue.finish()]) } else { json::array::<&str>([]) };
+        let object = Object::new().flag("success", !failed).number("errorCount", i32::from(failed));
+        return object.number("warningCount", 0).raw("errors", &errors).raw("warnings", "[]");
+    }
     // A forced recompilation ends with the reload, before its outcome is known.
     let indeterminate = force && !failed;
     let object = Object::new();

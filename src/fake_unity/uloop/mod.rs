@@ -1,14 +1,16 @@
-//! The face of the uLoop package, v0.27 to v2.1.1, and of the branch with the push channel.
+//! The face of uLoopMCP, v0.27 to v2.1.1, of the branch with the push channel, and of uMCP, v0.1 to v0.26.4, which is the same
+//! package before its renaming.
 
 pub(in crate::fake_unity) mod catalogue;
 mod compile;
+mod lines;
 mod version;
 mod wire;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 
 use super::config::FakeUnityConfig;
 use super::events::Event;
@@ -20,10 +22,9 @@ use super::project::Project;
 use super::push::{self, Hub, Message};
 use super::tools::{self, Arguments, TEST_TOOLS, Tool, ToolSpec};
 use crate::net::BoxFuture;
+use lines::Lines;
 pub use version::PackageVersion;
 
-/// The package's id.
-const PACKAGE: &str = "io.github.hatayama.uloopmcp";
 /// Where the package keeps its port.
 const SETTINGS: &str = "UserSettings/UnityMcpSettings.json";
 
@@ -44,7 +45,7 @@ type Tail = Box<dyn FnOnce(Object) -> Object + Send>;
 impl UloopFace {
     pub(crate) fn new(config: &FakeUnityConfig) -> Self {
         Self {
-            version: config.package_version,
+            version: config.played(),
             timing: config.says_timing(),
             shutdown_note: config.says_shutdown(),
             push: config.push.then(|| Hub::new(push::Uloop)),
@@ -78,9 +79,10 @@ impl UloopFace {
     async fn serve_link(&self, editor: &Arc<Editor>, link: Link) -> Result<&'static str, std::io::Error> {
         let Link { connection, mut notes, mut reader, mut writer } = link;
         let mut buffer = BytesMut::new();
+        let mut lines = Lines::new(self.version.joins_lines());
         loop {
             let frame = loop {
-                match wire::take_frame(&mut buffer) {
+                match self.take(&mut buffer, &mut lines) {
                     Ok(Some(frame)) => break frame,
                     Ok(None) => {}
                     Err(()) => return Ok("request too large"),
@@ -98,7 +100,7 @@ impl UloopFace {
             let Some(request) = wire::read_request(&frame) else {
                 editor.state().unparsable += 1;
                 let fault = Fault::Internal("The request is not valid JSON".to_owned());
-                writer.write(&wire::frame(&wire::failure("null", &fault, self.version))).await?;
+                writer.write(&wire::frame(&wire::failure("null", &fault, self.version), self.version)).await?;
                 continue;
             };
             let method = request.method.clone().unwrap_or_default();
@@ -120,7 +122,7 @@ impl UloopFace {
                 Ok(result) => (wire::success(id.get(), &result.finish()), "ok"),
                 Err(fault) => (wire::failure(id.get(), &fault, self.version), "error"),
             };
-            let written = writer.write(&wire::frame(&body)).await;
+            let written = writer.write(&wire::frame(&body, self.version)).await;
             if let Some(order) = then {
                 editor.order(order);
             }
@@ -131,6 +133,11 @@ impl UloopFace {
         }
     }
 
+    /// The next message of what came.
+    fn take(&self, buffer: &mut BytesMut, lines: &mut Lines) -> Result<Option<Bytes>, ()> {
+        if self.version.framed() { wire::take_frame(buffer) } else { Ok(lines.take(buffer)) }
+    }
+
     /// Begins a request's work, on the main thread.
     fn begin(&self, editor: &Arc<Editor>, connection: u64, method: &str, request: &wire::Request) -> Begun {
         if let Err(fault) = self.check_identity(editor, request) {
@@ -138,7 +145,8 @@ impl UloopFace {
         }
         let tool = editor.state().tools.iter().find(|tool| tool.name == method).cloned();
         let Some(Tool { spec, .. }) = tool else {
-            return Begun::fault(Fault::Internal(format!("Unknown tool: {method}")));
+            let kind = if self.version.says_tool() { "tool" } else { "command" };
+            return Begun::fault(Fault::Internal(format!("Unknown {kind}: {method}")));
         };
         if self.is_blocked(method) {
             return Begun::fault(Fault::Blocked(method.to_owned()));
@@ -175,7 +183,11 @@ impl UloopFace {
             "ping" => {
                 let message =
                     arguments.text("Message").unwrap_or_else(|| "Hello from TypeScript MCP Server".to_owned());
-                Begun::ok(Object::new().text("Message", &format!("Unity MCP Bridge received: {message}")))
+                let said = format!("Unity MCP Bridge received: {message}");
+                Begun::ok(match self.version.typed_results() {
+                    true => Object::new().text("Message", &said),
+                    false => Object::instead(json::quoted(&said)),
+                })
             }
             "set-client-name" => self.set_client_name(editor, connection, arguments),
             "get-tool-details" => self.list(editor, arguments.flag("IncludeDevelopmentOnly")),
@@ -217,6 +229,7 @@ impl UloopFace {
     fn list(&self, editor: &Editor, development: bool) -> Begun {
         let mut state = editor.state();
         state.list_requests += 1;
+        let development = development || !self.version.filters_list();
         let entries = json::array(
             state
                 .tools
@@ -225,7 +238,11 @@ impl UloopFace {
                 .map(|tool| catalogue::entry(tool, self.version, self.is_blocked(&tool.name))),
         );
         drop(state);
-        Begun::ok(Object::new().raw("Tools", &entries))
+        Begun::ok(match (self.version.wraps_list(), self.version.says_tool()) {
+            (false, _) => Object::instead(entries),
+            (true, false) => Object::new().raw("Commands", &entries),
+            (true, true) => Object::new().raw("Tools", &entries),
+        })
     }
 
     fn is_blocked(&self, tool: &str) -> bool {
@@ -264,21 +281,25 @@ impl UloopFace {
     async fn shutdown(&self, editor: &Editor, reason: &str) {
         if self.shutdown_note {
             let params = Object::new().text("reason", reason);
-            editor.tell_all(&wire::notification("notifications/server/shutdown", params)).await;
+            editor.tell_all(&wire::notification("notifications/server/shutdown", params, self.version)).await;
         }
     }
 
     async fn list_changed(&self, editor: &Editor) {
+        if !self.version.says_list_changed() {
+            return;
+        }
         let params = Object::new()
             .text("timestamp", &(editor.timestamp() + "Z"))
             .text("message", "Unity tools have been updated");
-        editor.tell_all(&wire::notification("notifications/tools/list_changed", params)).await;
+        editor.tell_all(&wire::notification("notifications/tools/list_changed", params, self.version)).await;
     }
 }
 
-/// Requests that are the protocol's own, not calls.
+/// Requests that are the protocol's own, not calls, by the names that they ever had.
 fn is_internal(method: &str) -> bool {
-    matches!(method, "ping" | "set-client-name" | "get-tool-details")
+    matches!(method, "ping" | "set-client-name" | "setClientName")
+        || matches!(method, "get-tool-details" | "get-command-details" | "getCommandDetails")
 }
 
 fn finish(done: Done, tail: Tail) -> Done {
@@ -290,7 +311,9 @@ impl Face for UloopFace {
         let built_in: &'static [ToolSpec] =
             if self.version.later_catalogue() { &catalogue::LATER } else { &catalogue::EARLIER };
         let test: &'static [ToolSpec] = if self.test_tools { &TEST_TOOLS } else { &[] };
-        built_in.iter().chain(test).map(Tool::from).collect()
+        let named = |spec: &'static ToolSpec| self.version.tool_name(spec.name).map(|name| Tool { name, spec });
+        let built_in = built_in.iter().filter_map(named);
+        built_in.chain(test.iter().map(Tool::from)).collect()
     }
 
     fn serve<'a>(&'a self, editor: &'a Arc<Editor>, link: Link) -> BoxFuture<'a, &'static str> {
@@ -348,7 +371,7 @@ impl Face for UloopFace {
     }
 
     fn install(&self, project: &Project) -> std::io::Result<()> {
-        project.install(PACKAGE, &self.version.to_string())
+        project.install(self.version.package_id(), &self.version.to_string())
     }
 
     fn process_began(&self, _editor: &Editor) {}

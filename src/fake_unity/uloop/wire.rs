@@ -1,4 +1,4 @@
-//! uLoop's framing and envelopes as its C# side reads and writes them. Written from the protocol's description alone, so
+//! uLoop's frames and envelopes as its C# side reads and writes them. Written from the protocol's description alone, so
 //! that the gateway's own codec is tested against something that does not share its mistakes.
 
 use bytes::{Buf, Bytes, BytesMut};
@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::version::PackageVersion;
-use crate::fake_unity::json::Object;
+use crate::fake_unity::json::{Object, quoted};
 use crate::fake_unity::main_thread::Fault;
 
 /// The editor's buffer: a frame that is longer, header included, is never whole, and what exceeds it ends the connection.
@@ -44,8 +44,11 @@ fn header(buffer: &[u8]) -> Option<(usize, usize)> {
     Some((end + 4, value.trim().parse().ok()?))
 }
 
-/// A frame with this body.
-pub(crate) fn frame(body: &str) -> Vec<u8> {
+/// This body as it goes over the wire.
+pub(crate) fn frame(body: &str, version: PackageVersion) -> Vec<u8> {
+    if !version.framed() {
+        return format!("{body}\n").into_bytes();
+    }
     let mut bytes = format!("Content-Length: {}\r\n\r\n", body.len()).into_bytes();
     bytes.extend_from_slice(body.as_bytes());
     bytes
@@ -107,13 +110,24 @@ pub(crate) fn failure(id: &str, fault: &Fault, version: PackageVersion) -> Strin
                 .text("message", &format!("Tool '{tool}' is not allowed by the project's security settings")),
         ),
     };
-    let error = Object::new().number("code", ERROR_CODE).text("message", message).raw("data", &data.finish());
+    let data = if version.error_objects() { data.finish() } else { quoted(fault_text(fault).unwrap_or(message)) };
+    let id = if version.names_errors() { id } else { "null" };
+    let error = Object::new().number("code", ERROR_CODE).text("message", message).raw("data", &data);
     Object::new().text("jsonrpc", "2.0").raw("id", id).raw("error", &error.finish()).finish()
 }
 
+/// The words of what was thrown, where versions before v0.24 have nothing else to say.
+fn fault_text(fault: &Fault) -> Option<&str> {
+    match fault {
+        Fault::Internal(text) | Fault::Refused(text) => Some(text),
+        Fault::Timeout { .. } | Fault::Cancelled | Fault::Blocked(_) => None,
+    }
+}
+
 /// A notification.
-pub(crate) fn notification(method: &str, params: Object) -> Vec<u8> {
-    frame(&Object::new().text("jsonrpc", "2.0").text("method", method).raw("params", &params.finish()).finish())
+pub(crate) fn notification(method: &str, params: Object, version: PackageVersion) -> Vec<u8> {
+    let body = Object::new().text("jsonrpc", "2.0").text("method", method).raw("params", &params.finish());
+    frame(&body.finish(), version)
 }
 
 #[cfg(test)]
@@ -122,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_frame_is_whole_at_its_last_byte_and_not_before() {
-        let bytes = frame("{\"a\":\"ä\"}");
+        let bytes = frame("{\"a\":\"ä\"}", PackageVersion::NEWEST);
         for cut in 0..bytes.len() {
             let mut buffer = BytesMut::from(&bytes[..cut]);
             assert_eq!(take_frame(&mut buffer), Ok(None), "at {cut}");
@@ -144,9 +158,9 @@ mod tests {
         let body = |length: usize| "x".repeat(length);
         let header = "Content-Length: 1048550\r\n\r\n".len();
         let fits = BUFFER_MAX_BYTES - header;
-        let mut buffer = BytesMut::from(&frame(&body(fits))[..]);
+        let mut buffer = BytesMut::from(&frame(&body(fits), PackageVersion::NEWEST)[..]);
         assert_eq!(take_frame(&mut buffer).map(|frame| frame.map(|bytes| bytes.len())), Ok(Some(fits)));
-        let mut buffer = BytesMut::from(&frame(&body(fits + 1))[..]);
+        let mut buffer = BytesMut::from(&frame(&body(fits + 1), PackageVersion::NEWEST)[..]);
         assert_eq!(take_frame(&mut buffer), Err(()));
     }
 

@@ -10,6 +10,7 @@ mod rpc;
 pub mod stranger;
 pub mod turbokettle;
 pub mod uloop;
+pub mod umcp;
 mod unity;
 mod words;
 
@@ -42,6 +43,11 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     /// # Errors
     /// [`BadMessage`]: the peer is not this dialect's editor, or broken.
     fn decode(&self, frame: &[u8]) -> Result<Inbound, BadMessage>;
+    /// The reply in a frame that names no request, where the package answers so and means the only one that is open on the
+    /// connection; `None` for every other frame.
+    fn read_unnamed(&self, _frame: &[u8]) -> Option<Reply> {
+        None
+    }
     /// What the replies to the greeting so far mean; the last one is new.
     ///
     /// # Errors
@@ -100,11 +106,13 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
 pub type Dialects = &'static [&'static dyn Dialect];
 
 /// All that there are. Which one a project speaks is seen in its files; where they tell nothing, it is the last.
-pub const ALL: Dialects = &[&holdfast::Holdfast, &turbokettle::Turbokettle, &uloop::Uloop];
+pub const ALL: Dialects = &[&holdfast::Holdfast, &turbokettle::Turbokettle, &umcp::Umcp, &uloop::Uloop];
 /// Our own package and no other.
 pub const HOLDFAST: Dialects = &[&holdfast::Holdfast];
 /// turbokettle/unity-mcp and no other.
 pub const TURBOKETTLE: Dialects = &[&turbokettle::Turbokettle];
+/// uMCP and no other.
+pub const UMCP: Dialects = &[&umcp::Umcp];
 /// uLoopMCP and no other.
 pub const ULOOP: Dialects = &[&uloop::Uloop];
 

@@ -1,4 +1,4 @@
-//! JSON-RPC envelopes in Content-Length frames, as the dialects that use them share them.
+//! JSON-RPC envelopes, and their Content-Length frames, as the dialects that use them share them.
 
 use bytes::Bytes;
 use serde::Deserialize;
@@ -38,8 +38,16 @@ pub(super) fn notification(method: &str, params: &str, max: usize) -> Result<Byt
 }
 
 fn frame(id: &str, method: &str, params: &str, trailer: &str, max: usize) -> Result<Bytes, EncodeError> {
-    let body = format!(r#"{{"jsonrpc":"2.0",{id}"method":{},"params":{params}{trailer}}}"#, quoted(method));
-    let frame = content_length::encode(body.as_bytes());
+    within(content_length::encode(body(id, method, params, trailer).as_bytes()), max)
+}
+
+/// The text of a message, unframed. `id` is the whole member with its comma; nothing for a notification.
+pub(super) fn body(id: &str, method: &str, params: &str, trailer: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0",{id}"method":{},"params":{params}{trailer}}}"#, quoted(method))
+}
+
+/// A frame that the editor takes.
+pub(super) fn within(frame: Bytes, max: usize) -> Result<Bytes, EncodeError> {
     if frame.len() > max {
         return Err(EncodeError::TooLarge { bytes: frame.len(), max });
     }
@@ -97,13 +105,23 @@ pub(super) fn decode(
     read_error: impl FnOnce(&RawValue) -> EditorError,
     notified: impl FnOnce(&str, Option<&RawValue>) -> Option<Inbound>,
 ) -> Result<Inbound, BadMessage> {
+    decode_with(frame, own_number, read_error, notified)
+}
+
+/// The same with other ids than ours: `own_number` finds the number in one.
+pub(super) fn decode_with(
+    frame: &[u8],
+    own_number: impl Fn(&RawValue) -> Option<u64>,
+    read_error: impl FnOnce(&RawValue) -> EditorError,
+    notified: impl FnOnce(&str, Option<&RawValue>) -> Option<Inbound>,
+) -> Result<Inbound, BadMessage> {
     let envelope: Envelope<'_> = parse_object(object_text(frame)?)?;
     let id = envelope.id.filter(|id| id.get() != "null");
     if let Some(method) = envelope.method {
         let Ok(method) = serde_json::from_str::<String>(method.get()) else {
             return Err(BadMessage::NotAMessage("the method is not a text"));
         };
-        if id.and_then(own_number).is_some() {
+        if id.and_then(&own_number).is_some() {
             // An editor sends no requests, and this one bears our id: whoever listens there returns what it is sent.
             return Err(BadMessage::NotAMessage("a request of ours, sent back"));
         }
@@ -122,6 +140,14 @@ pub(super) fn decode(
         Some(number) => Inbound::Reply { number, reply },
         None => Inbound::Unmatched { what: loggable(&format!("a reply to id {}", id.map_or("null", RawValue::get))) },
     })
+}
+
+/// The error in a reply that names no request: its id is `null` or missing.
+pub(super) fn unnamed_error(frame: &[u8], read_error: impl FnOnce(&RawValue) -> EditorError) -> Option<Reply> {
+    let envelope: Envelope<'_> = parse_object(object_text(frame).ok()?).ok()?;
+    let named = envelope.id.is_some_and(|id| id.get() != "null");
+    let error = envelope.error.filter(|error| error.get() != "null" && !named && envelope.method.is_none())?;
+    Some(Reply::Error(read_error(error)))
 }
 
 /// The number in an id of ours. Editors echo ids unchanged, so anything but our own spelling is nobody's.

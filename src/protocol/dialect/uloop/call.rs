@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use super::super::arguments::{Members, default_timeout, given_timeout, parameter};
 use super::super::rpc::{is_object, object_text};
-use super::super::{AnswerBody, EditorAnswer, EditorTool, PreparedCall, Recovery, Reply, Sending};
+use super::super::{AnswerBody, EditorAnswer, EditorTool, OwnTool, PreparedCall, Recovery, Reply, Sending};
 use crate::limits::{ULOOP_COMPILE_ID_MAX_BYTES, ULOOP_RESULT_QUIET};
 use crate::protocol::ids::CallId;
 
@@ -19,8 +19,13 @@ const RESULT_FOLDER: &str = "Temp/uLoopMCP/compile-results";
 /// While one of these is there the editor has not finished what the compile began.
 const BUSY_FILES: &[&str] = &["Temp/compiling.lock", "Temp/domainreload.lock"];
 
+/// The tools that the package's own server answered. Its editor lists this one and does nothing when it is called.
+pub(in crate::protocol::dialect) fn own_tool(name: &str) -> Option<OwnTool> {
+    (name == "focus-window").then_some(OwnTool::FocusWindow)
+}
+
 /// Makes a call ready.
-pub(super) fn prepare(
+pub(in crate::protocol::dialect) fn prepare(
     sending: &Sending<'_>,
     name: &str,
     tool: Option<&EditorTool>,
@@ -87,7 +92,7 @@ fn is_file_id(id: &str) -> bool {
 }
 
 /// An editor's reply, ready for the client.
-pub(super) fn read_answer(reply: Reply) -> EditorAnswer {
+pub(in crate::protocol::dialect) fn read_answer(reply: Reply) -> EditorAnswer {
     match reply {
         Reply::Error(error) => EditorAnswer { is_error: true, body: AnswerBody::Text(error.message) },
         Reply::Result(result) => EditorAnswer { is_error: says_failure(&result), body: AnswerBody::Json(result) },

@@ -5,12 +5,12 @@
 //! back to a listener of ours and writes newline JSON to it. Facts are from the package's code and from its own server
 //! run against a model editor; `tests/vectors/uloop/` holds the literal bytes with their provenance.
 
-mod call;
-mod project;
+pub(super) mod call;
+pub(super) mod project;
 mod push;
 mod schema;
-mod tools;
-mod wire;
+pub(super) mod tools;
+pub(super) mod wire;
 
 #[cfg(test)]
 mod tests;
@@ -19,8 +19,9 @@ use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use super::{
-    BadMessage, Dialect, EditorAnswer, EditorTool, EncodeError, Greeted, Hello, Inbound, ListStep, Order, PreparedCall,
-    ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Secret, Sending, Transport, WireId,
+    BadMessage, Dialect, EditorAnswer, EditorTool, EncodeError, Greeted, Hello, Inbound, ListStep, Order, OwnTool,
+    PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Secret, Sending, Transport,
+    WireId,
 };
 use crate::limits::{EDITOR_MESSAGE_MAX_BYTES, ULOOP_REQUEST_MAX_BYTES};
 use crate::protocol::framing::Framer;
@@ -56,7 +57,7 @@ impl Dialect for Uloop {
     }
 
     fn read_project(&self, files: &ProjectFiles) -> ProjectFacts {
-        project::read(files)
+        project::read(files, project::Era::Frames)
     }
 
     fn framer(&self) -> Box<dyn Framer> {
@@ -87,6 +88,10 @@ impl Dialect for Uloop {
         arguments: &RawValue,
     ) -> PreparedCall {
         call::prepare(sending, name, tool, arguments)
+    }
+
+    fn own_tool(&self, name: &str) -> Option<OwnTool> {
+        call::own_tool(name)
     }
 
     fn read_answer(&self, reply: Reply) -> EditorAnswer {

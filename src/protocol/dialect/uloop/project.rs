@@ -14,12 +14,12 @@ const STARTING: &str = "Temp/serverstarting.lock";
 /// Unity's own: there while the project is open, left behind by a crash. Watched as news, never as a proof.
 const UNITY_LOCK: &str = "Temp/UnityLockfile";
 
-/// Package ids, today's first; uMCP was renamed after v0.26.4. Compared in any case: both spellings are in use.
+/// Package ids, today's first; uMCP was renamed with v0.26.4. Compared in any case: both spellings are in use.
 const PACKAGES: [(&str, &str); 2] =
     [("io.github.hatayama.uloopmcp", EMBEDDED), ("io.github.hatayama.umcp", EMBEDDED_OLD)];
 
 /// The files that [`read`] looks at.
-pub(super) const FILES: &[ProjectFile] = &[
+pub(in crate::protocol::dialect) const FILES: &[ProjectFile] = &[
     whole(SETTINGS),
     whole(INSTANCE),
     whole(MANIFEST),
@@ -32,12 +32,26 @@ pub(super) const FILES: &[ProjectFile] = &[
     seen(UNITY_LOCK),
 ];
 
-/// What the files say. Nothing in them is fatal: what cannot be used becomes a sentence in `problems`.
-pub(super) fn read(files: &ProjectFiles) -> ProjectFacts {
+/// How a version of the package speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::protocol::dialect) enum Era {
+    /// A message a line: before v0.27.
+    Lines,
+    /// Content-Length frames: v0.27 and later, and what does not tell its version.
+    Frames,
+}
+
+/// What the files say to one who speaks as `era` does: a package of the other one is not installed for it. Nothing in them is
+/// fatal: what cannot be used becomes a sentence in `problems`.
+pub(in crate::protocol::dialect) fn read(files: &ProjectFiles, era: Era) -> ProjectFacts {
     let mut facts = ProjectFacts::default();
     unity::read_package(files, &PACKAGES, &mut facts);
-    if let Some(problem) = facts.package_version.as_deref().and_then(other_era) {
-        facts.problems.push(problem);
+    let version = facts.package_version.clone();
+    if facts.installed && version.as_deref().map_or(Era::Frames, era_of) != era {
+        facts.installed = false;
+        facts.problems.extend(version.as_deref().map(|version| other_era(version, era)));
+    } else {
+        facts.problems.extend(version.as_deref().and_then(without_bridge));
     }
     if let Some(settings) = json(files, SETTINGS, SETTINGS_MEND, &mut facts.problems) {
         read_settings(&settings, &mut facts);
@@ -75,18 +89,33 @@ fn read_settings(settings: &Value, facts: &mut ProjectFacts) {
     }
 }
 
-/// Versions of the same package that speak another protocol.
-fn other_era(version: &str) -> Option<String> {
-    let mut parts = version.split(['.', '-', '+']).map(|part| part.parse::<u32>().unwrap_or(u32::MAX));
-    match (parts.next()?, parts.next()?) {
-        (0, minor) if minor < 27 => Some(format!(
-            "The project's package is version {version}, which speaks lines instead of frames: use the dialect umcp, or \
-             update the package to 2.1.1."
-        )),
-        (3.., _) => Some(format!(
+fn numbers(version: &str) -> (u32, u32) {
+    let mut parts = version.split(['.', '-', '+']).map(|part| part.parse().unwrap_or(u32::MAX));
+    (parts.next().unwrap_or(u32::MAX), parts.next().unwrap_or(u32::MAX))
+}
+
+fn era_of(version: &str) -> Era {
+    if numbers(version) < (0, 27) { Era::Lines } else { Era::Frames }
+}
+
+/// Shown only where the user insists on a dialect: without that the one of the package's era is spoken.
+fn other_era(version: &str, spoken: Era) -> String {
+    let (speaks, dialect) = match spoken {
+        Era::Frames => ("lines instead of frames", "umcp"),
+        Era::Lines => ("frames instead of lines", "uloop"),
+    };
+    format!(
+        "The project's package is version {version}, which speaks {speaks}: use the dialect {dialect}, or leave --dialect \
+         away."
+    )
+}
+
+/// Versions of the same package that speak another protocol altogether.
+fn without_bridge(version: &str) -> Option<String> {
+    (numbers(version).0 >= 3).then(|| {
+        format!(
             "The project's package is version {version}, which has no TCP bridge any more: install version 2.1.1, or \
              holdfast's own package."
-        )),
-        _ => None,
-    }
+        )
+    })
 }

@@ -202,7 +202,6 @@ fn versions_come_from_where_unity_takes_them() {
         (id, "file:../uloop-1.2.3", None, 0),
         (id, "latest", None, 0),
         ("io.github.hatayama.uLoopMCP", "1.0.0", Some("1.0.0"), 0),
-        ("io.github.hatayama.umcp", "0.24.0", Some("0.24.0"), 1),
         (id, "3.0.0-beta.1", Some("3.0.0-beta.1"), 1),
     ];
     for (id, text, meant, problems) in cases {
@@ -216,6 +215,8 @@ fn versions_come_from_where_unity_takes_them() {
     embedded.insert("Packages/io.github.hatayama.uloopmcp/package.json", own);
     assert_eq!(Uloop.read_project(&embedded).package_version.as_deref(), Some("2.0.3"));
     assert!(!Uloop.read_project(&wish("com.unity.ugui", "1.0.0")).installed);
+    let older = Uloop.read_project(&wish("io.github.hatayama.umcp", "0.24.0"));
+    assert_eq!((older.installed, older.package_version.as_deref()), (false, Some("0.24.0")));
 }
 
 #[test]

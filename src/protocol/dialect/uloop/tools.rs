@@ -8,26 +8,35 @@ use super::super::{Annotations, EditorTool, ListStep, Reply};
 use super::schema::{self, member};
 use super::wire::unknown_method;
 
-/// The list methods, newest first: v0.25 and later, v0.20 to v0.24, before. Framed versions know the first; the others
+/// The list methods, newest first: v0.25 and later, v0.20 to v0.24, v0.4 to v0.19. Framed versions know the first; the others
 /// cost nothing.
-pub(super) const LIST_METHODS: [&str; 3] = ["get-tool-details", "get-command-details", "getCommandDetails"];
+pub(in crate::protocol::dialect) const LIST_METHODS: [&str; 3] =
+    ["get-tool-details", "get-command-details", "getCommandDetails"];
 
 /// The package's tools that only look: they change neither the project nor the editor. Some write a large result into an
-/// output file of their own, which is how they answer.
+/// output file of their own, which is how they answer. The names without hyphens are those of v0.19 and before.
 const READ_ONLY: &[&str] = &[
     "find-game-objects",
+    "findgameobjects",
+    "get-command-details",
     "get-hierarchy",
     "get-logs",
     "get-menu-items",
     "get-provider-details",
     "get-tool-details",
     "get-version",
+    "getCommandDetails",
+    "gethierarchy",
+    "getlogs",
+    "getmenuitems",
+    "getproviderdetails",
     "ping",
     "unity-search",
+    "unitysearch",
 ];
 
 /// What a reply to the `step`-th list method means.
-pub(super) fn read(reply: &Reply, step: usize) -> ListStep {
+pub(in crate::protocol::dialect) fn read(reply: &Reply, step: usize) -> ListStep {
     let result = match reply {
         Reply::Error(error) if unknown_method(error) && step + 1 < LIST_METHODS.len() => return ListStep::TryNext,
         Reply::Error(error) => return ListStep::Failed(format!("the editor refused its tool list: {}", error.message)),

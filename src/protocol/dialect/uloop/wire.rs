@@ -23,9 +23,10 @@ const WRONG_EDITOR: [&str; 2] = [
     "Unity CLI Loop server session changed. Retry the command.",
 ];
 /// Beginnings of what the package says before it runs anything. Only beginnings: a tool's own error may quote such words.
-const REFUSALS: [&str; 5] = [
+const REFUSALS: [&str; 6] = [
     "Unknown tool: ",
     "Unknown command: ",
+    "Command not registered: ",
     "Parameter type mismatch for tool '",
     "Invalid x-uloop metadata: ",
     "Fast project validation is unavailable.",
@@ -68,13 +69,16 @@ fn identity_member(expected: &Expected) -> String {
 
 /// What a frame's body says.
 pub(super) fn decode(frame: &[u8]) -> Result<Inbound, BadMessage> {
-    rpc::decode(frame, read_error, |method, params| {
-        Some(Inbound::Event(match method {
-            "notifications/tools/list_changed" => EditorEvent::ToolsChanged,
-            "notifications/server/shutdown" => EditorEvent::Leaving(leave_reason(params)),
-            _ => return None,
-        }))
-    })
+    rpc::decode(frame, read_error, notified)
+}
+
+/// What a notification means.
+pub(in crate::protocol::dialect) fn notified(method: &str, params: Option<&RawValue>) -> Option<Inbound> {
+    Some(Inbound::Event(match method {
+        "notifications/tools/list_changed" => EditorEvent::ToolsChanged,
+        "notifications/server/shutdown" => EditorEvent::Leaving(leave_reason(params)),
+        _ => return None,
+    }))
 }
 
 fn leave_reason(params: Option<&RawValue>) -> LeaveReason {
@@ -86,13 +90,14 @@ fn leave_reason(params: Option<&RawValue>) -> LeaveReason {
     }
 }
 
-/// Reads an error object by name: the package writes the members of `data` in varying order.
-fn read_error(error: &RawValue) -> EditorError {
+/// Reads an error object by name: the package writes the members of `data` in varying order. Before v0.24 `data` is a text.
+pub(in crate::protocol::dialect) fn read_error(error: &RawValue) -> EditorError {
     let error: Value = serde_json::from_str(error.get()).unwrap_or_else(|_| json!({}));
     let code = error.get("code").and_then(Value::as_i64).unwrap_or(INTERNAL_ERROR);
     let data = error.get("data").unwrap_or(&Value::Null);
     let field = |of: &Value, name: &str| of.get(name).and_then(Value::as_str).unwrap_or_default().trim().to_owned();
-    let parts = [field(&error, "message"), field(data, "message"), field(data, "reason")];
+    let data_text = data.as_str().map_or_else(|| field(data, "message"), |text| text.trim().to_owned());
+    let parts = [field(&error, "message"), data_text, field(data, "reason")];
     let wrong_editor = parts.iter().any(|part| WRONG_EDITOR.contains(&part.as_str()));
     let refused = field(data, "type") == "security_blocked" || parts.iter().any(|part| is_refusal(part));
     let refusal = if wrong_editor { Some(Refusal::WrongEditor) } else { refused.then_some(Refusal::Final) };
@@ -118,8 +123,8 @@ fn is_refusal(part: &str) -> bool {
 }
 
 /// Whether the editor does not know the method it was asked for.
-pub(super) fn unknown_method(error: &EditorError) -> bool {
-    error.code == METHOD_NOT_FOUND || REFUSALS[..2].iter().any(|words| error.message.contains(words))
+pub(in crate::protocol::dialect) fn unknown_method(error: &EditorError) -> bool {
+    error.code == METHOD_NOT_FOUND || REFUSALS[..3].iter().any(|words| error.message.contains(words))
 }
 
 /// A result that names the client or says something, as every framed version answers.
@@ -130,20 +135,26 @@ pub(super) fn unknown_method(error: &EditorError) -> bool {
 pub(super) fn check_greeting(said: &[Reply]) -> Result<Greeted, String> {
     let met = || Ok(Greeted::Done(Met::default()));
     match said.last().ok_or_else(|| "it said nothing".to_owned())? {
-        Reply::Result(result) => {
-            let result: Value = serde_json::from_str(result.get()).unwrap_or_default();
-            if ["ClientName", "Message"].iter().any(|name| result.get(name).is_some_and(Value::is_string)) {
-                return met();
-            }
+        Reply::Result(result) if is_greeting(result) => met(),
+        Reply::Result(_) => {
             Err("it answered the greeting with a result that has neither ClientName nor Message".to_owned())
         }
-        Reply::Error(error) if error.code == INTERNAL_ERROR && error.message.contains("set-client-name timed out") => {
-            met()
-        }
+        Reply::Error(error) if timed_out(error, "set-client-name") => met(),
         Reply::Error(error) if unknown_method(error) => Err(format!(
             "it does not know set-client-name, which every uLoopMCP since v0.27 knows: {}",
             loggable(&error.message)
         )),
         Reply::Error(error) => Err(format!("it refused the greeting: {}", loggable(&error.message))),
     }
+}
+
+/// Whether a result is what the package answers to a greeting: it names the client or says something.
+pub(in crate::protocol::dialect) fn is_greeting(result: &RawValue) -> bool {
+    let result: Value = serde_json::from_str(result.get()).unwrap_or_default();
+    ["ClientName", "Message"].iter().any(|name| result.get(name).is_some_and(Value::is_string))
+}
+
+/// Whether this is the package's own timeout of a method.
+pub(in crate::protocol::dialect) fn timed_out(error: &EditorError, method: &str) -> bool {
+    error.code == INTERNAL_ERROR && error.message.contains(&format!("{method} timed out"))
 }

@@ -1,0 +1,262 @@
+//! The editor's window to the front, by the programs that each system has for it.
+//!
+//! uLoop's own server did so too, and for the same reason: an editor out of focus draws seldom and answers late.
+
+use std::ffi::{OsStr, OsString};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+
+use crate::limits::{FOCUS_LOOK_EVERY, FOCUS_MAX, FOCUS_OUTPUT_MAX_BYTES};
+
+/// A program that can bring a window to the front.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Means {
+    /// macOS: `osascript`, which asks System Events. The user has to allow that once.
+    AppleScript(PathBuf),
+    /// Windows: `powershell`, which asks the shell's `AppActivate`.
+    PowerShell(PathBuf),
+    /// X11: `xdotool`.
+    Xdotool(PathBuf),
+    /// X11: `wmctrl`.
+    Wmctrl(PathBuf),
+}
+
+/// Why no window can be brought to the front here.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Unsupported(pub String);
+
+/// Where programs are looked for and windows are shown.
+#[derive(Debug, Clone, Default)]
+struct Desk {
+    path: OsString,
+    display: bool,
+    wayland: bool,
+}
+
+impl Desk {
+    fn ours() -> Self {
+        let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        Self {
+            path: std::env::var_os("PATH").unwrap_or_default(),
+            display: is_set("DISPLAY"),
+            wayland: is_set("WAYLAND_DISPLAY"),
+        }
+    }
+
+    fn find(&self, program: &str) -> Option<PathBuf> {
+        std::env::split_paths(&self.path).map(|folder| folder.join(program)).find(|file| is_program(file))
+    }
+
+    fn or_missing(&self, program: &str, means: fn(PathBuf) -> Means) -> Result<Means, Unsupported> {
+        self.find(program).map(means).ok_or_else(|| {
+            Unsupported(format!("{program}, which brings windows to the front on this system, is not on the PATH"))
+        })
+    }
+
+    fn x11(&self) -> Result<Means, Unsupported> {
+        let no = |why: &str| Err(Unsupported(why.to_owned()));
+        if self.wayland {
+            return no("Wayland lets no program bring another one's window to the front");
+        }
+        if !self.display {
+            return no("no screen is known to holdfast (DISPLAY is not set)");
+        }
+        let wmctrl = || self.find("wmctrl").map(Means::Wmctrl);
+        match self.find("xdotool").map(Means::Xdotool).or_else(wmctrl) {
+            Some(means) => Ok(means),
+            None => no("neither xdotool nor wmctrl is on the PATH; install one of them"),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn is_program(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    file.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_program(file: &Path) -> bool {
+    file.is_file()
+}
+
+/// The means of this machine, if there is one.
+pub fn means() -> Option<Means> {
+    look().ok()
+}
+
+/// The means of this machine.
+///
+/// # Errors
+/// Why there is none.
+pub fn look() -> Result<Means, Unsupported> {
+    let desk = Desk::ours();
+    if cfg!(target_os = "macos") {
+        desk.or_missing("osascript", Means::AppleScript)
+    } else if cfg!(windows) {
+        desk.or_missing("powershell.exe", Means::PowerShell)
+    } else {
+        desk.x11()
+    }
+}
+
+/// Brings a window of this process to the front. Blocks for at most [`FOCUS_MAX`] for each program that it runs (two with
+/// `wmctrl`).
+///
+/// # Errors
+/// What the program said, that it found no window, or that it took too long and was ended. The window may be where it was.
+pub fn focus(pid: u32, means: &Means) -> Result<(), String> {
+    match means {
+        Means::AppleScript(program) => {
+            let process = format!("first process whose unix id is {pid}");
+            let script = format!("tell application \"System Events\" to set frontmost of ({process}) to true");
+            run(program, &["-e", &script]).map(drop)
+        }
+        Means::PowerShell(program) => {
+            let shell = "(New-Object -ComObject WScript.Shell)";
+            let script = format!("if (-not {shell}.AppActivate({pid})) {{ exit 1 }}");
+            run(program, &["-NoProfile", "-NonInteractive", "-Command", &script]).map(drop)
+        }
+        Means::Xdotool(program) => {
+            let pid = pid.to_string();
+            run(program, &["search", "--onlyvisible", "--limit", "1", "--pid", &pid, "windowactivate"]).map(drop)
+        }
+        Means::Wmctrl(program) => {
+            let windows = run(program, &["-l", "-p"])?;
+            let window = window_of(&windows, pid).ok_or_else(|| format!("process {pid} shows no window"))?;
+            run(program, &["-i", "-a", window]).map(drop)
+        }
+    }
+}
+
+/// The first window of a process in `wmctrl`'s list, whose lines begin with window, desktop and process.
+fn window_of(list: &str, pid: u32) -> Option<&str> {
+    list.lines().find_map(|line| {
+        let mut fields = line.split_whitespace();
+        let window = fields.next()?;
+        (fields.nth(1)?.parse() == Ok(pid)).then_some(window)
+    })
+}
+
+/// What a program writes to its stdout.
+fn run(program: &Path, arguments: &[&str]) -> Result<String, String> {
+    let name = program.file_name().unwrap_or(OsStr::new("the program")).to_string_lossy().into_owned();
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| format!("{name} could not be started: {error}"))?;
+    let (out, words) = (heard(child.stdout.take()), heard(child.stderr.take()));
+    let looks = FOCUS_MAX.as_millis() / FOCUS_LOOK_EVERY.as_millis().max(1);
+    for _ in 0..looks {
+        match child.try_wait() {
+            Ok(None) => std::thread::park_timeout(FOCUS_LOOK_EVERY),
+            Ok(Some(status)) if status.success() => return Ok(all_of(&out)),
+            Ok(Some(status)) => {
+                let said = all_of(&words);
+                let said = said.trim();
+                return Err(if said.is_empty() {
+                    format!("{name} found no window, or may not touch it ({status})")
+                } else {
+                    format!("{name} failed: {said}")
+                });
+            }
+            Err(error) => return Err(format!("{name} cannot be waited for: {error}")),
+        }
+    }
+    // It may have ended in this moment; then there is nothing left to end.
+    let _ = child.kill();
+    let _ = child.wait();
+    Err(format!("{name} took longer than {} s and was ended", FOCUS_MAX.as_secs()))
+}
+
+/// Reads beside the waiting, so that a program that talks much does not stand still.
+fn heard(pipe: Option<impl Read + Send + 'static>) -> mpsc::Receiver<String> {
+    let (sender, receiver) = mpsc::sync_channel(1);
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(pipe) = pipe {
+            // What came before the error is what there is.
+            let _ = pipe.take(FOCUS_OUTPUT_MAX_BYTES).read_to_end(&mut bytes);
+        }
+        let _ = sender.send(String::from_utf8_lossy(&bytes).into_owned());
+    });
+    receiver
+}
+
+/// The words of a program that has ended; a child of it that holds the pipe is not waited for.
+fn all_of(words: &mpsc::Receiver<String>) -> String {
+    words.recv_timeout(FOCUS_LOOK_EVERY.saturating_mul(5)).unwrap_or_default()
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    /// A desk with one program of this name, which writes its arguments into `said` and goes on as told.
+    fn desk(folder: &Path, name: &str, then: &str) -> Desk {
+        let program = folder.join(name);
+        let script = format!("#!/bin/sh\necho \"$@\" >> '{}'\n{then}\n", folder.join("said").display());
+        // By another process: a file that is open for writing here could not be run by a test that forks just now.
+        let write = "printf '%s' \"$1\" > \"$0\" && chmod 755 \"$0\"";
+        let written = Command::new("sh").args(["-c", write]).arg(&program).arg(script).status().unwrap();
+        assert!(written.success());
+        Desk { path: folder.into(), display: true, wayland: false }
+    }
+
+    fn said(folder: &Path) -> String {
+        std::fs::read_to_string(folder.join("said")).unwrap()
+    }
+
+    #[test]
+    fn xdotool_is_told_the_process() {
+        let folder = tempfile::tempdir().unwrap();
+        let means = desk(folder.path(), "xdotool", "").x11().unwrap();
+        assert_eq!(means, Means::Xdotool(folder.path().join("xdotool")));
+        assert_eq!(focus(4711, &means), Ok(()));
+        assert_eq!(said(folder.path()), "search --onlyvisible --limit 1 --pid 4711 windowactivate\n");
+    }
+
+    #[test]
+    fn wmctrl_is_told_the_window() {
+        let folder = tempfile::tempdir().unwrap();
+        let list = "if [ \"$1\" = -l ]; then printf '0x01 0 12 box a\\n0x02 0 4711 box b\\n'; fi";
+        let means = desk(folder.path(), "wmctrl", list).x11().unwrap();
+        assert_eq!(focus(4711, &means), Ok(()));
+        assert_eq!(said(folder.path()), "-l -p\n-i -a 0x02\n");
+        assert!(focus(5, &means).unwrap_err().contains("process 5 shows no window"));
+    }
+
+    #[test]
+    fn a_failure_is_told_in_the_programs_words() {
+        let folder = tempfile::tempdir().unwrap();
+        let means = desk(folder.path(), "xdotool", "echo 'no such screen' >&2; exit 3").x11().unwrap();
+        assert_eq!(focus(1, &means), Err("xdotool failed: no such screen".to_owned()));
+        let means = desk(folder.path(), "xdotool", "exit 1").x11().unwrap();
+        assert!(focus(1, &means).unwrap_err().contains("found no window"));
+    }
+
+    #[test]
+    fn a_program_that_hangs_is_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        let means = desk(folder.path(), "xdotool", "exec sleep 600").x11().unwrap();
+        assert!(focus(1, &means).unwrap_err().contains("was ended"));
+    }
+
+    #[test]
+    fn where_there_is_no_means_the_reason_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let there = desk(folder.path(), "xdotool", "");
+        let why = |desk: Desk| desk.x11().unwrap_err().0;
+        assert!(why(Desk { wayland: true, ..there.clone() }).contains("Wayland"));
+        assert!(why(Desk { display: false, ..there.clone() }).contains("DISPLAY"));
+        assert!(why(Desk { path: OsString::new(), ..there.clone() }).contains("xdotool"));
+        std::fs::set_permissions(folder.path().join("xdotool"), std::fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(why(there).contains("xdotool"), "a file that cannot be run");
+        let none = Desk::default().or_missing("osascript", Means::AppleScript).unwrap_err();
+        assert!(none.0.contains("osascript"));
+    }
+}

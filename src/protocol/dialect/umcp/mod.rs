@@ -1,0 +1,107 @@
+//! uMCP, v0.1 to v0.26.4, from which uLoopMCP came: JSON-RPC over TCP, a message a line.
+//!
+//! Tools, schemas, errors and project files are uLoopMCP's; its lines, its method names and its ids are told here. Two facts
+//! of its C# code rule what may be sent. It reads 4096 bytes at once and makes text of each piece by itself, so a character that
+//! is cut is lost: only ASCII is sent. And a message that does not end in the piece that it began in is taken for whole as soon
+//! as a cut falls between two tokens (before v0.8 at any cut); what is left over spoils every later message of the
+//! connection. So a message never exceeds one such piece. `tests/vectors/umcp/` holds the literal bytes with their provenance.
+
+mod wire;
+
+#[cfg(test)]
+mod tests;
+
+use bytes::Bytes;
+use serde_json::value::RawValue;
+
+use super::uloop::project::Era;
+use super::uloop::{call, project};
+use super::{
+    BadMessage, Dialect, EditorAnswer, EditorTool, EncodeError, Greeted, Hello, Inbound, ListStep, Order, PreparedCall,
+    ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Secret, Sending, Transport, WireId,
+};
+use crate::limits::{EDITOR_MESSAGE_MAX_BYTES, UMCP_REQUEST_MAX_BYTES};
+use crate::protocol::framing::Framer;
+use crate::protocol::framing::lines::Lines;
+
+/// The package's port since v0.19 and the one before, and for each the other places at which its own server looked: +100 to
+/// +400 and -100.
+const DEFAULT_PORTS: &[u16] = &[8700, 7400, 8800, 8900, 9000, 9100, 8600, 7500, 7600, 7700, 7800, 7300];
+
+static PROPERTIES: Properties = Properties {
+    window: 1,
+    push: false,
+    pulse: false,
+    request_max_bytes: UMCP_REQUEST_MAX_BYTES,
+    default_ports: DEFAULT_PORTS,
+    transport: Transport::Stream,
+};
+
+/// The dialect of uMCP v0.1 to v0.26.4.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Umcp;
+
+impl Dialect for Umcp {
+    fn name(&self) -> &'static str {
+        "umcp"
+    }
+
+    fn properties(&self) -> &'static Properties {
+        &PROPERTIES
+    }
+
+    fn project_files(&self) -> &'static [ProjectFile] {
+        project::FILES
+    }
+
+    fn read_project(&self, files: &ProjectFiles) -> ProjectFacts {
+        project::read(files, Era::Lines)
+    }
+
+    fn framer(&self) -> Box<dyn Framer> {
+        Box::new(Lines::new(EDITOR_MESSAGE_MAX_BYTES))
+    }
+
+    fn encode(&self, id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError> {
+        wire::encode(id, order)
+    }
+
+    fn decode(&self, frame: &[u8]) -> Result<Inbound, BadMessage> {
+        wire::decode(frame)
+    }
+
+    fn read_unnamed(&self, frame: &[u8]) -> Option<Reply> {
+        wire::read_unnamed(frame)
+    }
+
+    fn check_greeting(&self, _hello: &Hello, said: &[Reply]) -> Result<Greeted, String> {
+        wire::check_greeting(said)
+    }
+
+    fn read_tools(&self, reply: &Reply, step: usize) -> ListStep {
+        wire::read_tools(reply, step)
+    }
+
+    fn prepare_call(
+        &self,
+        sending: &Sending<'_>,
+        name: &str,
+        tool: Option<&EditorTool>,
+        arguments: &RawValue,
+    ) -> PreparedCall {
+        // Its compilation is answered, and the reload comes without a word: that came with v0.41.1.
+        PreparedCall { reload_follows: name == "compile", ..call::prepare(sending, name, tool, arguments) }
+    }
+
+    fn read_answer(&self, reply: Reply) -> EditorAnswer {
+        call::read_answer(reply)
+    }
+
+    fn read_result_file(&self, _bytes: &[u8]) -> Option<Reply> {
+        None
+    }
+
+    fn decode_push(&self, _line: &[u8], _token: &Secret) -> Result<PushEvent, BadMessage> {
+        Err(BadMessage::NotAMessage("this editor's protocol has no push channel"))
+    }
+}

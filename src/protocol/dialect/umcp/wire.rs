@@ -1,0 +1,126 @@
+//! Envelopes: orders into lines, lines into replies and events.
+
+use std::fmt::Write as _;
+
+use bytes::Bytes;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::super::rpc::{self, loggable, quoted};
+use super::super::uloop::tools::{self, LIST_METHODS};
+use super::super::uloop::wire::{is_greeting, notified, read_error, timed_out, unknown_method};
+use super::super::{
+    BadMessage, EditorEvent, EncodeError, Greeted, Hello, Inbound, ListStep, Met, Order, Reply, WireId,
+};
+use crate::limits::UMCP_REQUEST_MAX_BYTES;
+use crate::protocol::jsonrpc;
+
+/// What greets, newest first: v0.20 and later, v0.10 to v0.19, before. The last only shows that the package is there.
+const GREETINGS: [&str; 3] = ["set-client-name", "setClientName", "ping"];
+
+/// How every version answers `ping`.
+const PONG: &str = "Unity MCP Bridge received: ";
+
+/// The tools of v0.1 to v0.3, which have no list, in the shape of the later lists. Source: `UnityCommandRegistry.cs` there,
+/// `CompileCommand.cs` and `GetLogsCommand.cs` for the parameters.
+const FIRST_TOOLS: &str = r#"[
+{"name":"compile","description":"Compiles the project's scripts.","parameterSchema":{"Properties":{
+  "forceRecompile":{"Type":"boolean","Description":"Compile everything anew","DefaultValue":false}}}},
+{"name":"getlogs","description":"Reads the console.","parameterSchema":{"Properties":{
+  "logType":{"Type":"string","Description":"Kind of entries: Log, Warning, Error or All","DefaultValue":"All"},
+  "maxCount":{"Type":"number","Description":"Most entries","DefaultValue":100}}}},
+{"name":"ping","description":"Answers with the message.","parameterSchema":{"Properties":{
+  "message":{"Type":"string","Description":"What to say"}}},"displayDevelopmentOnly":true}]"#;
+
+/// A whole line for this order, its end included.
+pub(super) fn encode(id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError> {
+    let (method, params) = match order {
+        Order::Greeting { hello, said } => greeting(hello, said.len()),
+        Order::ListTools { step, development } => {
+            let method = LIST_METHODS.get(*step).copied().unwrap_or(LIST_METHODS[LIST_METHODS.len() - 1]);
+            (method, format!(r#"{{"IncludeDevelopmentOnly":{development}}}"#))
+        }
+        // Without line breaks: the reader cuts at each of them.
+        Order::Call { tool, call, .. } => (*tool, jsonrpc::compact(call.arguments.get()).into_owned()),
+        Order::Outcomes(_) | Order::Cancel(_) | Order::Pulse => return Err(EncodeError::NotSpoken),
+    };
+    let mut line = ascii(&rpc::body(&format!(r#""id":{},"#, id.number), method, &params, ""));
+    line.push('\n');
+    rpc::within(line.into(), UMCP_REQUEST_MAX_BYTES)
+}
+
+fn greeting(hello: &Hello, step: usize) -> (&'static str, String) {
+    let method = GREETINGS.get(step).copied().unwrap_or(GREETINGS[GREETINGS.len() - 1]);
+    // Before v0.4 the name of a parameter has one spelling, and this is it.
+    let parameter = if method == "ping" { "message" } else { "ClientName" };
+    (method, format!(r#"{{"{parameter}":{}}}"#, quoted(&hello.client_name)))
+}
+
+/// The same JSON in ASCII. Other characters stand in its strings only, where an escape means the same.
+fn ascii(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for letter in json.chars() {
+        if letter.is_ascii() {
+            out.push(letter);
+            continue;
+        }
+        for unit in letter.encode_utf16(&mut [0; 2]) {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "\\u{unit:04x}");
+        }
+    }
+    out
+}
+
+/// What a line says. `commandsChanged` is what v0.4 to v0.9 say beside or instead of today's word.
+pub(super) fn decode(line: &[u8]) -> Result<Inbound, BadMessage> {
+    rpc::decode_with(line, own_number, read_error, |method, params| match method {
+        "commandsChanged" => Some(Inbound::Event(EditorEvent::ToolsChanged)),
+        _ => notified(method, params),
+    })
+}
+
+/// The number in an id of ours. Editors echo it as the integer it was.
+fn own_number(id: &RawValue) -> Option<u64> {
+    let digits = id.get();
+    digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok()).flatten()
+}
+
+/// Before v0.18 every error has the id `null`, and in all versions what could not be parsed.
+pub(super) fn read_unnamed(line: &[u8]) -> Option<Reply> {
+    rpc::unnamed_error(line, read_error)
+}
+
+/// What the replies to the greeting mean. An editor that does not know a method says so, and the next one is tried. The package's
+/// own timeout is a greeting too: only this family words it so, and the name is shown to people only.
+pub(super) fn check_greeting(said: &[Reply]) -> Result<Greeted, String> {
+    let met = || Ok(Greeted::Done(Met::default()));
+    match said.last().ok_or_else(|| "it said nothing".to_owned())? {
+        Reply::Result(result) if is_greeting(result) || is_pong(result) => met(),
+        Reply::Result(_) => {
+            Err("it answered the greeting with a result that has neither ClientName nor Message".to_owned())
+        }
+        Reply::Error(error) if unknown_method(error) && said.len() < GREETINGS.len() => Ok(Greeted::NotYet),
+        Reply::Error(error) if GREETINGS.iter().any(|method| timed_out(error, method)) => met(),
+        Reply::Error(error) => Err(format!("it refused the greeting: {}", loggable(&error.message))),
+    }
+}
+
+/// Before v0.4 the answer to `ping` is a plain text.
+fn is_pong(result: &RawValue) -> bool {
+    serde_json::from_str::<Value>(result.get())
+        .is_ok_and(|said| said.as_str().is_some_and(|text| text.starts_with(PONG)))
+}
+
+/// What a reply to the `step`-th list method means. An editor that knows none of them is of a version that has no list.
+pub(super) fn read_tools(reply: &Reply, step: usize) -> ListStep {
+    match reply {
+        Reply::Error(error) if unknown_method(error) && step + 1 >= LIST_METHODS.len() => {
+            match RawValue::from_string(FIRST_TOOLS.to_owned()) {
+                Ok(first) => tools::read(&Reply::Result(first), step),
+                Err(error) => ListStep::Failed(format!("holdfast's own list of tools is broken: {error}")),
+            }
+        }
+        Reply::Error(_) | Reply::Result(_) => tools::read(reply, step),
+    }
+}
