@@ -77,6 +77,15 @@ pub const FRAME_OLD: Duration = Duration::from_secs(5);
 /// Silence of an editor that answers questions for its pulse, [`LIVENESS_EVERY`] apart, off its main thread, after which the connection
 /// counts as lost: three unanswered ones are no work but a frozen process or a dead network.
 pub const PULSE_MAX: Duration = Duration::from_secs(8);
+/// Longest code sent to Unity-MCP, in bytes: the editor writes it to its console three times and sends it back; a script of this
+/// length is a mistake.
+pub const UNITY_MCP_REQUEST_MAX_BYTES: usize = MIB;
+/// Largest head of an editor's HTTP response; Mono's has 200 bytes.
+pub const HTTP_HEAD_MAX_BYTES: usize = 16 * 1024;
+/// Most headers of such a response, or of a chunked body's end; Mono sends five.
+pub const HTTP_HEADERS_MAX: usize = 64;
+/// Bytes between a connection and its HTTP carrier that neither has taken: requests and answers have a few hundred.
+pub const HTTP_PIPE_BYTES: usize = 64 * 1024;
 /// Largest message accepted from an editor. The editor does not limit itself; the official servers died at 1 MiB.
 pub const EDITOR_MESSAGE_MAX_BYTES: usize = 64 * MIB;
 /// Largest header block of a Content-Length frame; real ones have 25 bytes.

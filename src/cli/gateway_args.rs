@@ -51,6 +51,8 @@ pub enum DialectChoice {
     Holdfast,
     /// uLoopMCP.
     Uloop,
+    /// Unity-MCP (com.unity.mcp).
+    UnityMcp,
 }
 
 impl DialectChoice {
@@ -59,6 +61,7 @@ impl DialectChoice {
             Self::Auto => dialect::ALL,
             Self::Holdfast => dialect::HOLDFAST,
             Self::Uloop => dialect::ULOOP,
+            Self::UnityMcp => dialect::UNITY_MCP,
         }
     }
 }

@@ -15,6 +15,8 @@ pub enum FakeDialect {
     Uloop,
     /// holdfast's own.
     Holdfast,
+    /// That of Unity-MCP's editor package: HTTP.
+    UnityMcp,
 }
 
 /// What an editor of holdfast's own package does against its protocol, to see that somebody notices.

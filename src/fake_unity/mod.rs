@@ -22,6 +22,7 @@ mod runtime;
 mod steer;
 mod tools;
 mod uloop;
+mod unity_mcp;
 
 #[cfg(test)]
 mod tests;
@@ -71,6 +72,7 @@ impl FakeUnity {
         let face: Arc<dyn Face> = match config.dialect {
             FakeDialect::Uloop => Arc::new(uloop::UloopFace::new(&config)),
             FakeDialect::Holdfast => Arc::new(holdfast::HoldfastFace::new(&config)),
+            FakeDialect::UnityMcp => Arc::new(unity_mcp::UnityMcpFace::new(&config)),
         };
         Self::start_with(config, net, face).await
     }

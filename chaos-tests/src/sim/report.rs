@@ -28,6 +28,7 @@ pub fn name(dialect: FakeDialect) -> &'static str {
     match dialect {
         FakeDialect::Uloop => "sim",
         FakeDialect::Holdfast => "sim-holdfast",
+        FakeDialect::UnityMcp => "sim-unity-mcp",
     }
 }
 

@@ -4,6 +4,7 @@ mod documented;
 mod domains;
 mod holdfast;
 mod process;
+mod unity_mcp;
 mod wire;
 
 use std::sync::Arc;

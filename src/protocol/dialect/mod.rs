@@ -9,6 +9,7 @@ mod project;
 mod rpc;
 pub mod uloop;
 mod unity;
+pub mod unity_mcp;
 mod words;
 
 use bytes::Bytes;
@@ -94,9 +95,11 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
 pub type Dialects = &'static [&'static dyn Dialect];
 
 /// All that there are. Which one a project speaks is seen in its files; where they tell nothing, it is the last.
-pub const ALL: Dialects = &[&holdfast::Holdfast, &uloop::Uloop];
+pub const ALL: Dialects = &[&holdfast::Holdfast, &unity_mcp::UnityMcp, &uloop::Uloop];
 /// Our own package and no other.
 pub const HOLDFAST: Dialects = &[&holdfast::Holdfast];
+/// Unity-MCP and no other.
+pub const UNITY_MCP: Dialects = &[&unity_mcp::UnityMcp];
 /// uLoopMCP and no other.
 pub const ULOOP: Dialects = &[&uloop::Uloop];
 

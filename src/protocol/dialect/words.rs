@@ -492,7 +492,13 @@ pub enum JournalOutcome {
 impl PreparedCall {
     /// A call that is sent as it was given, and of which nothing more is known.
     pub fn as_given(arguments: &RawValue) -> Self {
-        Self { arguments: arguments.to_owned(), recovery: Recovery::None, timeout: None, limit: None, reload_follows: false }
+        Self {
+            arguments: arguments.to_owned(),
+            recovery: Recovery::None,
+            timeout: None,
+            limit: None,
+            reload_follows: false,
+        }
     }
 }
 
