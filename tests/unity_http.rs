@@ -121,6 +121,8 @@ enum Does {
     Writes(Vec<u8>),
     /// Writes them one by one, with a pause between them.
     Dribbles(Vec<u8>, Duration),
+    /// Writes them; but a ping that comes when this one has come takes a second, and is then cut.
+    CutsPing(Vec<u8>, usize),
 }
 
 /// An HTTP server that answers `/ping`, and everything else as its script says. Counts what was more than a ping.
@@ -138,17 +140,23 @@ impl Scripted {
         let task = tokio::spawn({
             let (asked, heads) = (asked.clone(), heads.clone());
             async move {
+                let mut pings = 0;
                 loop {
                     let (mut stream, _) = listener.accept().await.unwrap();
                     let Some(request) = request(&mut stream).await else { continue };
                     heads.lock().unwrap().push(request.clone());
                     if request.starts_with("GET /ping ") {
+                        pings += 1;
+                        if matches!(does, Does::CutsPing(_, which) if pings == which) {
+                            sleep(Duration::from_secs(1)).await;
+                            continue;
+                        }
                         let _ = stream.write_all(&response("pong")).await;
                         continue;
                     }
                     asked.fetch_add(1, Ordering::SeqCst);
                     match &does {
-                        Does::Writes(bytes) => {
+                        Does::Writes(bytes) | Does::CutsPing(bytes, _) => {
                             let _ = stream.write_all(bytes).await;
                         }
                         Does::Dribbles(bytes, pause) => {
@@ -260,6 +268,24 @@ async fn a_call_that_finds_nobody_is_held_and_sent_once_to_whoever_returns() {
     let (text, error) = it.client.text(&id).await;
     assert!(!error && status(&text) == "success", "{text}");
     assert_eq!(back.asked(), 1);
+    it.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_behind_a_ping_that_is_cut_never_left_and_is_sent_on_the_next_connection() {
+    let setup = setup();
+    // The first two are the greeting and the list; the third is the pulse of an idle connection.
+    let editor = Scripted::start(&setup.net, Does::CutsPing(response(RAN), 3)).await;
+    let mut it = opened(setup).await;
+    let pings = || editor.heads.lock().unwrap().len();
+    until("the pulse is under way", || pings() == 3).await;
+    let id = it.client.call("execute_code", json!({"code": "x"})).await;
+    sleep(Duration::from_millis(100)).await;
+    assert!(!it.estate.ledger(|ledger, _| ledger.has_held()), "it was claimed, and waits behind the ping");
+    assert_eq!(editor.asked(), 0);
+    let (text, error) = it.client.text(&id).await;
+    assert!(!error && status(&text) == "success", "{text}");
+    assert_eq!(editor.asked(), 1);
     it.close().await;
 }
 
