@@ -121,6 +121,8 @@ enum Does {
     Writes(Vec<u8>),
     /// Writes them one by one, with a pause between them.
     Dribbles(Vec<u8>, Duration),
+    /// Writes them; but hangs up at once on the first connection after the greeting and the list.
+    HangsUpOnce(Vec<u8>),
     /// Writes them; but a ping that comes when this one has come takes a second, and is then cut.
     CutsPing(Vec<u8>, usize),
 }
@@ -140,9 +142,16 @@ impl Scripted {
         let task = tokio::spawn({
             let (asked, heads) = (asked.clone(), heads.clone());
             async move {
-                let mut pings = 0;
+                let (mut accepted, mut pings, mut gone) = (0, 0, Vec::new());
                 loop {
                     let (mut stream, _) = listener.accept().await.unwrap();
+                    accepted += 1;
+                    if accepted == 3 && matches!(does, Does::HangsUpOnce(_)) {
+                        // As with TCP, a write to it still succeeds.
+                        let _ = stream.shutdown().await;
+                        gone.push(stream);
+                        continue;
+                    }
                     let Some(request) = request(&mut stream).await else { continue };
                     heads.lock().unwrap().push(request.clone());
                     if request.starts_with("GET /ping ") {
@@ -156,7 +165,7 @@ impl Scripted {
                     }
                     asked.fetch_add(1, Ordering::SeqCst);
                     match &does {
-                        Does::Writes(bytes) | Does::CutsPing(bytes, _) => {
+                        Does::Writes(bytes) | Does::HangsUpOnce(bytes) | Does::CutsPing(bytes, _) => {
                             let _ = stream.write_all(bytes).await;
                         }
                         Does::Dribbles(bytes, pause) => {
@@ -268,6 +277,25 @@ async fn a_call_that_finds_nobody_is_held_and_sent_once_to_whoever_returns() {
     let (text, error) = it.client.text(&id).await;
     assert!(!error && status(&text) == "success", "{text}");
     assert_eq!(back.asked(), 1);
+    it.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_hangs_up_before_it_is_asked_was_not_asked() {
+    let mut setup = setup();
+    let project = tempfile::tempdir().unwrap();
+    for folder in ["Assets", "ProjectSettings"] {
+        std::fs::create_dir(project.path().join(folder)).unwrap();
+    }
+    setup.config.project = Some(project.path().canonicalize().unwrap());
+    // It goes while it is looked up whose port it is.
+    setup.host.slow(Duration::from_millis(20));
+    let editor = Scripted::start(&setup.net, Does::HangsUpOnce(response(RAN))).await;
+    let mut it = opened(setup).await;
+    let id = it.client.call("execute_code", json!({"code": "x"})).await;
+    let (text, error) = it.client.text(&id).await;
+    assert!(!error && status(&text) == "success", "{text}");
+    assert_eq!(editor.asked(), 1);
     it.close().await;
 }
 

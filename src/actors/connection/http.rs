@@ -54,13 +54,16 @@ impl Line {
     /// A connection for one request more. Whoever listens may be another by now, so before a call it is looked at anew; what is
     /// wrong with it, the next dial tells.
     async fn connect_anew(&self, for_call: bool) -> Result<BoxStream, Drop> {
-        let stream = match timeout(CONNECT_TIMEOUT, self.estate.net.connect(self.target.port)).await {
+        let mut stream = match timeout(CONNECT_TIMEOUT, self.estate.net.connect(self.target.port)).await {
             Ok(Ok(stream)) => stream,
             Ok(Err(error)) => return Err(self.unsent(&error.to_string())),
             Err(_) => return Err(self.unsent("the connect did not end in time")),
         };
         if for_call && self.check_owner().await.is_err() {
             return Err(self.unsent("the port may belong to somebody else now"));
+        }
+        if is_gone(&mut stream).await {
+            return Err(self.unsent("it hung up before it was asked"));
         }
         Ok(stream)
     }
@@ -156,6 +159,17 @@ impl Carrier<'_> {
         }
         stream.flush().await.map_err(|_| Drop::Reset)?;
         self.line.response(&mut stream).await
+    }
+}
+
+/// Whether a peer has ended a connection, or spoken, before a byte was written to it. The look at its owner takes a while, and a
+/// write to one that has gone meanwhile would still succeed.
+async fn is_gone(stream: &mut BoxStream) -> bool {
+    let mut byte = [0];
+    tokio::select! {
+        biased;
+        _ = stream.read(&mut byte) => true,
+        () = std::future::ready(()) => false,
     }
 }
 
