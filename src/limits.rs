@@ -86,6 +86,15 @@ pub const FRAME_OLD: Duration = Duration::from_secs(5);
 /// Silence of an editor that answers questions for its pulse, [`LIVENESS_EVERY`] apart, off its main thread, after which the connection
 /// counts as lost: three unanswered ones are no work but a frozen process or a dead network.
 pub const PULSE_MAX: Duration = Duration::from_secs(8);
+/// Longest code sent to Unity-MCP, in bytes: the editor writes it to its console three times and sends it back; a script of this
+/// length is a mistake.
+pub const UNITY_MCP_REQUEST_MAX_BYTES: usize = MIB;
+/// Largest head of an editor's HTTP response; Mono's has 200 bytes.
+pub const HTTP_HEAD_MAX_BYTES: usize = 16 * 1024;
+/// Most headers of such a response, or of a chunked body's end; Mono sends five.
+pub const HTTP_HEADERS_MAX: usize = 64;
+/// Bytes between a connection and its HTTP carrier that neither has taken: requests and answers have a few hundred.
+pub const HTTP_PIPE_BYTES: usize = 64 * 1024;
 /// Largest message accepted from an editor. The editor does not limit itself; the official servers died at 1 MiB.
 pub const EDITOR_MESSAGE_MAX_BYTES: usize = 64 * MIB;
 /// Largest header block of a Content-Length frame; real ones have 25 bytes.
@@ -109,6 +118,9 @@ pub const GREETING_TIMEOUT: Duration = Duration::from_secs(30);
 pub const GREETING_TIMEOUT_ASSUMED: Duration = Duration::from_secs(5);
 /// How long discovery may take to answer before it is asked again (its actor may have been restarted in between).
 pub const SEEK_TIMEOUT: Duration = Duration::from_secs(2);
+/// Time between two idle connections to an editor that speaks HTTP, whose end tells of its leaving: one that ends them all at once
+/// costs no more than this.
+pub const IDLE_WATCH_SPACING: Duration = Duration::from_millis(500);
 /// A peer that has not answered the greeting after this is looked up, for a person who wonders; an editor answers in milliseconds
 /// unless its main thread is held.
 pub const SILENCE_NAMED_AFTER: Duration = Duration::from_millis(800);

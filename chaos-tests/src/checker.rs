@@ -183,7 +183,8 @@ impl<'a> Run<'a> {
     fn sendings_max(&self) -> u8 {
         match self.dialect {
             FakeDialect::Uloop | FakeDialect::Umcp | FakeDialect::Turbokettle => SENDINGS_MAX,
-            FakeDialect::Holdfast => SENDINGS_MAX + UNRUN_MAX,
+            // Of both it may be known that nothing of a sending ran.
+            FakeDialect::Holdfast | FakeDialect::UnityMcp => SENDINGS_MAX + UNRUN_MAX,
         }
     }
 
@@ -475,6 +476,7 @@ fn right_editor(run: &Run<'_>) -> Verdict {
             FakeDialect::Uloop | FakeDialect::Umcp => "set-client-name",
             FakeDialect::Holdfast => "holdfast/hello",
             FakeDialect::Turbokettle => "ping",
+            FakeDialect::UnityMcp => "GET /ping",
         };
         verdict.look(greeting.starts_with(method), || format!("a stranger was sent {method}"));
     }

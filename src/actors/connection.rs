@@ -5,6 +5,7 @@
 //! socket ends, the bridge hangs up, or the bridge's tasks are ended.
 
 mod greeting;
+mod http;
 mod journal;
 mod list;
 mod nameless;
@@ -35,7 +36,7 @@ use crate::net::BoxStream;
 use crate::protocol::dialect::stranger::HEAD_BYTES;
 use crate::protocol::dialect::{
     EditorEvent, EncodeError, Hello, Inbound, JournalKey, LeaveReason, Met, Order as WireOrder, Recovery, Refusal,
-    Reply, Sending, WireId,
+    Reply, Sending, Transport, WireId,
 };
 use crate::protocol::ids::{CallId, Epoch};
 use crate::survey::{self, Identity, Target};
@@ -241,19 +242,28 @@ impl Line {
         if let Some(dialled) = self.dialled().as_mut() {
             dialled.accepted = Instant::now();
         }
-        let (host, target) = (Arc::clone(&self.estate.host), self.target.clone());
-        let looked_up = crate::host::run(&*self.estate.host, move || survey::check_owner(&*host, &target));
-        let identity = match timeout(OWNER_LOOKUP_MAX, looked_up).await {
-            Ok(Some(Ok(identity))) => identity,
-            Ok(Some(Err(failure))) => return self.failed(failure, ""),
-            Ok(None) | Err(_) => {
-                return self.failed(ConnectFailure::Unproven, "the owner of the port could not be looked up");
-            }
+        let identity = match self.check_owner().await {
+            Ok(identity) => identity,
+            Err((failure, detail)) => return self.failed(failure, detail),
         };
         self.estate.ledger(|ledger, _| ledger.open_epoch(self.epoch));
         self.tell(News::Connected(identity));
-        let drop = self.converse(stream, orders).await;
+        let drop = match self.target.dialect.properties().transport {
+            Transport::Stream => self.converse(stream, orders).await,
+            Transport::Http => self.converse_over_http(stream, orders).await,
+        };
         self.tell(News::Ended(drop));
+    }
+
+    /// Whose port it is, asked once a connection to it stands.
+    async fn check_owner(&self) -> Result<Identity, (ConnectFailure, &'static str)> {
+        let (host, target) = (Arc::clone(&self.estate.host), self.target.clone());
+        let looked_up = crate::host::run(&*self.estate.host, move || survey::check_owner(&*host, &target));
+        match timeout(OWNER_LOOKUP_MAX, looked_up).await {
+            Ok(Some(Ok(identity))) => Ok(identity),
+            Ok(Some(Err(failure))) => Err((failure, "")),
+            Ok(None) | Err(_) => Err((ConnectFailure::Unproven, "the owner of the port could not be looked up")),
+        }
     }
 
     async fn converse(&self, stream: BoxStream, orders: mpsc::Receiver<Order>) -> Drop {

@@ -55,6 +55,8 @@ pub enum DialectChoice {
     Umcp,
     /// uLoopMCP, v0.27 to v2.1.1.
     Uloop,
+    /// Unity-MCP (com.unity.mcp).
+    UnityMcp,
 }
 
 impl DialectChoice {
@@ -65,6 +67,7 @@ impl DialectChoice {
             Self::Turbokettle => dialect::TURBOKETTLE,
             Self::Umcp => dialect::UMCP,
             Self::Uloop => dialect::ULOOP,
+            Self::UnityMcp => dialect::UNITY_MCP,
         }
     }
 }

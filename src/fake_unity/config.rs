@@ -19,6 +19,8 @@ pub enum FakeDialect {
     Holdfast,
     /// That of turbokettle/unity-mcp.
     Turbokettle,
+    /// That of Unity-MCP's editor package: HTTP.
+    UnityMcp,
 }
 
 /// What an editor of holdfast's own package does against its protocol, to see that somebody notices.
@@ -121,9 +123,11 @@ impl FakeUnityConfig {
     pub fn played(&self) -> PackageVersion {
         match self.dialect {
             FakeDialect::Umcp if self.package_version.framed() => PackageVersion::NEWEST_LINES,
-            FakeDialect::Uloop | FakeDialect::Umcp | FakeDialect::Holdfast | FakeDialect::Turbokettle => {
-                self.package_version
-            }
+            FakeDialect::Uloop
+            | FakeDialect::Umcp
+            | FakeDialect::Holdfast
+            | FakeDialect::Turbokettle
+            | FakeDialect::UnityMcp => self.package_version,
         }
     }
 

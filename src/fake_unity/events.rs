@@ -64,6 +64,11 @@ pub enum Event {
         /// `ok` or `error`.
         outcome: &'static str,
     },
+    /// A line was written to Unity's console.
+    Logged {
+        /// Its text.
+        message: String,
+    },
     /// A connection ended.
     Closed {
         /// Its number.

@@ -23,6 +23,7 @@ mod steer;
 mod tools;
 mod turbokettle;
 mod uloop;
+mod unity_mcp;
 
 #[cfg(test)]
 mod tests;
@@ -73,6 +74,7 @@ impl FakeUnity {
             FakeDialect::Uloop | FakeDialect::Umcp => Arc::new(uloop::UloopFace::new(&config)),
             FakeDialect::Holdfast => Arc::new(holdfast::HoldfastFace::new(&config)),
             FakeDialect::Turbokettle => Arc::new(turbokettle::TurbokettleFace::new(&config)),
+            FakeDialect::UnityMcp => Arc::new(unity_mcp::UnityMcpFace::new(&config)),
         };
         Self::start_with(config, net, face).await
     }

@@ -304,6 +304,7 @@ fn is_chatter(event: &Event) -> bool {
             | Event::CallSettled { .. }
             | Event::CallEnded { .. }
             | Event::ClientNamed { .. }
+            | Event::Logged { .. }
     )
 }
 

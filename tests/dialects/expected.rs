@@ -115,9 +115,20 @@ const LIKE_ULOOP: Dialect = Dialect {
 };
 
 /// In the order in which they are looked for.
-pub const DIALECTS: [Dialect; 4] = [
+pub const DIALECTS: [Dialect; 5] = [
     Dialect { name: "holdfast", package: "holdfast's own (`unity/`)", ..LIKE_ULOOP },
     Dialect { name: "turbokettle", package: "turbokettle/unity-mcp", tells_of_changes: false, ..LIKE_ULOOP },
+    Dialect {
+        name: "unity-mcp",
+        package: "TSavo/Unity-MCP",
+        look: || ("get_state", json!({})),
+        count: |key| ("execute_code", json!({"code": format!("count(\"{key}\")")})),
+        hold: |key| ("execute_code", json!({"code": format!("count(\"{key}\")")})),
+        port_is_told_nowhere: true,
+        has_a_fixed_list: true,
+        tells_of_changes: false,
+        waits_for_answers: false,
+    },
     Dialect { name: "umcp", package: "uMCP v0.1 to v0.26", ..LIKE_ULOOP },
     LIKE_ULOOP,
 ];

@@ -54,6 +54,11 @@ fn turbokettle() {
 }
 
 #[test]
+fn unity_mcp() {
+    every_moment("unity-mcp");
+}
+
+#[test]
 fn umcp() {
     every_moment("umcp");
 }

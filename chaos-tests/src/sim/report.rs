@@ -30,6 +30,7 @@ pub fn name(dialect: FakeDialect) -> &'static str {
         FakeDialect::Umcp => "sim-umcp",
         FakeDialect::Holdfast => "sim-holdfast",
         FakeDialect::Turbokettle => "sim-turbokettle",
+        FakeDialect::UnityMcp => "sim-unity-mcp",
     }
 }
 

@@ -3,10 +3,17 @@
 use serde_json::{Value, json};
 
 use crate::fake_unity::FakeDialect;
-use crate::timeline::Verdict;
 
-/// A tool and its arguments.
-pub type Line = (&'static str, Value);
+/// A call of a tool.
+#[derive(Debug)]
+pub struct Line {
+    /// The tool.
+    pub tool: &'static str,
+    /// Its arguments.
+    pub arguments: Value,
+    /// What it counts under in Unity, if it does.
+    pub key: Option<String>,
+}
 
 /// The words of one package.
 #[derive(Debug, Clone, Copy)]
@@ -14,34 +21,59 @@ pub struct Part {
     /// Counts under a key; held back: it is answered only when the story says so.
     pub count: fn(key: &str, hold: bool) -> Line,
     /// Changes nothing.
-    pub echo: fn(text: &str) -> Line,
-    /// What brings a compilation with a reload behind it.
-    pub compile: fn() -> Line,
+    pub look: fn(text: &str) -> Line,
+    /// What a reload follows.
+    pub refresh: fn() -> Line,
     /// What is told of it.
-    pub compile_act: &'static str,
-    /// How it must end.
-    pub compiled: Verdict,
+    pub refresh_act: &'static str,
+    /// The editor holds an answer back when it is asked to; else it must stand still for that.
+    pub holds: bool,
+    /// The editor reloads by itself after the refresh; else the story makes it.
+    pub reloads: bool,
+    /// No file of the project names the port, so the gateway is told.
+    pub port_is_told: bool,
+}
+
+fn count(key: &str, hold: bool) -> Line {
+    let arguments = if hold { json!({"key": key, "hold": true}) } else { json!({"key": key}) };
+    Line { tool: "count", arguments, key: Some(key.to_owned()) }
+}
+
+fn look(tool: &'static str, arguments: Value) -> Line {
+    Line { tool, arguments, key: None }
 }
 
 impl Part {
     /// The words for this package.
     pub fn of(dialect: FakeDialect) -> Self {
         let base = Self {
-            count: |key, hold| {
-                let arguments = if hold { json!({"key": key, "hold": true}) } else { json!({"key": key}) };
-                ("count", arguments)
-            },
-            echo: |text| ("echo", json!({"text": text})),
-            compile: || ("compile", json!({})),
-            compile_act: "compile, which ends in a reload that cuts off its own answer",
-            compiled: Verdict::Ok,
+            count,
+            look: |text| look("echo", json!({"text": text})),
+            refresh: || look("compile", json!({})),
+            refresh_act: "compile, which ends in a reload that cuts off its own answer",
+            holds: true,
+            reloads: true,
+            port_is_told: false,
         };
         match dialect {
             FakeDialect::Uloop | FakeDialect::Umcp | FakeDialect::Holdfast => base,
             FakeDialect::Turbokettle => Self {
-                compile: || ("execute_menu_item", json!({"path": "Assets/Refresh"})),
-                compile_act: "A refresh, with a reload behind its answer",
+                refresh: || look("execute_menu_item", json!({"path": "Assets/Refresh"})),
+                refresh_act: "A refresh, with a reload behind its answer",
                 ..base
+            },
+            FakeDialect::UnityMcp => Self {
+                count: |key, _| Line {
+                    tool: "execute_code",
+                    arguments: json!({"code": format!("count(\"{key}\")")}),
+                    key: Some(key.to_owned()),
+                },
+                look: |_| look("get_state", json!({})),
+                refresh: || look("start_game", json!({})),
+                refresh_act: "Play mode, with a reload behind the answer",
+                holds: false,
+                reloads: false,
+                port_is_told: true,
             },
         }
     }

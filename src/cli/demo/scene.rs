@@ -167,8 +167,8 @@ impl Scene {
     ///
     /// # Errors
     /// The gateway does not read.
-    pub async fn call(&mut self, (tool, arguments): Line, must: Verdict) -> Result<u64, Stopped> {
-        let key = arguments.get("key").and_then(Value::as_str).filter(|_| tool == "count").map(str::to_owned);
+    pub async fn call(&mut self, line: Line, must: Verdict) -> Result<u64, Stopped> {
+        let Line { tool, arguments, key } = line;
         let params = json!({
             "name": tool, "arguments": arguments, "_meta": {"progressToken": format!("progress-{}", self.ids + 1)},
         });

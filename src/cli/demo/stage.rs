@@ -100,6 +100,8 @@ pub struct Stage {
     folder: PathBuf,
     program: PathBuf,
     dialect: FakeDialect,
+    /// The port that both are told, where no file of the project names it.
+    pub port: Option<u64>,
     sender: mpsc::Sender<News>,
     /// The editor, while there is one.
     pub unity: Option<Process>,
@@ -125,7 +127,10 @@ impl Stage {
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(&folder)?;
         let (sender, news) = mpsc::channel(DEMO_NEWS_MAX);
-        Ok((Self { folder, program, dialect, sender, unity: None, gateway: None, started: 0, ended: 0 }, news))
+        Ok((
+            Self { folder, program, dialect, port: None, sender, unity: None, gateway: None, started: 0, ended: 0 },
+            news,
+        ))
     }
 
     /// The folder.
@@ -154,6 +159,9 @@ impl Stage {
         }
         command.arg("--compile-ms").arg(times.compile.as_millis().to_string());
         command.arg("--compile-reload-ms").arg(times.compile_reload.as_millis().to_string());
+        if let Some(port) = self.port {
+            command.arg("--port").arg(port.to_string());
+        }
         self.unity = Some(self.start(command, Source::Unity)?);
         Ok(())
     }
@@ -166,6 +174,9 @@ impl Stage {
         let mut command = self.command("gateway.log")?;
         command.arg("serve").arg("--project").arg(self.project());
         command.arg("--state-dir").arg(self.folder.join("state")).arg("--log").arg("info");
+        if let Some(port) = self.port {
+            command.arg("--port").arg(port.to_string());
+        }
         self.gateway = Some(self.start(command, Source::Gateway)?);
         Ok(())
     }

@@ -49,12 +49,16 @@ async fn begins(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped
     scene.stage.start_unity(pace.unity()).map_err(|error| Stopped::System("starting the fake Unity", error))?;
     scene.until("Unity listens", |facts| facts.port.is_some()).await?;
     scene.pause(pace.ms(300)).await;
+    if part.port_is_told {
+        scene.stage.port = scene.facts.port;
+    }
     scene.stage.start_gateway().map_err(|error| Stopped::System("starting the gateway", error))?;
     let now = scene.now();
     scene.timeline.enters(GATEWAY, now, Phase::Up);
     scene.timeline.enters(CLIENT, now, Phase::Up);
     let pid = scene.stage.gateway.as_ref().map_or(0, super::stage::Process::pid);
-    let text = format!("starts the gateway (pid {pid}), names no port");
+    let named = if part.port_is_told { "names the port" } else { "names no port" };
+    let text = format!("starts the gateway (pid {pid}), {named}");
     scene.tell((CLIENT, GATEWAY), Tone::Plain, text, None);
     let client = json!({"name": "holdfast-demo", "version": env!("CARGO_PKG_VERSION")});
     let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
@@ -80,13 +84,16 @@ async fn reload(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped
     scene.reloads("domain reload");
     scene.steer(&format!("reload {}", pace.ms(1600).as_millis())).await?;
     scene.answers(&[cut]).await?;
+    if !part.holds {
+        scene.steer("thaw").await?;
+    }
     scene.pause(pace.ms(400)).await;
     let mut held = Vec::new();
     for key in ["salt", "oil"] {
         held.push(scene.call((part.count)(key, false), Verdict::Ok).await?);
         scene.pause(pace.ms(200)).await;
     }
-    held.push(scene.call((part.echo)("hello"), Verdict::Ok).await?);
+    held.push(scene.call((part.look)("hello"), Verdict::Ok).await?);
     scene.answers(&held).await?;
     scene.pause(pace.ms(700)).await;
     Ok(())
@@ -94,6 +101,14 @@ async fn reload(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped
 
 /// A call that has happened in Unity and whose answer does not come.
 async fn begin_and_hold(scene: &mut Scene, part: Part, key: &str) -> Result<u64, Stopped> {
+    if !part.holds {
+        // The package answers at once whatever happens; only an editor that stands still owes an answer.
+        scene.steer("freeze").await?;
+        scene.until("Unity is frozen", |facts| facts.frozen).await?;
+        let call = scene.call((part.count)(key, true), Verdict::OutcomeUnknown).await?;
+        scene.until("the call was sent", |facts| facts.sent.contains_key(&call)).await?;
+        return Ok(call);
+    }
     let before = scene.facts.begun;
     let call = scene.call((part.count)(key, true), Verdict::OutcomeUnknown).await?;
     scene.until("the call has begun in Unity", |facts| facts.begun > before && facts.sent.contains_key(&call)).await?;
@@ -103,8 +118,14 @@ async fn begin_and_hold(scene: &mut Scene, part: Part, key: &str) -> Result<u64,
 }
 
 async fn compile(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped> {
-    scene.act(part.compile_act);
-    let compile = scene.call((part.compile)(), part.compiled).await?;
+    scene.act(part.refresh_act);
+    let compile = scene.call((part.refresh)(), Verdict::Ok).await?;
+    if !part.reloads {
+        scene.until("the call was sent", |facts| facts.sent.contains_key(&compile)).await?;
+        scene.pause(pace.ms(300)).await;
+        scene.reloads("compile");
+        scene.steer(&format!("reload {}", pace.unity().compile_reload.as_millis())).await?;
+    }
     scene.until("the compilation ends in a reload", |facts| facts.port.is_none()).await?;
     scene.pause(pace.ms(300)).await;
     let held = scene.call((part.count)("flour", false), Verdict::Ok).await?;
@@ -151,7 +172,7 @@ async fn kill(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped> 
     scene.pause(pace.ms(400)).await;
     let mut held = vec![scene.call((part.count)("butter", false), Verdict::Ok).await?];
     scene.pause(pace.ms(200)).await;
-    held.push(scene.call((part.echo)("anybody there?"), Verdict::Ok).await?);
+    held.push(scene.call((part.look)("anybody there?"), Verdict::Ok).await?);
     scene.pause(pace.ms(500)).await;
     let status = scene.ask("holdfast_status").await?;
     scene.answers(&[status]).await?;

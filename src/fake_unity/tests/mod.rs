@@ -6,6 +6,7 @@ mod holdfast;
 mod process;
 mod turbokettle;
 mod umcp;
+mod unity_mcp;
 mod wire;
 
 use std::sync::Arc;

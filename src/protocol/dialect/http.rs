@@ -1,8 +1,8 @@
 //! The lines between a dialect that speaks HTTP and the carrier that opens a connection for each of its requests. They never
 //! leave the process: a dialect is pure and knows what to ask and what an answer means, the carrier knows sockets.
 //!
-//! A request that is on its way when its connection ends has no line: the carrier then ends the whole conversation, as a broken
-//! stream does, and what was sent may have run.
+//! Only an answer has a line. When a request cannot be sent, or its connection ends before the answer is whole, the carrier ends
+//! the whole conversation as a broken stream does; it knows which calls not a byte was sent of.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// What the carrier is to ask.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ask<'a> {
-    /// Under which the answer comes.
+    /// Under which the answer comes. Numbers rise from line to line.
     pub number: u64,
     /// The call it belongs to, handed back with the answer.
     pub call: Option<Cow<'a, str>>,
@@ -34,24 +34,10 @@ pub struct Heard<'a> {
     pub call: Option<Cow<'a, str>>,
     /// [`Ask::path`].
     pub path: Cow<'a, str>,
-    /// What became of it.
-    #[serde(flatten)]
-    pub end: End<'a>,
-}
-
-/// What became of a request.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum End<'a> {
-    /// It was answered.
-    Answered {
-        /// HTTP status code.
-        status: u16,
-        /// The header of that name.
-        server: Option<Cow<'a, str>>,
-        /// The body; what is not UTF-8 in it is replaced.
-        body: Cow<'a, str>,
-    },
-    /// Not a byte of it left; why, in words.
-    Unsent(Cow<'a, str>),
+    /// HTTP status code.
+    pub status: u16,
+    /// The header of that name.
+    pub server: Option<Cow<'a, str>>,
+    /// The body; what is not UTF-8 in it is replaced.
+    pub body: Cow<'a, str>,
 }

@@ -12,6 +12,7 @@ pub mod turbokettle;
 pub mod uloop;
 pub mod umcp;
 mod unity;
+pub mod unity_mcp;
 mod words;
 
 use bytes::Bytes;
@@ -106,11 +107,14 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
 pub type Dialects = &'static [&'static dyn Dialect];
 
 /// All that there are. Which one a project speaks is seen in its files; where they tell nothing, it is the last.
-pub const ALL: Dialects = &[&holdfast::Holdfast, &turbokettle::Turbokettle, &umcp::Umcp, &uloop::Uloop];
+pub const ALL: Dialects =
+    &[&holdfast::Holdfast, &turbokettle::Turbokettle, &unity_mcp::UnityMcp, &umcp::Umcp, &uloop::Uloop];
 /// Our own package and no other.
 pub const HOLDFAST: Dialects = &[&holdfast::Holdfast];
 /// turbokettle/unity-mcp and no other.
 pub const TURBOKETTLE: Dialects = &[&turbokettle::Turbokettle];
+/// Unity-MCP and no other.
+pub const UNITY_MCP: Dialects = &[&unity_mcp::UnityMcp];
 /// uMCP and no other.
 pub const UMCP: Dialects = &[&umcp::Umcp];
 /// uLoopMCP and no other.

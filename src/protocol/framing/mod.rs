@@ -1,6 +1,7 @@
 //! Frames out of a byte stream, incrementally: any split of the bytes gives the same frames.
 
 pub mod content_length;
+pub mod http;
 pub mod lines;
 
 use bytes::Bytes;

@@ -129,6 +129,11 @@ impl Events {
         self.metrics().count(Id::ConnectAttempts, [DialResult::WrongPeer.into()]);
     }
 
+    /// A request to an editor that takes a connection for each could not be sent: not a byte of it left.
+    pub fn request_unsent(&self, port: u16, why: &str) {
+        tracing::debug!(event = "request_unsent", port, why = %clean(why));
+    }
+
     /// The editor sent bytes that are not its protocol.
     pub fn frame_error(&self, epoch: Epoch, fault: &'static str, what: &str) {
         tracing::warn!(event = "frame_error", epoch = epoch.0, fault, what = %clean(what));

@@ -1,0 +1,219 @@
+//! The carrier of a dialect that speaks HTTP: between the lines of the conversation and a connection for each request.
+//!
+//! *Lives* in the connection's own task and falls with it. One request at a time, none of them twice. When one cannot be sent or
+//! is cut, the conversation ends as that of a broken stream does; calls of which not a byte was written are held again then.
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, ReadHalf};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout};
+
+use super::{Awaited, Line, News, Order};
+use crate::fsm::bridge::Drop;
+use crate::limits::{BYTES_NEWS_EVERY, CONNECT_TIMEOUT, EDITOR_MESSAGE_MAX_BYTES, HTTP_PIPE_BYTES, IDLE_WATCH_SPACING};
+use crate::net::BoxStream;
+use crate::protocol::dialect::BadMessage;
+use crate::protocol::dialect::http::{Ask, Heard};
+use crate::protocol::framing::Framer as _;
+use crate::protocol::framing::http::{self, BadResponse, Response, ResponseDecoder};
+use crate::protocol::framing::lines::Lines;
+use crate::protocol::ids::CallId;
+
+/// How much is asked of a socket at once; most answers have 200 bytes.
+const READ_BYTES: usize = 4096;
+
+impl Line {
+    /// Converses over HTTP. `first` is the connection that was dialled and checked: it carries the first request.
+    pub(super) async fn converse_over_http(&self, first: BoxStream, orders: mpsc::Receiver<Order>) -> Drop {
+        let (near, far) = tokio::io::duplex(HTTP_PIPE_BYTES);
+        let mut carrier = Carrier { line: self, first: Some(first), idle: None, begun: 0, end: None };
+        let drop = tokio::select! {
+            biased;
+            drop = self.converse(Box::new(near), orders) => drop,
+            never = carrier.run(far) => match never {},
+        };
+        self.hold_again(carrier.begun);
+        carrier.end.unwrap_or(drop)
+    }
+
+    /// Calls claimed for requests behind the last that a byte was written of: nothing of them left.
+    fn hold_again(&self, begun: u64) {
+        let untouched: Vec<CallId> = self
+            .awaiting()
+            .iter()
+            .filter_map(|(number, awaited)| match awaited {
+                Awaited::Call { id, .. } if *number > begun => Some(*id),
+                _ => None,
+            })
+            .collect();
+        for call in untouched {
+            let (_, settlements) = self.estate.ledger(|ledger, now| ledger.postponed(call, self.epoch, now));
+            self.estate.settle(settlements);
+        }
+    }
+
+    /// A connection for one request more. Whoever listens may be another by now, so before a call it is looked at anew; what is
+    /// wrong with it, the next dial tells.
+    async fn connect_anew(&self, for_call: bool) -> Result<BoxStream, Drop> {
+        let mut stream = match timeout(CONNECT_TIMEOUT, self.estate.net.connect(self.target.port)).await {
+            Ok(Ok(stream)) => stream,
+            Ok(Err(error)) => return Err(self.unsent(&error.to_string())),
+            Err(_) => return Err(self.unsent("the connect did not end in time")),
+        };
+        if for_call && self.check_owner().await.is_err() {
+            return Err(self.unsent("the port may belong to somebody else now"));
+        }
+        if is_gone(&mut stream).await {
+            return Err(self.unsent("it hung up before it was asked"));
+        }
+        Ok(stream)
+    }
+
+    fn unsent(&self, why: &str) -> Drop {
+        self.estate.events.request_unsent(self.target.port, why);
+        Drop::Eof
+    }
+
+    /// The wait for it has no bound here: deadlines and the pulse are others' business.
+    async fn response(&self, stream: &mut BoxStream) -> Result<Response, Drop> {
+        let mut decoder = ResponseDecoder::new(EDITOR_MESSAGE_MAX_BYTES);
+        let mut buffer = vec![0; READ_BYTES];
+        let mut told = Instant::now();
+        loop {
+            let count = match stream.read(&mut buffer).await {
+                Ok(0) => return decoder.end().ok_or(Drop::Eof),
+                Ok(count) => count,
+                Err(_) => return Err(Drop::Reset),
+            };
+            match decoder.push(buffer.get(..count).unwrap_or_default()) {
+                Ok(Some(response)) => return Ok(response),
+                Ok(None) => {}
+                Err(BadResponse::Frame(bad)) => return Err(self.bad_bytes((&bad).into(), &bad.to_string())),
+                Err(bad @ BadResponse::NotHttp) => {
+                    let fault = BadMessage::NotAMessage("not HTTP");
+                    return Err(self.bad_bytes((&fault).into(), &bad.to_string()));
+                }
+            }
+            if told.elapsed() >= BYTES_NEWS_EVERY {
+                told = Instant::now();
+                self.tell_unasked(News::BytesArrived).await;
+            }
+        }
+    }
+}
+
+struct Carrier<'l> {
+    line: &'l Line,
+    first: Option<BoxStream>,
+    /// One that nothing is asked on: its end is the first sign that the editor leaves.
+    idle: Option<BoxStream>,
+    /// The last request of which a byte was written. Their numbers rise.
+    begun: u64,
+    /// How it ended.
+    end: Option<Drop>,
+}
+
+impl Carrier<'_> {
+    /// Carries until it cannot go on. The conversation then reads what was heard, and after it the end; it is the one to return.
+    async fn run(&mut self, pipe: DuplexStream) -> std::convert::Infallible {
+        let (mut asks, mut heard) = tokio::io::split(pipe);
+        self.end = self.carry(&mut asks, &mut heard).await.err();
+        let _ = heard.shutdown().await;
+        std::future::pending().await
+    }
+
+    async fn carry(
+        &mut self,
+        asks: &mut ReadHalf<DuplexStream>,
+        heard: &mut tokio::io::WriteHalf<DuplexStream>,
+    ) -> Result<(), Drop> {
+        let mut framer = Lines::new(usize::MAX);
+        let mut buffer = vec![0; READ_BYTES];
+        loop {
+            while let Ok(Some(line)) = framer.next_frame() {
+                // The dialect's own words: what is none of them is a bug of ours, and nothing was sent.
+                let ask: Ask<'_> = serde_json::from_slice(&line).map_err(|_| Drop::Protocol)?;
+                let response = self.ask(&ask).await?;
+                heard.write_all(&said(&ask, &response)).await.map_err(|_| Drop::Eof)?;
+            }
+            let read = tokio::select! {
+                biased;
+                read = asks.read(&mut buffer) => read,
+                gone = self.watch() => return Err(gone),
+            };
+            match read {
+                Ok(count @ 1..) => framer.push(buffer.get(..count).unwrap_or_default()),
+                Ok(_) | Err(_) => return Ok(()),
+            }
+        }
+    }
+
+    /// Returns when nobody listens any more. Losing the future loses nothing.
+    async fn watch(&mut self) -> Drop {
+        if self.line.met.get().is_none() {
+            return std::future::pending().await;
+        }
+        loop {
+            let since = Instant::now();
+            if let Some(idle) = &mut self.idle {
+                // It may also have been ended for its idleness, as HTTP servers do.
+                let _ = idle.read(&mut [0]).await;
+                self.idle = None;
+            }
+            match timeout(CONNECT_TIMEOUT, self.line.estate.net.connect(self.line.target.port)).await {
+                Ok(Ok(stream)) => self.idle = Some(stream),
+                Ok(Err(error)) => return self.line.unsent(&error.to_string()),
+                Err(_) => return self.line.unsent("the connect did not end in time"),
+            }
+            // A server that ends them all at once is not to be dialled all the time.
+            tokio::time::sleep_until(since + IDLE_WATCH_SPACING).await;
+        }
+    }
+
+    async fn ask(&mut self, ask: &Ask<'_>) -> Result<Response, Drop> {
+        let mut stream = match self.first.take() {
+            Some(first) => first,
+            None => self.line.connect_anew(ask.call.is_some()).await?,
+        };
+        let port = self.line.target.port;
+        let request = http::request(port, &ask.method, &ask.path, ask.content_type.as_deref(), ask.body.as_bytes());
+        let mut rest = request.as_ref();
+        while !rest.is_empty() {
+            match stream.write(rest).await {
+                Ok(count) if count > 0 => {
+                    self.begun = ask.number;
+                    rest = rest.get(count..).unwrap_or_default();
+                }
+                Ok(_) | Err(_) => return Err(Drop::Reset),
+            }
+        }
+        stream.flush().await.map_err(|_| Drop::Reset)?;
+        self.line.response(&mut stream).await
+    }
+}
+
+/// Whether a peer has ended a connection, or spoken, before a byte was written to it. The look at its owner takes a while, and a
+/// write to one that has gone meanwhile would still succeed.
+async fn is_gone(stream: &mut BoxStream) -> bool {
+    let mut byte = [0];
+    tokio::select! {
+        biased;
+        _ = stream.read(&mut byte) => true,
+        () = std::future::ready(()) => false,
+    }
+}
+
+/// The line for a response.
+fn said(ask: &Ask<'_>, response: &Response) -> Vec<u8> {
+    let heard = Heard {
+        number: ask.number,
+        call: ask.call.as_deref().map(Into::into),
+        path: ask.path.as_ref().into(),
+        status: response.status,
+        server: response.server.as_deref().map(Into::into),
+        body: String::from_utf8_lossy(&response.body),
+    };
+    // Texts and numbers always have a JSON form.
+    let mut line = serde_json::to_vec(&heard).unwrap_or_default();
+    line.push(b'\n');
+    line
+}

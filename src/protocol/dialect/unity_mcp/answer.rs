@@ -1,0 +1,202 @@
+//! What the editor's answers mean. They are turned about: the editor waits 100 ms for its main thread and takes the end of that work
+//! for a failure of its own waiting, so that "A task was canceled" says that the work is done, and success that it is not.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::super::http::Heard;
+use super::super::rpc::{loggable, quoted};
+use super::super::{AnswerBody, EditorAnswer, Reply};
+use super::wire::{self, EXECUTE, HELLO, START, STATE, STOP};
+
+/// What Mono's tasks say of a wait that was cut short because the work was done.
+const DONE: &str = "A task was canceled";
+/// Beginnings of what the editor writes. Only beginnings: what follows may be the caller's own text, and is no JSON then.
+const CODE_WAITING: &str = "{ \"success\": false, \"error\": \"\", \"code\": \"";
+const CODE_FAILED: &str = "{ \"success\": false, \"error\": \"";
+const CODE_WAIT_FAILED: &str = "{ \"success\": false, \"error\": \"Error executing code: ";
+const STATE_WAIT_FAILED: &str = "{ \"success\": false, \"message\": \"Error getting game state: ";
+/// The values that the editor begins with before it has asked its main thread.
+const STATE_UNASKED: &str = "{ \"isPlaying\": false, \"isPaused\": false, \"isCompiling\": false, \"currentScene\": \"SampleScene\", \
+                             \"timeScale\": 1, \"frameCount\": 0, \"realtimeSinceStartup\": 0 }";
+/// Commits between 6f42e8d and 09106e9 only say that they started or stopped anything.
+const SIMULATED: &str = "(simulated)";
+
+const WAITS: &str = "Unity has queued it: its main thread was not free within 100 ms (busy, compiling, a modal dialog, or its window has \
+                     no focus) and runs it when it is. Do not send it again. This package never tells when that was: look into \
+                     Unity's console, or bring Unity's window to the front.";
+
+/// How a call went.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Went {
+    /// The main thread ran it.
+    Ran,
+    /// The main thread ran it, and says that it failed.
+    Failed,
+    /// It is queued and will run.
+    Queued,
+    /// Nothing of it was executed, and will not be.
+    Refused,
+    /// It is not known whether it ran.
+    Unclear,
+}
+
+/// The envelope of the package's own server, with what is known beside it.
+#[derive(Serialize)]
+struct Envelope<'a> {
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    log_id: Option<&'a str>,
+    result: Option<Box<RawValue>>,
+    /// `null`: not yet, or not known; the message says which.
+    executed: Option<bool>,
+    is_complete: bool,
+    message: String,
+}
+
+/// How a call went, what came of it as the editor wrote it, and both in words.
+type Meaning = (Went, Option<Box<RawValue>>, String);
+
+/// An editor's reply, ready for the client.
+pub(super) fn read(reply: Reply) -> EditorAnswer {
+    match &reply {
+        Reply::Error(error) => EditorAnswer { is_error: true, body: AnswerBody::Text(error.message.clone()) },
+        Reply::Result(line) => match wire::heard(&reply) {
+            Some(heard) => answer(&heard),
+            None => EditorAnswer { is_error: true, body: AnswerBody::Json(line.clone()) },
+        },
+    }
+}
+
+fn answer(heard: &Heard<'_>) -> EditorAnswer {
+    let (went, result, message) = meaning(heard);
+    let (status, executed, is_complete) = match went {
+        Went::Ran => ("success", Some(true), true),
+        Went::Failed => ("error", Some(true), true),
+        Went::Queued => ("timeout", None, false),
+        Went::Refused => ("error", Some(false), true),
+        Went::Unclear => ("error", None, true),
+    };
+    let is_error = status == "error";
+    let envelope = Envelope { status, log_id: heard.call.as_deref(), result, executed, is_complete, message };
+    let body = match serde_json::to_string(&envelope).and_then(RawValue::from_string) {
+        Ok(json) => AnswerBody::Json(json),
+        Err(_) => AnswerBody::Text(envelope.message),
+    };
+    EditorAnswer { is_error, body }
+}
+
+fn meaning(heard: &Heard<'_>) -> Meaning {
+    let body = heard.body.trim();
+    if let Some(why) = wire::refusal(heard) {
+        let message = format!("The editor did not take the request: {why}. Nothing was executed.");
+        return (Went::Refused, None, message);
+    }
+    if heard.status != 200 {
+        return unclear(heard);
+    }
+    match &*heard.path {
+        EXECUTE => code(body),
+        START => play(body, "Error starting game: ", "Game started", "enter play mode"),
+        STOP => play(body, "Error stopping game: ", "Game stopped", "leave play mode"),
+        STATE => state(body),
+        _ => None,
+    }
+    .or_else(|| is_hello(body).then(unsupported))
+    .unwrap_or_else(|| unclear(heard))
+}
+
+/// The greeting that stands for "no such path". The caller's own text may quote it, so it is the whole answer or none.
+fn is_hello(body: &str) -> bool {
+    body.starts_with('{') && body.len() < 2 * HELLO.len() + 32 && body.contains(HELLO)
+}
+
+fn unsupported() -> Meaning {
+    let message = "This version of the Unity package does not know the request and answered it with its greeting. Nothing was \
+                   executed: bring the package to its newest commit.";
+    (Went::Refused, None, message.to_owned())
+}
+
+fn unclear(heard: &Heard<'_>) -> Meaning {
+    let message = format!(
+        "The editor answered with something that this package never says (status {}, `{}`). It is not known whether it ran: look \
+         into Unity's console before you send it again.",
+        heard.status,
+        loggable(heard.body.trim())
+    );
+    (Went::Unclear, None, message)
+}
+
+fn code(body: &str) -> Option<Meaning> {
+    if body.starts_with(CODE_WAITING) {
+        return Some((Went::Queued, None, WAITS.to_owned()));
+    }
+    if body.starts_with(CODE_WAIT_FAILED) && body.contains(DONE) {
+        let message = "Unity's main thread ran it. This package keeps what came of it to itself, also whether a statement failed: \
+                       look into Unity's console. Only find(\"Name\"), new GameObject(\"x\") and Debug.Log(\"m\") are executed; \
+                       any other statement was only written there (see help).";
+        return Some((Went::Ran, None, message.to_owned()));
+    }
+    if let Some((error, _)) = body
+        .strip_prefix(CODE_FAILED)
+        .filter(|_| !body.starts_with(CODE_WAIT_FAILED))
+        .and_then(|rest| rest.split_once("\", \"code\": \""))
+    {
+        let message = format!("Unity's main thread ran it, and it failed: {error}");
+        return Some((Went::Failed, None, message));
+    }
+    // A rare race: it was done in the very moment in which the editor stopped waiting. What it says then is mostly an empty object.
+    let said: Said = serde_json::from_str(body).ok().filter(|_| body.starts_with('{'))?;
+    (body == "{}" || said.success == Some(true) && said.result.is_some())
+        .then(|| (Went::Ran, said.result, "Unity's main thread ran it.".to_owned()))
+}
+
+#[derive(Deserialize)]
+struct Said {
+    #[serde(default)]
+    success: Option<bool>,
+    #[serde(default)]
+    result: Option<Box<RawValue>>,
+}
+
+fn play(body: &str, failed: &str, waiting: &str, what: &str) -> Option<Meaning> {
+    if body.contains(SIMULATED) {
+        let message = format!(
+            "This version of the Unity package only pretends to {what}. Nothing was executed: bring the package to its newest \
+             commit."
+        );
+        return Some((Went::Refused, None, message));
+    }
+    if body.starts_with(&format!("{{ \"success\": false, \"message\": \"{failed}")) && body.contains(DONE) {
+        let message = format!(
+            "Unity's main thread was told to {what}. Whether Unity does (it does not enter play mode while scripts have errors) \
+             this package cannot tell."
+        );
+        return Some((Went::Ran, None, message));
+    }
+    (body == format!("{{ \"success\": true, \"message\": \"{waiting}\" }}"))
+        .then(|| (Went::Queued, None, WAITS.to_owned()))
+}
+
+fn state(body: &str) -> Option<Meaning> {
+    if body.starts_with(STATE_WAIT_FAILED) && body.contains(DONE) {
+        let message = "Unity's main thread answers. This package cannot pass on the game state itself.";
+        return Some((Went::Ran, json("{\"responsive\":true}"), message.to_owned()));
+    }
+    if body == STATE_UNASKED {
+        let message = "Unity's main thread did not answer within 100 ms: it is busy, compiling, in a modal dialog, or its window has \
+                       no focus. What the package sent instead are defaults and no state; they are left out. Asking again later \
+                       does no harm.";
+        return Some((Went::Queued, json("{\"responsive\":false}"), message.to_owned()));
+    }
+    // The same race as with code. Numbers may be written with a comma, where Unity's language does.
+    if !body.starts_with("{ \"isPlaying\": ") {
+        return None;
+    }
+    let state = json(body).or_else(|| json(&quoted(body)));
+    Some((Went::Ran, state, "The game state, as Unity's main thread gave it.".to_owned()))
+}
+
+fn json(text: &str) -> Option<Box<RawValue>> {
+    RawValue::from_string(text.to_owned()).ok()
+}

@@ -1,0 +1,123 @@
+//! Unity-MCP (`com.unity.mcp`, the package of TSavo/Unity-MCP at its newest commit, a7c083e): the editor is a small HTTP server.
+//!
+//! One thread answers one request at a time, each within about 100 ms. It hands the work to Unity's main thread and waits that long
+//! for it, and then says the opposite of what happened: work that was done is reported as a cancelled task, work that still waits
+//! as a success. No result ever leaves Unity. There is no tool list, no greeting beyond `/ping`, and no word of project, process
+//! or version. Facts are from the package's code and from that code run under Mono; `tests/vectors/unity-mcp/` holds the literal
+//! texts with their provenance.
+
+mod answer;
+mod project;
+mod tools;
+mod wire;
+
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde_json::value::RawValue;
+
+use super::arguments::Members;
+use super::{
+    BadMessage, Dialect, EditorAnswer, EditorTool, EncodeError, Greeted, Hello, Inbound, ListStep, Order, OwnTool,
+    PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Secret, Sending, Transport,
+    WireId,
+};
+use crate::limits::{EDITOR_MESSAGE_MAX_BYTES, TOOL_TIMEOUT_MAX, UNITY_MCP_REQUEST_MAX_BYTES};
+use crate::protocol::framing::Framer;
+use crate::protocol::framing::lines::Lines;
+
+/// The port is part of the package's code: 8082, and 8081 in its older commits.
+const DEFAULT_PORTS: &[u16] = &[8082, 8081];
+
+static PROPERTIES: Properties = Properties {
+    window: 1,
+    push: false,
+    pulse: true,
+    request_max_bytes: UNITY_MCP_REQUEST_MAX_BYTES,
+    default_ports: DEFAULT_PORTS,
+    transport: Transport::Http,
+};
+
+/// The dialect of Unity-MCP's editor package.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct UnityMcp;
+
+impl Dialect for UnityMcp {
+    fn name(&self) -> &'static str {
+        "unity-mcp"
+    }
+
+    fn properties(&self) -> &'static Properties {
+        &PROPERTIES
+    }
+
+    fn project_files(&self) -> &'static [ProjectFile] {
+        project::FILES
+    }
+
+    fn read_project(&self, files: &ProjectFiles) -> ProjectFacts {
+        project::read(files)
+    }
+
+    fn framer(&self) -> Box<dyn Framer> {
+        Box::new(Lines::new(EDITOR_MESSAGE_MAX_BYTES))
+    }
+
+    fn encode(&self, id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError> {
+        wire::encode(id, order)
+    }
+
+    fn decode(&self, frame: &[u8]) -> Result<Inbound, BadMessage> {
+        wire::decode(frame)
+    }
+
+    fn check_greeting(&self, _hello: &Hello, said: &[Reply]) -> Result<Greeted, String> {
+        wire::check_greeting(said)
+    }
+
+    fn read_tools(&self, reply: &Reply, _step: usize) -> ListStep {
+        tools::read(reply)
+    }
+
+    fn prepare_call(
+        &self,
+        _sending: &Sending<'_>,
+        name: &str,
+        _tool: Option<&EditorTool>,
+        arguments: &RawValue,
+    ) -> PreparedCall {
+        // Entering play mode reloads the domain, unless the project's settings spare it.
+        let reload_follows = name == tools::START_GAME;
+        PreparedCall { timeout: timeout(name, arguments), reload_follows, ..PreparedCall::as_given(arguments) }
+    }
+
+    fn own_tool(&self, name: &str) -> Option<OwnTool> {
+        tools::own(name)
+    }
+
+    fn read_answer(&self, reply: Reply) -> EditorAnswer {
+        answer::read(reply)
+    }
+
+    fn read_result_file(&self, _bytes: &[u8]) -> Option<Reply> {
+        None
+    }
+
+    fn decode_push(&self, _line: &[u8], _token: &Secret) -> Result<PushEvent, BadMessage> {
+        Err(BadMessage::NotAMessage("this package pushes nothing"))
+    }
+}
+
+/// The limit that the caller gives a tool that has one, in milliseconds; the package's own server had 30 s for one that gives none.
+fn timeout(name: &str, arguments: &RawValue) -> Option<Duration> {
+    if !tools::is_timed(name) {
+        return None;
+    }
+    let given =
+        serde_json::from_str::<Members<'_>>(arguments.get()).ok().and_then(|members| members.get(tools::TIMEOUT));
+    let ms = given.and_then(|ms| ms.as_f64()).filter(|ms| ms.is_finite() && *ms > 0.0).unwrap_or(tools::TIMEOUT_MS);
+    Some(Duration::try_from_secs_f64(ms / 1000.0).map_or(TOOL_TIMEOUT_MAX, |limit| limit.min(TOOL_TIMEOUT_MAX)))
+}

@@ -1,0 +1,202 @@
+mod vectors;
+
+use serde_json::Value;
+
+use super::super::{AnswerBody, FileState};
+use super::*;
+use crate::protocol::dialect::http::{Ask, Heard};
+use crate::protocol::ids::CallId;
+
+const CALL: &str = "0f8fad5b-d9cb-469f-a165-70867728950e";
+
+fn raw(json: &str) -> Box<RawValue> {
+    RawValue::from_string(json.to_owned()).unwrap()
+}
+
+/// The reply that the carrier's line for this response becomes.
+fn reply(path: &str, status: u16, body: &str) -> Reply {
+    let heard =
+        Heard { number: 7, call: Some(CALL.into()), path: path.into(), status, server: None, body: body.into() };
+    match UnityMcp.decode(&serde_json::to_vec(&heard).unwrap()).unwrap() {
+        Inbound::Reply { number: 7, reply } => reply,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn answer(path: &str, body: &str) -> (bool, Value) {
+    let answer = UnityMcp.read_answer(reply(path, 200, body));
+    match answer.body {
+        AnswerBody::Json(json) => (answer.is_error, serde_json::from_str(json.get()).unwrap()),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn prepared(tool: &str, arguments: &str) -> PreparedCall {
+    let sending = Sending::first(CallId::parse(CALL).unwrap(), true);
+    UnityMcp.prepare_call(&sending, tool, None, &raw(arguments))
+}
+
+fn encoded(tool: &str, arguments: &str) -> Result<Ask<'static>, EncodeError> {
+    let call = prepared(tool, arguments);
+    let order = Order::Call { tool, call: &call, expected: None, progress: false };
+    let line = UnityMcp.encode(WireId { number: 7, call: CallId::parse(CALL) }, &order)?;
+    assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
+    Ok(serde_json::from_slice(&line).unwrap())
+}
+
+#[test]
+fn calls_go_where_the_editor_executes_them() {
+    for (tool, arguments, method, path, body) in [
+        ("execute_code", r#"{"code":"a;\n\"ü\"","timeout":5}"#, "POST", wire::EXECUTE, "a;\n\"ü\""),
+        ("query", r#"{"query":"find(\"X\")"}"#, "POST", wire::EXECUTE, "find(\"X\")"),
+        ("get_state", "{}", "GET", wire::STATE, ""),
+        ("start_game", "{}", "POST", wire::START, ""),
+        ("stop_game", r#"{"code":"ignored"}"#, "POST", wire::STOP, ""),
+    ] {
+        let ask = encoded(tool, arguments).unwrap();
+        assert_eq!((&*ask.method, &*ask.path, &*ask.body), (method, path, body), "{tool}");
+        assert_eq!(ask.content_type.is_some(), matches!(tool, "execute_code" | "query"), "{tool}");
+        assert_eq!((ask.number, ask.call.as_deref()), (7, Some(CALL)));
+    }
+    for tool in ["get_logs", "help", "no_such_tool"] {
+        assert_eq!(encoded(tool, "{}"), Err(EncodeError::NotSpoken), "{tool}");
+    }
+}
+
+#[test]
+fn code_beyond_the_bound_is_not_sent() {
+    let code = |length: usize| format!(r#"{{"code":"{}"}}"#, "x".repeat(length));
+    assert!(encoded("execute_code", &code(UNITY_MCP_REQUEST_MAX_BYTES)).is_ok());
+    let bytes = UNITY_MCP_REQUEST_MAX_BYTES + 1;
+    let too_large = EncodeError::TooLarge { bytes, max: UNITY_MCP_REQUEST_MAX_BYTES };
+    assert_eq!(encoded("execute_code", &code(bytes)), Err(too_large));
+}
+
+#[test]
+fn the_time_limit_is_the_callers_in_milliseconds_or_the_packages_own() {
+    let seconds = |tool: &str, arguments: &str| prepared(tool, arguments).timeout.map(|limit| limit.as_secs_f64());
+    assert_eq!(seconds("execute_code", r#"{"timeout":1500}"#), Some(1.5));
+    assert_eq!(seconds("query", r#"{"timeout":"soon"}"#), Some(30.0));
+    assert_eq!(seconds("query", r#"{"timeout":-1}"#), Some(30.0));
+    assert_eq!(seconds("execute_code", r#"{"timeout":1e300}"#), Some(TOOL_TIMEOUT_MAX.as_secs_f64()));
+    assert_eq!(seconds("start_game", r#"{"timeout":5}"#), None);
+    assert!(prepared("start_game", "{}").reload_follows);
+    assert!(!prepared("stop_game", "{}").reload_follows);
+}
+
+#[test]
+fn the_callers_own_text_cannot_pass_for_an_answer() {
+    let waiting = |code: &str| {
+        format!(
+            "{{ \"success\": false, \"error\": \"\", \"code\": \"{code}\", \"logs\": [\"Error executing code\"], \"executionTime\": 0 }}"
+        )
+    };
+    for code in ["A task was canceled", wire::HELLO, "\", \"code\": \"x", "(simulated)", "{}", "\n\u{0}\u{1b}"] {
+        let (is_error, answer) = answer(wire::EXECUTE, &waiting(code));
+        assert_eq!((is_error, &answer["status"]), (false, &Value::from("timeout")), "{code}");
+        assert_eq!((&answer["executed"], &answer["is_complete"]), (&Value::Null, &Value::from(false)), "{code}");
+    }
+}
+
+#[test]
+fn what_the_package_never_says_is_no_success() {
+    for path in [wire::EXECUTE, wire::START, wire::STOP, wire::STATE, "/elsewhere"] {
+        for body in ["", "null", "[]", "pong", "<html>", "{ \"success\": true }", "{ \"success\": false }", "{\"x\":"] {
+            let (is_error, answer) = answer(path, body);
+            assert!(is_error && answer["executed"].is_null(), "{path} {body}: {answer}");
+        }
+        let answer = UnityMcp.read_answer(reply(path, 500, "A task was canceled"));
+        assert!(answer.is_error, "{path}");
+    }
+}
+
+#[test]
+fn a_line_that_is_none_of_the_carriers_is_refused() {
+    for line in [
+        "",
+        "{}",
+        "null",
+        "[7]",
+        "{\"number\":7}",
+        "pong",
+        "{\"number\":-1,\"path\":\"\",\"status\":200,\"body\":\"\"}",
+    ] {
+        assert!(UnityMcp.decode(line.as_bytes()).is_err(), "{line}");
+    }
+    assert!(matches!(UnityMcp.decode(b"\xff"), Err(BadMessage::NotUtf8)));
+}
+
+#[test]
+fn every_listed_tool_is_sent_or_answered_by_the_gateway() {
+    let ListStep::Tools(listing) = UnityMcp.read_tools(&reply(wire::PING, 200, "pong"), 0) else { panic!("no list") };
+    assert!(listing.dropped.is_empty());
+    let names: Vec<&str> = listing.tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "execute_code",
+            "query",
+            "get_logs",
+            "get_log_by_name",
+            "get_state",
+            "start_game",
+            "stop_game",
+            "get_result",
+            "get_log_details",
+            "get_logs_by_name",
+            "help"
+        ]
+    );
+    for tool in &listing.tools {
+        assert_eq!(encoded(&tool.name, "{}").is_ok(), UnityMcp.own_tool(&tool.name).is_none(), "{}", tool.name);
+        assert!(tool.description.len() <= crate::limits::DESCRIPTION_MAX_BYTES, "{}", tool.name);
+        assert_eq!(tool.input_schema["type"], "object");
+        assert!(!tool.annotations.read_only_hint || tool.repeatable, "{}", tool.name);
+    }
+    assert!(!listing.tools[0].repeatable && !listing.tools[1].repeatable, "what runs code is not sent twice");
+    assert_eq!(UnityMcp.own_tool("get_result"), Some(OwnTool::Result));
+    assert_eq!(UnityMcp.own_tool("get_logs"), Some(OwnTool::Logs));
+    assert_eq!(UnityMcp.own_tool("get_log_by_name"), Some(OwnTool::LogByName));
+    assert_eq!(UnityMcp.own_tool("get_logs_by_name"), Some(OwnTool::LogByName));
+    assert_eq!(UnityMcp.own_tool("get_log_details"), Some(OwnTool::LogDetails));
+    let Some(OwnTool::Help(text)) = UnityMcp.own_tool("help") else { panic!("no help") };
+    for word in ["find(\"Name\")", "new GameObject(\"x\")", "Debug.Log(\"m\")", "Player.transform.position"] {
+        assert!(text.contains(word), "{word}");
+    }
+}
+
+#[test]
+fn an_editor_that_does_not_say_pong_has_no_list() {
+    for body in ["\"pong\"", "{ \"success\": true, \"message\": \"Hello from Unity MCP!\" }", ""] {
+        assert!(matches!(UnityMcp.read_tools(&reply(wire::PING, 200, body), 0), ListStep::Failed(_)), "{body}");
+    }
+}
+
+fn files(pairs: &[(&'static str, &str)]) -> ProjectFiles {
+    let mut files: ProjectFiles = project::FILES.iter().map(|file| (file.path, FileState::Missing)).collect();
+    files.extend(pairs.iter().map(|(path, text)| (*path, FileState::Content(text.as_bytes().to_vec()))));
+    files
+}
+
+#[test]
+fn the_project_tells_the_package_and_unitys_process() {
+    let instance = ("Library/EditorInstance.json", r#"{"process_id":4711,"version":"2022.3.62f1"}"#);
+    let embedded = ("Packages/com.unity.mcp/package.json", r#"{"name":"com.unity.mcp","version":"1.0.0"}"#);
+    let facts = UnityMcp.read_project(&files(&[instance, embedded]));
+    assert!(facts.installed && facts.problems.is_empty(), "{facts:?}");
+    assert_eq!((facts.editor_pid, facts.package_version.as_deref(), facts.port), (Some(4711), Some("1.0.0"), None));
+
+    let by_path = ("Packages/manifest.json", r#"{"dependencies":{"com.unity.mcp":"file:../unity-client"}}"#);
+    let facts = UnityMcp.read_project(&files(&[by_path]));
+    assert!(facts.installed && facts.problems.is_empty(), "{facts:?}");
+
+    let by_git = (
+        "Packages/manifest.json",
+        r#"{"dependencies":{"com.unity.mcp":"https://github.com/TSavo/Unity-MCP.git?path=unity-client"}}"#,
+    );
+    let facts = UnityMcp.read_project(&files(&[by_git]));
+    assert!(facts.installed && facts.problems.len() == 1 && facts.problems[0].contains("Packages folder"), "{facts:?}");
+    assert!(UnityMcp.read_project(&files(&[by_git, embedded])).problems.is_empty());
+
+    assert!(!UnityMcp.read_project(&files(&[instance])).installed);
+}

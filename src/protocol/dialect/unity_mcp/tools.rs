@@ -1,0 +1,215 @@
+//! The tools. The package has no list: these are the ones that its own server and its documents name, described as they really work
+//! in the editor.
+
+use serde_json::{Map, Value, json};
+
+use super::super::{Annotations, EditorTool, ListStep, OwnTool, Reply, ToolListing};
+use super::wire;
+
+pub(super) const EXECUTE_CODE: &str = "execute_code";
+pub(super) const QUERY_TOOL: &str = "query";
+pub(super) const GET_STATE: &str = "get_state";
+pub(super) const START_GAME: &str = "start_game";
+pub(super) const STOP_GAME: &str = "stop_game";
+const GET_RESULT: &str = "get_result";
+const GET_LOGS: &str = "get_logs";
+const GET_LOG_BY_NAME: &str = "get_log_by_name";
+const GET_LOGS_BY_NAME: &str = "get_logs_by_name";
+const GET_LOG_DETAILS: &str = "get_log_details";
+const HELP: &str = "help";
+
+/// Arguments.
+pub(super) const CODE: &str = "code";
+pub(super) const QUERY: &str = "query";
+pub(super) const TIMEOUT: &str = "timeout";
+/// The package's own server's default, in milliseconds.
+pub(super) const TIMEOUT_MS: f64 = 30_000.0;
+
+/// What the editor really executes; shown by `help`.
+const HELP_TEXT: &str = "\
+Unity-MCP: what its editor package executes
+
+The package does not compile C#. It splits the text at `;` and at line ends and knows three kinds of statement:
+
+  find(\"Name\")          looks a GameObject up and writes to Unity's console whether it is there
+  new GameObject(\"x\")   creates a GameObject, always named CommandCreatedObject
+  Debug.Log(\"m\")        writes `[Unity MCP] m` to Unity's console
+
+Any other statement (an expression, an assignment, `return ...`) is only written to the console and not executed. \
+A property behind a look-up, as in find(\"Name\").transform, is always null.
+
+query takes the same statements. The dot notation of the package's documents, such as Player.transform.position, is not \
+executed by this package; a query wrapped in `return` is not either.
+
+Results stay in Unity: an answer says whether the main thread ran the text, not what came out of it. Look into Unity's console. \
+`status: \"timeout\"` means queued: Unity runs it when its main thread is free, for example when its window has the focus again. \
+Do not send it again.
+
+Tools
+  execute_code {code, timeout}        runs statements
+  query {query, timeout}              runs statements, for look-ups
+  get_state {}                        whether the main thread answers
+  start_game {}, stop_game {}         enter and leave play mode
+  get_result {logId}                  the late result of a call
+  get_logs {limit}                    the newest entry of each log
+  get_log_by_name {log_name, limit}   the entries of one log
+  get_log_details {logId}             what is known of one call
+";
+
+/// Which tools the package's own server answered without its editor.
+pub(super) fn own(name: &str) -> Option<OwnTool> {
+    Some(match name {
+        GET_RESULT => OwnTool::Result,
+        GET_LOGS => OwnTool::Logs,
+        GET_LOG_BY_NAME | GET_LOGS_BY_NAME => OwnTool::LogByName,
+        GET_LOG_DETAILS => OwnTool::LogDetails,
+        HELP => OwnTool::Help(HELP_TEXT),
+        _ => return None,
+    })
+}
+
+/// Whether a tool takes [`TIMEOUT`].
+pub(super) fn is_timed(name: &str) -> bool {
+    matches!(name, EXECUTE_CODE | QUERY_TOOL)
+}
+
+/// The list, once the editor has answered for itself.
+pub(super) fn read(reply: &Reply) -> ListStep {
+    let Some(heard) = wire::heard(reply) else {
+        return ListStep::Failed("the editor did not answer /ping".to_owned());
+    };
+    match wire::ping(&heard) {
+        Ok(()) => ListStep::Tools(ToolListing { tools: all(), ..ToolListing::default() }),
+        Err(why) => ListStep::Failed(format!("the editor did not answer /ping as Unity-MCP does: {why}")),
+    }
+}
+
+/// What a call of a tool may do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    /// Nothing.
+    Looks,
+    /// The same, however often.
+    Sets,
+    /// Whatever the text says.
+    Runs,
+}
+
+fn all() -> Vec<EditorTool> {
+    let text = |about: &str| json!({"type": "string", "description": about});
+    let limit = || json!({"type": "number", "default": 10, "description": "Entries at the most."});
+    let timeout = || {
+        json!({
+            "type": "number",
+            "default": TIMEOUT_MS,
+            "description": "Milliseconds that the call may take. The package itself answers within about 100 ms."
+        })
+    };
+    let log_id = || text("The call's id: log_id of its answer.");
+    let statements = "Only three kinds of statement are executed, separated by `;` or line ends: find(\"Name\"), \
+                      new GameObject(\"x\") and Debug.Log(\"m\"); the rest is written to Unity's console and not executed.";
+    vec![
+        tool(
+            EXECUTE_CODE,
+            Effect::Runs,
+            &format!(
+                "Runs statements in the Unity Editor. This package does not compile C#. {statements} No result comes back, only \
+                 whether Unity's main thread ran it."
+            ),
+            &[CODE],
+            &[(CODE, text("The statements.")), (TIMEOUT, timeout())],
+        ),
+        tool(
+            QUERY_TOOL,
+            Effect::Runs,
+            &format!(
+                "Looks something up in the Unity Editor, with the same statements as execute_code. {statements} Dot notation such \
+                 as Player.transform.position is not executed. What was found stands in Unity's console."
+            ),
+            &[QUERY],
+            &[(QUERY, text("The statements, for example find(\"Player\").")), (TIMEOUT, timeout())],
+        ),
+        tool(
+            GET_LOGS,
+            Effect::Looks,
+            "The newest entry of each log that the gateway keeps of this session's calls. It is not Unity's console, which this \
+             package does not pass on.",
+            &[],
+            &[("limit", limit())],
+        ),
+        tool(
+            GET_LOG_BY_NAME,
+            Effect::Looks,
+            "The entries of one log that the gateway keeps, newest first. get_logs names the logs.",
+            &["log_name"],
+            &[("log_name", text("The log's name.")), ("limit", limit())],
+        ),
+        tool(
+            GET_STATE,
+            Effect::Looks,
+            "Whether the Unity Editor's main thread answers. This package cannot pass on the game state itself: not whether it \
+             plays, nor its scene or time.",
+            &[],
+            &[],
+        ),
+        tool(
+            START_GAME,
+            Effect::Sets,
+            "Enters play mode. Unity may reload its domain then, which takes the connection away for a moment.",
+            &[],
+            &[],
+        ),
+        tool(STOP_GAME, Effect::Sets, "Leaves play mode.", &[], &[]),
+        tool(
+            GET_RESULT,
+            Effect::Looks,
+            "The result of an earlier call, also of one whose answer came late.",
+            &[],
+            &[("logId", log_id()), ("log_id", text("The same as logId."))],
+        ),
+        tool(
+            GET_LOG_DETAILS,
+            Effect::Looks,
+            "What the gateway knows of one call: when it was sent, and how it ended.",
+            &["logId"],
+            &[("logId", log_id())],
+        ),
+        tool(
+            GET_LOGS_BY_NAME,
+            Effect::Looks,
+            "The same as get_log_by_name, under the name that the package's documents use.",
+            &["log_name"],
+            &[("log_name", text("The log's name.")), ("limit", limit())],
+        ),
+        tool(HELP, Effect::Looks, "What this Unity package executes and what it does not, and its tools.", &[], &[]),
+    ]
+}
+
+fn tool(name: &str, effect: Effect, about: &str, required: &[&str], properties: &[(&str, Value)]) -> EditorTool {
+    let mut input_schema = Map::new();
+    input_schema.insert("type".to_owned(), "object".into());
+    let properties: Map<String, Value> =
+        properties.iter().map(|(name, schema)| ((*name).to_owned(), schema.clone())).collect();
+    input_schema.insert("properties".to_owned(), properties.into());
+    if !required.is_empty() {
+        input_schema.insert("required".to_owned(), json!(required));
+    }
+    let annotations = Annotations {
+        title: super::super::listing::title(name),
+        read_only_hint: effect == Effect::Looks,
+        destructive_hint: false,
+        idempotent_hint: effect != Effect::Runs,
+        open_world_hint: false,
+    };
+    EditorTool {
+        name: name.to_owned(),
+        description: about.to_owned(),
+        input_schema,
+        annotations,
+        development_only: false,
+        // The editor itself does nothing when it plays already, or does not play.
+        repeatable: effect != Effect::Runs,
+        parallel: false,
+        resumable: false,
+    }
+}

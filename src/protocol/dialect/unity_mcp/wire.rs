@@ -1,0 +1,124 @@
+//! Orders into HTTP requests, and what comes back.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::super::arguments::Members;
+use super::super::http::{Ask, Heard};
+use super::super::rpc::{loggable, object_text, parse_object};
+use super::super::{BadMessage, EncodeError, Greeted, Inbound, Met, Order, Reply, WireId};
+use super::tools::{self, CODE, QUERY};
+use crate::limits::UNITY_MCP_REQUEST_MAX_BYTES;
+
+pub(super) const PING: &str = "/ping";
+pub(super) const EXECUTE: &str = "/api/CodeExecution/execute-code";
+pub(super) const STATE: &str = "/api/CodeExecution/game-state";
+pub(super) const START: &str = "/api/CodeExecution/start-game";
+pub(super) const STOP: &str = "/api/CodeExecution/stop-game";
+
+/// The answer to every path that the editor does not know.
+pub(super) const HELLO: &str = "Hello from Unity MCP!";
+/// The editor decodes the body by it.
+const CODE_TYPE: &str = "text/plain; charset=utf-8";
+
+/// One line for the carrier.
+pub(super) fn encode(id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError> {
+    let (method, path, body) = match order {
+        // There is neither a greeting nor a list: the one answer that does not need the main thread serves for both.
+        Order::Greeting { .. } | Order::ListTools { .. } | Order::Pulse => ("GET", PING, None),
+        Order::Call { tool, call, .. } => match *tool {
+            tools::EXECUTE_CODE => ("POST", EXECUTE, Some(text(&call.arguments, CODE))),
+            // The package's own server posted queries to a path that the editor does not know; only this one is executed.
+            tools::QUERY_TOOL => ("POST", EXECUTE, Some(text(&call.arguments, QUERY))),
+            tools::GET_STATE => ("GET", STATE, None),
+            tools::START_GAME => ("POST", START, None),
+            tools::STOP_GAME => ("POST", STOP, None),
+            _ => return Err(EncodeError::NotSpoken),
+        },
+        Order::Outcomes(_) | Order::Cancel(_) => return Err(EncodeError::NotSpoken),
+    };
+    let content_type = body.as_ref().map(|_| Cow::from(CODE_TYPE));
+    let body = body.unwrap_or_default();
+    if body.len() > UNITY_MCP_REQUEST_MAX_BYTES {
+        return Err(EncodeError::TooLarge { bytes: body.len(), max: UNITY_MCP_REQUEST_MAX_BYTES });
+    }
+    let ask = Ask {
+        number: id.number,
+        call: id.call.map(|call| call.to_string().into()),
+        method: method.into(),
+        path: path.into(),
+        content_type,
+        body: body.into(),
+    };
+    let mut line = serde_json::to_vec(&ask).map_err(|_| EncodeError::NotSpoken)?;
+    line.push(b'\n');
+    Ok(line.into())
+}
+
+/// A text among the arguments. The schema asks for it; a call without one sends nothing to execute, which the editor takes.
+fn text(arguments: &RawValue, name: &str) -> String {
+    let members: Option<Members<'_>> = serde_json::from_str(arguments.get()).ok();
+    match members.and_then(|members| members.get(name)) {
+        Some(Value::String(text)) => text,
+        _ => String::new(),
+    }
+}
+
+/// What the carrier's line says. It is kept as it is: what it means depends on what was asked.
+pub(super) fn decode(frame: &[u8]) -> Result<Inbound, BadMessage> {
+    let line = object_text(frame)?;
+    let Heard { number, .. } = parse_object(line)?;
+    let reply = RawValue::from_string(line.to_owned()).map_err(|_| BadMessage::NotJson)?;
+    Ok(Inbound::Reply { number, reply: Reply::Result(reply) })
+}
+
+/// What was heard, out of a reply of [`decode`].
+pub(super) fn heard(reply: &Reply) -> Option<Heard<'_>> {
+    match reply {
+        Reply::Result(line) => serde_json::from_str(line.get()).ok(),
+        Reply::Error(_) => None,
+    }
+}
+
+/// Only this package answers `/ping` with four bare letters.
+pub(super) fn check_greeting(said: &[Reply]) -> Result<Greeted, String> {
+    let heard = said.last().and_then(heard).ok_or_else(|| "it said nothing".to_owned())?;
+    ping(&heard).map(|()| Greeted::Done(Met::default()))
+}
+
+/// Whether this is how the package answers `/ping`.
+///
+/// # Errors
+/// What else it is, in words.
+pub(super) fn ping(heard: &Heard<'_>) -> Result<(), String> {
+    let body = heard.body.trim();
+    match heard.status {
+        200 if body == "pong" => Ok(()),
+        200 if body == "\"pong\"" => Err(
+            "it is the ASP.NET host of an early Unity-MCP, a program beside Unity that only pretends to execute: stop it, and use \
+             the editor package (folder unity-client)"
+                .to_owned(),
+        ),
+        200 if body.contains(HELLO) => Err(
+            "it is a Unity-MCP that does not know /ping: an older commit of the package; bring it to its newest one".to_owned(),
+        ),
+        status => match refusal(heard) {
+            Some(why) => Err(why),
+            None => Err(format!("it is another HTTP server: it answered /ping with status {status} and `{}`", loggable(body))),
+        },
+    }
+}
+
+/// What the HTTP server refuses by itself, before the package's own code has a say.
+pub(super) fn refusal(heard: &Heard<'_>) -> Option<String> {
+    let what = match heard.status {
+        400 if heard.body.contains("Invalid host") => "it does not take 127.0.0.1 for its own name (400 Invalid host)",
+        411 => "it did not see the length of the request (411 Length Required)",
+        status @ 400..=499 => return Some(format!("its HTTP server refused the request with status {status}")),
+        _ => return None,
+    };
+    Some(what.to_owned())
+}

@@ -1,0 +1,253 @@
+//! HTTP/1.1 as far as the client of an editor needs it: one request on a connection, one response, and its end.
+//!
+//! `httparse` reads the heads and the chunk sizes, which are the parts that go wrong.
+
+use bytes::{Buf, Bytes, BytesMut};
+use memchr::memmem;
+
+use super::BadFrame;
+use crate::limits::{FRAME_LENGTH_DIGITS_MAX, HTTP_HEAD_MAX_BYTES, HTTP_HEADERS_MAX};
+
+/// A whole response.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Response {
+    /// Status code.
+    pub status: u16,
+    /// The header `Server`.
+    pub server: Option<String>,
+    /// The body, without any transfer coding.
+    pub body: Bytes,
+}
+
+/// Why bytes are no response.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadResponse {
+    /// They are not HTTP.
+    #[error("not HTTP/1.1")]
+    NotHttp,
+    /// They are HTTP, with a head or a length that is not taken.
+    #[error(transparent)]
+    Frame(#[from] BadFrame),
+}
+
+/// A request's bytes. `method`, `path` and `content_type` are the caller's own words, without spaces or line ends in the first two.
+///
+/// The length is always said: Mono's listener answers 411 to a POST without one, with or without a body.
+pub fn request(port: u16, method: &str, path: &str, content_type: Option<&str>, body: &[u8]) -> Bytes {
+    let kind = content_type.map(|kind| format!("Content-Type: {kind}\r\n")).unwrap_or_default();
+    let head = format!(
+        "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n{kind}Content-Length: {}\r\n\r\n",
+        body.len()
+    );
+    let mut bytes = BytesMut::with_capacity(head.len() + body.len());
+    bytes.extend_from_slice(head.as_bytes());
+    bytes.extend_from_slice(body);
+    bytes.freeze()
+}
+
+/// What is known of a response whose head is whole.
+#[derive(Debug, Clone)]
+struct Head {
+    status: u16,
+    server: Option<String>,
+}
+
+#[derive(Debug)]
+enum Stage {
+    Head,
+    /// This many bytes of body.
+    Known(Head, usize),
+    /// The body ends with the connection.
+    UntilClose(Head),
+    /// The size of a chunk is next.
+    ChunkSize(Head, BytesMut),
+    /// This many bytes of a chunk, and a line end.
+    Chunk(Head, BytesMut, usize),
+    /// What stands behind the last chunk.
+    Trailer(Head, BytesMut),
+}
+
+/// Reads one response out of a connection's bytes, in any split.
+#[derive(Debug)]
+pub struct ResponseDecoder {
+    max: usize,
+    buffer: BytesMut,
+    stage: Stage,
+}
+
+impl ResponseDecoder {
+    /// A decoder for a response with a body of up to `max_bytes`.
+    pub fn new(max_bytes: usize) -> Self {
+        Self { max: max_bytes, buffer: BytesMut::new(), stage: Stage::Head }
+    }
+
+    /// Takes the next bytes; the response, as soon as it is whole. What follows it is nobody's.
+    ///
+    /// # Errors
+    /// [`BadResponse`]: the connection must be closed.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Option<Response>, BadResponse> {
+        self.buffer.extend_from_slice(bytes);
+        loop {
+            let before = std::mem::replace(&mut self.stage, Stage::Head);
+            match self.step(before)? {
+                Step::Whole(response) => return Ok(Some(response)),
+                Step::On(stage) => self.stage = stage,
+                Step::Wait(stage) => {
+                    self.stage = stage;
+                    return Ok(None);
+                }
+            }
+        }
+    }
+
+    /// The connection has ended: the response, if this was how it was to end.
+    pub fn end(self) -> Option<Response> {
+        match self.stage {
+            Stage::UntilClose(head) => Some(whole(head, self.buffer)),
+            _ => None,
+        }
+    }
+
+    fn step(&mut self, stage: Stage) -> Result<Step, BadResponse> {
+        match stage {
+            Stage::Head => self.head(),
+            Stage::Known(head, length) if self.buffer.len() >= length => {
+                Ok(Step::Whole(whole(head, self.buffer.split_to(length))))
+            }
+            Stage::Known(head, length) => Ok(Step::Wait(Stage::Known(head, length))),
+            Stage::UntilClose(head) => {
+                self.check(self.buffer.len())?;
+                Ok(Step::Wait(Stage::UntilClose(head)))
+            }
+            Stage::ChunkSize(head, body) => match httparse::parse_chunk_size(&self.buffer) {
+                Ok(httparse::Status::Complete((line, 0))) => {
+                    self.buffer.advance(line);
+                    Ok(Step::On(Stage::Trailer(head, body)))
+                }
+                Ok(httparse::Status::Complete((line, size))) => {
+                    let size = usize::try_from(size).unwrap_or(usize::MAX);
+                    self.check(body.len().saturating_add(size))?;
+                    self.buffer.advance(line);
+                    Ok(Step::On(Stage::Chunk(head, body, size)))
+                }
+                Ok(httparse::Status::Partial) => self.patience(Stage::ChunkSize(head, body)),
+                Err(httparse::InvalidChunkSize) => Err(BadResponse::NotHttp),
+            },
+            Stage::Chunk(head, mut body, size) => {
+                if self.buffer.len() < size.saturating_add(2) {
+                    return Ok(Step::Wait(Stage::Chunk(head, body, size)));
+                }
+                body.extend_from_slice(&self.buffer.split_to(size));
+                if !self.buffer.starts_with(b"\r\n") {
+                    return Err(BadResponse::NotHttp);
+                }
+                self.buffer.advance(2);
+                Ok(Step::On(Stage::ChunkSize(head, body)))
+            }
+            Stage::Trailer(head, body) => {
+                let ended = self.buffer.starts_with(b"\r\n") || memmem::find(&self.buffer, b"\r\n\r\n").is_some();
+                if ended { Ok(Step::Whole(whole(head, body))) } else { self.patience(Stage::Trailer(head, body)) }
+            }
+        }
+    }
+
+    fn head(&mut self) -> Result<Step, BadResponse> {
+        let mut headers = [httparse::EMPTY_HEADER; HTTP_HEADERS_MAX];
+        let mut response = httparse::Response::new(&mut headers);
+        let length = match response.parse(&self.buffer) {
+            Ok(httparse::Status::Complete(length)) if length <= HTTP_HEAD_MAX_BYTES => length,
+            Ok(httparse::Status::Complete(_)) | Err(httparse::Error::TooManyHeaders) => {
+                return Err(BadFrame::HeaderTooLong { max: HTTP_HEAD_MAX_BYTES }.into());
+            }
+            Ok(httparse::Status::Partial) => return self.patience(Stage::Head),
+            Err(_) => return Err(BadResponse::NotHttp),
+        };
+        let status = response.code.ok_or(BadResponse::NotHttp)?;
+        let mut values = Values::default();
+        for header in response.headers.iter() {
+            values.take(header)?;
+        }
+        let Values { server, length: known, chunked } = values;
+        self.buffer.advance(length);
+        let head = Head { status, server };
+        Ok(Step::On(match (status, chunked, known) {
+            // Only news; the response is still to come.
+            (100..=199, ..) => Stage::Head,
+            (204 | 304, ..) => Stage::Known(head, 0),
+            (_, true, _) => Stage::ChunkSize(head, BytesMut::new()),
+            (_, false, Some(length)) => {
+                let bytes = usize::try_from(length).unwrap_or(usize::MAX);
+                if bytes > self.max {
+                    return Err(BadFrame::TooLarge { length, max: self.max }.into());
+                }
+                Stage::Known(head, bytes)
+            }
+            (_, false, None) => Stage::UntilClose(head),
+        }))
+    }
+
+    fn check(&self, bytes: usize) -> Result<(), BadFrame> {
+        if bytes <= self.max {
+            return Ok(());
+        }
+        // The length at which it is known, so that the error does not depend on how the bytes were split.
+        Err(BadFrame::TooLarge { length: (self.max as u64).saturating_add(1), max: self.max })
+    }
+
+    /// More bytes are needed for something that is short.
+    fn patience(&self, stage: Stage) -> Result<Step, BadResponse> {
+        if self.buffer.len() > HTTP_HEAD_MAX_BYTES {
+            return Err(BadFrame::HeaderTooLong { max: HTTP_HEAD_MAX_BYTES }.into());
+        }
+        Ok(Step::Wait(stage))
+    }
+}
+
+enum Step {
+    /// It is whole.
+    Whole(Response),
+    /// The next stage may have its bytes already.
+    On(Stage),
+    /// More bytes are needed.
+    Wait(Stage),
+}
+
+fn whole(head: Head, body: BytesMut) -> Response {
+    Response { status: head.status, server: head.server, body: body.freeze() }
+}
+
+/// The headers that mean something here.
+#[derive(Default)]
+struct Values {
+    server: Option<String>,
+    length: Option<u64>,
+    chunked: bool,
+}
+
+impl Values {
+    fn take(&mut self, header: &httparse::Header<'_>) -> Result<(), BadResponse> {
+        let value = String::from_utf8_lossy(header.value);
+        let value = value.trim();
+        if header.name.eq_ignore_ascii_case("Server") {
+            self.server = Some(value.to_owned());
+        } else if header.name.eq_ignore_ascii_case("Content-Length") {
+            if self.length.is_some() {
+                return Err(BadFrame::LengthDuplicate.into());
+            }
+            let digits = value.len() <= FRAME_LENGTH_DIGITS_MAX && value.bytes().all(|byte| byte.is_ascii_digit());
+            let length = digits.then(|| value.parse().ok()).flatten();
+            self.length = Some(length.ok_or(BadFrame::LengthMalformed)?);
+        } else if header.name.eq_ignore_ascii_case("Transfer-Encoding") {
+            match value.to_ascii_lowercase().as_str() {
+                "chunked" => self.chunked = true,
+                "identity" => {}
+                // A coding that was not asked for.
+                _ => return Err(BadResponse::NotHttp),
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,423 @@
+//! An editor that is an HTTP server: a connection for each request, none of them sent twice, and what was never sent is held again.
+
+#![allow(clippy::unwrap_used, reason = "a test that fails says where")]
+
+mod support;
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use holdfast::config::{Config, PortSource};
+use holdfast::fake_unity::{FakeDialect, FakeUnity, FakeUnityConfig};
+use holdfast::host::Owner;
+use holdfast::limits::EDITOR_MESSAGE_MAX_BYTES;
+use holdfast::net::{BoxStream, Listener, Net as _};
+use holdfast::protocol::dialect;
+use serde_json::{Value, json};
+use support::net::MemoryNet;
+use support::{Gateway, PATIENT, PORT, Setup, editor, gateway, unity, until};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::{Instant, sleep};
+
+/// What the package says of code that ran.
+const RAN: &str = "{ \"success\": false, \"error\": \"Error executing code: One or more errors occurred. (A task was canceled.)\", \
+                   \"logs\": [\"Error executing code\"], \"executionTime\": 0 }";
+
+fn setup() -> Setup {
+    let config = Config {
+        ports: vec![(PORT, PortSource::Flag)],
+        dialects: dialect::UNITY_MCP,
+        seed: Some(7),
+        ..Config::default()
+    };
+    Setup { config, ..Setup::default() }
+}
+
+async fn opened(setup: Setup) -> Gateway {
+    let mut it = gateway(setup);
+    it.client.open_as(PATIENT, "2025-06-18", json!({})).await;
+    it.ready().await;
+    it
+}
+
+async fn with_editor() -> (Gateway, FakeUnity) {
+    let setup = setup();
+    let unity = unity(&setup.net, FakeUnityConfig { dialect: FakeDialect::UnityMcp, ..editor() }).await;
+    (opened(setup).await, unity)
+}
+
+fn count(key: &str) -> Value {
+    json!({ "code": format!("count(\"{key}\")") })
+}
+
+fn status(text: &str) -> Value {
+    serde_json::from_str::<Value>(text).unwrap_or_else(|_| panic!("{text}"))["status"].clone()
+}
+
+// ---- the fake editor ---------------------------------------------------------------------------------------------------
+
+#[tokio::test(start_paused = true)]
+async fn a_session_with_reloads_runs_every_call_once() {
+    let (mut it, unity) = with_editor().await;
+    for round in 0..5 {
+        let key = format!("k{round}");
+        let id = it.client.call("execute_code", count(&key)).await;
+        let (text, error) = it.client.text(&id).await;
+        assert!(!error && status(&text) == "success", "{text}");
+        assert_eq!(unity.runs(&key), 1);
+
+        // Nothing is under way: nobody has to notice it but the call that comes next.
+        unity.reload(Duration::from_secs(3)).await.unwrap();
+        let (key, began) = (format!("held{round}"), Instant::now());
+        let id = it.client.call("execute_code", count(&key)).await;
+        let (text, error) = it.client.text(&id).await;
+        assert!(!error && status(&text) == "success", "{text}");
+        assert!(began.elapsed() > Duration::from_secs(2) && began.elapsed() < Duration::from_secs(4));
+        assert_eq!(unity.runs(&key), 1);
+        sleep(Duration::from_secs(7)).await;
+    }
+    it.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn work_that_unity_queued_is_told_as_such_and_runs_once() {
+    let (mut it, unity) = with_editor().await;
+    unity.modal(true);
+    let id = it.client.call("execute_code", count("queued")).await;
+    let (text, error) = it.client.text(&id).await;
+    assert!(!error && status(&text) == "timeout" && text.contains("Do not send it again"), "{text}");
+    assert_eq!(unity.runs("queued"), 0);
+    unity.modal(false);
+    until("it ran", || unity.runs("queued") == 1).await;
+    sleep(Duration::from_secs(60)).await;
+    assert_eq!(unity.runs("queued"), 1);
+    it.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_editor_that_stands_still_under_a_call_is_given_up_and_found_again() {
+    let (mut it, unity) = with_editor().await;
+    unity.freeze();
+    let id = it.client.call("execute_code", count("frozen")).await;
+    let (text, error) = it.client.text(&id).await;
+    assert!(error && text.starts_with("Outcome unknown"), "{text}");
+    unity.thaw();
+    let id = it.client.call("execute_code", count("after")).await;
+    let (text, error) = it.client.text(&id).await;
+    assert!(!error, "{text}");
+    assert!(unity.runs("frozen") <= 1);
+    assert_eq!(unity.runs("after"), 1);
+    it.close().await;
+}
+
+// ---- an editor to the letter -------------------------------------------------------------------------------------------
+
+/// What a scripted editor does with a request for code.
+#[derive(Clone)]
+enum Does {
+    /// Writes these bytes and closes.
+    Writes(Vec<u8>),
+    /// Writes them one by one, with a pause between them.
+    Dribbles(Vec<u8>, Duration),
+    /// Writes them; but hangs up at once on the first connection after it was armed.
+    HangsUpOnce(Vec<u8>),
+    /// Writes them; but a ping that comes when this one has come takes a second, and is then cut.
+    CutsPing(Vec<u8>, usize),
+}
+
+/// An HTTP server that answers `/ping`, and everything else as its script says, one request at a time. Connections on which nothing
+/// is asked disturb nobody. Counts what was more than a ping.
+struct Scripted {
+    task: JoinHandle<()>,
+    asked: Arc<AtomicUsize>,
+    armed: Arc<AtomicBool>,
+    heads: Arc<Mutex<Vec<String>>>,
+}
+
+impl Scripted {
+    async fn start(net: &Arc<MemoryNet>, does: Does) -> Self {
+        let listener = net.bind(PORT).await.unwrap();
+        let (asked, armed, heads) = (Arc::default(), Arc::default(), Arc::default());
+        let task =
+            tokio::spawn(Self::serve(listener, does, Arc::clone(&asked), Arc::clone(&armed), Arc::clone(&heads)));
+        Self { task, asked, armed, heads }
+    }
+
+    async fn serve(
+        listener: Arc<dyn Listener>,
+        does: Does,
+        asked: Arc<AtomicUsize>,
+        armed: Arc<AtomicBool>,
+        heads: Arc<Mutex<Vec<String>>>,
+    ) {
+        let (mut pings, mut gone) = (0, Vec::new());
+        // They fall with this task.
+        let mut asking = JoinSet::new();
+        loop {
+            let (request, mut stream) = tokio::select! {
+                accepted = listener.accept() => {
+                    let (mut stream, _) = accepted.unwrap();
+                    if armed.swap(false, Ordering::SeqCst) {
+                        // As with TCP, a write to it still succeeds.
+                        let _ = stream.shutdown().await;
+                        gone.push(stream);
+                    } else {
+                        asking.spawn(async move { (request(&mut stream).await, stream) });
+                    }
+                    continue;
+                }
+                Some(Ok((Some(request), stream))) = asking.join_next() => (request, stream),
+            };
+            heads.lock().unwrap().push(request.clone());
+            if request.starts_with("GET /ping ") {
+                pings += 1;
+                if matches!(does, Does::CutsPing(_, which) if pings == which) {
+                    sleep(Duration::from_secs(1)).await;
+                    continue;
+                }
+                let _ = stream.write_all(&response("pong")).await;
+                continue;
+            }
+            asked.fetch_add(1, Ordering::SeqCst);
+            match &does {
+                Does::Writes(bytes) | Does::HangsUpOnce(bytes) | Does::CutsPing(bytes, _) => {
+                    let _ = stream.write_all(bytes).await;
+                }
+                Does::Dribbles(bytes, pause) => {
+                    for byte in bytes {
+                        let _ = stream.write_all(&[*byte]).await;
+                        sleep(*pause).await;
+                    }
+                }
+            }
+        }
+    }
+
+    /// It hangs up on the next connection.
+    fn arm(&self) {
+        self.armed.store(true, Ordering::SeqCst);
+    }
+
+    fn asked(&self) -> usize {
+        self.asked.load(Ordering::SeqCst)
+    }
+}
+
+impl Drop for Scripted {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// A whole request; `None` when there is none.
+async fn request(stream: &mut BoxStream) -> Option<String> {
+    let mut bytes = Vec::new();
+    loop {
+        if stream.read_buf(&mut bytes).await.ok()? == 0 {
+            return None;
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+        let length = head.split_once("Content-Length: ").unwrap().1;
+        let length: usize = length.split("\r\n").next().unwrap().parse().unwrap();
+        if body.len() >= length {
+            return Some(text.into_owned());
+        }
+    }
+}
+
+fn response(body: &str) -> Vec<u8> {
+    format!("HTTP/1.1 200 OK\r\nServer: Mono-HTTPAPI/1.0\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
+}
+
+/// One call to an editor that answers it with these bytes: what the client hears, and how often it was asked.
+async fn one_call(does: Does) -> (String, bool, usize) {
+    let setup = setup();
+    let editor = Scripted::start(&setup.net, does).await;
+    let mut it = opened(setup).await;
+    let id = it.client.call("execute_code", json!({"code": "x"})).await;
+    let (text, error) = it.client.text(&id).await;
+    // As long as a second sending could take.
+    sleep(Duration::from_secs(30)).await;
+    it.close().await;
+    (text, error, editor.asked())
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_cut_at_any_byte_is_an_unknown_outcome_and_never_asked_again() {
+    let whole = response(RAN);
+    for at in 0..whole.len() {
+        let (text, error, asked) = one_call(Does::Writes(whole[..at].to_vec())).await;
+        assert!(error && text.starts_with("Outcome unknown"), "cut at {at}: {text}");
+        assert_eq!(asked, 1, "cut at {at}");
+    }
+    let (text, error, asked) = one_call(Does::Writes(whole)).await;
+    assert!(!error && status(&text) == "success", "{text}");
+    assert_eq!(asked, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_not_http_or_too_large_is_an_unknown_outcome_too() {
+    let too_large = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", EDITOR_MESSAGE_MAX_BYTES + 1);
+    for bytes in ["Content-Length: 2\r\n\r\n{}", "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", &too_large] {
+        let (text, error, asked) = one_call(Does::Writes(bytes.as_bytes().to_vec())).await;
+        assert!(error && text.starts_with("Outcome unknown"), "{bytes}: {text}");
+        assert_eq!(asked, 1, "{bytes}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn chunked_and_unbounded_and_slow_answers_are_read() {
+    let chunked = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{:x}\r\n{RAN}\r\n0\r\n\r\n", RAN.len());
+    let unbounded = format!("HTTP/1.1 200 OK\r\n\r\n{RAN}");
+    for does in [
+        Does::Writes(chunked.into_bytes()),
+        Does::Writes(unbounded.into_bytes()),
+        Does::Dribbles(response(RAN), Duration::from_millis(500)),
+    ] {
+        let (text, error, asked) = one_call(does).await;
+        assert!(!error && status(&text) == "success", "{text}");
+        assert_eq!(asked, 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_finds_nobody_is_held_and_sent_once_to_whoever_returns() {
+    let setup = setup();
+    let net = setup.net.clone();
+    let gone = Scripted::start(&net, Does::Writes(response(RAN))).await;
+    let mut it = opened(setup).await;
+    drop(gone);
+    let id = it.client.call("execute_code", json!({"code": "x"})).await;
+    sleep(Duration::from_secs(5)).await;
+    let back = Scripted::start(&net, Does::Writes(response(RAN))).await;
+    let (text, error) = it.client.text(&id).await;
+    assert!(!error && status(&text) == "success", "{text}");
+    assert_eq!(back.asked(), 1);
+    it.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_hangs_up_before_it_is_asked_was_not_asked() {
+    let mut setup = setup();
+    let project = tempfile::tempdir().unwrap();
+    for folder in ["Assets", "ProjectSettings"] {
+        std::fs::create_dir(project.path().join(folder)).unwrap();
+    }
+    setup.config.project = Some(project.path().canonicalize().unwrap());
+    // It goes while it is looked up whose port it is.
+    setup.host.slow(Duration::from_millis(20));
+    let editor = Scripted::start(&setup.net, Does::HangsUpOnce(response(RAN))).await;
+    let mut it = opened(setup).await;
+    // The idle connection stands by then.
+    sleep(Duration::from_secs(1)).await;
+    editor.arm();
+    let id = it.client.call("execute_code", json!({"code": "x"})).await;
+    let (text, error) = it.client.text(&id).await;
+    assert!(!error && status(&text) == "success", "{text}");
+    assert_eq!(editor.asked(), 1);
+    it.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_behind_a_ping_that_is_cut_never_left_and_is_sent_on_the_next_connection() {
+    let setup = setup();
+    // The first two are the greeting and the list; the third is the pulse of an idle connection.
+    let editor = Scripted::start(&setup.net, Does::CutsPing(response(RAN), 3)).await;
+    let mut it = opened(setup).await;
+    let pings = || editor.heads.lock().unwrap().len();
+    until("the pulse is under way", || pings() == 3).await;
+    let id = it.client.call("execute_code", json!({"code": "x"})).await;
+    sleep(Duration::from_millis(100)).await;
+    assert!(!it.estate.ledger(|ledger, _| ledger.has_held()), "it was claimed, and waits behind the ping");
+    assert_eq!(editor.asked(), 0);
+    let (text, error) = it.client.text(&id).await;
+    assert!(!error && status(&text) == "success", "{text}");
+    assert_eq!(editor.asked(), 1);
+    it.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_are_one_at_a_time_with_host_and_length() {
+    let setup = setup();
+    let editor = Scripted::start(&setup.net, Does::Writes(response(RAN))).await;
+    let mut it = opened(setup).await;
+    let mut ids = Vec::new();
+    for _ in 0..4 {
+        ids.push(it.client.call("execute_code", json!({"code": "ä\n;"})).await);
+    }
+    for id in &ids {
+        assert!(!it.client.text(id).await.1);
+    }
+    let heads = editor.heads.lock().unwrap().clone();
+    assert!(heads.iter().all(|head| head.contains("\r\nHost: 127.0.0.1:8700\r\nConnection: close\r\n")), "{heads:?}");
+    let calls: Vec<_> = heads.iter().filter(|head| head.starts_with("POST ")).collect();
+    assert_eq!(calls.len(), 4);
+    assert!(calls.iter().all(|call| call.ends_with("Content-Length: 4\r\n\r\nä\n;")), "{calls:?}");
+    it.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_is_not_the_package_is_not_called() {
+    let setup = setup();
+    let net = setup.net.clone();
+    let listener = net.bind(PORT).await.unwrap();
+    let asked = Arc::new(AtomicUsize::new(0));
+    let task = tokio::spawn({
+        let asked = asked.clone();
+        async move {
+            loop {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                if request(&mut stream).await.is_some_and(|request| !request.starts_with("GET /ping ")) {
+                    asked.fetch_add(1, Ordering::SeqCst);
+                }
+                let _ = stream.write_all(&response("\"pong\"")).await;
+            }
+        }
+    });
+    let mut it = gateway(setup);
+    it.client.open_as(PATIENT, "2025-06-18", json!({})).await;
+    let id = it.client.call("execute_code", json!({"code": "x"})).await;
+    let (text, error) = it.client.text(&id).await;
+    assert!(error && text.starts_with("Not executed"), "{text}");
+    assert_eq!(asked.load(Ordering::SeqCst), 0);
+    it.close().await;
+    task.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_port_that_changed_hands_is_not_called() {
+    let project = tempfile::tempdir().unwrap();
+    for folder in ["Assets", "ProjectSettings"] {
+        std::fs::create_dir(project.path().join(folder)).unwrap();
+    }
+    let ours = project.path().canonicalize().unwrap();
+    let editor_of = |project: &str| Owner {
+        pid: 4711,
+        name: "Unity".to_owned(),
+        command_line: ["Unity", "-projectPath", project].map(str::to_owned).to_vec(),
+    };
+    let mut setup = setup();
+    setup.config.project = Some(ours.clone());
+    setup.host.set_owner(PORT, editor_of(ours.to_str().unwrap()));
+    let editor = Scripted::start(&setup.net, Does::Writes(response(RAN))).await;
+    let mut it = opened(setup).await;
+    let id = it.client.call("execute_code", json!({"code": "x"})).await;
+    assert!(!it.client.text(&id).await.1);
+    assert_eq!(editor.asked(), 1);
+
+    it.host.set_owner(PORT, editor_of("/somebody/elses"));
+    let id = it.client.call("execute_code", json!({"code": "x"})).await;
+    let (text, error) = it.client.text(&id).await;
+    assert!(error && text.starts_with("Not executed") && text.contains("another project"), "{text}");
+    assert_eq!(editor.asked(), 1, "whoever has the port now hears nothing of it");
+
+    it.host.set_owner(PORT, editor_of(ours.to_str().unwrap()));
+    it.ready().await;
+    let id = it.client.call("execute_code", json!({"code": "x"})).await;
+    assert!(!it.client.text(&id).await.1);
+    assert_eq!(editor.asked(), 2);
+    it.close().await;
+}
