@@ -111,6 +111,11 @@ fn queued(mut stage: Stage, dialect: &Dialect) -> Outcome {
 
 /// The editor's process is killed while a call runs.
 pub fn kill_in_a_call(dialect: &Dialect) -> Outcome {
+    // A kill that falls before the first byte of a request costs nothing at all: then the moment was missed.
+    (0..5).map(|_| kill_once(dialect)).find(|outcome| *outcome != Outcome::Held).unwrap_or(Outcome::Held)
+}
+
+fn kill_once(dialect: &Dialect) -> Outcome {
     let mut stage = Stage::set(dialect);
     let cut = if let Some(cut) = begin(&mut stage, dialect) {
         cut
@@ -122,21 +127,26 @@ pub fn kill_in_a_call(dialect: &Dialect) -> Outcome {
         stage.unity.signal(nix::sys::signal::Signal::SIGSTOP);
         let cut = stage.call(&(dialect.count)("cut"));
         until("it is sent", || stage.client.log().matches(r#""event":"call_sent""#).count() > sent);
+        // As long as a look at the port's owner may take.
+        std::thread::sleep(Duration::from_millis(300));
         cut
     };
     stage.unity.kill();
-    let answer = stage.client.answer(cut);
-    assert_eq!(answer.verdict(), Verdict::Unknown, "{}", answer.0);
-    assert!(stage.room.runs("cut") <= 1);
     let port = stage.unity.port.to_string();
     let next = Unity::of_project(&stage.room, &["--dialect", dialect.name, "--port", &port]);
+    let answer = stage.client.answer(cut);
+    let runs = stage.room.runs("cut");
     let id = stage.call(&(dialect.count)("next"));
-    let answer = stage.client.answer(id);
-    assert_eq!((answer.verdict(), stage.room.runs("next")), (Verdict::Ok, 1), "{}", answer.0);
-    assert!(stage.room.runs("cut") <= 1, "it was sent again");
+    let after = stage.client.answer(id);
+    assert_eq!((after.verdict(), stage.room.runs("next")), (Verdict::Ok, 1), "{}", after.0);
+    assert!(stage.room.runs("cut") == runs && runs <= 1, "it was sent again");
     stage.end();
     drop(next);
-    Outcome::Unknown
+    match answer.verdict() {
+        Verdict::Unknown => Outcome::Unknown,
+        Verdict::Ok if runs == 1 && !dialect.waits_for_answers => Outcome::Held,
+        other => panic!("{other:?}: {}", answer.0),
+    }
 }
 
 /// A call is made while the editor is away for a reload.

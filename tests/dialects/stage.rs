@@ -12,9 +12,10 @@ pub type Call = (&'static str, Value);
 
 /// A room with an editor and a gateway that found it by the project's files.
 pub struct Stage {
-    pub room: Room,
-    pub unity: Unity,
+    // In the order in which they go: the first shows its log when a test fails.
     pub client: Client,
+    pub unity: Unity,
+    pub room: Room,
 }
 
 /// A room with an editor.
