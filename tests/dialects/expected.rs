@@ -47,26 +47,41 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// What it means, for readers.
-    pub fn meaning(self) -> &'static str {
+    /// Its word in the table, and what that means. Bold: what the package itself makes impossible.
+    pub fn words(self) -> (&'static str, &'static str) {
         match self {
-            Self::Answered => "answered, with the editor's own result",
-            Self::RanWithoutResult => "it ran once; **the package lets no result out**, and the answer says so",
-            Self::Live => "the editor's list; a change is announced",
-            Self::Fixed => "**the package has no list**: a fixed one",
-            Self::Unknown => "outcome unknown, not sent again; what waited behind it runs once afterwards",
-            Self::Queued => {
-                "**the package answers before the call has run**: \"queued, not complete\"; what is lost with a reload is not sent again"
-            }
-            Self::Held => "held, sent once when the editor is back, answered",
-            Self::OwnEditor => "each gateway calls the editor of its own project",
-            Self::Assumed => "a port that was named is called, whoever listens there",
-            Self::Withdrawn => "no answer; the editor is told, and its place is free at once",
-            Self::Silent => "no answer; **the package cannot be told**: it runs to its end, and its place is free then",
-            Self::TooQuick => "**nothing to cancel**: the package answers within 100 ms",
-            Self::Fetched => "\"still running\" in time, and the result later by its call id",
-            Self::NoLateResult => "**there is none**: the package lets no result out",
-            Self::Gone => "the gateway ends, the editor lives on, the next gateway is served",
+            Self::Answered => ("answered", "with the editor's own result"),
+            Self::RanWithoutResult => (
+                "**ran, no result**",
+                "the call ran once; the package lets no result of code out, and the answer says so",
+            ),
+            Self::Live => ("announced", "the list is the editor's own, and a change of it is announced"),
+            Self::Fixed => ("**fixed list**", "the package has no list of tools"),
+            Self::Unknown => (
+                "outcome unknown",
+                "the call may have run and is not sent again; what waited behind it runs once afterwards",
+            ),
+            Self::Queued => (
+                "**queued**",
+                "the package answers before a call has run if Unity is busy: \"not complete\"; what is lost with a reload is not \
+                 sent again",
+            ),
+            Self::Held => ("held", "the call waits, is sent once when the editor is back, and answered"),
+            Self::OwnEditor => ("its own", "each gateway calls the editor of its own project"),
+            Self::Assumed => (
+                "**its own, or the named**",
+                "no file names the port; on a default port only this project's editor is called, on a port that the user names \
+                 whoever listens there, unless its command line opens another project",
+            ),
+            Self::Withdrawn => ("withdrawn", "no answer; the editor is told, and its place is free at once"),
+            Self::Silent => (
+                "**silent**",
+                "no answer; the package cannot be told, so the call runs to its end, and its place is free then",
+            ),
+            Self::TooQuick => ("**nothing to cancel**", "the package answers within 100 ms"),
+            Self::Fetched => ("fetched later", "\"still running\" in time, and the result later by its call id"),
+            Self::NoLateResult => ("**no late result**", "the package has none to give"),
+            Self::Gone => ("gone", "the gateway ends, the editor lives on, and the next gateway is served"),
         }
     }
 }
@@ -149,6 +164,7 @@ pub fn expected(dialect: &str, moment: &str) -> Expected {
         ("a domain reload while a call runs", "unity-mcp") => Outcome::Queued,
         ("a domain reload while a call runs" | "a kill while a call runs", _) => Outcome::Unknown,
         ("a call while the editor reloads", _) => Outcome::Held,
+        ("two editors", "unity-mcp") => Outcome::Assumed,
         ("two editors", _) => Outcome::OwnEditor,
         ("a call is cancelled", "holdfast") => Outcome::Withdrawn,
         ("a call is cancelled", "unity-mcp") => Outcome::TooQuick,

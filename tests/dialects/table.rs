@@ -9,6 +9,7 @@ const BEGIN: &str = "<!-- written by `UPDATE_DOCS=1 cargo test --test dialects`:
 const END: &str = "<!-- end -->\n";
 
 fn table() -> String {
+    let mut meanings = Vec::new();
     let mut table = String::from("| moment |");
     for dialect in &DIALECTS {
         let _ = write!(table, " `{}` |", dialect.name);
@@ -18,12 +19,21 @@ fn table() -> String {
     for moment in &MOMENTS {
         let _ = write!(table, "\n| {} |", moment.name);
         for dialect in &DIALECTS {
-            let _ = write!(table, " {} |", expected(dialect.name, moment.name).outcome.meaning());
+            let outcome = expected(dialect.name, moment.name).outcome;
+            let (word, meaning) = outcome.words();
+            let _ = write!(table, " {word} |");
+            if !meanings.contains(&(word, meaning)) {
+                meanings.push((word, meaning));
+            }
         }
     }
     table.push('\n');
+    for (word, meaning) in meanings {
+        let _ = write!(table, "\n* {word}: {meaning}.");
+    }
+    table.push('\n');
     for dialect in &DIALECTS {
-        let _ = write!(table, "\n* `{}`: {}", dialect.name, dialect.package);
+        let _ = write!(table, "\n* `{}`: {}.", dialect.name, dialect.package);
     }
     table.push('\n');
     table
