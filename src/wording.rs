@@ -173,7 +173,7 @@ fn outcome_unknown(answer: &Answer, loss: Loss) -> String {
     };
     format!(
         "Outcome unknown: {happened}.{back} `{tool}` was sent and may have run, so it was not sent again. Before you repeat it, \
-         check whether its effect is there (for example with get-logs, get-hierarchy, or by reading the files it changes). Call \
+         check whether its effect is there (with a tool that reads the console or the scene, or by reading the files it changes). Call \
          id {call}."
     )
 }

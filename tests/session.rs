@@ -475,6 +475,17 @@ async fn stdins_end_gives_what_runs_a_second_to_answer() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_client_that_asks_for_the_end_has_its_answer_and_the_end() {
+    let (mut gateway, unity) = connected(UNKNOWN).await;
+    let running = gateway.client.call("sleep", json!({"ms": 300})).await;
+    until("it runs", || unity.stats().running == 1).await;
+    let asked = gateway.client.request("shutdown", json!({})).await;
+    assert_eq!(gateway.client.result(&asked).await, json!({}));
+    let client = gateway.keep().await;
+    assert!(client.text(&running).await.0.contains("300"), "what runs is answered as at the end of stdin");
+}
+
+#[tokio::test(start_paused = true)]
 async fn nothing_is_dialled_but_the_port_that_was_named() {
     let setup = Setup::default();
     let _other = unity(&setup.net, FakeUnityConfig { port: PORT + 1, ..editor() }).await;

@@ -4,6 +4,7 @@
 //! and settles replies in the ledger itself, so that an answer that was read is never lost with an actor. *Dies* when the
 //! socket ends, the bridge hangs up, or the bridge's tasks are ended.
 
+mod call;
 mod greeting;
 mod http;
 mod journal;
@@ -27,16 +28,15 @@ use super::registry;
 use super::supervisor::Tasks;
 use crate::estate::Estate;
 use crate::fsm::bridge::{ConnectFailure, Drop};
-use crate::fsm::cause::Cause;
-use crate::ledger::{HeldCall, Terms};
+use crate::ledger::HeldCall;
 use crate::limits::{
     BYTES_NEWS_EVERY, CONNECT_TIMEOUT, JOIN_TIMEOUT, LIVENESS_EVERY, ORDERS_MAX, OUTCOMES_ASKED_EVERY, OWNER_LOOKUP_MAX,
 };
 use crate::net::BoxStream;
 use crate::protocol::dialect::stranger::HEAD_BYTES;
 use crate::protocol::dialect::{
-    EditorEvent, EncodeError, Hello, Inbound, JournalKey, LeaveReason, Met, Order as WireOrder, Recovery, Refusal,
-    Reply, Sending, Transport, WireId,
+    EditorEvent, EncodeError, Hello, Inbound, JournalKey, LeaveReason, Met, Order as WireOrder, Refusal, Reply,
+    Transport, WireId,
 };
 use crate::protocol::ids::{CallId, Epoch};
 use crate::survey::{self, Identity, Target};
@@ -342,72 +342,12 @@ impl Line {
         Ok((number, frame))
     }
 
-    async fn send_call(&self, socket: &mut WriteHalf<BoxStream>, held: HeldCall) -> Result<(), NotWritten> {
-        let HeldCall { id, tool, arguments, nth, progress } = held;
-        let catalogue = Arc::clone(&self.estate.published.borrow().catalogue);
-        let Some(entry) = catalogue.find(&tool) else { return self.refuse(id, Cause::UnknownTool) };
-        let dialect = self.target.dialect;
-        let wire_name = &entry.tool.name;
-        let number = self.estate.next_wire_number();
-        let sending = Sending {
-            call: id,
-            nth,
-            seq: number,
-            journal: self.met.get().and_then(|met| met.journal.as_deref()),
-            project_known: self.target.project.is_some(),
-        };
-        let prepared = dialect.prepare_call(&sending, wire_name, Some(&entry.tool), &arguments);
-        let order =
-            WireOrder::Call { tool: wire_name, call: &prepared, expected: self.target.expected.as_ref(), progress };
-        let Ok(frame) = dialect.encode(WireId { number, call: Some(id) }, &order) else {
-            return self.refuse(id, Cause::TooLarge);
-        };
-        let after = After { recoverable: prepared.recovery != Recovery::None, reload: prepared.reload_follows };
-        let terms = Terms {
-            recovery: prepared.recovery,
-            tool_timeout: prepared.timeout.unwrap_or(Duration::ZERO),
-            repeatable: entry.tool.repeatable,
-        };
-        let running_max = terms.running_max();
-        let (claim, sending) = self.estate.ledger(|ledger, now| {
-            let claim = ledger.claim(id, self.epoch, terms, now);
-            (claim, ledger.sending(id))
-        });
-        match claim {
-            Ok(settlements) => self.estate.settle(settlements),
-            // Not a byte may leave: it was cancelled, has timed out, or the epoch is closed.
-            Err(_) => {
-                self.free_place();
-                return Ok(());
-            }
-        }
-        self.tell(News::CallSent { running_max });
-        self.estate.events.call_sent(id, self.epoch, number, sending);
-        self.awaiting().insert(number, Awaited::Call { id, after });
-        let sent = self.write_frame(socket, &frame).await;
-        if sent == Err(NotWritten::NoByte) {
-            self.estate.decide(|ledger, now| ledger.revoke_claim(id, self.epoch, now));
-        }
-        sent
-    }
-
     async fn write_frame(&self, socket: &mut WriteHalf<BoxStream>, frame: &[u8]) -> Result<(), NotWritten> {
         let sent = write_frame(socket, frame).await;
         if sent.is_ok() {
             self.estate.events.frame_written(frame.len());
         }
         sent
-    }
-
-    fn refuse(&self, call: CallId, cause: Cause) -> Result<(), NotWritten> {
-        self.estate.decide(|ledger, now| ledger.refuse(call, cause, now));
-        self.free_place();
-        Ok(())
-    }
-
-    fn free_place(&self) {
-        let more = self.estate.ledger(|ledger, _| ledger.has_held());
-        self.tell(News::WorkFinished { more });
     }
 
     // ---- reading ----
@@ -527,55 +467,6 @@ impl Line {
                 () = tokio::time::sleep(LIVENESS_EVERY) => self.tell(News::BytesArrived),
             }
         }
-    }
-
-    async fn answered(&self, id: CallId, after: After, reply: Reply) -> Result<(), Drop> {
-        self.room().await;
-        let dialect = self.target.dialect;
-        if after.recoverable && dialect.is_deferred(&reply) {
-            self.estate.decide(|ledger, now| ledger.defer(id, self.epoch, now));
-            self.free_place();
-            let _ = self.bridge.cast(bridge::Message::OutcomesWanted);
-            return Ok(());
-        }
-        // Said only of a request that names whom it is for, and before anything of it runs.
-        let named = self.target.expected.is_some();
-        let refusal = match &reply {
-            Reply::Error(error) => error.refusal,
-            Reply::Result(_) => None,
-        };
-        if refusal == Some(Refusal::Leaving) {
-            let (known, settlements) = self.estate.ledger(|ledger, now| ledger.postponed(id, self.epoch, now));
-            self.estate.settle(settlements);
-            if known {
-                // Before the place is free: nothing more goes to an editor that leaves.
-                self.tell_unasked(News::Leaving(LeaveReason::Reload)).await;
-                self.free_place();
-            }
-            return Ok(());
-        }
-        let turned_away = named && refusal == Some(Refusal::WrongEditor);
-        let answer = dialect.read_answer(reply);
-        let (known, settlements) = self.estate.ledger(|ledger, now| {
-            if turned_away {
-                ledger.turned_away(id, self.epoch, answer, now)
-            } else if after.reload && !answer.is_error {
-                ledger.withhold(id, self.epoch, answer, now)
-            } else {
-                ledger.reply(id, self.epoch, answer, now)
-            }
-        });
-        if !known {
-            let what = format!("call {id} owes nothing to this connection");
-            self.estate.events.reply_unmatched(self.epoch, Stray::Late, &what);
-        }
-        self.estate.settle(settlements);
-        if turned_away {
-            // It is another editor than its files said: look again. The place falls with the connection.
-            return Err(Drop::Eof);
-        }
-        self.free_place();
-        Ok(())
     }
 }
 

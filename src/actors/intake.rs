@@ -23,7 +23,8 @@ use crate::protocol::mcp::{self, Method, Notification, ToolResult};
 use crate::telemetry::metrics::labels::{DUPLICATE_ID, MessageKind, TOO_MANY_REQUESTS};
 use crate::wording;
 
-/// Reads the client's lines until its stdin ends.
+/// Reads the client's lines until its stdin ends, or until it asks for the end: MCP has no request for that, but the document of
+/// Unity-MCP's server has one (`shutdown`), and a client written to it waits for the answer.
 pub async fn run(estate: Arc<Estate>, mut input: impl AsyncRead + Unpin) {
     let (queue, waiting) = mpsc::channel(OPEN_REQUESTS_MAX);
     let backlog = Arc::new(Backlog::default());
@@ -31,14 +32,15 @@ pub async fn run(estate: Arc<Estate>, mut input: impl AsyncRead + Unpin) {
     let intake = Intake { estate, queue, backlog };
     let mut decoder = LineDecoder::new(CLIENT_LINE_MAX_BYTES);
     let mut buffer = vec![0; 64 * 1024];
-    while let Ok(count @ 1..) = input.read(&mut buffer).await {
+    let mut ended = false;
+    while !ended && let Ok(count @ 1..) = input.read(&mut buffer).await {
         decoder.push(buffer.get(..count).unwrap_or_default());
-        while let Some(line) = decoder.next_line() {
-            intake.line(line).await;
+        while !ended && let Some(line) = decoder.next_line() {
+            ended = intake.line(line).await == Then::End;
         }
     }
-    while let Some(line) = decoder.finish() {
-        intake.line(line).await;
+    while !ended && let Some(line) = decoder.finish() {
+        ended = intake.line(line).await == Then::End;
     }
     drop(intake);
     let _ = deliverer.await;
@@ -81,6 +83,14 @@ impl Backlog {
     }
 }
 
+/// What follows a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Then {
+    GoOn,
+    /// The client asked for the end.
+    End,
+}
+
 struct Intake {
     estate: Arc<Estate>,
     queue: mpsc::Sender<Delivery>,
@@ -88,7 +98,7 @@ struct Intake {
 }
 
 impl Intake {
-    async fn line(&self, line: Line) {
+    async fn line(&self, line: Line) -> Then {
         let front = &self.estate.front;
         front.room().await;
         let bytes = match line {
@@ -98,7 +108,7 @@ impl Intake {
                 if request {
                     front.reject(id.as_ref(), &Invalid { id: None, fault: Fault::TooLong }.to_error());
                 }
-                return;
+                return Then::GoOn;
             }
         };
         match jsonrpc::parse(&bytes) {
@@ -107,12 +117,13 @@ impl Intake {
                 if invalid.owes_answer() {
                     front.reject(invalid.id.as_ref(), &invalid.to_error());
                 }
+                Then::GoOn
             }
             Ok(message) => self.message(message, bytes.len()).await,
         }
     }
 
-    async fn message(&self, message: Message, bytes: usize) {
+    async fn message(&self, message: Message, bytes: usize) -> Then {
         self.estate.events.message_read(match &message {
             Message::Request { .. } => MessageKind::Request,
             Message::Notification { .. } => MessageKind::Notification,
@@ -121,22 +132,23 @@ impl Intake {
         match &message {
             Message::Request { id, method, .. } => {
                 if !self.open(id, method) {
-                    return;
+                    return Then::GoOn;
                 }
-                if method == "ping" {
+                if let "ping" | "shutdown" = method.as_str() {
                     self.estate.front.answer(id, "{}");
-                    return;
+                    return if method == "ping" { Then::GoOn } else { Then::End };
                 }
             }
             Message::Notification { method, params } => {
                 if let Notification::Cancelled { id, .. } = mcp::parse_notification(method, params.as_deref()) {
                     self.cancel(&id);
-                    return;
+                    return Then::GoOn;
                 }
             }
             Message::Response { .. } => {}
         }
         self.hand_over(Delivery { message, bytes, since: Instant::now() }).await;
+        Then::GoOn
     }
 
     fn open(&self, id: &RequestId, method: &str) -> bool {

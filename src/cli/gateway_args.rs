@@ -18,7 +18,8 @@ pub struct EditorArgs {
     /// the working directory and the folders above it.
     #[arg(long, value_name = "DIR", env = "HOLDFAST_PROJECT")]
     pub project: Option<PathBuf>,
-    /// Port of the editor's bridge on 127.0.0.1. Without it: UNITY_TCP_PORT, the project's settings, 8700.
+    /// Port of the editor's bridge on 127.0.0.1. Without it: UNITY_TCP_PORT (for TSavo/Unity-MCP UNITY_PORT), what the project's
+    /// files say, the package's own default.
     #[arg(long, value_name = "PORT", env = "HOLDFAST_PORT", value_parser = port)]
     pub port: Option<u16>,
     /// The protocol of the package in the project. Without it: by the project's files.

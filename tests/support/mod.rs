@@ -135,6 +135,11 @@ impl Gateway {
     /// As [`close`](Self::close), and gives the client for a look at what it heard.
     pub async fn close_and_keep(mut self) -> Client {
         self.client.close_input().await;
+        self.keep().await
+    }
+
+    /// It ends by itself, with its stdin open.
+    pub async fn keep(mut self) -> Client {
         within("the end", self.end).await.expect("main does not panic");
         self.client.ended().await;
         self.client.check();

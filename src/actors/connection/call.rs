@@ -1,0 +1,132 @@
+//! A call on its connection: claimed, written, answered.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::WriteHalf;
+
+use super::{After, Awaited, Line, News, NotWritten};
+use crate::actors::bridge;
+use crate::fsm::bridge::Drop;
+use crate::fsm::cause::Cause;
+use crate::ledger::{HeldCall, Terms};
+use crate::net::BoxStream;
+use crate::protocol::dialect::{
+    EncodeError, LeaveReason, Order as WireOrder, Recovery, Refusal, Reply, Sending, WireId,
+};
+use crate::protocol::ids::CallId;
+use crate::telemetry::metrics::labels::Stray;
+
+impl Line {
+    pub(super) async fn send_call(&self, socket: &mut WriteHalf<BoxStream>, held: HeldCall) -> Result<(), NotWritten> {
+        let HeldCall { id, tool, arguments, nth, progress } = held;
+        let catalogue = Arc::clone(&self.estate.published.borrow().catalogue);
+        let Some(entry) = catalogue.find(&tool) else { return self.refuse(id, Cause::UnknownTool) };
+        let dialect = self.target.dialect;
+        let wire_name = &entry.tool.name;
+        let number = self.estate.next_wire_number();
+        let sending = Sending {
+            call: id,
+            nth,
+            seq: number,
+            journal: self.met.get().and_then(|met| met.journal.as_deref()),
+            project_known: self.target.project.is_some(),
+        };
+        let prepared = dialect.prepare_call(&sending, wire_name, Some(&entry.tool), &arguments);
+        let order =
+            WireOrder::Call { tool: wire_name, call: &prepared, expected: self.target.expected.as_ref(), progress };
+        let frame = match dialect.encode(WireId { number, call: Some(id) }, &order) {
+            Ok(frame) => frame,
+            Err(EncodeError::TooLarge { .. }) => return self.refuse(id, Cause::TooLarge),
+            // No tool that this editor could be called with: the list that named it was another's.
+            Err(EncodeError::NotSpoken | EncodeError::NoGreeting(_)) => return self.refuse(id, Cause::UnknownTool),
+        };
+        let after = After { recoverable: prepared.recovery != Recovery::None, reload: prepared.reload_follows };
+        let terms = Terms {
+            recovery: prepared.recovery,
+            tool_timeout: prepared.timeout.unwrap_or(Duration::ZERO),
+            repeatable: entry.tool.repeatable,
+        };
+        let running_max = terms.running_max();
+        let (claim, sending) = self.estate.ledger(|ledger, now| {
+            let claim = ledger.claim(id, self.epoch, terms, now);
+            (claim, ledger.sending(id))
+        });
+        match claim {
+            Ok(settlements) => self.estate.settle(settlements),
+            // Not a byte may leave: it was cancelled, has timed out, or the epoch is closed.
+            Err(_) => {
+                self.free_place();
+                return Ok(());
+            }
+        }
+        self.tell(News::CallSent { running_max });
+        self.estate.events.call_sent(id, self.epoch, number, sending);
+        self.awaiting().insert(number, Awaited::Call { id, after });
+        let sent = self.write_frame(socket, &frame).await;
+        if sent == Err(NotWritten::NoByte) {
+            self.estate.decide(|ledger, now| ledger.revoke_claim(id, self.epoch, now));
+        }
+        sent
+    }
+
+    fn refuse(&self, call: CallId, cause: Cause) -> Result<(), NotWritten> {
+        self.estate.decide(|ledger, now| ledger.refuse(call, cause, now));
+        self.free_place();
+        Ok(())
+    }
+
+    pub(super) fn free_place(&self) {
+        let more = self.estate.ledger(|ledger, _| ledger.has_held());
+        self.tell(News::WorkFinished { more });
+    }
+
+    pub(super) async fn answered(&self, id: CallId, after: After, reply: Reply) -> Result<(), Drop> {
+        self.room().await;
+        let dialect = self.target.dialect;
+        if after.recoverable && dialect.is_deferred(&reply) {
+            self.estate.decide(|ledger, now| ledger.defer(id, self.epoch, now));
+            self.free_place();
+            let _ = self.bridge.cast(bridge::Message::OutcomesWanted);
+            return Ok(());
+        }
+        // Said only of a request that names whom it is for, and before anything of it runs.
+        let named = self.target.expected.is_some();
+        let refusal = match &reply {
+            Reply::Error(error) => error.refusal,
+            Reply::Result(_) => None,
+        };
+        if refusal == Some(Refusal::Leaving) {
+            let (known, settlements) = self.estate.ledger(|ledger, now| ledger.postponed(id, self.epoch, now));
+            self.estate.settle(settlements);
+            if known {
+                // Before the place is free: nothing more goes to an editor that leaves.
+                self.tell_unasked(News::Leaving(LeaveReason::Reload)).await;
+                self.free_place();
+            }
+            return Ok(());
+        }
+        let turned_away = named && refusal == Some(Refusal::WrongEditor);
+        let answer = dialect.read_answer(reply);
+        let (known, settlements) = self.estate.ledger(|ledger, now| {
+            if turned_away {
+                ledger.turned_away(id, self.epoch, answer, now)
+            } else if after.reload && !answer.is_error {
+                ledger.withhold(id, self.epoch, answer, now)
+            } else {
+                ledger.reply(id, self.epoch, answer, now)
+            }
+        });
+        if !known {
+            let what = format!("call {id} owes nothing to this connection");
+            self.estate.events.reply_unmatched(self.epoch, Stray::Late, &what);
+        }
+        self.estate.settle(settlements);
+        if turned_away {
+            // It is another editor than its files said: look again. The place falls with the connection.
+            return Err(Drop::Eof);
+        }
+        self.free_place();
+        Ok(())
+    }
+}
