@@ -68,6 +68,33 @@ fn uloop() {
     every_moment("uloop");
 }
 
+/// The package is another one each time the project is opened; the client's session goes on.
+#[test]
+fn a_project_changes_its_package_under_a_running_session() {
+    let room = Room::new();
+    let project = room.project();
+    let mut client = None;
+    for name in ["uloop", "turbokettle", "holdfast", "umcp", "uloop"] {
+        let dialect = DIALECTS.iter().find(|dialect| dialect.name == name).expect("a dialect of the table");
+        for of_packages in ["Packages", "UserSettings", "Library"] {
+            let _ = std::fs::remove_dir_all(project.join(of_packages));
+        }
+        let unity = stage::start(dialect, &room);
+        let client =
+            client.get_or_insert_with(|| client::Client::open(&room, &["--project", &project.display().to_string()]));
+        until("the other package is spoken", || {
+            let status = client.done("holdfast_status", &serde_json::json!({})).body();
+            status["package"]["dialect"] == name && status["editor"]["ready"] == true
+        });
+        let (tool, arguments) = (dialect.count)(&format!("of {name}"));
+        let answer = client.done(tool, &arguments);
+        assert_eq!(answer.verdict(), client::Verdict::Ok, "{name}: {}", answer.0);
+        drop(unity);
+    }
+    assert_eq!((room.runs("of uloop"), room.runs("of turbokettle"), room.runs("of holdfast")), (2, 1, 1));
+    client.expect("a session").close(&room);
+}
+
 #[test]
 fn the_document_tells_what_is_tested() {
     table::is_current();
