@@ -275,9 +275,9 @@ async fn a_peer_that_is_no_bridge_costs_a_call_its_sending_and_nothing_else() {
         let mut gateway = Server::start(&place, &["--port", &impostor.at(), "--patience", "6"]).await;
         let result = gateway.call("echo", json!({})).await;
         assert!(result["isError"] == true && words(&result).starts_with("Not executed: "), "{peer:?}: {result}");
-        assert!(is_named(&words(&result)), "{peer:?}: {result}");
+        assert!(is_named(words(&result)), "{peer:?}: {result}");
         let status = gateway.call("holdfast_status", json!({})).await;
-        assert!(is_named(&words(&status)), "{peer:?}: {status}");
+        assert!(is_named(words(&status)), "{peer:?}: {status}");
         assert_eq!(gateway.request("ping", json!({})).await["result"], json!({}), "{peer:?}");
         let (code, _) = gateway.end().await;
         assert_eq!(code, Some(0), "{peer:?}");

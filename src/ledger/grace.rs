@@ -74,7 +74,7 @@ impl Ledger {
         self.tell_withheld(now, out, |entry, withheld| {
             let waited = now.saturating_duration_since(withheld.since);
             let due = now >= grace_end(entry, withheld);
-            due.then(|| if withheld.reloading { Signs::Away(waited) } else { Signs::None })
+            due.then_some(if withheld.reloading { Signs::Away(waited) } else { Signs::None })
         });
     }
 

@@ -139,7 +139,7 @@ impl Gateway {
     }
 
     /// It ends by itself, with its stdin open.
-    pub async fn keep(mut self) -> Client {
+    pub async fn keep(self) -> Client {
         within("the end", self.end).await.expect("main does not panic");
         self.client.ended().await;
         self.client.check();

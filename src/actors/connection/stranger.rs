@@ -30,7 +30,7 @@ impl Line {
         if self.met.get().is_none() {
             self.stranger_is(None).await;
         }
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     async fn stranger_is(&self, what: Option<String>) {
