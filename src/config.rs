@@ -104,9 +104,15 @@ pub fn project_of(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().find(|folder| is_project(folder)).map(Path::to_path_buf)
 }
 
-/// Whether a folder is a Unity project: it holds `Assets` and `ProjectSettings`.
+/// Whether a folder is a Unity project: it holds `Assets` and `ProjectSettings`, or one of them beside the `Library` that Unity
+/// made. A `Library` alone is none: every home on macOS has one.
 pub fn is_project(folder: &Path) -> bool {
-    folder.join("Assets").is_dir() && folder.join("ProjectSettings").is_dir()
+    let holds = |name| folder.join(name).is_dir();
+    match (holds("Assets"), holds("ProjectSettings")) {
+        (true, true) => true,
+        (true, false) | (false, true) => holds("Library"),
+        (false, false) => false,
+    }
 }
 
 /// The project that the user named.
@@ -124,5 +130,28 @@ pub fn canonical(path: &Path) -> Option<PathBuf> {
     match path.to_str().and_then(|text| text.strip_prefix(r"\\?\")) {
         Some(plain) if !plain.starts_with("UNC") => Some(PathBuf::from(plain)),
         _ => Some(path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_project_is_known_by_two_of_its_folders() {
+        for (folders, is) in [
+            (&["Assets", "ProjectSettings"][..], true),
+            (&["Library", "Assets"], true),
+            (&["Library", "ProjectSettings"], true),
+            (&["Library"], false),
+            (&["Assets"], false),
+            (&[], false),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            for name in folders {
+                std::fs::create_dir(folder.path().join(name)).unwrap();
+            }
+            assert_eq!(is_project(folder.path()), is, "{folders:?}");
+        }
     }
 }

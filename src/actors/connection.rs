@@ -42,6 +42,9 @@ use crate::protocol::ids::{CallId, Epoch};
 use crate::survey::{self, Identity, Target};
 use crate::telemetry::metrics::labels::Stray;
 
+/// What is said of a peer whose port it may not be.
+const UNPROVEN: &str = "nothing shows that it is this project's editor";
+
 /// What the bridge wants sent.
 #[derive(Debug)]
 pub enum Order {
@@ -236,7 +239,10 @@ impl Line {
         let Ok(Ok(_permit)) = permit else { return self.failed(ConnectFailure::PermitHeld, "") };
         let stream = match timeout(CONNECT_TIMEOUT, self.estate.net.connect(self.target.port)).await {
             Ok(Ok(stream)) => stream,
-            Ok(Err(error)) => return self.failed(ConnectFailure::Refused, &error.to_string()),
+            Ok(Err(error)) => {
+                self.nobody_is_there();
+                return self.failed(ConnectFailure::Refused, &error.to_string());
+            }
             Err(_) => return self.failed(ConnectFailure::TimedOut, ""),
         };
         if let Some(dialled) = self.dialled().as_mut() {
@@ -244,7 +250,10 @@ impl Line {
         }
         let identity = match self.check_owner().await {
             Ok(identity) => identity,
-            Err((failure, detail)) => return self.failed(failure, detail),
+            Err((failure, detail)) => {
+                self.name_the_wrong(Some(UNPROVEN.to_owned())).await;
+                return self.failed(failure, detail);
+            }
         };
         self.estate.ledger(|ledger, _| ledger.open_epoch(self.epoch));
         self.tell(News::Connected(identity));

@@ -94,7 +94,10 @@ impl Estate {
     fn told_verdict(&self, answer: &Answer) -> String {
         let text = wording::verdict(answer);
         let met = match answer.verdict {
-            Verdict::NotExecuted(Cause::WrongPeer | Cause::Stalled | Cause::BridgeDown | Cause::Connecting) => {
+            Verdict::NotExecuted(
+                Cause::WrongPeer | Cause::WrongProject | Cause::Stalled | Cause::BridgeDown | Cause::Connecting,
+            ) => self.link.borrow().stranger.clone(),
+            Verdict::NotExecuted(Cause::Unproven) if self.link.borrow().stranger.is_some() => {
                 self.link.borrow().stranger.clone()
             }
             _ => None,

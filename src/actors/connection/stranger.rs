@@ -8,6 +8,8 @@ use super::Line;
 use crate::estate::Stranger;
 use crate::limits::{OWNER_LOOKUP_MAX, SILENCE_NAMED_AFTER};
 use crate::protocol::dialect::stranger;
+use crate::survey;
+use crate::telemetry::clean;
 
 impl Line {
     /// What it said first is no greeting of this dialect.
@@ -24,6 +26,12 @@ impl Line {
         self.stranger_is(Some(what.unwrap_or_else(unknown))).await;
     }
 
+    /// Nobody listens there any more, so nobody is met there.
+    pub(super) fn nobody_is_there(&self) {
+        let port = self.target.port;
+        self.estate.link.send_if_modified(|link| link.stranger.take_if(|stranger| stranger.port == port).is_some());
+    }
+
     /// One that does not answer the greeting at all is named after a moment; never ends.
     pub(super) async fn name_the_silent(&self) {
         tokio::time::sleep(SILENCE_NAMED_AFTER).await;
@@ -38,7 +46,14 @@ impl Line {
         // It walks all processes, which is worth it once for a port that is not what it should be.
         let looked_up = crate::host::run(&*self.estate.host, move || host.port_owner(port));
         let owner = tokio::time::timeout(OWNER_LOOKUP_MAX, looked_up).await.ok().flatten().flatten();
-        let owner = owner.map(|owner| format!("{} (pid {})", owner.name, owner.pid));
+        // What its process tells is more than its words do.
+        let known = owner.as_ref().and_then(|owner| match survey::opened_project(owner) {
+            Some(project) => Some(format!("a Unity Editor that has {} open", project.display())),
+            None if owner.name.starts_with("holdfast") => Some("a holdfast gateway".to_owned()),
+            None => None,
+        });
+        let what = known.or(what);
+        let owner = owner.map(|owner| format!("{} (pid {})", clean(&owner.name), owner.pid));
         self.estate.link.send_modify(|link| {
             link.stranger = Some(Stranger { port, what, owner, since: Instant::now() });
         });

@@ -145,10 +145,8 @@ fn package(look: &Look) -> Option<Finding> {
         (None, true) => {
             Some(Finding::note("package", format!("{name} is installed, and spoken; its files tell no version")))
         }
-        (None, false) => Some(
-            Finding::note("package", format!("no package that is known is in the project's files; {name} is tried"))
-                .mend("install one (`holdfast unity install` brings ours), or name its protocol with --dialect"),
-        ),
+        // `unity_package` tells that there is none.
+        (None, false) => None,
     }
 }
 

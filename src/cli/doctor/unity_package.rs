@@ -22,7 +22,9 @@ pub fn unity_package(project: &Path, another: bool) -> Finding {
         State::Absent => Finding::problem(
             ABOUT,
             "no Unity package that holdfast knows is in the project",
-            format!("{mend}; or install uLoopMCP (io.github.hatayama.uloopmcp) in Unity's Package Manager"),
+            format!(
+                "{mend}; or install one of the others that holdfast speaks to, uLoopMCP say, in Unity's Package Manager"
+            ),
         )
         .likely(),
         State::Installed(_) if standing.good() => Finding::ok(ABOUT, standing.says()),

@@ -31,8 +31,6 @@ pub fn kind(said: &[u8], sent: &[u8]) -> Option<&'static str> {
         let head = String::from_utf8_lossy(said).to_ascii_lowercase();
         return Some(if head.contains("server: mono-httpapi") {
             "an HTTP server in a Unity Editor (TSavo/Unity-MCP has one: --dialect unity-mcp)"
-        } else if head.contains("server: holdfast") {
-            "the metrics page of a holdfast gateway"
         } else {
             "an HTTP server"
         });
@@ -51,7 +49,6 @@ mod tests {
             (&sent[..20], "echo"),
             (b"HTTP/1.1 400 Bad Request\r\nServer: nginx\r\n", "an HTTP server"),
             (b"HTTP/1.1 200 OK\r\nServer: Mono-HTTPAPI/1.0\r\n", "--dialect unity-mcp"),
-            (b"HTTP/1.1 404 Not Found\r\nserver: holdfast\r\n", "metrics page"),
             (b"<!DOCTYPE HTML>\n<html", "an HTTP server"),
             (b"SSH-2.0-OpenSSH_9", "SSH"),
             (b"{\"id\":\"unknown\",\"ok\":false,\"data\":\"\"", "--dialect turbokettle"),
