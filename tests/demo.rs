@@ -67,6 +67,22 @@ fn the_demo_keeps_every_promise_and_leaves_nothing_behind() {
 }
 
 #[test]
+fn the_demo_keeps_every_promise_with_each_package() {
+    let others = ["holdfast", "turbokettle", "unity-mcp", "umcp"].map(|dialect| {
+        std::thread::spawn(move || {
+            let folder = tempfile::tempdir().unwrap();
+            let (output, text) = run(&folder, &["--fast", "--dialect", dialect]);
+            assert_eq!(output.status.code(), Some(0), "{dialect}: {text}");
+            assert!(text.contains(" All 10 promises kept: 14 calls in "), "{dialect}: {text}");
+            assert_nothing_left(&folder);
+        })
+    });
+    for other in others {
+        other.join().expect("it kept its promises");
+    }
+}
+
+#[test]
 fn as_json_every_line_is_an_event_and_the_last_one_is_the_end() {
     let folder = tempfile::tempdir().unwrap();
     let (output, text) = run(&folder, &["--fast", "--json"]);
