@@ -9,7 +9,7 @@ mod link;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
@@ -136,6 +136,7 @@ pub struct Estate {
     push_listener: Mutex<Option<Arc<dyn Listener>>>,
     push_port: Mutex<Option<u16>>,
     logbook: Mutex<Logbook>,
+    focus: OnceLock<bool>,
     dice: Mutex<fastrand::Rng>,
     restarts: Mutex<BTreeMap<&'static str, u64>>,
     runtimes: Mutex<Vec<Handle>>,
@@ -216,6 +217,7 @@ impl Estate {
             push_listener: Mutex::default(),
             push_port: Mutex::default(),
             logbook: Mutex::default(),
+            focus: OnceLock::new(),
             dice: Mutex::new(fastrand::Rng::with_seed(seed)),
             restarts: Mutex::default(),
             runtimes: Mutex::default(),
@@ -277,6 +279,11 @@ impl Estate {
         if settled {
             self.call_settled.notify_waiters();
         }
+    }
+
+    /// Whether a window can be brought to the front here; looked up once.
+    pub fn can_focus(&self) -> bool {
+        *self.focus.get_or_init(|| self.host.can_focus())
     }
 
     /// Reads or writes the logs.

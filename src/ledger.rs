@@ -120,7 +120,8 @@ impl Hash for Ledger {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         for entry in &self.entries {
             let Entry { id, machine, reserved, epoch, sent, lost, withheld, settled, .. } = entry;
-            (id, machine, reserved, epoch, sent, lost, withheld.is_some(), settled).hash(hasher);
+            let withheld = withheld.as_ref().map(Withheld::is_reloading);
+            (id, machine, reserved, epoch, sent, lost, withheld, settled).hash(hasher);
         }
         (self.entries.len(), &self.open_epochs, self.outlook, self.absent_since, self.draining).hash(hasher);
     }
@@ -175,12 +176,8 @@ impl Ledger {
         let found = self.entries.iter().position(|entry| !entry.settled && entry.request == *request);
         let Some(index) = found else { return (false, Vec::new()) };
         let mut out = Vec::new();
-        let was_withheld = self.entries.get_mut(index).and_then(|entry| entry.withheld.take()).is_some();
         self.feed(index, &Event::CancelledByClient, None, now, &mut out);
         self.sweep();
-        if was_withheld {
-            self.go_on(&mut out);
-        }
         (true, out)
     }
 
@@ -346,6 +343,16 @@ impl Ledger {
         out
     }
 
+    /// Gives a held call back as if it had never come: somebody else answers its request. `None` if it is not held any more.
+    pub fn give_back(&mut self, call: CallId) -> Option<(RequestId, Arc<RawValue>)> {
+        let index = self.position(call)?;
+        let entry = self.entries.get(index).filter(|entry| entry.state() == State::Held && !entry.settled)?;
+        let given = (entry.request.clone(), Arc::clone(&entry.arguments));
+        self.entries.remove(index);
+        self.moved = true;
+        Some(given)
+    }
+
     /// A held call cannot be sent, ever.
     pub fn refuse(&mut self, call: CallId, cause: Cause, now: Instant) -> Vec<Settlement> {
         self.feed_call(call, &Event::Refused(cause), None, now)
@@ -451,7 +458,8 @@ impl Ledger {
         }
         // The editor is back: an outcome that only its return could tell is as clear now as it will ever be.
         let back = self.feed_all(now, |entry| {
-            let inferred = entry.recovery == Recovery::Inferred && entry.lost.is_some();
+            let unanswered = entry.withheld.is_none() && entry.lost.is_some();
+            let inferred = entry.recovery == Recovery::Inferred && unanswered;
             (inferred && matches!(entry.state(), State::Recovering | State::Abandoned)).then_some(Event::OutcomeLost)
         });
         out.extend(back);
@@ -683,7 +691,8 @@ impl Ledger {
     fn sweep(&mut self) {
         self.entries.retain(|entry| {
             let ended = matches!(entry.state(), State::Answered | State::Uncertain | State::Cancelled);
-            !(ended && entry.epoch.is_none())
+            // What may follow an answer follows it, whether or not its client still wants that.
+            !(ended && !entry.has_place())
         });
     }
 }

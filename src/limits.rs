@@ -118,6 +118,9 @@ pub const GREETING_TIMEOUT: Duration = Duration::from_secs(30);
 pub const GREETING_TIMEOUT_ASSUMED: Duration = Duration::from_secs(5);
 /// How long discovery may take to answer before it is asked again (its actor may have been restarted in between).
 pub const SEEK_TIMEOUT: Duration = Duration::from_secs(2);
+/// Body of an answer over HTTP: the package writes some 200 bytes, or repeats the code it was sent. As JSON it may be six times as
+/// long.
+pub const HTTP_BODY_MAX_BYTES: usize = 4 * MIB;
 /// Time between two idle connections to an editor that speaks HTTP, whose end tells of its leaving: one that ends them all at once
 /// costs no more than this.
 pub const IDLE_WATCH_SPACING: Duration = Duration::from_millis(500);

@@ -62,8 +62,6 @@ pub struct Survey {
     pub listed: Vec<Listed>,
     /// The process and the lock files.
     pub evidence: Evidence,
-    /// A window can be brought to the front here.
-    pub can_focus: bool,
 }
 
 /// How well it is known whose a port is.
@@ -88,7 +86,6 @@ impl Survey {
             targets: Vec::new(),
             listed: Vec::new(),
             evidence: Evidence { editor: Sign::Unknown, activity: None },
-            can_focus: false,
         }
     }
 
@@ -144,17 +141,8 @@ pub fn survey(host: &dyn Host, config: &Config, roots: &[PathBuf]) -> Survey {
         },
         activity: facts.activity,
     };
-    let mut survey = Survey {
-        project,
-        ambiguous,
-        packages,
-        dialect,
-        facts,
-        targets: Vec::new(),
-        listed: Vec::new(),
-        evidence,
-        can_focus: host.can_focus(),
-    };
+    let mut survey =
+        Survey { project, ambiguous, packages, dialect, facts, targets: Vec::new(), listed: Vec::new(), evidence };
     for (port, source) in candidates(config, &survey.facts, dialect) {
         let named = source.is_named();
         if abroad.is_none() && survey.packages.is_empty() && (named || survey.project.is_some()) {
@@ -210,9 +198,12 @@ struct Spoken {
 /// the first of them tells of the editor's process, and none is spoken.
 fn spoken(host: &dyn Host, project: &Path, dialects: Dialects) -> Spoken {
     let mut read: Vec<_> = dialects.iter().map(|dialect| (*dialect, facts(host, project, *dialect))).collect();
+    // What a crashed editor left behind is no second package beside one that the project names.
+    let named = read.iter().any(|(_, facts)| facts.installed && !facts.by_record);
+    let counts = |facts: &ProjectFacts| facts.installed && !(named && facts.by_record);
     let mut packages: Vec<&str> =
-        read.iter().filter(|(_, facts)| facts.installed).map(|(dialect, _)| dialect.name()).collect();
-    let place = read.iter().position(|(_, facts)| facts.installed).unwrap_or(read.len().saturating_sub(1));
+        read.iter().filter(|(_, facts)| counts(facts)).map(|(dialect, _)| dialect.name()).collect();
+    let place = read.iter().position(|(_, facts)| counts(facts)).unwrap_or(read.len().saturating_sub(1));
     if place >= read.len() {
         return Spoken { dialect: dialect::fallback(dialects), facts: ProjectFacts::default(), packages: Vec::new() };
     }
@@ -275,6 +266,9 @@ pub fn check_owner(host: &dyn Host, target: &Target) -> Result<Identity, Connect
         Some(pid) => host.port_owner_near(target.port, pid),
         None => host.port_owner(target.port),
     };
+    if owner.as_ref().is_some_and(is_worker) {
+        return Err(ConnectFailure::Unproven);
+    }
     let of_project = owner.as_ref().and_then(opened_project);
     let same = |project: &Path| of_project.as_deref().map(|opened| same_project(opened, project));
     let named = target.source.is_named();
@@ -288,6 +282,11 @@ pub fn check_owner(host: &dyn Host, target: &Target) -> Result<Identity, Connect
         (None, Some(_)) if target.expected.is_some() => Ok(Identity::Checked),
         _ => Err(ConnectFailure::Unproven),
     }
+}
+
+/// Whether this is a process in which Unity imports assets: it opens the same project, and packages start their bridges in it too.
+fn is_worker(owner: &Owner) -> bool {
+    owner.command_line.iter().any(|word| word.contains("AssetImportWorker"))
 }
 
 /// The project an editor was started with, from its command line (`-projectPath`, spelled in any case). A relative path is

@@ -32,9 +32,12 @@ pub fn verdict(answer: &Answer) -> String {
     }
 }
 
-/// What stands beside an answer that a domain reload followed.
+/// What stands beside an answer after which the editor was away.
 pub fn reloaded(waited: Duration) -> String {
-    format!("Unity reloaded its domain after that and is ready again (waited {}).", seconds(waited))
+    format!(
+        "Unity was away after that, for a domain reload most likely, and is ready again (waited {}).",
+        seconds(waited)
+    )
 }
 
 /// What stands beside an answer whose reload has not ended.

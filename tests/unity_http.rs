@@ -125,6 +125,8 @@ enum Does {
     HangsUpOnce(Vec<u8>),
     /// Writes them; but a ping that comes when this one has come takes a second, and is then cut.
     CutsPing(Vec<u8>, usize),
+    /// Never answers this ping.
+    HangsOnPing(usize),
 }
 
 /// An HTTP server that answers `/ping`, and everything else as its script says, one request at a time. Connections on which nothing
@@ -173,6 +175,11 @@ impl Scripted {
             heads.lock().unwrap().push(request.clone());
             if request.starts_with("GET /ping ") {
                 pings += 1;
+                if matches!(does, Does::HangsOnPing(which) if pings == which) {
+                    gone.push(stream);
+                    std::future::pending::<()>().await;
+                    continue;
+                }
                 if matches!(does, Does::CutsPing(_, which) if pings == which) {
                     sleep(Duration::from_secs(1)).await;
                     continue;
@@ -185,6 +192,7 @@ impl Scripted {
                 Does::Writes(bytes) | Does::HangsUpOnce(bytes) | Does::CutsPing(bytes, _) => {
                     let _ = stream.write_all(bytes).await;
                 }
+                Does::HangsOnPing(_) => {}
                 Does::Dribbles(bytes, pause) => {
                     for byte in bytes {
                         let _ = stream.write_all(&[*byte]).await;
@@ -336,6 +344,44 @@ async fn a_call_behind_a_ping_that_is_cut_never_left_and_is_sent_on_the_next_con
     let (text, error) = it.client.text(&id).await;
     assert!(!error && status(&text) == "success", "{text}");
     assert_eq!(editor.asked(), 1);
+    it.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_behind_a_ping_that_never_ends_never_left_and_is_held_when_the_pulse_gives_up() {
+    let setup = setup();
+    let net = setup.net.clone();
+    let editor = Scripted::start(&net, Does::HangsOnPing(3)).await;
+    let mut it = opened(setup).await;
+    let pings = || editor.heads.lock().unwrap().len();
+    until("the pulse is under way", || pings() == 3).await;
+    let id = it.client.call("execute_code", json!({"code": "x"})).await;
+    until("the pulse is given up", || it.estate.link.borrow().epoch.is_none()).await;
+    assert_eq!(editor.asked(), 0);
+    drop(editor);
+    sleep(Duration::from_secs(1)).await;
+    let back = Scripted::start(&net, Does::Writes(response(RAN))).await;
+    let (text, error) = it.client.text(&id).await;
+    assert!(!error && status(&text) == "success", "{text}");
+    assert_eq!(back.asked(), 1);
+    it.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_of_the_packages_server_is_answered_here_although_it_was_called_before_the_editor_was_there() {
+    let setup = setup();
+    let net = setup.net.clone();
+    let mut it = gateway(setup);
+    it.client.open_as(PATIENT, "2025-06-18", json!({})).await;
+    let early = it.client.call("help", json!({})).await;
+    let editor = Scripted::start(&net, Does::Writes(response(RAN))).await;
+    let (text, error) = it.client.text(&early).await;
+    assert!(!error && text.contains("find("), "{text}");
+    it.ready().await;
+    let id = it.client.call("execute_code", json!({"source": "new GameObject(\"x\")"})).await;
+    let (text, error) = it.client.text(&id).await;
+    assert!(error && text.contains("`code`") && text.contains("Not executed"), "{text}");
+    assert_eq!(editor.asked(), 0, "nothing of that is the editor's");
     it.close().await;
 }
 

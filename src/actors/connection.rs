@@ -112,6 +112,7 @@ pub struct Connection {
     pub epoch: Epoch,
     orders: mpsc::Sender<Order>,
     list_owed: Arc<AtomicBool>,
+    unwritten: Arc<http::Unwritten>,
     _hang_up: oneshot::Sender<()>,
 }
 
@@ -122,6 +123,11 @@ impl Connection {
             self.list_owed.store(true, Ordering::Release);
         }
         self.orders.try_send(order).is_ok()
+    }
+
+    /// Nothing more is written to it; what was claimed for it and never left is held again. Before its epoch is closed.
+    pub fn end(&self, estate: &Arc<Estate>) {
+        http::hold_again(estate, self.epoch, &self.unwritten);
     }
 
     /// Whether a list was ordered and the editor's answer to it has not come.
@@ -136,6 +142,7 @@ pub fn open(estate: &Arc<Estate>, tasks: &Tasks, target: Target, bridge: ActorRe
     let (orders, incoming) = mpsc::channel(ORDERS_MAX);
     let (hang_up, hung_up) = oneshot::channel();
     let list_owed = Arc::new(AtomicBool::new(false));
+    let unwritten = Arc::new(http::Unwritten::default());
     let hello = Hello {
         gateway: estate.gateway.clone(),
         challenge: estate.fresh(),
@@ -152,6 +159,7 @@ pub fn open(estate: &Arc<Estate>, tasks: &Tasks, target: Target, bridge: ActorRe
         bridge,
         orders: orders.downgrade(),
         list_owed: Arc::clone(&list_owed),
+        unwritten: Arc::clone(&unwritten),
         awaiting: Mutex::default(),
         hello,
         said: Mutex::default(),
@@ -168,7 +176,7 @@ pub fn open(estate: &Arc<Estate>, tasks: &Tasks, target: Target, bridge: ActorRe
             () = line.run(incoming) => {}
         }
     });
-    Connection { epoch, orders, list_owed, _hang_up: hang_up }
+    Connection { epoch, orders, list_owed, unwritten, _hang_up: hang_up }
 }
 
 /// What a reply answers.
@@ -196,6 +204,8 @@ struct Line {
     bridge: ActorRef<bridge::Message>,
     orders: mpsc::WeakSender<Order>,
     list_owed: Arc<AtomicBool>,
+    /// What waits before the carrier, where there is one.
+    unwritten: Arc<http::Unwritten>,
     awaiting: Mutex<HashMap<u64, Awaited>>,
     /// What the editor is told first, and what it has said to it.
     hello: Hello,

@@ -35,12 +35,13 @@ pub async fn run(estate: Arc<Estate>, mut input: impl AsyncRead + Unpin) {
     let mut ended = false;
     while !ended && let Ok(count @ 1..) = input.read(&mut buffer).await {
         decoder.push(buffer.get(..count).unwrap_or_default());
-        while !ended && let Some(line) = decoder.next_line() {
-            ended = intake.line(line).await == Then::End;
+        // What was read behind the wish is still owed its answers.
+        while let Some(line) = decoder.next_line() {
+            ended |= intake.line(line).await == Then::End;
         }
     }
-    while !ended && let Some(line) = decoder.finish() {
-        ended = intake.line(line).await == Then::End;
+    while let Some(line) = decoder.finish() {
+        intake.line(line).await;
     }
     drop(intake);
     let _ = deliverer.await;

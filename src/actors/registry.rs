@@ -199,7 +199,7 @@ impl RegistryActor {
         let staged = state.staged.take();
         let dialect = self.estate.dialect();
         let raises_windows = |tool: &EditorTool| dialect.own_tool(&tool.name) == Some(OwnTool::FocusWindow);
-        let can_focus = self.estate.survey.borrow().as_ref().is_some_and(|survey| survey.can_focus);
+        let can_focus = self.estate.can_focus();
         self.estate.published.send_modify(|published| {
             published.source = source;
             let Some(listing) = staged else { return };

@@ -37,6 +37,8 @@ pub enum Message {
     DiskRead,
     /// How likely an editor is.
     OutlookChanged(Outlook),
+    /// A call that was held turned out to be one of a tool that its package's own server answered.
+    OwnToolCalled(RequestId, OwnTool, Arc<RawValue>),
     /// stdin ended.
     InputEnded,
     /// The gateway stops.
@@ -113,6 +115,9 @@ impl Actor for SessionActor {
             Message::CatalogueChanged => self.feed(state, &Event::CatalogueChanged),
             Message::DiskRead => self.feed(state, &Event::DiskRead),
             Message::OutlookChanged(outlook) => self.feed(state, &Event::OutlookChanged(outlook)),
+            Message::OwnToolCalled(id, tool, arguments) => {
+                own_tools::run(&self.estate, &self.tasks, id, tool, &arguments);
+            }
             Message::InputEnded => self.feed(state, &Event::InputEnded),
             Message::Stop => self.feed(state, &Event::StopRequested),
             Message::CallsSettled => self.feed(state, &Event::CallsSettled),
@@ -291,8 +296,12 @@ impl SessionActor {
     /// A listed tool that the package's own server answered without its editor.
     fn own_tool(&self, name: &str) -> Option<OwnTool> {
         let published = self.estate.published.borrow();
-        let entry = published.catalogue.find(name)?;
-        self.estate.dialect().own_tool(&entry.tool.name)
+        match published.catalogue.find(name) {
+            Some(entry) => self.estate.dialect().own_tool(&entry.tool.name),
+            // They are there before the editor is; what else the live list may name is seen then.
+            None if published.source != Source::Live => self.estate.dialect().own_tool(name),
+            None => None,
+        }
     }
 
     fn accept(&self, id: RequestId, call: CallTool) {

@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 
 use crate::limits::{FOCUS_LOOK_EVERY, FOCUS_MAX, FOCUS_OUTPUT_MAX_BYTES};
+use crate::telemetry::clean;
 
 /// A program that can bring a window to the front.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -155,7 +156,7 @@ fn run(program: &Path, arguments: &[&str]) -> Result<String, String> {
             Ok(Some(status)) if status.success() => return Ok(all_of(&out)),
             Ok(Some(status)) => {
                 let said = all_of(&words);
-                let said = said.trim();
+                let said = clean(said.trim());
                 return Err(if said.is_empty() {
                     format!("{name} found no window, or may not touch it ({status})")
                 } else {

@@ -22,6 +22,13 @@ pub(super) struct Withheld {
     reloading: bool,
 }
 
+impl Withheld {
+    /// What decides when it is told.
+    pub(super) fn is_reloading(&self) -> bool {
+        self.reloading
+    }
+}
+
 /// What is said beside a withheld answer.
 enum Signs {
     /// No reload showed itself.
@@ -44,10 +51,12 @@ impl Ledger {
     ) -> (bool, Vec<Settlement>) {
         let open = self.open_epochs.contains(&epoch);
         let Some(index) = self.position_in(call, epoch).filter(|_| open) else { return (false, Vec::new()) };
+        // The editor may have said before that it leaves.
+        let reloading = self.outlook != Some(Outlook::Open);
         if let Some(entry) = self.entries.get_mut(index) {
             entry.lost.get_or_insert(now);
             entry.epoch = None;
-            entry.withheld = Some(Withheld { answer, since: now, reloading: false });
+            entry.withheld = Some(Withheld { answer, since: now, reloading });
         }
         let mut out = Vec::new();
         self.feed(index, &Event::ReplyDeferred, None, now, &mut out);

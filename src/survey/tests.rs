@@ -237,6 +237,43 @@ fn a_linked_file_of_a_project_is_not_followed() {
 }
 
 #[test]
+fn what_a_crashed_editor_left_behind_is_no_second_package() {
+    let project = Project::new();
+    std::fs::create_dir_all(project.path().join("Packages")).unwrap();
+    std::fs::write(
+        project.path().join("Library/MCPInstance.json"),
+        r#"{"port": 9000, "pid": 4712, "projectPath": "/x"}"#,
+    )
+    .unwrap();
+    let machine = Machine { dead: vec![4712], ..Machine::default() };
+    let config = named(&project, &[]);
+    assert_eq!(look(&machine, &config, &[]).dialect.name(), "turbokettle", "where nothing else is known it tells");
+    let manifest = r#"{"dependencies": {"io.github.hatayama.uloopmcp": "2.1.1"}}"#;
+    std::fs::write(project.path().join("Packages/manifest.json"), manifest).unwrap();
+    let found = look(&machine, &config, &[]);
+    assert_eq!((found.dialect.name(), found.packages.len()), ("uloop", 0), "{:?}", found.facts.problems);
+}
+
+#[test]
+fn a_process_that_imports_assets_is_not_the_editor() {
+    let project = Project::new().with_pid(7);
+    let path = project.path().display().to_string();
+    let worker = owner(8, &["Unity", "-batchMode", "-name", "AssetImportWorker0", "-projectPath", &path]);
+    let editor = owner(7, &["Unity", "-projectPath", &path]);
+    let target = Target {
+        port: 9000,
+        source: PortSource::Settings,
+        project: Some(project.path()),
+        editor_pid: Some(7),
+        expected: None,
+        dialect: dialect::fallback(dialect::ALL),
+    };
+    let met = |owner| check_owner(&Machine { owners: vec![(9000, owner)], ..Machine::default() }, &target);
+    assert_eq!(met(editor), Ok(Identity::Checked));
+    assert_eq!(met(worker), Err(ConnectFailure::Unproven));
+}
+
+#[test]
 fn a_project_with_packages_of_two_protocols_is_listed_and_not_called() {
     let project = Project::new().with_pid(7);
     std::fs::create_dir_all(project.path().join("Packages")).unwrap();

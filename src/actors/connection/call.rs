@@ -6,16 +6,18 @@ use std::time::Duration;
 use tokio::io::WriteHalf;
 
 use super::{After, Awaited, Line, News, NotWritten};
-use crate::actors::bridge;
+use crate::actors::{bridge, session};
 use crate::fsm::bridge::Drop;
 use crate::fsm::cause::Cause;
 use crate::ledger::{HeldCall, Terms};
 use crate::net::BoxStream;
 use crate::protocol::dialect::{
-    EncodeError, LeaveReason, Order as WireOrder, Recovery, Refusal, Reply, Sending, WireId,
+    EncodeError, LeaveReason, Order as WireOrder, OwnTool, Recovery, Refusal, Reply, Sending, Transport, WireId,
 };
 use crate::protocol::ids::CallId;
+use crate::protocol::jsonrpc::RpcError;
 use crate::telemetry::metrics::labels::Stray;
+use crate::wording;
 
 impl Line {
     pub(super) async fn send_call(&self, socket: &mut WriteHalf<BoxStream>, held: HeldCall) -> Result<(), NotWritten> {
@@ -24,6 +26,10 @@ impl Line {
         let Some(entry) = catalogue.find(&tool) else { return self.refuse(id, Cause::UnknownTool) };
         let dialect = self.target.dialect;
         let wire_name = &entry.tool.name;
+        if let Some(own) = dialect.own_tool(wire_name) {
+            self.answer_here(id, own);
+            return Ok(());
+        }
         let number = self.estate.next_wire_number();
         let sending = Sending {
             call: id,
@@ -63,11 +69,26 @@ impl Line {
         self.tell(News::CallSent { running_max });
         self.estate.events.call_sent(id, self.epoch, number, sending);
         self.awaiting().insert(number, Awaited::Call { id, after });
+        if dialect.properties().transport == Transport::Http {
+            self.unwritten.add(number, id);
+        }
         let sent = self.write_frame(socket, &frame).await;
         if sent == Err(NotWritten::NoByte) {
             self.estate.decide(|ledger, now| ledger.revoke_claim(id, self.epoch, now));
         }
         sent
+    }
+
+    /// It was held before anybody knew that its tool is none of the editor's.
+    fn answer_here(&self, call: CallId, tool: OwnTool) {
+        if let Some((request, arguments)) = self.estate.ledger(|ledger, _| ledger.give_back(call)) {
+            self.estate.front.delivered(&request);
+            let told = session::Message::OwnToolCalled(request.clone(), tool, arguments);
+            if !self.estate.addresses.session.cast(told) {
+                self.estate.front.answer_error(&request, &RpcError::internal(wording::INTERNAL));
+            }
+        }
+        self.free_place();
     }
 
     fn refuse(&self, call: CallId, cause: Cause) -> Result<(), NotWritten> {

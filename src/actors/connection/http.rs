@@ -3,52 +3,90 @@
 //! *Lives* in the connection's own task and falls with it. One request at a time, none of them twice. When one cannot be sent or
 //! is cut, the conversation ends as that of a broken stream does; calls of which not a byte was written are held again then.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, ReadHalf};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
 
-use super::{Awaited, Line, News, Order};
+use super::{Line, News, Order};
+use crate::estate::Estate;
 use crate::fsm::bridge::Drop;
-use crate::limits::{BYTES_NEWS_EVERY, CONNECT_TIMEOUT, EDITOR_MESSAGE_MAX_BYTES, HTTP_PIPE_BYTES, IDLE_WATCH_SPACING};
+use crate::limits::{BYTES_NEWS_EVERY, CONNECT_TIMEOUT, HTTP_BODY_MAX_BYTES, HTTP_PIPE_BYTES, IDLE_WATCH_SPACING};
 use crate::net::BoxStream;
 use crate::protocol::dialect::BadMessage;
 use crate::protocol::dialect::http::{Ask, Heard};
 use crate::protocol::framing::Framer as _;
 use crate::protocol::framing::http::{self, BadResponse, Response, ResponseDecoder};
 use crate::protocol::framing::lines::Lines;
-use crate::protocol::ids::CallId;
+use crate::protocol::ids::{CallId, Epoch};
 
 /// How much is asked of a socket at once; most answers have 200 bytes.
 const READ_BYTES: usize = 4096;
+
+/// Calls that were claimed and wait in the pipe before the carrier: not a byte of them was written.
+#[derive(Debug, Default)]
+pub(super) struct Unwritten(Mutex<Waiting>);
+
+#[derive(Debug, Default)]
+struct Waiting {
+    calls: BTreeMap<u64, CallId>,
+    /// The connection is over: nothing may be written any more.
+    over: bool,
+}
+
+/// Nothing may be written any more.
+struct Over;
+
+impl Unwritten {
+    fn enter(&self) -> MutexGuard<'_, Waiting> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A call was claimed for the request with this number.
+    pub(super) fn add(&self, number: u64, call: CallId) {
+        self.enter().calls.insert(number, call);
+    }
+
+    /// The request with this number is about to be written: the call that it carries, if it does.
+    fn begin(&self, number: u64) -> Result<Option<CallId>, Over> {
+        let mut waiting = self.enter();
+        if waiting.over { Err(Over) } else { Ok(waiting.calls.remove(&number)) }
+    }
+
+    /// Not a byte of it could be written.
+    fn not_begun(&self, number: u64, call: Option<CallId>) {
+        self.enter().calls.extend(call.map(|call| (number, call)));
+    }
+
+    fn end(&self) -> Vec<CallId> {
+        let mut waiting = self.enter();
+        waiting.over = true;
+        std::mem::take(&mut waiting.calls).into_values().collect()
+    }
+}
+
+/// Holds again what was claimed for a connection and never left. Nothing more is written to it from here on.
+pub(super) fn hold_again(estate: &Arc<Estate>, epoch: Epoch, unwritten: &Unwritten) {
+    for call in unwritten.end() {
+        let (_, settlements) = estate.ledger(|ledger, now| ledger.postponed(call, epoch, now));
+        estate.settle(settlements);
+    }
+}
 
 impl Line {
     /// Converses over HTTP. `first` is the connection that was dialled and checked: it carries the first request.
     pub(super) async fn converse_over_http(&self, first: BoxStream, orders: mpsc::Receiver<Order>) -> Drop {
         let (near, far) = tokio::io::duplex(HTTP_PIPE_BYTES);
-        let mut carrier = Carrier { line: self, first: Some(first), idle: None, begun: 0, end: None };
+        let mut carrier = Carrier { line: self, first: Some(first), idle: None, end: None };
         let drop = tokio::select! {
             biased;
             drop = self.converse(Box::new(near), orders) => drop,
             never = carrier.run(far) => match never {},
         };
-        self.hold_again(carrier.begun);
+        hold_again(&self.estate, self.epoch, &self.unwritten);
         carrier.end.unwrap_or(drop)
-    }
-
-    /// Calls claimed for requests behind the last that a byte was written of: nothing of them left.
-    fn hold_again(&self, begun: u64) {
-        let untouched: Vec<CallId> = self
-            .awaiting()
-            .iter()
-            .filter_map(|(number, awaited)| match awaited {
-                Awaited::Call { id, .. } if *number > begun => Some(*id),
-                _ => None,
-            })
-            .collect();
-        for call in untouched {
-            let (_, settlements) = self.estate.ledger(|ledger, now| ledger.postponed(call, self.epoch, now));
-            self.estate.settle(settlements);
-        }
     }
 
     /// A connection for one request more. Whoever listens may be another by now, so before a call it is looked at anew; what is
@@ -75,7 +113,7 @@ impl Line {
 
     /// The wait for it has no bound here: deadlines and the pulse are others' business.
     async fn response(&self, stream: &mut BoxStream) -> Result<Response, Drop> {
-        let mut decoder = ResponseDecoder::new(EDITOR_MESSAGE_MAX_BYTES);
+        let mut decoder = ResponseDecoder::new(HTTP_BODY_MAX_BYTES);
         let mut buffer = vec![0; READ_BYTES];
         let mut told = Instant::now();
         loop {
@@ -106,8 +144,6 @@ struct Carrier<'l> {
     first: Option<BoxStream>,
     /// One that nothing is asked on: its end is the first sign that the editor leaves.
     idle: Option<BoxStream>,
-    /// The last request of which a byte was written. Their numbers rise.
-    begun: u64,
     /// How it ended.
     end: Option<Drop>,
 }
@@ -177,13 +213,16 @@ impl Carrier<'_> {
         let port = self.line.target.port;
         let request = http::request(port, &ask.method, &ask.path, ask.content_type.as_deref(), ask.body.as_bytes());
         let mut rest = request.as_ref();
+        let Ok(begun) = self.line.unwritten.begin(ask.number) else { return Err(Drop::Eof) };
         while !rest.is_empty() {
             match stream.write(rest).await {
-                Ok(count) if count > 0 => {
-                    self.begun = ask.number;
-                    rest = rest.get(count..).unwrap_or_default();
+                Ok(count) if count > 0 => rest = rest.get(count..).unwrap_or_default(),
+                Ok(_) | Err(_) => {
+                    if rest.len() == request.len() {
+                        self.line.unwritten.not_begun(ask.number, begun);
+                    }
+                    return Err(Drop::Reset);
                 }
-                Ok(_) | Err(_) => return Err(Drop::Reset),
             }
         }
         stream.flush().await.map_err(|_| Drop::Reset)?;

@@ -31,7 +31,12 @@ pub async fn examine(config: &Config, complaints: &[String]) -> Vec<Finding> {
     let problems = look.survey.facts.problems.iter().filter(|problem| Some(*problem) != said.as_ref());
     findings.extend(problems.map(|problem| split("files", problem)));
     let another = package(&look);
-    findings.extend(look.survey.project.as_deref().map(|project| unity_package(project, another.is_some())));
+    findings.extend(
+        look.survey
+            .project
+            .as_deref()
+            .map(|project| unity_package(project, another.is_some() || !look.survey.packages.is_empty())),
+    );
     findings.extend(another);
     findings.extend(editor(&look));
     findings.extend(locks(&look));

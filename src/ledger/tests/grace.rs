@@ -54,7 +54,10 @@ fn a_reload_that_follows_is_waited_for_and_told() {
     book.ledger.open_epoch(SECOND);
     let settlements = book.ledger.set_outlook(OPEN, book.now);
     assert_eq!(told(&settlements), ["ok"]);
-    assert_eq!(text(&settlements), "said\n\nUnity reloaded its domain after that and is ready again (waited 21.0 s).");
+    assert_eq!(
+        text(&settlements),
+        "said\n\nUnity was away after that, for a domain reload most likely, and is ready again (waited 21.0 s)."
+    );
 }
 
 #[test]
@@ -85,9 +88,39 @@ fn a_withheld_answer_is_told_when_the_gateway_ends_and_goes_with_its_cancel() {
     book.accept();
     let (owed, settlements) = book.ledger.cancel(&request, book.now);
     assert!(owed);
-    assert_eq!(told(&settlements), ["noted:cancelled", "held again"]);
-    book.now += secs(100);
-    assert!(told(&book.ledger.elapse(book.now)).iter().all(|word| word != "ok"));
+    assert_eq!(told(&settlements), ["noted:cancelled"]);
+    assert!(!book.ledger.has_held(), "the reload may still come");
+    book.now += RELOAD_GRACE;
+    assert_eq!(told(&book.ledger.elapse(book.now)), ["keep_late", "noted:ok", "held again"]);
+}
+
+#[test]
+fn a_refresh_that_was_cancelled_while_it_ran_is_waited_for_too() {
+    let mut book = Book::connected();
+    let call = book.sent(once());
+    let request = book.request();
+    book.accept();
+    book.ledger.cancel(&request, book.now);
+    assert!(book.ledger.withhold(call, FIRST, reply(false), book.now).0);
+    assert!(!book.ledger.has_held());
+    book.now += RELOAD_GRACE;
+    assert_eq!(told(&book.ledger.elapse(book.now)), ["keep_late", "noted:ok", "held again"]);
+}
+
+#[test]
+fn an_answer_that_comes_from_an_editor_that_leaves_is_told_when_it_is_back() {
+    let mut book = Book::connected();
+    let call = book.sent(terms(Recovery::Inferred, false));
+    book.ledger.set_outlook(RELOADING, book.now);
+    book.ledger.withhold(call, FIRST, reply(false), book.now);
+    book.ledger.close_epoch(FIRST, Loss::Reload, book.now);
+    book.now += secs(1);
+    book.ledger.open_epoch(SECOND);
+    assert_eq!(
+        told(&book.ledger.set_outlook(OPEN, book.now)),
+        ["ok"],
+        "the answer is there: nothing has to be inferred"
+    );
 }
 
 #[test]

@@ -32,6 +32,8 @@ pub type ProjectFiles = BTreeMap<&'static str, FileState>;
 pub struct ProjectFacts {
     /// The package is part of the project, as far as its files tell.
     pub installed: bool,
+    /// Only a record that an editor made says so: one that crashed may have left it behind.
+    pub by_record: bool,
     /// The package's version, if the files tell it.
     pub package_version: Option<String>,
     /// The port the package is set to, and the file that says so.

@@ -1,5 +1,7 @@
 //! One call: its arguments made ready, its answer read.
 
+use std::collections::HashSet;
+
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -22,7 +24,8 @@ const THREW: &str = "Command failed: ";
 pub(super) fn prepare(name: &str, tool: Option<&EditorTool>, arguments: &RawValue) -> PreparedCall {
     let ready = PreparedCall::as_given(arguments);
     let Ok(members) = serde_json::from_str::<Members<'_>>(arguments.get()) else { return ready };
-    let given = |name: &str| members.iter().any(|(key, _)| key == name);
+    let names: HashSet<&str> = members.iter().map(|(key, _)| key).collect();
+    let given = |name: &str| names.contains(name);
     let none = Map::new();
     let schema = tool.map(|tool| &tool.input_schema);
     let properties = schema.and_then(|schema| schema.get("properties")).and_then(Value::as_object).unwrap_or(&none);
@@ -39,9 +42,10 @@ pub(super) fn prepare(name: &str, tool: Option<&EditorTool>, arguments: &RawValu
     let all: Vec<(String, String)> =
         members.iter().map(|(key, raw)| (key.to_owned(), raw.get().to_owned())).chain(added.iter().cloned()).collect();
     // The last of a name counts, as it does for Unity.
+    let mut spelled: HashSet<String> = added.iter().map(|(name, _)| name.clone()).collect();
     for (key, text) in all.iter().rev() {
         let Some(other) = camel(key) else { continue };
-        if !properties.contains_key(&other) && !given(&other) && !added.iter().any(|(name, _)| *name == other) {
+        if !properties.contains_key(&other) && !given(&other) && spelled.insert(other.clone()) {
             added.push((other, text.clone()));
         }
     }

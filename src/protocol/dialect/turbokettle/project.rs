@@ -52,6 +52,7 @@ fn read_bridge(bridge: &Value, facts: &mut ProjectFacts) {
         facts.problems.push(format!("{BRIDGE} names no pid: {BRIDGE_MEND}."));
         return;
     };
+    facts.by_record = !facts.installed;
     facts.installed = true;
     facts.port = Some((port, BRIDGE));
     match facts.editor_pid {

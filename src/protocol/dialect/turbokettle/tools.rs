@@ -8,7 +8,7 @@ use super::super::listing::{self, Bad};
 use super::super::{Annotations, EditorTool, ListStep, Reply};
 use super::schema::{self, Unreadable};
 use super::wire::{self, NO_REGISTRY};
-use crate::limits::TOOLS_MAX;
+use crate::limits::{TOOLS_MAX, WAIT_READY_MAX};
 
 /// A tool that the package's own server had before its version 1.0.0, and that clients were taught to use.
 pub(super) const WAIT_READY: &str = "wait_for_editor_ready";
@@ -93,10 +93,10 @@ fn wait_ready() -> EditorTool {
         "properties": {
             "timeout_seconds": {
                 "type": "integer",
-                "description": "How long to wait, in seconds.",
+                "description": "How long to wait, in seconds; no longer than this client waits for an answer.",
                 "default": 60,
-                "minimum": 15,
-                "maximum": 300
+                "minimum": 0,
+                "maximum": WAIT_READY_MAX.as_secs()
             },
             "wait_for_reload": {
                 "type": "boolean",

@@ -9,15 +9,11 @@ use super::super::rpc::{self, loggable, object_text, parse_object, quoted};
 use super::super::{BadMessage, EditorError, EncodeError, Greeted, Inbound, Met, Order, Refusal, Reply, WireId};
 use crate::limits::TURBOKETTLE_REQUEST_MAX_BYTES;
 
-/// What the package says before its registry of tools is there.
+/// What the package says before its registry of tools is there. The only text that proves that nothing ran: a tool of the project may
+/// word its own errors as the package words its others (`Unknown tool: x`, `Missing 'x' parameter`).
 pub(super) const NO_REGISTRY: &str = "Tool registry not initialized";
 /// What it says before its own start has come to the ping.
 const NO_PING: &str = "Ping handler not registered";
-/// Whole texts of what the package says before it runs anything. `Invalid JSON` is not among them: the package says it under the
-/// id `unknown` only, so under an id of ours it is a tool's own text.
-const REFUSALS: [&str; 3] = ["Missing 'tool' parameter", "Missing command", NO_REGISTRY];
-/// Beginnings of such texts, behind which it repeats what it was sent.
-const REFUSALS_OF: [&str; 2] = ["Unknown tool: ", "Unknown command: "];
 /// The package has no error codes.
 const NO_CODE: i64 = 0;
 
@@ -70,7 +66,7 @@ pub(super) fn decode(line: &[u8]) -> Result<Inbound, BadMessage> {
 
 fn read_error(text: &str) -> EditorError {
     let text = text.trim();
-    let refused = REFUSALS.contains(&text) || REFUSALS_OF.iter().any(|start| text.starts_with(start));
+    let refused = text == NO_REGISTRY;
     let message = if text.is_empty() { "the editor answered with an error and no text" } else { text };
     EditorError { code: NO_CODE, message: message.to_owned(), refusal: refused.then_some(Refusal::Final) }
 }

@@ -56,6 +56,10 @@ pub(in crate::protocol::dialect) fn read(files: &ProjectFiles, era: Era) -> Proj
     if let Some(settings) = json(files, SETTINGS, SETTINGS_MEND, &mut facts.problems) {
         read_settings(&settings, &mut facts);
     }
+    // Only v2 checks whom a call is for; its settings file stays when an older version is put in its place.
+    if era == Era::Lines || version.as_deref().is_some_and(|version| numbers(version) < (2, 0)) {
+        facts.expected = None;
+    }
     unity::read_instance(files, &mut facts);
     facts.activity = if is_there(files, RELOADING) {
         Some(Activity::Reloading)

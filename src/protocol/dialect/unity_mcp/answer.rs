@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use super::super::http::Heard;
 use super::super::rpc::{loggable, quoted};
 use super::super::{AnswerBody, EditorAnswer, Reply};
-use super::wire::{self, EXECUTE, HELLO, START, STATE, STOP};
+use super::wire::{self, EXECUTE, HELLO, PING, START, STATE, STOP};
 
 /// What Mono's tasks say of a wait that was cut short because the work was done.
 const DONE: &str = "A task was canceled";
@@ -25,6 +25,8 @@ const SIMULATED: &str = "(simulated)";
 const WAITS: &str = "Unity has queued it: its main thread was not free within 100 ms (busy, compiling, a modal dialog, or its window has \
                      no focus) and runs it when it is. Do not send it again. This package never tells when that was: look into \
                      Unity's console, or bring Unity's window to the front.";
+
+const NO_CODE: &str = "Not executed: nothing was sent to execute. `code` (for query: `query`) must be a text.";
 
 /// How a call went.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -100,6 +102,8 @@ fn meaning(heard: &Heard<'_>) -> Meaning {
         START => play(body, "Error starting game: ", "Game started", "enter play mode"),
         STOP => play(body, "Error stopping game: ", "Game stopped", "leave play mode"),
         STATE => state(body),
+        // A call without a text to execute asked this in its place.
+        PING => Some((Went::Refused, None, NO_CODE.to_owned())),
         _ => None,
     }
     .or_else(|| is_hello(body).then(unsupported))

@@ -207,8 +207,8 @@ fn tool(name: &str, effect: Effect, about: &str, required: &[&str], properties: 
         input_schema,
         annotations,
         development_only: false,
-        // The editor itself does nothing when it plays already, or does not play.
-        repeatable: effect != Effect::Runs,
+        // Entering play mode again is nothing to an editor that plays; but somebody may have left it meanwhile.
+        repeatable: effect == Effect::Looks,
         parallel: false,
         resumable: false,
     }

@@ -30,9 +30,14 @@ pub(super) fn encode(id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError
         // There is neither a greeting nor a list: the one answer that does not need the main thread serves for both.
         Order::Greeting { .. } | Order::ListTools { .. } | Order::Pulse => ("GET", PING, None),
         Order::Call { tool, call, .. } => match *tool {
-            tools::EXECUTE_CODE => ("POST", EXECUTE, Some(text(&call.arguments, CODE))),
             // The package's own server posted queries to a path that the editor does not know; only this one is executed.
-            tools::QUERY_TOOL => ("POST", EXECUTE, Some(text(&call.arguments, QUERY))),
+            tools::EXECUTE_CODE | tools::QUERY_TOOL => {
+                match text(&call.arguments, if *tool == tools::EXECUTE_CODE { CODE } else { QUERY }) {
+                    Some(code) => ("POST", EXECUTE, Some(code)),
+                    // Nothing to execute: something harmless is asked in its place, and the answer to that says so.
+                    None => ("GET", PING, None),
+                }
+            }
             tools::GET_STATE => ("GET", STATE, None),
             tools::START_GAME => ("POST", START, None),
             tools::STOP_GAME => ("POST", STOP, None),
@@ -58,12 +63,12 @@ pub(super) fn encode(id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError
     Ok(line.into())
 }
 
-/// A text among the arguments. The schema asks for it; a call without one sends nothing to execute, which the editor takes.
-fn text(arguments: &RawValue, name: &str) -> String {
+/// A text among the arguments, which the schema asks for.
+fn text(arguments: &RawValue, name: &str) -> Option<String> {
     let members: Option<Members<'_>> = serde_json::from_str(arguments.get()).ok();
     match members.and_then(|members| members.get(name)) {
-        Some(Value::String(text)) => text,
-        _ => String::new(),
+        Some(Value::String(text)) => Some(text),
+        _ => None,
     }
 }
 
