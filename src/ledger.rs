@@ -692,7 +692,7 @@ impl Ledger {
         self.entries.retain(|entry| {
             let ended = matches!(entry.state(), State::Answered | State::Uncertain | State::Cancelled);
             // What may follow an answer follows it, whether or not its client still wants that.
-            !(ended && !entry.has_place())
+            !ended || entry.has_place()
         });
     }
 }
