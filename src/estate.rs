@@ -138,6 +138,7 @@ pub struct Estate {
     logbook: Mutex<Logbook>,
     dice: Mutex<fastrand::Rng>,
     restarts: Mutex<BTreeMap<&'static str, u64>>,
+    troubles: Mutex<BTreeMap<&'static str, String>>,
     runtimes: Mutex<Vec<Handle>>,
     epochs: AtomicU64,
     wire_numbers: AtomicU64,
@@ -218,6 +219,7 @@ impl Estate {
             logbook: Mutex::default(),
             dice: Mutex::new(fastrand::Rng::with_seed(seed)),
             restarts: Mutex::default(),
+            troubles: Mutex::default(),
             runtimes: Mutex::default(),
             epochs: AtomicU64::new(0),
             wire_numbers: AtomicU64::new(0),
@@ -463,6 +465,20 @@ impl Estate {
     /// Restarts so far, by actor.
     pub fn restarts(&self) -> BTreeMap<&'static str, u64> {
         enter(&self.restarts).clone()
+    }
+
+    /// Says what keeps a part from its work, with the mend, or that nothing does any more; `holdfast_status` shows it.
+    pub fn set_trouble(&self, part: &'static str, what: Option<String>) {
+        let mut troubles = enter(&self.troubles);
+        match what {
+            Some(what) => troubles.insert(part, what),
+            None => troubles.remove(part),
+        };
+    }
+
+    /// What keeps parts from their work.
+    pub fn troubles(&self) -> Vec<String> {
+        enter(&self.troubles).values().cloned().collect()
     }
 
     /// The gateway's tasks run on this runtime, among others: they are counted.
