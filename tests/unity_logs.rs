@@ -4,14 +4,21 @@
 
 mod support;
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use holdfast::companions::Companions;
 use holdfast::config::{Config, PortSource};
 use holdfast::fake_unity::{FakeDialect, FakeUnity, FakeUnityConfig};
+use holdfast::limits::{COMPANION_CONNECTIONS_MAX, LOG_NAME_MAX_BYTES, LOG_POST_MAX_BYTES};
+use holdfast::net::Net as _;
 use holdfast::protocol::dialect;
 use serde_json::{Value, json};
-use support::{Gateway, PATIENT, PORT, Setup, editor, gateway, unity};
-use tokio::time::sleep;
+use support::net::MemoryNet;
+use support::scrape::answer;
+use support::{Gateway, PATIENT, PORT, Setup, editor, gateway, unity, within};
+use tokio::io::AsyncWriteExt as _;
+use tokio::time::{Instant, sleep};
 
 fn setup() -> Setup {
     let config = Config {
@@ -81,10 +88,200 @@ async fn each_operation_has_its_log_and_its_details_and_its_result() {
 
 #[tokio::test(start_paused = true)]
 async fn what_was_not_executed_has_its_log_too() {
-    let mut it = gateway(setup());
-    it.client.open_as(PATIENT, "2025-06-18", json!({})).await;
+    let (mut it, unity) = with_editor(setup()).await;
+    unity.quit().await.unwrap();
+    sleep(Duration::from_secs(300)).await;
     let id = it.client.call("execute_code", json!({"code": "x"})).await;
     let (text, error) = it.client.text(&id).await;
     assert!(error && text.starts_with("Not executed"), "{text}");
+    let logs = ok(&mut it, "get_logs", json!({})).await;
+    assert_eq!(logs["logs"][0]["data"], json!(text));
+    it.close().await;
+}
+
+// ---- what the editor posts ---------------------------------------------------------------------------------------------
+
+const LOGGER: u16 = 3030;
+
+fn with_logger() -> Setup {
+    let mut setup = setup();
+    setup.config.logger = Some(([127, 0, 0, 1], LOGGER).into());
+    setup
+}
+
+/// A request as Unity's client writes it, and what came back.
+async fn ask(net: &Arc<MemoryNet>, method: &str, path: &str, body: &str) -> (u16, Value) {
+    let head = format!("Host: localhost:{LOGGER}\r\nContent-Type: application/json\r\nContent-Length: {}", body.len());
+    raw(net, &format!("{method} {path} HTTP/1.1\r\n{head}\r\n\r\n{body}")).await
+}
+
+async fn raw(net: &Arc<MemoryNet>, request: &str) -> (u16, Value) {
+    let mut socket = net.connect(LOGGER).await.unwrap();
+    socket.write_all(request.as_bytes()).await.unwrap();
+    let (status, text) = answer(socket).await;
+    let (head, body) = text.split_once("\r\n\r\n").unwrap();
+    assert!(
+        head.contains("\r\nContent-Type: application/json\r\n") && head.contains("\r\nConnection: close"),
+        "{head}"
+    );
+    (status, serde_json::from_str(body).unwrap_or_else(|_| panic!("{body}")))
+}
+
+async fn is_open(net: &Arc<MemoryNet>) -> bool {
+    net.connect(LOGGER).await.is_ok()
+}
+
+async fn problems(it: &mut Gateway) -> String {
+    ok(it, "holdfast_status", json!({})).await["problems"].to_string()
+}
+
+/// A gateway with a logger that listens, and an editor.
+async fn logging() -> (Gateway, FakeUnity, Companions) {
+    let setup = with_logger();
+    let net = setup.net.clone();
+    let (it, unity) = with_editor(setup).await;
+    let companions = Companions::start(&it.estate);
+    within("the logger", async {
+        while !is_open(&net).await {
+            sleep(Duration::from_millis(1)).await;
+        }
+    })
+    .await;
+    (it, unity, companions)
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_unity_posts_is_in_the_logs() {
+    let (mut it, _unity, companions) = logging().await;
+    let net = it.net.clone();
+    // As the package writes it when its server has started.
+    let said = r#"{"message":"HTTP server thread started","level":"INFO","timestamp":"2026-11-21T21:10:19.4473230Z"}"#;
+    let (status, first) = ask(&net, "POST", "/logs/unity-http-setup", said).await;
+    assert_eq!((status, &first["status"]), (200, &json!("success")));
+    // On several lines: what the client reads is on one.
+    let (_, second) = ask(&net, "POST", "/logs/unity-http-setup", "{\n  \"message\": \"two\"\n}\n").await;
+    sleep(Duration::from_millis(1)).await;
+    ask(&net, "POST", "/logs/unity-http-debug", "[1]").await;
+    assert_ne!(first["logId"], second["logId"]);
+
+    let logs = ok(&mut it, "get_logs", json!({})).await;
+    let newest = |at: usize| (logs["logs"][at]["name"].clone(), logs["logs"][at]["data"].clone());
+    assert_eq!(newest(0), (json!("unity-http-debug"), json!([1])));
+    assert_eq!(newest(1), (json!("unity-http-setup"), json!({"message": "two"})));
+    let log = ok(&mut it, "get_log_by_name", json!({"log_name": "unity-http-setup"})).await;
+    assert_eq!(log["entries"].as_array().unwrap().len(), 2);
+    let details = ok(&mut it, "get_log_details", json!({"logId": first["logId"]})).await;
+    assert_eq!(details["log"]["data"], serde_json::from_str::<Value>(said).unwrap());
+
+    // The same over HTTP, as the package's own server reads it, with what it would have written there itself.
+    let ran = ok(&mut it, "execute_code", json!({"code": "x"})).await;
+    let (_, logs) = ask(&net, "GET", "/logs?limit=1", "").await;
+    assert_eq!((&logs["status"], &logs["logs"][0]["data"]), (&json!("success"), &ran));
+    let (_, log) = ask(&net, "GET", "/logs/unity-http-setup?limit=1", "").await;
+    assert_eq!((&log["name"], &log["entries"][0]["id"]), (&json!("unity-http-setup"), &second["logId"]));
+    assert_eq!(log["entries"].as_array().unwrap().len(), 1);
+    for cleared in [true, false] {
+        let (status, said) = ask(&net, "DELETE", "/logs/unity-http-setup", "").await;
+        assert_eq!((status, said), (200, json!({"status": "success", "cleared": cleared})));
+    }
+    let (_, log) = ask(&net, "GET", "/logs/unity-http-setup", "").await;
+    assert_eq!(log["entries"], json!([]));
+
+    companions.end().await;
+    assert!(!is_open(&net).await, "its port is free");
+    it.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_no_log_entry_is_refused_and_leaves_nothing() {
+    let (it, _unity, companions) = logging().await;
+    let net = it.net.clone();
+    let long = "x".repeat(LOG_POST_MAX_BYTES);
+    let deep = "[".repeat(1000) + &"]".repeat(1000);
+    let name = "n".repeat(LOG_NAME_MAX_BYTES + 1);
+    for (method, path, body, status) in [
+        ("POST", "/logs/a", "not JSON", 400),
+        ("POST", "/logs/a", "", 400),
+        ("POST", "/logs/a", deep.as_str(), 400),
+        ("POST", "/logs/a", &format!("\"{long}\""), 413),
+        ("POST", "/logs/", "{}", 400),
+        ("POST", "/logs/a%0Ab", "{}", 400),
+        ("POST", &format!("/logs/{name}"), "{}", 400),
+        ("POST", "/logs", "{}", 404),
+        ("POST", "/logs/a/b", "{}", 404),
+        ("PATCH", "/logs/a", "{}", 404),
+        ("GET", "/", "", 404),
+        ("GET", "/metrics", "", 404),
+    ] {
+        let (got, said) = ask(&net, method, path, body).await;
+        assert_eq!((got, &said["status"]), (status, &json!("error")), "{method} {path:.40} {said}");
+        assert!(said["error"].as_str().is_some_and(|why| why.len() > 10), "{said}");
+    }
+    let post = |extra: &str| format!("POST /logs/a HTTP/1.1\r\n{extra}Content-Length: 2\r\n\r\n{{}}");
+    assert_eq!(raw(&net, &post("Host: evil.example\r\n")).await.0, 421);
+    assert_eq!(raw(&net, &post("Host: localhost\r\nOrigin: http://evil.example\r\n")).await.0, 403);
+    assert!(it.estate.logbook(|book| book.newest(9)).is_empty());
+    assert_eq!(raw(&net, &post("Host: localhost\r\n")).await.0, 200, "it takes what is one all the same");
+    companions.end().await;
+    it.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn peers_that_say_nothing_hold_a_place_for_a_bounded_time() {
+    let (it, _unity, companions) = logging().await;
+    let net = it.net.clone();
+    let mut silent = Vec::new();
+    for _ in 0..3 * COMPANION_CONNECTIONS_MAX {
+        let mut socket = net.connect(LOGGER).await.unwrap();
+        socket.write_all(b"POST /logs/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{").await.unwrap();
+        silent.push(socket);
+    }
+    let began = Instant::now();
+    assert_eq!(ask(&net, "POST", "/logs/a", "{}").await.0, 200);
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    assert_eq!(answer(silent.remove(0)).await.0, 408);
+    companions.end().await;
+    it.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_port_that_is_taken_is_told_and_taken_when_it_is_free() {
+    let setup = with_logger();
+    let net = setup.net.clone();
+    let other = net.bind(LOGGER).await.unwrap();
+    let (mut it, _unity) = with_editor(setup).await;
+    let companions = Companions::start(&it.estate);
+    sleep(Duration::from_secs(60)).await;
+    let told = problems(&mut it).await;
+    assert!(told.contains("The logger cannot listen on 127.0.0.1:3030") && told.contains("another gateway"), "{told}");
+    drop(other);
+    sleep(Duration::from_secs(11)).await;
+    assert_eq!(ask(&net, "POST", "/logs/a", "{}").await.0, 200);
+    assert_eq!(problems(&mut it).await, "[]");
+    companions.end().await;
+    it.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_editor_that_posts_no_logs_gets_no_listener() {
+    let mut setup = Setup::default();
+    setup.config.logger = Some(([127, 0, 0, 1], LOGGER).into());
+    let net = setup.net.clone();
+    let _unity = unity(&setup.net, editor()).await;
+    let it = opened(setup).await;
+    let companions = Companions::start(&it.estate);
+    sleep(Duration::from_secs(60)).await;
+    assert!(!is_open(&net).await);
+    companions.end().await;
+    it.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_the_flag_nothing_listens() {
+    let (it, _unity) = with_editor(setup()).await;
+    let companions = Companions::start(&it.estate);
+    sleep(Duration::from_secs(60)).await;
+    assert!(!is_open(&it.net).await);
+    companions.end().await;
     it.close().await;
 }
