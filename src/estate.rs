@@ -4,6 +4,7 @@
 //! ledger never call each other and no code holds both locks: [`Estate::settle`] carries out what the ledger decided.
 
 mod answers;
+mod guests;
 mod link;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -16,6 +17,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::time::Instant;
 
+pub use self::guests::{GuestAnswer, GuestCall};
 pub use self::link::{LinkView, Outage, Stranger};
 use crate::actors::mailbox::Mailbox;
 use crate::actors::slot::Slot;
@@ -139,6 +141,7 @@ pub struct Estate {
     dice: Mutex<fastrand::Rng>,
     restarts: Mutex<BTreeMap<&'static str, u64>>,
     troubles: Mutex<BTreeMap<&'static str, String>>,
+    guests: Mutex<guests::Guests>,
     runtimes: Mutex<Vec<Handle>>,
     epochs: AtomicU64,
     wire_numbers: AtomicU64,
@@ -220,6 +223,7 @@ impl Estate {
             dice: Mutex::new(fastrand::Rng::with_seed(seed)),
             restarts: Mutex::default(),
             troubles: Mutex::default(),
+            guests: Mutex::default(),
             runtimes: Mutex::default(),
             epochs: AtomicU64::new(0),
             wire_numbers: AtomicU64::new(0),

@@ -237,6 +237,12 @@ pub const COMPANION_TIMEOUT: Duration = Duration::from_secs(5);
 pub const COMPANION_LINGER: Duration = Duration::from_millis(500);
 /// How often a taken port of such a service is tried again: often enough for a person who has just closed another client.
 pub const COMPANION_BIND_EVERY: Duration = Duration::from_secs(10);
+/// Longest request to the HTTP API of Unity-MCP's documents: the longest code that the editor is sent, with its escapes.
+pub const DOCUMENTED_POST_MAX_BYTES: usize = 2 * UNITY_MCP_REQUEST_MAX_BYTES;
+/// How long such a request waits for its result when nothing is said: as the documents say.
+pub const DOCUMENTED_WAIT: Duration = Duration::from_secs(1);
+/// Calls of others than the client that may be open at once: twice as many as can wait on connections, since some wait no more.
+pub const GUEST_CALLS_MAX: usize = 2 * COMPANION_CONNECTIONS_MAX;
 /// `holdfast_wait_ready` waits at most this long, whatever it was asked.
 pub const WAIT_READY_MAX: Duration = Duration::from_secs(120);
 

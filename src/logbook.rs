@@ -51,8 +51,22 @@ impl Logbook {
 
     /// The newest entry of each log, newest first.
     pub fn newest(&self, limit: usize) -> Vec<LogEntry> {
+        self.page(0, limit)
+    }
+
+    /// The same without the first so many.
+    pub fn page(&self, offset: usize, limit: usize) -> Vec<LogEntry> {
+        self.logs().skip(offset).take(limit).cloned().collect()
+    }
+
+    /// How many logs there are.
+    pub fn count(&self) -> usize {
+        self.logs().count()
+    }
+
+    fn logs(&self) -> impl Iterator<Item = &LogEntry> {
         let mut seen = HashSet::new();
-        self.entries.iter().rev().filter(|entry| seen.insert(entry.name.as_str())).take(limit).cloned().collect()
+        self.entries.iter().rev().filter(move |entry| seen.insert(entry.name.as_str()))
     }
 
     /// The entries of one log, newest first.
@@ -99,7 +113,8 @@ pub struct ShownEntry<'a> {
 }
 
 impl<'a> ShownEntry<'a> {
-    fn of(entry: &'a LogEntry) -> Self {
+    /// An entry.
+    pub fn of(entry: &'a LogEntry) -> Self {
         Self { id: &entry.id, name: &entry.name, data: &entry.data, timestamp: epoch_millis(entry.at) }
     }
 }
@@ -168,6 +183,8 @@ mod tests {
         }
         assert_eq!(ids(&book.newest(9)), ["4", "3", "2"]);
         assert_eq!(ids(&book.newest(1)), ["4"]);
+        assert_eq!((ids(&book.page(1, 1)), book.count()), (vec!["3"], 3));
+        assert!(book.page(3, 9).is_empty());
         assert_eq!(ids(&book.of("a", 9)), ["3", "1"]);
         assert!(book.of("z", 9).is_empty() && book.find("7").is_none());
         assert_eq!(book.find("2").map(|entry| entry.name), Some("b".to_owned()));

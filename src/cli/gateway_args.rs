@@ -104,6 +104,35 @@ pub struct GatewayArgs {
     /// the port. Off by default.
     #[arg(long, env = "HOLDFAST_LOGGER")]
     pub logger: bool,
+    /// Serve the HTTP API of the documents of TSavo/Unity-MCP (POST /api/execute and /api/query, GET /api/result/ID, /api/logs and
+    /// /api/log/ID) on 127.0.0.1, port 8080 unless another is given, while such an editor is served. Whoever can open that port
+    /// can run code in Unity. Off by default; HOLDFAST_DOCUMENTED_HOP also takes `on` and `off`.
+    #[arg(
+        long,
+        value_name = "PORT",
+        env = "HOLDFAST_DOCUMENTED_HOP",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "on",
+        value_parser = documented_hop
+    )]
+    pub documented_hop: Option<DocumentedHop>,
+}
+
+/// On which port the documents' HTTP API is served, if it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DocumentedHop(pub Option<u16>);
+
+/// A port as `--documented-hop` gives it.
+fn documented_hop(text: &str) -> Result<DocumentedHop, String> {
+    match text.trim() {
+        "" | "off" | "false" | "0" => Ok(DocumentedHop(None)),
+        "on" | "true" | "1" => Ok(DocumentedHop(Some(unity_mcp::DOCUMENTED_PORT))),
+        text => match text.parse::<u16>() {
+            Ok(port @ 1..) => Ok(DocumentedHop(Some(port))),
+            _ => Err("it is a port (1 to 65535), or nothing at all for 8080".to_owned()),
+        },
+    }
 }
 
 /// Where metrics are served, if they are.
@@ -143,6 +172,7 @@ impl GatewayArgs {
         };
         complaints.extend(complaint.clone());
         let config = Config {
+            documented_hop: self.documented_hop.and_then(|hop| hop.0),
             logger: logger.filter(|_| self.logger),
             complaints: config.complaints.into_iter().chain(complaint).collect(),
             push: !self.no_push,
@@ -312,6 +342,19 @@ mod tests {
         ] {
             let complaint = logger_address(url).unwrap_err();
             assert!(complaint.contains("AI_LOGGER_URL") && complaint.contains("http://127.0.0.1:3030"), "{complaint}");
+        }
+    }
+
+    #[test]
+    fn the_documents_api_is_on_the_port_that_is_given_or_on_theirs() {
+        let on = |port| Ok(DocumentedHop(port));
+        for (text, meant) in
+            [("on", on(Some(8080))), ("1", on(Some(8080))), ("9000", on(Some(9000))), ("off", on(None)), ("", on(None))]
+        {
+            assert_eq!(documented_hop(text), meant, "{text}");
+        }
+        for text in ["65536", "-1", "127.0.0.1:8080", "x"] {
+            assert!(documented_hop(text).is_err(), "{text}");
         }
     }
 

@@ -1,15 +1,17 @@
 //! HTTP services that stand beside a package's own server, in whose place the gateway can listen: the logger that the editor of
-//! Unity-MCP posts to. Off by default, on loopback only, and only while an editor of a package that has them is served.
+//! Unity-MCP posts to, and the HTTP API of its documents. Off by default, on loopback only, and only while an editor of a package
+//! that has them is served.
 //!
 //! They stand beside the tree and not in it, as the exporter does: nobody's session hangs on them. Each has a keeper that binds it,
 //! starts it again with a growing delay after a bug of ours, and counts that against nobody's intensity. A port that is taken is
 //! told once, in the log and in `holdfast_status`, and tried again.
 
+mod hop;
 mod logger;
 mod reply;
 mod request;
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,8 +25,8 @@ use self::request::{Refused, Request};
 use crate::estate::Estate;
 use crate::fsm::retry;
 use crate::limits::{
-    ACCEPT_PAUSE, COMPANION_BIND_EVERY, COMPANION_CONNECTIONS_MAX, COMPANION_LINGER, COMPANION_TIMEOUT, FLUSH_MAX,
-    LOG_POST_MAX_BYTES,
+    ACCEPT_PAUSE, COMPANION_BIND_EVERY, COMPANION_CONNECTIONS_MAX, COMPANION_LINGER, COMPANION_TIMEOUT,
+    DOCUMENTED_POST_MAX_BYTES, FLUSH_MAX, LOG_POST_MAX_BYTES,
 };
 use crate::net::{BoxStream, Listener};
 use crate::protocol::dialect::Companion;
@@ -43,7 +45,8 @@ struct Running {
 impl Companions {
     /// Starts their keepers.
     pub fn start(estate: &Arc<Estate>) -> Self {
-        let asked = [(Companion::Logger, estate.config.logger)];
+        let hop = estate.config.documented_hop.map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+        let asked = [(Companion::Logger, estate.config.logger), (Companion::DocumentedHop, hop)];
         let asked = asked.into_iter().filter_map(|(companion, address)| Some((companion, address?)));
         let running = asked.map(|(companion, address)| {
             let (stop, stopped) = oneshot::channel();
@@ -149,6 +152,12 @@ fn not_bound(companion: Companion, address: SocketAddr, error: &std::io::Error) 
              it is tried again every {} s.",
             COMPANION_BIND_EVERY.as_secs()
         ),
+        Companion::DocumentedHop => format!(
+            "The HTTP API of Unity-MCP's documents cannot listen on {address} ({error}). Calls of this session do not depend on \
+             it. Another gateway or another program has the port: name a free one with --documented-hop=PORT; this one is tried \
+             again every {} s.",
+            COMPANION_BIND_EVERY.as_secs()
+        ),
     }
 }
 
@@ -175,22 +184,30 @@ async fn serve(estate: Arc<Estate>, companion: Companion, listener: Arc<dyn List
 
 /// Reads one request and answers it. Each step's time is bounded.
 async fn answer(estate: &Arc<Estate>, companion: Companion, mut socket: BoxStream, own: SocketAddr) {
-    let read = timeout(COMPANION_TIMEOUT, request::read(&mut socket, own, LOG_POST_MAX_BYTES)).await;
+    let read = timeout(COMPANION_TIMEOUT, request::read(&mut socket, own, body_max(companion))).await;
     let reply = match read.unwrap_or(Some(Err(Refused::TooSlow))) {
         None => return,
         Some(Err(refused)) => {
             estate.events.companion_refused(companion, refused.into());
             refused.reply()
         }
-        Some(Ok(request)) => reply_to(estate, companion, &request),
+        Some(Ok(request)) => reply_to(estate, companion, &request).await,
     };
     // A peer that does not read loses its answer, and its place is free.
     let _ = timeout(COMPANION_TIMEOUT, reply.send(&mut socket)).await;
     linger(&mut socket, COMPANION_LINGER).await;
 }
 
-fn reply_to(estate: &Arc<Estate>, companion: Companion, request: &Request) -> Reply {
+fn body_max(companion: Companion) -> usize {
     match companion {
+        Companion::Logger => LOG_POST_MAX_BYTES,
+        Companion::DocumentedHop => DOCUMENTED_POST_MAX_BYTES,
+    }
+}
+
+async fn reply_to(estate: &Arc<Estate>, companion: Companion, request: &Request) -> Reply {
+    match companion {
+        Companion::DocumentedHop => hop::reply_to(estate, request).await,
         Companion::Logger => logger::reply_to(estate, request),
     }
 }

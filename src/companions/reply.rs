@@ -26,6 +26,11 @@ impl Reply {
         Self { status, body: json!({"status": "error", "error": error}).to_string() }
     }
 
+    /// An error, in the shape of the API of the package's documents.
+    pub(super) fn failed(status: u16, error: &str) -> Self {
+        Self { status, body: json!({"success": false, "error": error}).to_string() }
+    }
+
     pub(super) async fn send(&self, socket: &mut BoxStream) -> io::Result<()> {
         let reason = match self.status {
             200 => "OK",
@@ -37,6 +42,7 @@ impl Reply {
             413 => "Content Too Large",
             421 => "Misdirected Request",
             431 => "Request Header Fields Too Large",
+            503 => "Service Unavailable",
             _ => "Error",
         };
         let head = format!(

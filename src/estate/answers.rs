@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::Estate;
+use super::guests::GuestAnswer;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::Cause;
 use crate::host::Host;
@@ -21,7 +22,8 @@ use crate::wording;
 impl Estate {
     pub(super) fn answer(self: &Arc<Self>, mut answer: Answer) {
         self.events.call_answered(&answer);
-        if answer.verdict == Verdict::NotExecuted(Cause::UnknownTool) {
+        let guest = self.take_guest(&answer.request);
+        if guest.is_none() && answer.verdict == Verdict::NotExecuted(Cause::UnknownTool) {
             self.front.answer_error(&answer.request, &mcp::unknown_tool(&answer.tool));
             return;
         }
@@ -35,6 +37,11 @@ impl Estate {
             if let Some(json) = json {
                 self.ledger(|ledger, now| ledger.keep_late(answer.call, &json, now));
             }
+        }
+        if let Some(guest) = guest {
+            // Who waits no longer fetches it under its id.
+            let _ = guest.send(GuestAnswer { verdict: answer.verdict, result });
+            return;
         }
         let Answer { request, call, version, .. } = answer;
         let size = mcp::result_size(&result, version);

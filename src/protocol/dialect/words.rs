@@ -40,6 +40,8 @@ pub enum Transport {
 pub enum Companion {
     /// It takes the logs that the editor posts.
     Logger,
+    /// The HTTP API that the package's documents put between client and editor.
+    DocumentedHop,
 }
 
 /// A tool that a package's own server answered by itself; so does the gateway.

@@ -35,6 +35,9 @@ const DEFAULT_PORTS: &[u16] = &[8082, 8081];
 /// Where the editor posts its logs: part of the package's code too, and the default of its server's `AI_LOGGER_URL`.
 pub const LOGGER_PORT: u16 = 3030;
 
+/// Where the package's documents have their HTTP API.
+pub const DOCUMENTED_PORT: u16 = 8080;
+
 static PROPERTIES: Properties = Properties {
     window: 1,
     push: false,
@@ -106,7 +109,7 @@ impl Dialect for UnityMcp {
     }
 
     fn companions(&self) -> &'static [Companion] {
-        &[Companion::Logger]
+        &[Companion::Logger, Companion::DocumentedHop]
     }
 
     fn read_answer(&self, reply: Reply) -> EditorAnswer {

@@ -1,4 +1,5 @@
-//! The logs of Unity-MCP: an entry for each operation, and what the editor itself posts.
+//! What stands beside Unity-MCP's editor: a log for each operation, the logger that the editor posts to, and the HTTP API of the
+//! package's documents.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
@@ -10,7 +11,7 @@ use std::time::Duration;
 use holdfast::companions::Companions;
 use holdfast::config::{Config, PortSource};
 use holdfast::fake_unity::{FakeDialect, FakeUnity, FakeUnityConfig};
-use holdfast::limits::{COMPANION_CONNECTIONS_MAX, LOG_NAME_MAX_BYTES, LOG_POST_MAX_BYTES};
+use holdfast::limits::{COMPANION_CONNECTIONS_MAX, GUEST_CALLS_MAX, LOG_NAME_MAX_BYTES, LOG_POST_MAX_BYTES};
 use holdfast::net::Net as _;
 use holdfast::protocol::dialect;
 use serde_json::{Value, json};
@@ -111,12 +112,20 @@ fn with_logger() -> Setup {
 
 /// A request as Unity's client writes it, and what came back.
 async fn ask(net: &Arc<MemoryNet>, method: &str, path: &str, body: &str) -> (u16, Value) {
-    let head = format!("Host: localhost:{LOGGER}\r\nContent-Type: application/json\r\nContent-Length: {}", body.len());
-    raw(net, &format!("{method} {path} HTTP/1.1\r\n{head}\r\n\r\n{body}")).await
+    ask_at(LOGGER, net, method, path, body).await
+}
+
+async fn ask_at(port: u16, net: &Arc<MemoryNet>, method: &str, path: &str, body: &str) -> (u16, Value) {
+    let head = format!("Host: localhost:{port}\r\nContent-Type: application/json\r\nContent-Length: {}", body.len());
+    raw_at(port, net, &format!("{method} {path} HTTP/1.1\r\n{head}\r\n\r\n{body}")).await
 }
 
 async fn raw(net: &Arc<MemoryNet>, request: &str) -> (u16, Value) {
-    let mut socket = net.connect(LOGGER).await.unwrap();
+    raw_at(LOGGER, net, request).await
+}
+
+async fn raw_at(port: u16, net: &Arc<MemoryNet>, request: &str) -> (u16, Value) {
+    let mut socket = net.connect(port).await.unwrap();
     socket.write_all(request.as_bytes()).await.unwrap();
     let (status, text) = answer(socket).await;
     let (head, body) = text.split_once("\r\n\r\n").unwrap();
@@ -128,7 +137,20 @@ async fn raw(net: &Arc<MemoryNet>, request: &str) -> (u16, Value) {
 }
 
 async fn is_open(net: &Arc<MemoryNet>) -> bool {
-    net.connect(LOGGER).await.is_ok()
+    is_open_at(LOGGER, net).await
+}
+
+async fn is_open_at(port: u16, net: &Arc<MemoryNet>) -> bool {
+    net.connect(port).await.is_ok()
+}
+
+async fn listens(port: u16, net: &Arc<MemoryNet>) {
+    within("a listener", async {
+        while !is_open_at(port, net).await {
+            sleep(Duration::from_millis(1)).await;
+        }
+    })
+    .await;
 }
 
 async fn problems(it: &mut Gateway) -> String {
@@ -141,12 +163,7 @@ async fn logging() -> (Gateway, FakeUnity, Companions) {
     let net = setup.net.clone();
     let (it, unity) = with_editor(setup).await;
     let companions = Companions::start(&it.estate);
-    within("the logger", async {
-        while !is_open(&net).await {
-            sleep(Duration::from_millis(1)).await;
-        }
-    })
-    .await;
+    listens(LOGGER, &net).await;
     (it, unity, companions)
 }
 
@@ -282,6 +299,174 @@ async fn without_the_flag_nothing_listens() {
     let companions = Companions::start(&it.estate);
     sleep(Duration::from_secs(60)).await;
     assert!(!is_open(&it.net).await);
+    companions.end().await;
+    it.close().await;
+}
+
+// ---- the HTTP API of the documents -------------------------------------------------------------------------------------
+
+const HOP: u16 = 8080;
+
+fn with_hop() -> Setup {
+    let mut setup = setup();
+    setup.config.documented_hop = Some(HOP);
+    setup
+}
+
+async fn hopping() -> (Gateway, FakeUnity, Companions) {
+    let setup = with_hop();
+    let net = setup.net.clone();
+    let (it, unity) = with_editor(setup).await;
+    let companions = Companions::start(&it.estate);
+    listens(HOP, &net).await;
+    (it, unity, companions)
+}
+
+async fn execute(it: &Gateway, key: &str, timeout: Value) -> (u16, Value) {
+    let body = json!({"code": format!("count(\"{key}\")"), "timeout": timeout}).to_string();
+    ask_at(HOP, &it.net, "POST", "/api/execute", &body).await
+}
+
+async fn fetch(it: &Gateway, path: &str) -> (u16, Value) {
+    ask_at(HOP, &it.net, "GET", path, "").await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_of_the_documents_api_is_a_call_like_any_other() {
+    let (mut it, unity, companions) = hopping().await;
+    let (status, ran) = execute(&it, "hop", json!(null)).await;
+    assert_eq!((status, &ran["success"], &ran["complete"]), (200, &json!(true), &json!(true)), "{ran}");
+    assert!(ran["message"].as_str().unwrap().contains("ran it") && ran["result"].is_null(), "{ran}");
+    assert_eq!(unity.runs("hop"), 1);
+    let id = ran["logId"].as_str().unwrap();
+    assert_eq!(fetch(&it, &format!("/api/result/{id}")).await, (200, ran.clone()));
+
+    let (status, queried) = ask_at(HOP, &it.net, "POST", "/api/query", r#"{"query":"find(\"Player\")"}"#).await;
+    assert_eq!((status, &queried["success"]), (200, &json!(true)), "{queried}");
+    let (_, logs) = fetch(&it, "/api/logs?count=1&offset=1").await;
+    assert_eq!((&logs["total"], logs["logs"].as_array().unwrap().len()), (&json!(2), 1), "{logs}");
+    assert_eq!(logs["logs"][0]["id"], json!(id));
+    let (_, log) = fetch(&it, &format!("/api/log/{id}")).await;
+    assert_eq!(log["log"], logs["logs"][0]);
+
+    // The session sees them, and has its own answers to itself.
+    let calls = ok(&mut it, "holdfast_calls", json!({})).await;
+    let seen: Vec<_> =
+        calls["calls"].as_array().unwrap().iter().map(|call| (&call["tool"], &call["verdict"])).collect();
+    assert_eq!(seen, [(&json!("query"), &json!("ok")), (&json!("execute_code"), &json!("ok"))]);
+    assert_eq!(ok(&mut it, "get_result", json!({"logId": id})).await["log_id"], json!(id));
+    companions.end().await;
+    it.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_of_both_sides_wait_in_one_queue_and_run_once() {
+    let (mut it, unity, companions) = hopping().await;
+    let mut ids = Vec::new();
+    for round in 0..5 {
+        ids.push(it.client.call("execute_code", json!({"code": format!("count(\"mine{round}\")")})).await);
+        let (status, ran) = execute(&it, &format!("theirs{round}"), json!(5000)).await;
+        assert_eq!((status, &ran["complete"]), (200, &json!(true)), "{ran}");
+    }
+    for (round, id) in ids.iter().enumerate() {
+        assert!(!it.client.text(id).await.1);
+        assert_eq!((unity.runs(&format!("mine{round}")), unity.runs(&format!("theirs{round}"))), (1, 1));
+    }
+    companions.end().await;
+    it.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_outlasts_its_caller_is_fetched_later_and_ran_once() {
+    let (it, unity, companions) = hopping().await;
+    unity.reload(Duration::from_secs(10)).await.unwrap();
+    let began = Instant::now();
+    let (status, told) = execute(&it, "late", json!(2000)).await;
+    assert!(began.elapsed() >= Duration::from_secs(2) && began.elapsed() < Duration::from_secs(3));
+    assert_eq!((status, &told["success"], &told["complete"]), (200, &json!(true), &json!(false)), "{told}");
+    assert!(told["message"].as_str().unwrap().contains("has not been sent"), "{told}");
+    let path = format!("/api/result/{}", told["logId"].as_str().unwrap());
+    let (status, open) = fetch(&it, &path).await;
+    assert_eq!((status, &open["complete"]), (200, &json!(false)), "{open}");
+    assert_eq!(unity.runs("late"), 0);
+    sleep(Duration::from_secs(20)).await;
+    let (status, ran) = fetch(&it, &path).await;
+    assert_eq!((status, &ran["success"], &ran["complete"]), (200, &json!(true), &json!(true)), "{ran}");
+    assert_eq!(unity.runs("late"), 1);
+    companions.end().await;
+    it.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_unity_it_is_unavailable_and_nothing_ran() {
+    let (it, unity, companions) = hopping().await;
+    unity.quit().await.unwrap();
+    sleep(Duration::from_secs(300)).await;
+    let (status, told) = execute(&it, "nobody", json!(null)).await;
+    assert_eq!((status, &told["success"]), (503, &json!(false)), "{told}");
+    assert!(told["error"].as_str().unwrap().starts_with("Not executed"), "{told}");
+    let (status, again) = fetch(&it, &format!("/api/result/{}", told["logId"].as_str().unwrap())).await;
+    assert_eq!((status, &again["success"], &again["complete"]), (200, &json!(false), &json!(true)), "{again}");
+    assert_eq!(unity.runs("nobody"), 0);
+    companions.end().await;
+    it.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_may_have_run_is_not_answered_as_something_to_be_sent_again() {
+    let (it, unity, companions) = hopping().await;
+    unity.freeze();
+    let (status, told) = execute(&it, "frozen", json!(100_000)).await;
+    assert_eq!((status, &told["success"]), (200, &json!(false)), "{told}");
+    assert!(told["error"].as_str().unwrap().starts_with("Outcome unknown"), "{told}");
+    unity.thaw();
+    sleep(Duration::from_secs(60)).await;
+    assert!(unity.runs("frozen") <= 1);
+    companions.end().await;
+    it.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_of_the_api_are_bounded_in_number() {
+    let (it, unity, companions) = hopping().await;
+    unity.reload(Duration::from_secs(10)).await.unwrap();
+    sleep(Duration::from_millis(500)).await;
+    for nth in 0..GUEST_CALLS_MAX {
+        let (status, told) = execute(&it, &format!("k{nth}"), json!(0)).await;
+        assert_eq!((status, &told["complete"]), (200, &json!(false)), "{nth}: {told}");
+    }
+    let (status, told) = execute(&it, "beyond", json!(0)).await;
+    assert!(status == 503 && told["error"].as_str().unwrap().contains("Not executed"), "{status} {told}");
+    sleep(Duration::from_secs(40)).await;
+    assert!((0..GUEST_CALLS_MAX).all(|nth| unity.runs(&format!("k{nth}")) == 1));
+    let (status, ran) = execute(&it, "beyond", json!(5000)).await;
+    assert_eq!((status, &ran["complete"], unity.runs("beyond")), (200, &json!(true), 1), "{ran}");
+    companions.end().await;
+    it.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_no_request_of_the_api_executes_nothing() {
+    let (it, _unity, companions) = hopping().await;
+    for (method, path, body, status) in [
+        ("POST", "/api/execute", "no JSON", 400),
+        ("POST", "/api/execute", r#"{"query":"x"}"#, 400),
+        ("POST", "/api/execute", r#"{"code":7}"#, 400),
+        ("POST", "/api/query", r#"{"code":"x"}"#, 400),
+        ("POST", "/api/other", "{}", 404),
+        ("GET", "/api/execute", "", 404),
+        ("GET", "/api/result/nobody", "", 404),
+        ("GET", "/api/result/0f8fad5b-d9cb-469f-a165-70867728950e", "", 404),
+        ("GET", "/api/log/nobody", "", 404),
+        ("GET", "/", "", 404),
+    ] {
+        let (got, said) = ask_at(HOP, &it.net, method, path, body).await;
+        assert_eq!((got, &said["success"]), (status, &json!(false)), "{method} {path} {said}");
+    }
+    let page = "POST /api/execute HTTP/1.1\r\nHost: localhost\r\nOrigin: http://evil.example\r\nContent-Length: 12\r\n\r\n\
+                {\"code\":\"x\"}";
+    assert_eq!(raw_at(HOP, &it.net, page).await.0, 403);
+    assert_eq!(it.estate.ledger(|ledger, _| ledger.records().count()), 0);
     companions.end().await;
     it.close().await;
 }
