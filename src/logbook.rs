@@ -205,7 +205,7 @@ mod tests {
         let data =
             RawValue::from_string("{\"n\":1e400,\"deep\":".to_owned() + &"[".repeat(200) + &"]".repeat(200) + "}");
         let entry = LogEntry { data: data.unwrap(), ..entry(1, "a", 0) };
-        let json = serde_json::to_string(&LogEntries::of("a", &[entry.clone()])).unwrap();
+        let json = serde_json::to_string(&LogEntries::of("a", std::slice::from_ref(&entry))).unwrap();
         assert!(
             json.starts_with(r#"{"status":"success","name":"a","entries":[{"id":"1","name":"a","data":{"n":1e400,"#)
         );

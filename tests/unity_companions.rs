@@ -5,19 +5,24 @@
 
 mod support;
 
+use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use holdfast::companions::Companions;
 use holdfast::config::{Config, PortSource};
+use holdfast::estate::Estate;
 use holdfast::fake_unity::{FakeDialect, FakeUnity, FakeUnityConfig};
 use holdfast::limits::{COMPANION_CONNECTIONS_MAX, GUEST_CALLS_MAX, LOG_NAME_MAX_BYTES, LOG_POST_MAX_BYTES};
-use holdfast::net::Net as _;
+use holdfast::net::{BoxFuture, BoxStream, Listener, Net};
 use holdfast::protocol::dialect;
 use serde_json::{Value, json};
 use support::net::MemoryNet;
+use support::sabotage::MARK;
 use support::scrape::answer;
-use support::{Gateway, PATIENT, PORT, Setup, editor, gateway, unity, within};
+use support::{Gateway, PATIENT, PORT, Setup, editor, gateway, quiet_sabotage, unity, until, within};
 use tokio::io::AsyncWriteExt as _;
 use tokio::time::{Instant, sleep};
 
@@ -291,6 +296,58 @@ async fn an_editor_that_posts_no_logs_gets_no_listener() {
     assert!(!is_open(&net).await);
     companions.end().await;
     it.close().await;
+}
+
+/// The simulated network, on which the logger's listener panics once when it is told to.
+struct Mined(Arc<MemoryNet>, Arc<AtomicBool>);
+
+impl Net for Mined {
+    fn connect(&self, port: u16) -> BoxFuture<'_, io::Result<BoxStream>> {
+        self.0.connect(port)
+    }
+
+    fn bind(&self, port: u16) -> BoxFuture<'_, io::Result<Arc<dyn Listener>>> {
+        Box::pin(async move {
+            let listener = self.0.bind(port).await?;
+            Ok(Arc::new(MinedListener(listener, self.1.clone())) as Arc<dyn Listener>)
+        })
+    }
+}
+
+struct MinedListener(Arc<dyn Listener>, Arc<AtomicBool>);
+
+impl Listener for MinedListener {
+    fn local_addr(&self) -> SocketAddr {
+        self.0.local_addr()
+    }
+
+    fn accept(&self) -> BoxFuture<'_, io::Result<(BoxStream, SocketAddr)>> {
+        Box::pin(async move {
+            let accepted = self.0.accept().await?;
+            if self.1.swap(false, Ordering::SeqCst) {
+                std::panic::panic_any(MARK);
+            }
+            Ok(accepted)
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_in_the_logger_restarts_it_and_nothing_else() {
+    quiet_sabotage();
+    let Setup { config, net, host, .. } = with_logger();
+    let mine = Arc::new(AtomicBool::new(false));
+    let estate = Estate::new(config, Arc::new(Mined(net.clone(), mine.clone())), host);
+    let companions = Companions::start(&estate);
+    listens(LOGGER, &net).await;
+    assert_eq!(ask(&net, "POST", "/logs/a", "{}").await.0, 200);
+    mine.store(true, Ordering::SeqCst);
+    drop(net.connect(LOGGER).await.unwrap());
+    until("the panic", || !mine.load(Ordering::SeqCst)).await;
+    assert_eq!(ask(&net, "POST", "/logs/a", "{}").await.0, 200);
+    assert_eq!(estate.logbook(|book| book.of("a", 9)).len(), 2, "what it had taken is kept");
+    assert!(estate.restarts().is_empty() && estate.troubles().is_empty());
+    companions.end().await;
 }
 
 #[tokio::test(start_paused = true)]
