@@ -102,7 +102,7 @@ pub struct GatewayArgs {
     /// Take the logs that the editor of TSavo/Unity-MCP posts, for get_logs and get_log_by_name: listen for HTTP on the loopback
     /// address that AI_LOGGER_URL names, else on 127.0.0.1:3030, while such an editor is served. Of several gateways the first has
     /// the port. Off by default.
-    #[arg(long, env = "HOLDFAST_LOGGER")]
+    #[arg(long, env = "HOLDFAST_LOGGER", value_parser = clap::builder::FalseyValueParser::new())]
     pub logger: bool,
     /// Serve the HTTP API of the documents of TSavo/Unity-MCP (POST /api/execute and /api/query, GET /api/result/ID, /api/logs and
     /// /api/log/ID) on 127.0.0.1, port 8080 unless another is given, while such an editor is served. Whoever can open that port
