@@ -455,6 +455,21 @@ async fn a_call_that_outlasts_its_caller_is_fetched_later_and_ran_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_unity_queued_is_not_complete_and_runs_once() {
+    let (it, unity, companions) = hopping().await;
+    unity.modal(true);
+    let (status, told) = execute(&it, "queued", json!(30_000)).await;
+    assert_eq!((status, &told["success"], &told["complete"]), (200, &json!(true), &json!(false)), "{told}");
+    assert!(told["message"].as_str().unwrap().contains("Do not send it again"), "{told}");
+    unity.modal(false);
+    until("it ran", || unity.runs("queued") == 1).await;
+    sleep(Duration::from_secs(60)).await;
+    assert_eq!(unity.runs("queued"), 1);
+    companions.end().await;
+    it.close().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn without_unity_it_is_unavailable_and_nothing_ran() {
     let (it, unity, companions) = hopping().await;
     unity.quit().await.unwrap();
