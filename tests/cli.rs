@@ -355,7 +355,7 @@ async fn every_subcommand_explains_itself_with_examples() {
 async fn what_unity_posts_to_its_logger_is_in_the_session_and_the_documents_api_executes() {
     let place = Place::new();
     let unity = Unity::start(&place, &["--dialect", "unity-mcp"]).await;
-    let [logger, hop] = free_ports();
+    let [logger, hop] = free_ports().await;
     let words = ["serve", "--dialect", "unity-mcp", "--port", &unity.at(), "--logger"];
     let mut command = place.command(words);
     command.env("AI_LOGGER_URL", format!("http://localhost:{logger}/")).env("HOLDFAST_DOCUMENTED_HOP", hop.to_string());
@@ -382,10 +382,10 @@ async fn what_unity_posts_to_its_logger_is_in_the_session_and_the_documents_api_
     unity.quit().await;
 }
 
-/// Ports that were free a moment ago.
-fn free_ports<const N: usize>() -> [u16; N] {
-    let held = [(); N].map(|()| std::net::TcpListener::bind("127.0.0.1:0").expect("a free port"));
-    held.map(|listener| listener.local_addr().expect("bound").port())
+/// Two ports that were free a moment ago.
+async fn free_ports() -> [u16; 2] {
+    let bind = async || tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    [bind().await, bind().await].map(|listener| listener.local_addr().expect("bound").port())
 }
 
 /// Posts JSON and gives the JSON of the answer.
