@@ -61,6 +61,10 @@ pub struct Config {
     pub complaints: Vec<String>,
     /// Serve metrics on this loopback address (port 0: any); `None` neither serves nor counts.
     pub metrics: Option<SocketAddr>,
+    /// Take the logs that an editor posts, on this loopback address.
+    pub logger: Option<SocketAddr>,
+    /// Serve the HTTP API of the documents of Unity-MCP on this port of 127.0.0.1.
+    pub documented_hop: Option<u16>,
     /// Seed of the dice (jitter, call ids); `None` takes it from the system.
     pub seed: Option<u64>,
 }
@@ -81,6 +85,8 @@ impl Default for Config {
             list_changed: None,
             complaints: Vec::new(),
             metrics: None,
+            logger: None,
+            documented_hop: None,
             seed: None,
         }
     }

@@ -4,6 +4,7 @@
 //! ledger never call each other and no code holds both locks: [`Estate::settle`] carries out what the ledger decided.
 
 mod answers;
+mod guests;
 mod link;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -16,6 +17,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::time::Instant;
 
+pub use self::guests::{GuestAnswer, GuestCall};
 pub use self::link::{LinkView, Outage, Stranger};
 use crate::actors::mailbox::Mailbox;
 use crate::actors::slot::Slot;
@@ -139,6 +141,8 @@ pub struct Estate {
     focus: OnceLock<bool>,
     dice: Mutex<fastrand::Rng>,
     restarts: Mutex<BTreeMap<&'static str, u64>>,
+    troubles: Mutex<BTreeMap<&'static str, String>>,
+    guests: Mutex<guests::Guests>,
     runtimes: Mutex<Vec<Handle>>,
     epochs: AtomicU64,
     wire_numbers: AtomicU64,
@@ -220,6 +224,8 @@ impl Estate {
             focus: OnceLock::new(),
             dice: Mutex::new(fastrand::Rng::with_seed(seed)),
             restarts: Mutex::default(),
+            troubles: Mutex::default(),
+            guests: Mutex::default(),
             runtimes: Mutex::default(),
             epochs: AtomicU64::new(0),
             wire_numbers: AtomicU64::new(0),
@@ -470,6 +476,20 @@ impl Estate {
     /// Restarts so far, by actor.
     pub fn restarts(&self) -> BTreeMap<&'static str, u64> {
         enter(&self.restarts).clone()
+    }
+
+    /// Says what keeps a part from its work, with the mend, or that nothing does any more; `holdfast_status` shows it.
+    pub fn set_trouble(&self, part: &'static str, what: Option<String>) {
+        let mut troubles = enter(&self.troubles);
+        match what {
+            Some(what) => troubles.insert(part, what),
+            None => troubles.remove(part),
+        };
+    }
+
+    /// What keeps parts from their work.
+    pub fn troubles(&self) -> Vec<String> {
+        enter(&self.troubles).values().cloned().collect()
     }
 
     /// The gateway's tasks run on this runtime, among others: they are counted.

@@ -6,6 +6,7 @@
 //! * [`fsm`]: the state machines, values only. Pure.
 //! * [`ledger`], [`front`], [`logbook`]: bounded records of open calls, open requests and logs; they outlive every actor.
 //! * [`actors`]: shells that receive, feed a machine and carry out its effects.
+//! * [`companions`]: HTTP services beside the tree that a package's documents have; off by default.
 //! * [`net`], [`host`]: the seams to sockets, files and processes; real here, simulated in tests.
 //! * [`fake_unity`]: a model of a Unity Editor for the demo and the tests.
 //! * [`timeline`]: a session as a picture, for the demo and for reports.
@@ -21,6 +22,7 @@
 pub mod actors;
 pub mod catalogue_file;
 pub mod cli;
+pub mod companions;
 pub mod config;
 pub mod estate;
 pub mod fake_unity;

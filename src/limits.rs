@@ -223,6 +223,29 @@ pub const LOGS_SHOWN_MAX: usize = 200;
 pub const LOGBOOK_ENTRIES_MAX: usize = 1000;
 /// Bytes of all log entries: a tenth of what late results may take, since these are read by people.
 pub const LOGBOOK_BYTES_MAX: usize = 2 * 1024 * 1024;
+/// Longest name of a log that is written from outside; the package's own have 30 bytes.
+pub const LOG_NAME_MAX_BYTES: usize = 128;
+/// Largest entry of a log that is written from outside: an eighth of all entries. The editor's own have 200 bytes.
+pub const LOG_POST_MAX_BYTES: usize = LOGBOOK_BYTES_MAX / 8;
+/// Connections to one HTTP service of the gateway at once. Unity posts one line after another; what is beyond it waits to be
+/// accepted.
+pub const COMPANION_CONNECTIONS_MAX: usize = 8;
+/// Largest head of a request to such a service; those of Unity and of Node have 300 bytes, and a page's with cookies is refused anyway.
+pub const COMPANION_HEAD_MAX_BYTES: usize = 8 * 1024;
+/// Most headers of such a request.
+pub const COMPANION_HEADERS_MAX: usize = 64;
+/// How long a request to such a service may take to come, and again its answer to go: it is one write on loopback.
+pub const COMPANION_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long what such a peer still sends is taken after its answer, so that the answer is not lost with it.
+pub const COMPANION_LINGER: Duration = Duration::from_millis(500);
+/// How often a taken port of such a service is tried again: often enough for a person who has just closed another client.
+pub const COMPANION_BIND_EVERY: Duration = Duration::from_secs(10);
+/// Longest request to the HTTP API of Unity-MCP's documents: the longest code that the editor is sent, with its escapes.
+pub const DOCUMENTED_POST_MAX_BYTES: usize = 2 * UNITY_MCP_REQUEST_MAX_BYTES;
+/// How long such a request waits for its result when nothing is said: as the documents say.
+pub const DOCUMENTED_WAIT: Duration = Duration::from_secs(1);
+/// Calls of others than the client that may be open at once: twice as many as can wait on connections, since some wait no more.
+pub const GUEST_CALLS_MAX: usize = 2 * COMPANION_CONNECTIONS_MAX;
 /// `holdfast_wait_ready` waits at most this long, whatever it was asked.
 pub const WAIT_READY_MAX: Duration = Duration::from_secs(120);
 

@@ -2,11 +2,12 @@
 //! memory, bounded. Outlives every actor.
 
 use std::collections::{HashSet, VecDeque};
-use std::time::SystemTime;
+use std::time::{SystemTime, UNIX_EPOCH};
 
+use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::limits::{LOGBOOK_BYTES_MAX, LOGBOOK_ENTRIES_MAX};
+use crate::limits::{LOGBOOK_BYTES_MAX, LOGBOOK_ENTRIES_MAX, LOGS_SHOWN, LOGS_SHOWN_MAX};
 
 /// One entry of a log.
 #[derive(Debug, Clone)]
@@ -15,7 +16,7 @@ pub struct LogEntry {
     pub id: String,
     /// The log.
     pub name: String,
-    /// Any JSON.
+    /// Any JSON, on one line.
     pub data: Box<RawValue>,
     /// When it was written.
     pub at: SystemTime,
@@ -50,8 +51,22 @@ impl Logbook {
 
     /// The newest entry of each log, newest first.
     pub fn newest(&self, limit: usize) -> Vec<LogEntry> {
+        self.page(0, limit)
+    }
+
+    /// The same without the first so many.
+    pub fn page(&self, offset: usize, limit: usize) -> Vec<LogEntry> {
+        self.logs().skip(offset).take(limit).cloned().collect()
+    }
+
+    /// How many logs there are.
+    pub fn count(&self) -> usize {
+        self.logs().count()
+    }
+
+    fn logs(&self) -> impl Iterator<Item = &LogEntry> {
         let mut seen = HashSet::new();
-        self.entries.iter().rev().filter(|entry| seen.insert(entry.name.as_str())).take(limit).cloned().collect()
+        self.entries.iter().rev().filter(move |entry| seen.insert(entry.name.as_str()))
     }
 
     /// The entries of one log, newest first.
@@ -59,9 +74,91 @@ impl Logbook {
         self.entries.iter().rev().filter(|entry| entry.name == name).take(limit).cloned().collect()
     }
 
+    /// Drops one log. False if there was none.
+    pub fn clear(&mut self, name: &str) -> bool {
+        let before = self.entries.len();
+        self.entries.retain(|entry| entry.name != name);
+        self.bytes = self.entries.iter().map(LogEntry::bytes).sum();
+        self.entries.len() < before
+    }
+
     /// The entry with this id.
     pub fn find(&self, id: &str) -> Option<LogEntry> {
         self.entries.iter().rev().find(|entry| entry.id.eq_ignore_ascii_case(id)).cloned()
+    }
+}
+
+/// Milliseconds since the epoch, as the package's documents write their times.
+fn epoch_millis(at: SystemTime) -> u64 {
+    at.duration_since(UNIX_EPOCH).map_or(0, |span| u64::try_from(span.as_millis()).unwrap_or(0))
+}
+
+/// The log in which one operation is kept, which ended at `at`.
+pub fn log_of_call(prefix: &str, at: SystemTime) -> String {
+    format!("{prefix}-{}", epoch_millis(at))
+}
+
+/// How many entries are shown to one who asked for so many.
+pub fn shown(asked: Option<u64>) -> usize {
+    asked.and_then(|asked| usize::try_from(asked).ok()).unwrap_or(LOGS_SHOWN).clamp(1, LOGS_SHOWN_MAX)
+}
+
+/// An entry as the package's own logger shows it. Its data is passed on as it was written: a number may be larger than any of ours.
+#[derive(Debug, Serialize)]
+pub struct ShownEntry<'a> {
+    id: &'a str,
+    name: &'a str,
+    data: &'a RawValue,
+    timestamp: u64,
+}
+
+impl<'a> ShownEntry<'a> {
+    /// An entry.
+    pub fn of(entry: &'a LogEntry) -> Self {
+        Self { id: &entry.id, name: &entry.name, data: &entry.data, timestamp: epoch_millis(entry.at) }
+    }
+}
+
+/// What `GET /logs` of the package's logger answers: an entry of each log.
+#[derive(Debug, Serialize)]
+pub struct NewestLogs<'a> {
+    status: &'static str,
+    logs: Vec<ShownEntry<'a>>,
+}
+
+impl<'a> NewestLogs<'a> {
+    /// With these entries.
+    pub fn of(entries: &'a [LogEntry]) -> Self {
+        Self { status: "success", logs: entries.iter().map(ShownEntry::of).collect() }
+    }
+}
+
+/// What `GET /logs/{name}` of it answers: the entries of one log.
+#[derive(Debug, Serialize)]
+pub struct LogEntries<'a> {
+    status: &'static str,
+    name: &'a str,
+    entries: Vec<ShownEntry<'a>>,
+}
+
+impl<'a> LogEntries<'a> {
+    /// With these entries of this log.
+    pub fn of(name: &'a str, entries: &'a [LogEntry]) -> Self {
+        Self { status: "success", name, entries: entries.iter().map(ShownEntry::of).collect() }
+    }
+}
+
+/// One entry, for the tool that shows one.
+#[derive(Debug, Serialize)]
+pub struct LogDetails<'a> {
+    status: &'static str,
+    log: ShownEntry<'a>,
+}
+
+impl<'a> LogDetails<'a> {
+    /// With this entry.
+    pub fn of(entry: &'a LogEntry) -> Self {
+        Self { status: "success", log: ShownEntry::of(entry) }
     }
 }
 
@@ -86,9 +183,33 @@ mod tests {
         }
         assert_eq!(ids(&book.newest(9)), ["4", "3", "2"]);
         assert_eq!(ids(&book.newest(1)), ["4"]);
+        assert_eq!((ids(&book.page(1, 1)), book.count()), (vec!["3"], 3));
+        assert!(book.page(3, 9).is_empty());
         assert_eq!(ids(&book.of("a", 9)), ["3", "1"]);
         assert!(book.of("z", 9).is_empty() && book.find("7").is_none());
         assert_eq!(book.find("2").map(|entry| entry.name), Some("b".to_owned()));
+    }
+
+    #[test]
+    fn a_cleared_log_is_gone_and_gives_its_room_back() {
+        let mut book = Logbook::default();
+        for (id, name) in [(1, "a"), (2, "b"), (3, "a")] {
+            book.write(entry(id, name, 5));
+        }
+        assert!(book.clear("a") && !book.clear("a"));
+        assert_eq!((ids(&book.newest(9)), book.bytes), (vec!["2"], entry(2, "b", 5).bytes()));
+    }
+
+    #[test]
+    fn what_an_entry_holds_is_shown_as_it_was_written() {
+        let data =
+            RawValue::from_string("{\"n\":1e400,\"deep\":".to_owned() + &"[".repeat(200) + &"]".repeat(200) + "}");
+        let entry = LogEntry { data: data.unwrap(), ..entry(1, "a", 0) };
+        let json = serde_json::to_string(&LogEntries::of("a", std::slice::from_ref(&entry))).unwrap();
+        assert!(
+            json.starts_with(r#"{"status":"success","name":"a","entries":[{"id":"1","name":"a","data":{"n":1e400,"#)
+        );
+        assert!(serde_json::to_string_pretty(&LogDetails::of(&entry)).unwrap().contains("1e400"));
     }
 
     #[test]

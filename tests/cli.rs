@@ -2,8 +2,11 @@
 
 mod binary;
 
+use std::time::Duration;
+
 use binary::{Place, Server, Unity, finish, text, within};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 fn finding<'a>(findings: &'a Value, about: &str, says: &str) -> &'a Value {
     let list = findings["findings"].as_array().expect("a list");
@@ -346,4 +349,61 @@ async fn every_subcommand_explains_itself_with_examples() {
         assert!(help.code == Some(0) && help.out.contains("Example"), "{command}: {help:?}");
         assert!(script.contains(command), "{command} is not completed");
     }
+}
+
+#[tokio::test]
+async fn what_unity_posts_to_its_logger_is_in_the_session_and_the_documents_api_executes() {
+    let place = Place::new();
+    let unity = Unity::start(&place, &["--dialect", "unity-mcp"]).await;
+    let [logger, hop] = free_ports().await;
+    let words = ["serve", "--dialect", "unity-mcp", "--port", &unity.at(), "--logger"];
+    let mut command = place.command(words);
+    command.env("AI_LOGGER_URL", format!("http://localhost:{logger}/")).env("HOLDFAST_DOCUMENTED_HOP", hop.to_string());
+    let mut server = Server::open(command).await;
+    server.status_that("ready", |status| status["editor"]["ready"] == true).await;
+    let said =
+        post(logger, "/logs/unity-http-setup", r#"{"message":"HTTP server thread started","level":"INFO"}"#).await;
+    assert_eq!(said["status"], "success", "{said}");
+    let ran = post(hop, "/api/execute", r#"{"code":"Debug.Log(\"m\")","timeout":20000}"#).await;
+    assert_eq!((&ran["success"], &ran["complete"]), (&json!(true), &json!(true)), "{ran}");
+    let posted = server.call("get_log_by_name", json!({"log_name": "unity-http-setup"})).await;
+    assert_eq!(posted["structuredContent"]["entries"][0]["id"], said["logId"], "{posted}");
+    let result = server.call("get_result", json!({"logId": ran["logId"]})).await;
+    assert_eq!(result["structuredContent"]["log_id"], ran["logId"], "{result}");
+    assert_eq!(server.status().await["problems"], json!([]));
+    assert_eq!(server.end().await.0, Some(0));
+
+    let mut command = place.command(words);
+    command.env("AI_LOGGER_URL", "https://logs.example.org");
+    let mut server = Server::open(command).await;
+    let problems = server.status().await["problems"].to_string();
+    assert!(problems.contains("AI_LOGGER_URL") && problems.contains("takes no logs"), "{problems}");
+    assert_eq!(server.end().await.0, Some(0));
+    unity.quit().await;
+}
+
+/// Two ports that were free a moment ago.
+async fn free_ports() -> [u16; 2] {
+    let bind = async || tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    [bind().await, bind().await].map(|listener| listener.local_addr().expect("bound").port())
+}
+
+/// Posts JSON and gives the JSON of the answer.
+async fn post(port: u16, path: &str, body: &str) -> Value {
+    let connect = async {
+        loop {
+            match tokio::net::TcpStream::connect(("127.0.0.1", port)).await {
+                Ok(stream) => return stream,
+                Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
+            }
+        }
+    };
+    let mut stream = within("listener", connect).await;
+    let length = body.len();
+    let request = format!("POST {path} HTTP/1.1\r\nHost: localhost:{port}\r\nContent-Length: {length}\r\n\r\n{body}");
+    stream.write_all(request.as_bytes()).await.expect("it reads");
+    let mut answer = String::new();
+    within("answer", stream.read_to_string(&mut answer)).await.expect("readable");
+    let (_, json) = answer.split_once("\r\n\r\n").expect("a head");
+    serde_json::from_str(json).expect("JSON")
 }

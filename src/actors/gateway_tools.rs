@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -48,7 +49,7 @@ pub(super) fn answer(estate: &Estate, id: &RequestId, result: &ToolResult) {
     estate.front.answer(id, &mcp::tool_result(result, estate.client().version));
 }
 
-pub(super) fn of_value(value: &Value) -> ToolResult {
+pub(super) fn of_value(value: &impl Serialize) -> ToolResult {
     let text = serde_json::to_string_pretty(value).unwrap_or_default();
     let structured = serde_json::value::to_raw_value(value).ok();
     ToolResult { structured, ..ToolResult::text(text) }
@@ -166,7 +167,7 @@ fn source_label(source: Source) -> &'static str {
 
 fn problems(estate: &Estate, survey: Option<&Survey>) -> Vec<String> {
     let of_project = survey.map(|survey| survey.facts.problems.as_slice()).unwrap_or_default();
-    estate.config.complaints.iter().chain(of_project).cloned().collect()
+    estate.config.complaints.iter().chain(of_project).cloned().chain(estate.troubles()).collect()
 }
 
 fn candidates(survey: &Survey) -> Vec<Value> {

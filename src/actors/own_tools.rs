@@ -2,23 +2,22 @@
 //! Unity's main thread, and nothing of them is sent as a call.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use super::gateway_tools::{self, answer, of_value};
 use super::supervisor::Tasks;
 use crate::estate::Estate;
 use crate::fsm::cause::Outlook;
-use crate::limits::{LOGS_SHOWN, LOGS_SHOWN_MAX, OWN_WAIT_READY, RELOAD_GRACE};
-use crate::logbook::LogEntry;
+use crate::limits::{OWN_WAIT_READY, RELOAD_GRACE};
+use crate::logbook::{self, LogDetails, LogEntries, NewestLogs};
 use crate::protocol::dialect::OwnTool;
 use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::ToolResult;
-use crate::telemetry::flight::seconds;
 
 /// Answers a call of such a tool.
 pub fn run(estate: &Arc<Estate>, tasks: &Tasks, id: RequestId, tool: OwnTool, arguments: &RawValue) {
@@ -38,14 +37,12 @@ pub fn run(estate: &Arc<Estate>, tasks: &Tasks, id: RequestId, tool: OwnTool, ar
         },
         OwnTool::Logs => {
             let logs = estate.logbook(|book| book.newest(limit(&given)));
-            let logs: Vec<Value> = logs.iter().map(of_entry).collect();
-            answer(estate, &id, &of_value(&json!({"status": "success", "logs": logs})));
+            answer(estate, &id, &of_value(&NewestLogs::of(&logs)));
         }
         OwnTool::LogByName => match text(&["log_name", "name"]) {
             Some(name) => {
                 let entries = estate.logbook(|book| book.of(name, limit(&given)));
-                let entries: Vec<Value> = entries.iter().map(of_entry).collect();
-                answer(estate, &id, &of_value(&json!({"status": "success", "name": name, "entries": entries})));
+                answer(estate, &id, &of_value(&LogEntries::of(name, &entries)));
             }
             None => answer(
                 estate,
@@ -79,27 +76,13 @@ const NO_LOG_ID: &str = "Not executed: `logId` must be the GUID from an earlier 
 
 fn limit(given: &Map<String, Value>) -> usize {
     let asked = ["limit", "count"].iter().find_map(|name| given.get(*name)).and_then(Value::as_u64);
-    asked.and_then(|asked| usize::try_from(asked).ok()).unwrap_or(LOGS_SHOWN).clamp(1, LOGS_SHOWN_MAX)
-}
-
-/// Milliseconds since the epoch, as the package's documents write their times.
-fn epoch_millis(at: SystemTime) -> u64 {
-    Duration::try_from_secs_f64(seconds(at)).map_or(0, |span| u64::try_from(span.as_millis()).unwrap_or(0))
-}
-
-fn of_entry(entry: &LogEntry) -> Value {
-    json!({"id": entry.id, "name": entry.name, "data": entry.data, "timestamp": epoch_millis(entry.at)})
-}
-
-/// The log in which one operation is kept.
-pub fn log_of_call(prefix: &str, at: SystemTime) -> String {
-    format!("{prefix}-{}", epoch_millis(at))
+    logbook::shown(asked)
 }
 
 fn details(estate: &Estate, id: &RequestId, log_id: Option<&str>) {
     let Some(log_id) = log_id else { return answer(estate, id, &ToolResult::error(NO_LOG_ID)) };
     if let Some(entry) = estate.logbook(|book| book.find(log_id)) {
-        return answer(estate, id, &of_value(&json!({"status": "success", "log": of_entry(&entry)})));
+        return answer(estate, id, &of_value(&LogDetails::of(&entry)));
     }
     match CallId::parse(log_id) {
         Some(call) => gateway_tools::result(estate, id, call),

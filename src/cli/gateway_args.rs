@@ -1,6 +1,6 @@
 //! The flags of everything that talks to an editor, and what they mean.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use clap::Args;
 
 use crate::config::{BadProject, Config, PortSource};
 use crate::limits::PATIENCE_MAX;
-use crate::protocol::dialect::{self, Dialects};
+use crate::protocol::dialect::{self, Dialects, unity_mcp};
 use crate::telemetry::logs::{Format, Verbosity};
 
 /// Which editor.
@@ -100,6 +100,40 @@ pub struct GatewayArgs {
         value_parser = metrics
     )]
     pub metrics: Option<MetricsAddress>,
+    /// Take the logs that the editor of TSavo/Unity-MCP posts, for get_logs and get_log_by_name: listen for HTTP on the loopback
+    /// address that AI_LOGGER_URL names, else on 127.0.0.1:3030, while such an editor is served. Of several gateways the first has
+    /// the port. Off by default.
+    #[arg(long, env = "HOLDFAST_LOGGER", value_parser = clap::builder::FalseyValueParser::new())]
+    pub logger: bool,
+    /// Serve the HTTP API of the documents of TSavo/Unity-MCP (POST /api/execute and /api/query, GET /api/result/ID, /api/logs and
+    /// /api/log/ID) on 127.0.0.1, port 8080 unless another is given, while such an editor is served. Whoever can open that port
+    /// can run code in Unity. Off by default; HOLDFAST_DOCUMENTED_HOP also takes `on` and `off`.
+    #[arg(
+        long,
+        value_name = "PORT",
+        env = "HOLDFAST_DOCUMENTED_HOP",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "on",
+        value_parser = documented_hop
+    )]
+    pub documented_hop: Option<DocumentedHop>,
+}
+
+/// On which port the documents' HTTP API is served, if it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DocumentedHop(pub Option<u16>);
+
+/// A port as `--documented-hop` gives it.
+fn documented_hop(text: &str) -> Result<DocumentedHop, String> {
+    match text.trim() {
+        "" | "off" | "false" | "0" => Ok(DocumentedHop(None)),
+        "on" | "true" | "1" => Ok(DocumentedHop(Some(unity_mcp::DOCUMENTED_PORT))),
+        text => match text.parse::<u16>() {
+            Ok(port @ 1..) => Ok(DocumentedHop(Some(port))),
+            _ => Err("it is a port (1 to 65535), or nothing at all for 8080".to_owned()),
+        },
+    }
 }
 
 /// Where metrics are served, if they are.
@@ -132,7 +166,16 @@ impl GatewayArgs {
     pub fn config(&self) -> (Config, Vec<String>) {
         let (config, mut complaints) = self.editor.config();
         complaints.extend(bad_project(&config).map(|bad| bad.to_string()));
+        let url = variable("AI_LOGGER_URL").filter(|_| self.logger);
+        let (logger, complaint) = match url.as_deref().map(logger_address).transpose() {
+            Ok(named) => (named.or(Some((Ipv4Addr::LOCALHOST, unity_mcp::LOGGER_PORT).into())), None),
+            Err(complaint) => (None, Some(complaint)),
+        };
+        complaints.extend(complaint.clone());
         let config = Config {
+            documented_hop: self.documented_hop.and_then(|hop| hop.0),
+            logger: logger.filter(|_| self.logger),
+            complaints: config.complaints.into_iter().chain(complaint).collect(),
             push: !self.no_push,
             patience: self.patience.map(Duration::from_secs),
             list_changed: self.list_changed,
@@ -207,6 +250,35 @@ fn port(text: &str) -> Result<u16, String> {
     }
 }
 
+/// Where `AI_LOGGER_URL` says that the logger is.
+///
+/// # Errors
+/// Why nothing is taken there, with the mend.
+fn logger_address(url: &str) -> Result<SocketAddr, String> {
+    let rest = url.trim().strip_prefix("http://").map(|rest| rest.strip_suffix('/').unwrap_or(rest));
+    let address = rest.and_then(|authority| {
+        let (host, port) = match authority.rsplit_once(':') {
+            Some((host, port)) if !port.contains(']') => (host, port.parse::<u16>().ok().filter(|port| *port > 0)?),
+            // As in any URL of this scheme.
+            _ => (authority, 80),
+        };
+        let ip = match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
+            Some(six) => IpAddr::V6(six.parse().ok()?),
+            None if host.eq_ignore_ascii_case("localhost") => Ipv4Addr::LOCALHOST.into(),
+            None => IpAddr::V4(host.parse().ok()?),
+        };
+        ip.is_loopback().then_some(SocketAddr::from((ip, port)))
+    });
+    address.ok_or_else(|| {
+        format!(
+            "AI_LOGGER_URL is \"{}\", which is no plain http address of this machine, and so --logger takes no logs: holdfast \
+             listens on loopback only, and sends logs nowhere. Set it to http://127.0.0.1:{}, or remove it",
+            crate::telemetry::clean(url),
+            unity_mcp::LOGGER_PORT
+        )
+    })
+}
+
 /// Whether a host is this machine's loopback, as people write it.
 fn is_this_machine(host: &str) -> bool {
     let host = host.trim().trim_start_matches('[').trim_end_matches(']');
@@ -240,6 +312,50 @@ mod tests {
         }
         for host in ["192.168.1.2", "0.0.0.0", "example.org", "", "localhost.example.org"] {
             assert!(!is_this_machine(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn the_logger_is_where_its_url_says_if_that_is_here() {
+        for (url, meant) in [
+            ("http://localhost:3030", "127.0.0.1:3030"),
+            ("http://LOCALHOST:3030/", "127.0.0.1:3030"),
+            ("http://127.0.0.1", "127.0.0.1:80"),
+            (" http://127.0.0.2:1 ", "127.0.0.2:1"),
+            ("http://[::1]:4000/", "[::1]:4000"),
+            ("http://[::1]", "[::1]:80"),
+        ] {
+            assert_eq!(logger_address(url), Ok(meant.parse().unwrap()), "{url}");
+        }
+        for url in [
+            "http://logs.example.org:3030",
+            "http://192.168.1.2:3030",
+            "http://0.0.0.0:3030",
+            "https://localhost:3030",
+            "http://user@localhost:3030",
+            "http://localhost:3030/ai",
+            "http://localhost:0",
+            "http://localhost:",
+            "http://localhost:99999",
+            "http://::1:3030",
+            "localhost:3030",
+            "",
+        ] {
+            let complaint = logger_address(url).unwrap_err();
+            assert!(complaint.contains("AI_LOGGER_URL") && complaint.contains("http://127.0.0.1:3030"), "{complaint}");
+        }
+    }
+
+    #[test]
+    fn the_documents_api_is_on_the_port_that_is_given_or_on_theirs() {
+        let on = |port| Ok(DocumentedHop(port));
+        for (text, meant) in
+            [("on", on(Some(8080))), ("1", on(Some(8080))), ("9000", on(Some(9000))), ("off", on(None)), ("", on(None))]
+        {
+            assert_eq!(documented_hop(text), meant, "{text}");
+        }
+        for text in ["65536", "-1", "127.0.0.1:8080", "x"] {
+            assert!(documented_hop(text).is_err(), "{text}");
         }
     }
 

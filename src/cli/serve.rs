@@ -15,6 +15,7 @@ use super::{Exit, output};
 use crate::actors::gateway::OnWorkers;
 use crate::actors::intake;
 use crate::actors::main_loop::{self, Pumps, Why};
+use crate::companions::Companions;
 use crate::estate::Estate;
 use crate::host::RealHost;
 use crate::limits::{PARENT_WATCH_EVERY, START_THREADS};
@@ -56,11 +57,13 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
         }
         let record = RunRecord::keep(&estate);
         let exporter = Exporter::start(&estate);
+        let companions = Companions::start(&estate);
         let (quit, quitting) = mpsc::channel(4);
         tokio::spawn(watch_signals(quit.clone()));
         tokio::spawn(watch_client(Arc::clone(&estate), quit));
         let pumps = stdio_pumps(&estate);
         let why = main_loop::run(&estate, OnWorkers(workers.handle().clone()), pumps, quitting).await;
+        companions.end().await;
         exporter.end(&estate, why).await;
         record.remove().await;
         why

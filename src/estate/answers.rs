@@ -6,23 +6,24 @@ use std::sync::Arc;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::Estate;
-use crate::actors::own_tools;
+use super::guests::GuestAnswer;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::Cause;
 use crate::host::Host;
 use crate::ledger::Answer;
 use crate::limits::{LOGBOOK_BYTES_MAX, RESULT_FILE_MAX_AGE, RESULT_FILES_MAX, RESULT_INLINE_MAX_BYTES};
-use crate::logbook::LogEntry;
+use crate::logbook::{self, LogEntry};
 use crate::protocol::dialect::EditorAnswer;
 use crate::protocol::ids::CallId;
-use crate::protocol::jsonrpc::RequestId;
-use crate::protocol::mcp::{self, ToolResult};
+use crate::protocol::jsonrpc::{RequestId, compact};
+use crate::protocol::mcp::{self, ProtocolVersion, ToolResult};
 use crate::wording;
 
 impl Estate {
     pub(super) fn answer(self: &Arc<Self>, mut answer: Answer) {
         self.events.call_answered(&answer);
-        if answer.verdict == Verdict::NotExecuted(Cause::UnknownTool) {
+        let guest = self.take_guest(&answer.request);
+        if guest.is_none() && answer.verdict == Verdict::NotExecuted(Cause::UnknownTool) {
             self.front.answer_error(&answer.request, &mcp::unknown_tool(&answer.tool));
             return;
         }
@@ -30,7 +31,18 @@ impl Estate {
             Some(body) => ToolResult::from_editor(body),
             None => ToolResult::error(self.told_verdict(&answer)),
         };
-        self.log_result(&answer, &result);
+        // What still runs has its place in the log when it has ended.
+        if answer.verdict != Verdict::StillRunning {
+            let json = self.log_result(answer.call, &answer.tool, &result, answer.version);
+            if let Some(json) = json {
+                self.ledger(|ledger, now| ledger.keep_late(answer.call, &json, now));
+            }
+        }
+        if let Some(guest) = guest {
+            // Who waits no longer fetches it under its id.
+            let _ = guest.send(GuestAnswer { verdict: answer.verdict, result });
+            return;
+        }
         let Answer { request, call, version, .. } = answer;
         let size = mcp::result_size(&result, version);
         self.events.result_rendered(size);
@@ -60,6 +72,11 @@ impl Estate {
             let mut result = ToolResult::from_editor(answer);
             if mcp::result_size(&result, version) > RESULT_INLINE_MAX_BYTES {
                 result = estate.spill(call, result).await;
+            }
+            let tool =
+                estate.ledger(|ledger, _| ledger.records().find(|record| record.id == call).map(|record| record.tool));
+            if let Some(tool) = tool {
+                estate.log_result(call, &tool, &result, version);
             }
             let json = mcp::tool_result(&result, version);
             estate.ledger(|ledger, now| ledger.keep_late(call, &json, now));
@@ -112,22 +129,26 @@ impl Estate {
         beside.map_or(text.clone(), |beside| format!("{text} {beside}"))
     }
 
-    /// Where the package has a log for each operation, it is kept there and under its id.
-    fn log_result(&self, answer: &Answer, result: &ToolResult) {
-        let tool = self.published.borrow().catalogue.find(&answer.tool).map(|entry| entry.tool.name.clone());
-        let Some(prefix) = tool.and_then(|tool| self.dialect().log_prefix(&tool)) else { return };
-        let json = mcp::tool_result(result, answer.version);
+    /// Where the package has a log for each operation, the result goes there. Gives it as it is to be kept under the call's id,
+    /// for the package's tool that asks for it.
+    fn log_result(&self, call: CallId, tool: &str, result: &ToolResult, version: ProtocolVersion) -> Option<String> {
+        let tool = self.published.borrow().catalogue.find(tool).map(|entry| entry.tool.name.clone())?;
+        let prefix = self.dialect().log_prefix(&tool)?;
+        let json = mcp::tool_result(result, version);
         if json.len() > LOGBOOK_BYTES_MAX {
-            return;
+            return None;
         }
         let at = self.host.now();
-        let (id, name) = (answer.call.to_string(), own_tools::log_of_call(prefix, at));
         let text = result.file_text();
-        let data = RawValue::from_string(text.to_string()).or_else(|_| to_raw_value(&text));
+        let data = match serde_json::from_str::<&RawValue>(&text) {
+            Ok(json) => RawValue::from_string(compact(json.get()).into_owned()),
+            Err(_) => to_raw_value(&text),
+        };
         if let Ok(data) = data {
+            let (id, name) = (call.to_string(), logbook::log_of_call(prefix, at));
             self.logbook(|book| book.write(LogEntry { id, name, data, at }));
         }
-        self.ledger(|ledger, now| ledger.keep_late(answer.call, &json, now));
+        Some(json)
     }
 }
 

@@ -95,7 +95,7 @@ fn project(config: &Config, look: &Look) -> Finding {
 }
 
 /// The variables that change what a gateway does, and how.
-const VARIABLES: [(&str, &str); 18] = [
+const VARIABLES: [(&str, &str); 22] = [
     ("HOLDFAST_PROJECT", "names the project, like --project"),
     ("HOLDFAST_PORT", "names the port, like --port: it is called without a proof of whose it is"),
     ("UNITY_TCP_PORT", "names the port to try first: it is called without a proof of whose it is"),
@@ -110,6 +110,10 @@ const VARIABLES: [(&str, &str); 18] = [
     ("HOLDFAST_PATIENCE", "replaces what is known of the client's patience"),
     ("HOLDFAST_LIST_CHANGED", "replaces what is known of the client's ear for list changes"),
     ("HOLDFAST_STATE_DIR", "is the folder for catalogues, run records and large results"),
+    ("HOLDFAST_METRICS", "serves metrics and a status page"),
+    ("HOLDFAST_LOGGER", "takes the logs that the editor of TSavo/Unity-MCP posts, like --logger"),
+    ("HOLDFAST_DOCUMENTED_HOP", "serves the HTTP API of the documents of TSavo/Unity-MCP, like --documented-hop"),
+    ("AI_LOGGER_URL", "is where --logger listens, if it is an http address of this machine"),
     ("HOLDFAST_LOG", "sets how much is logged"),
     ("HOLDFAST_LOG_FORMAT", "sets how log lines look"),
     ("MCP_DEBUG", "logs each step if it is \"true\""),

@@ -73,6 +73,10 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     fn log_prefix(&self, _tool: &str) -> Option<&'static str> {
         None
     }
+    /// The HTTP services that the package's documents have beside its own server.
+    fn companions(&self) -> &'static [Companion] {
+        &[]
+    }
     /// An editor's reply to a call, ready for the client.
     fn read_answer(&self, reply: Reply) -> EditorAnswer;
     /// Whether a reply to a call that has a [`Recovery`] only says that the outcome will be told elsewhere.

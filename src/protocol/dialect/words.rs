@@ -34,6 +34,16 @@ pub enum Transport {
     Http,
 }
 
+/// An HTTP service that a package's documents have beside its own server, and in whose place the gateway can listen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum Companion {
+    /// It takes the logs that the editor posts.
+    Logger,
+    /// The HTTP API that the package's documents put between client and editor.
+    DocumentedHop,
+}
+
 /// A tool that a package's own server answered by itself; so does the gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OwnTool {

@@ -7,6 +7,7 @@ use crate::actors::main_loop::Why;
 use crate::fsm::restart::EndReason;
 use crate::fsm::{Machine, Outbox, chart};
 use crate::limits::FLIGHT_LINE_STEPS;
+use crate::protocol::dialect::Companion;
 use crate::telemetry::clean;
 use crate::telemetry::metrics::Id;
 use crate::telemetry::metrics::labels::{ClockDirection, Invariant, ScrapeResult};
@@ -106,6 +107,35 @@ impl Events {
     /// Metrics are served.
     pub fn exporter_listening(&self, address: std::net::SocketAddr) {
         tracing::info!(event = "exporter_listening", address = %address);
+    }
+
+    /// A service beside the tree listens.
+    pub fn companion_listening(&self, companion: Companion, address: std::net::SocketAddr) {
+        let companion: &'static str = companion.into();
+        tracing::info!(event = "companion_listening", companion, address = %address);
+    }
+
+    /// A service beside the tree cannot do what it is for.
+    pub fn companion_trouble(&self, companion: Companion, what: &str) {
+        let companion: &'static str = companion.into();
+        tracing::warn!(event = "companion_trouble", companion, what = %clean(what));
+    }
+
+    /// A service beside the tree ended by a bug of ours and is started again.
+    pub fn companion_restarting(&self, companion: Companion) {
+        let companion: &'static str = companion.into();
+        tracing::error!(event = "companion_restarting", companion);
+    }
+
+    /// A service beside the tree did not take a request.
+    pub fn companion_refused(&self, companion: Companion, why: &'static str) {
+        let companion: &'static str = companion.into();
+        tracing::debug!(event = "companion_refused", companion, why);
+    }
+
+    /// An entry of so many bytes was written to a log from outside.
+    pub fn log_posted(&self, name: &str, bytes: usize) {
+        tracing::debug!(event = "log_posted", name = %clean(name), bytes);
     }
 
     /// A timer of one second was so late.

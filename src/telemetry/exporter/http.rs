@@ -3,7 +3,7 @@
 //! `httparse` reads the head, which is the part that goes wrong. hyper's `http1` server would bring ten crates and an adapter
 //! between its I/O traits and ours for keep-alive, bodies and upgrades, and nothing here wants any of them.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use super::pages::{self, Page};
 use crate::estate::Estate;
 use crate::limits::{SCRAPE_HEAD_MAX_BYTES, SCRAPE_HEADERS_MAX, SCRAPE_TIMEOUT};
-use crate::net::BoxStream;
+use crate::net::{self, BoxStream};
 use crate::telemetry::metrics::labels::ScrapeResult;
 
 /// A request that may be answered.
@@ -92,7 +92,7 @@ fn parse(head: &[u8], own: SocketAddr) -> Result<Get, Refused> {
     // The host first: to somebody else's page not even the method is worth a word.
     let mut hosts = request.headers.iter().filter(|header| header.name.eq_ignore_ascii_case("host"));
     let host = hosts.next().and_then(|header| std::str::from_utf8(header.value).ok());
-    if !host.is_some_and(|host| is_ours(host.trim(), own)) || hosts.next().is_some() {
+    if !host.is_some_and(|host| net::is_loopback_host(host.trim(), own.port())) || hosts.next().is_some() {
         return Err(Refused::BadHost);
     }
     let head_only = match method {
@@ -105,18 +105,6 @@ fn parse(head: &[u8], own: SocketAddr) -> Result<Get, Refused> {
     }
     let path = target.split(['?', '#']).next().unwrap_or(target).to_owned();
     Ok(Get { path, head_only })
-}
-
-/// A literal loopback address, or `localhost`; without a port, or with ours.
-fn is_ours(host: &str, own: SocketAddr) -> bool {
-    let (name, port) = match host.rsplit_once(':') {
-        Some((name, port)) if !port.contains(']') => (name, Some(port)),
-        _ => (host, None),
-    };
-    let name = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
-    let loopback = name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
-    let ours = port.is_none_or(|port| port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse() == Ok(own.port()));
-    loopback && ours
 }
 
 /// A response: its head, and its body.
@@ -179,32 +167,6 @@ mod tests {
     use super::*;
 
     const OWN: ([u8; 4], u16) = ([127, 0, 0, 1], 9464);
-
-    #[test]
-    fn only_this_machines_own_names_with_our_port_are_served() {
-        let own = SocketAddr::from(OWN);
-        for host in ["127.0.0.1:9464", "127.0.0.1", "localhost:9464", "LOCALHOST", "[::1]:9464", "[::1]", "127.8.9.1"] {
-            assert!(is_ours(host, own), "{host}");
-        }
-        for host in [
-            "",
-            "evil.example",
-            "evil.example:9464",
-            "127.0.0.1:80",
-            "127.0.0.1:",
-            "localhost:+9464",
-            "localhost.evil.example",
-            "127.0.0.1.evil.example:9464",
-            "0.0.0.0:9464",
-            "[::]:9464",
-            "192.168.0.1:9464",
-            "localhost:9464:9464",
-            "[::1",
-            "user@localhost",
-        ] {
-            assert!(!is_ours(host, own), "{host}");
-        }
-    }
 
     #[test]
     fn requests_are_taken_or_refused_by_the_table() {

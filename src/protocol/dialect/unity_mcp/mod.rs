@@ -21,9 +21,9 @@ use serde_json::value::RawValue;
 
 use super::arguments::Members;
 use super::{
-    BadMessage, Dialect, EditorAnswer, EditorTool, EncodeError, Greeted, Hello, Inbound, ListStep, Order, OwnTool,
-    PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Secret, Sending, Transport,
-    WireId,
+    BadMessage, Companion, Dialect, EditorAnswer, EditorTool, EncodeError, Greeted, Hello, Inbound, ListStep, Order,
+    OwnTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Secret, Sending,
+    Transport, WireId,
 };
 use crate::limits::{EDITOR_MESSAGE_MAX_BYTES, TOOL_TIMEOUT_MAX, UNITY_MCP_REQUEST_MAX_BYTES};
 use crate::protocol::framing::Framer;
@@ -31,6 +31,12 @@ use crate::protocol::framing::lines::Lines;
 
 /// The port is part of the package's code: 8082, and 8081 in its older commits.
 const DEFAULT_PORTS: &[u16] = &[8082, 8081];
+
+/// Where the editor posts its logs: part of the package's code too, and the default of its server's `AI_LOGGER_URL`.
+pub const LOGGER_PORT: u16 = 3030;
+
+/// Where the package's documents have their HTTP API.
+pub const DOCUMENTED_PORT: u16 = 8080;
 
 static PROPERTIES: Properties = Properties {
     window: 1,
@@ -96,6 +102,14 @@ impl Dialect for UnityMcp {
 
     fn own_tool(&self, name: &str) -> Option<OwnTool> {
         tools::own(name)
+    }
+
+    fn log_prefix(&self, tool: &str) -> Option<&'static str> {
+        tools::log_prefix(tool)
+    }
+
+    fn companions(&self) -> &'static [Companion] {
+        &[Companion::Logger, Companion::DocumentedHop]
     }
 
     fn read_answer(&self, reply: Reply) -> EditorAnswer {

@@ -200,3 +200,18 @@ fn the_project_tells_the_package_and_unitys_process() {
 
     assert!(!UnityMcp.read_project(&files(&[instance])).installed);
 }
+
+#[test]
+fn each_operation_has_a_log_and_what_the_gateway_answers_has_none() {
+    assert_eq!(UnityMcp.log_prefix("execute_code"), Some("unity-execute"));
+    assert_eq!(UnityMcp.log_prefix("query"), Some("unity-query"));
+    assert_eq!(UnityMcp.log_prefix("get_state"), Some("unity-state"));
+    assert_eq!(UnityMcp.log_prefix("start_game"), Some("unity-start"));
+    assert_eq!(UnityMcp.log_prefix("stop_game"), Some("unity-stop"));
+    let listed = tools::read(&reply("/ping", 200, "pong"));
+    let ListStep::Tools(listing) = listed else { panic!("{listed:?}") };
+    for tool in listing.tools {
+        let answered_here = UnityMcp.own_tool(&tool.name).is_some();
+        assert_eq!(UnityMcp.log_prefix(&tool.name).is_none(), answered_here, "{}", tool.name);
+    }
+}

@@ -68,6 +68,18 @@ pub(super) fn own(name: &str) -> Option<OwnTool> {
     })
 }
 
+/// How the package's own server begins the name of the log of each operation of a tool (a7c083e, src/mcp-stdio-client.ts).
+pub(super) fn log_prefix(name: &str) -> Option<&'static str> {
+    Some(match name {
+        EXECUTE_CODE => "unity-execute",
+        QUERY_TOOL => "unity-query",
+        GET_STATE => "unity-state",
+        START_GAME => "unity-start",
+        STOP_GAME => "unity-stop",
+        _ => return None,
+    })
+}
+
 /// Whether a tool takes [`TIMEOUT`].
 pub(super) fn is_timed(name: &str) -> bool {
     matches!(name, EXECUTE_CODE | QUERY_TOOL)

@@ -1,0 +1,82 @@
+//! Calls of others than the client: of the HTTP API that a package's documents have. They go the way of the client's calls, through
+//! the same ledger and with the same promises, in the same queue for the editor. Only the answer goes to whoever asked, and no
+//! request of the client stands for it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+use tokio::sync::oneshot;
+
+use super::{Estate, enter};
+use crate::actors::bridge;
+use crate::fsm::call::Verdict;
+use crate::ledger::NewCall;
+use crate::limits::GUEST_CALLS_MAX;
+use crate::protocol::ids::CallId;
+use crate::protocol::jsonrpc::RequestId;
+use crate::protocol::mcp::ToolResult;
+
+/// The guests that wait, by the request that stands for each in the ledger.
+pub(super) type Guests = HashMap<RequestId, oneshot::Sender<GuestAnswer>>;
+
+/// How a guest's call ended.
+#[derive(Debug)]
+pub struct GuestAnswer {
+    /// Its verdict.
+    pub verdict: Verdict,
+    /// The editor's answer, or the verdict in words.
+    pub result: ToolResult,
+}
+
+/// A guest's call.
+#[derive(Debug)]
+pub struct GuestCall {
+    /// Its identity: under it the result can be fetched later.
+    pub id: CallId,
+    /// Its answer comes here, once. Who does not wait for it loses nothing of the call.
+    pub answer: oneshot::Receiver<GuestAnswer>,
+}
+
+impl Estate {
+    /// Calls a tool for a guest, who waits so long. `None` if more guests' calls are open than may be: nothing was sent.
+    pub fn call_for_guest(
+        self: &Arc<Self>,
+        tool: &str,
+        arguments: Box<RawValue>,
+        patience: Duration,
+    ) -> Option<GuestCall> {
+        let id = self.next_call_id();
+        // Nobody ever sees it, so that no client can name a request of its own so.
+        let request = RequestId::from_text(&format!("guest-{}", self.fresh()));
+        let (sender, answer) = oneshot::channel();
+        {
+            let mut guests = enter(&self.guests);
+            if guests.len() >= GUEST_CALLS_MAX {
+                return None;
+            }
+            guests.insert(request.clone(), sender);
+        }
+        let new = NewCall {
+            id,
+            request,
+            tool: tool.to_owned(),
+            arguments,
+            progress_token: None,
+            parallel: false,
+            patience,
+            version: self.client().version,
+        };
+        self.events.call_accepted(id, tool, "guest");
+        self.want_editor();
+        self.decide(|ledger, now| ledger.accept(new, now));
+        self.addresses.bridge.cast(bridge::Message::CallsWaiting);
+        Some(GuestCall { id, answer })
+    }
+
+    /// Whoever asked for this, if it was a guest.
+    pub(super) fn take_guest(&self, request: &RequestId) -> Option<oneshot::Sender<GuestAnswer>> {
+        enter(&self.guests).remove(request)
+    }
+}
