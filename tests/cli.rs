@@ -409,3 +409,17 @@ async fn post(port: u16, path: &str, body: &str) -> Value {
     let (_, json) = answer.split_once("\r\n\r\n").expect("a head");
     serde_json::from_str(json).expect("JSON")
 }
+
+#[tokio::test]
+async fn a_switch_in_the_environment_is_on_or_off_in_any_of_the_usual_words_and_never_ends_the_gateway() {
+    let place = Place::new();
+    let unity = Unity::start(&place, &[]).await;
+    for (word, shown) in [("1", true), ("true", true), ("on", true), ("0", false), ("false", false), ("", false)] {
+        let mut command = place.command(["tools", "--port", &unity.at()]);
+        for switch in ["HOLDFAST_DEVELOPMENT", "HOLDFAST_NO_PUSH", "HOLDFAST_LOGGER"] {
+            command.env(switch, word);
+        }
+        let done = finish(command, b"").await;
+        assert_eq!((done.code, done.out.contains("debug-sleep")), (Some(0), shown), "{word:?}: {done:?}");
+    }
+}

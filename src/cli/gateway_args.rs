@@ -29,7 +29,7 @@ pub struct EditorArgs {
     #[arg(long, value_name = "NAME", env = "HOLDFAST_CLIENT_NAME")]
     pub client_name: Option<String>,
     /// Show development-only tools (also NODE_ENV=development).
-    #[arg(long, env = "HOLDFAST_DEVELOPMENT")]
+    #[arg(long, env = "HOLDFAST_DEVELOPMENT", value_parser = clap::builder::FalseyValueParser::new())]
     pub development: bool,
     /// Folder for catalogues, run records and large results.
     #[arg(long, value_name = "DIR", env = "HOLDFAST_STATE_DIR")]
@@ -80,7 +80,7 @@ pub struct GatewayArgs {
     #[command(flatten)]
     pub editor: EditorArgs,
     /// Do not offer the editor a push listener.
-    #[arg(long, env = "HOLDFAST_NO_PUSH")]
+    #[arg(long, env = "HOLDFAST_NO_PUSH", value_parser = clap::builder::FalseyValueParser::new())]
     pub no_push: bool,
     /// How long the client waits for an answer, in seconds, in place of what is known of it.
     #[arg(long, value_name = "SECONDS", env = "HOLDFAST_PATIENCE", value_parser = clap::value_parser!(u64).range(6..=PATIENCE_MAX.as_secs()))]
