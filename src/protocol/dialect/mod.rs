@@ -13,6 +13,8 @@ pub mod uloop;
 pub mod umcp;
 mod unity;
 pub mod unity_mcp;
+#[cfg(test)]
+mod vectors;
 mod words;
 
 use bytes::Bytes;

@@ -12,6 +12,7 @@ use super::super::{
     Recovery, Refusal, Reply, Secret, Sending, WireId,
 };
 use super::Holdfast;
+use crate::protocol::dialect::vectors::Vector;
 use crate::protocol::ids::CallId;
 
 const NONCE: &str = "00112233445566778899aabbccddeeff";
@@ -22,21 +23,7 @@ struct File {
     vectors: Vec<Vector>,
 }
 
-struct Vector(Value);
-
 impl Vector {
-    fn text(&self, name: &str) -> &str {
-        self.0[name].as_str().unwrap_or_else(|| panic!("{} has no {name}", self.0["name"]))
-    }
-
-    fn means(&self, name: &str) -> &Value {
-        &self.0["means"][name]
-    }
-
-    fn said(&self, name: &str) -> &str {
-        self.means(name).as_str().unwrap_or_else(|| panic!("{} means no {name}", self.0["name"]))
-    }
-
     fn kind(&self) -> &str {
         self.said("kind")
     }

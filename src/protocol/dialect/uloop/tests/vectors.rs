@@ -8,43 +8,15 @@ use super::super::super::{
     PushEvent, Refusal, Reply, Secret, WireId,
 };
 use super::super::Uloop;
+use crate::protocol::dialect::vectors::{self, Vector};
 use crate::protocol::ids::CallId;
 
-struct Vector(Value);
-
-impl Vector {
-    fn text(&self, name: &str) -> &str {
-        self.0[name].as_str().unwrap_or_else(|| panic!("{} has no {name}", self.0["name"]))
-    }
-
-    fn means(&self, name: &str) -> &Value {
-        &self.0["means"][name]
-    }
-
-    fn said(&self, name: &str) -> &str {
-        self.means(name).as_str().unwrap_or_else(|| panic!("{} means no {name}", self.0["name"]))
-    }
-}
-
 fn all() -> Vec<Vector> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/vectors/uloop");
-    let mut out = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let file: Value = serde_json::from_slice(&std::fs::read(entry.unwrap().path()).unwrap()).unwrap();
-        assert_eq!(file["dialect"], "uloop");
-        out.extend(file["vectors"].as_array().unwrap().iter().cloned().map(Vector));
-    }
-    out
+    vectors::all("uloop")
 }
 
 #[test]
 fn every_vector_says_where_it_is_from_and_every_kind_is_there() {
-    let vectors = all();
-    for vector in &vectors {
-        assert!(["observed", "read", "inferred"].contains(&vector.text("provenance")), "{}", vector.text("name"));
-        assert!(!vector.text("versions").is_empty());
-    }
-    let kinds: std::collections::BTreeSet<_> = vectors.iter().map(|vector| vector.said("kind")).collect();
     let known = [
         "bad_message",
         "call",
@@ -57,7 +29,7 @@ fn every_vector_says_where_it_is_from_and_every_kind_is_there() {
         "result_file",
         "unmatched",
     ];
-    assert!(kinds.into_iter().eq(known));
+    vectors::have_kinds(&all(), &known);
 }
 
 #[test]
