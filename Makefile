@@ -40,7 +40,7 @@ chaos: ## many simulated seeds: make chaos SEEDS=100000 FROM=0
 RELEASE = $(CARGO) build --release --bin holdfast && HOLDFAST_BIN=$(or $(CARGO_TARGET_DIR),$(CURDIR)/target)/release/holdfast
 
 CYCLES ?= 10000
-# uloop or holdfast; without it both.
+# uloop, holdfast, turbokettle, umcp or unity-mcp; without it all of them.
 DIALECT ?=
 RUNS ?= 1000
 chaos-cycles: ## kill and restart a real fake editor: make chaos-cycles CYCLES=10000 RUNS=1000 DIALECT=holdfast

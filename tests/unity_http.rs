@@ -405,24 +405,30 @@ async fn requests_are_one_at_a_time_with_host_and_length() {
     it.close().await;
 }
 
+/// An HTTP server that answers everything with these bytes, and how often it was asked for more than a ping.
+async fn stranger(net: &Arc<MemoryNet>, says: Vec<u8>) -> (Arc<AtomicUsize>, JoinHandle<()>) {
+    let listener = net.bind(PORT).await.unwrap();
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counting = asked.clone();
+    let task = tokio::spawn(async move {
+        let mut asking = JoinSet::new();
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let (counting, says) = (counting.clone(), says.clone());
+            asking.spawn(async move {
+                let Some(request) = request(&mut stream).await else { return };
+                counting.fetch_add(usize::from(!request.starts_with("GET /ping ")), Ordering::SeqCst);
+                let _ = stream.write_all(&says).await;
+            });
+        }
+    });
+    (asked, task)
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_server_that_is_not_the_package_is_not_called() {
     let setup = setup();
-    let net = setup.net.clone();
-    let listener = net.bind(PORT).await.unwrap();
-    let asked = Arc::new(AtomicUsize::new(0));
-    let task = tokio::spawn({
-        let asked = asked.clone();
-        async move {
-            loop {
-                let (mut stream, _) = listener.accept().await.unwrap();
-                if request(&mut stream).await.is_some_and(|request| !request.starts_with("GET /ping ")) {
-                    asked.fetch_add(1, Ordering::SeqCst);
-                }
-                let _ = stream.write_all(&response("\"pong\"")).await;
-            }
-        }
-    });
+    let (asked, task) = stranger(&setup.net, response("\"pong\"")).await;
     let mut it = gateway(setup);
     it.client.open_as(PATIENT, "2025-06-18", json!({})).await;
     let id = it.client.call("execute_code", json!({"code": "x"})).await;
@@ -431,6 +437,31 @@ async fn a_server_that_is_not_the_package_is_not_called() {
     assert_eq!(asked.load(Ordering::SeqCst), 0);
     it.close().await;
     task.abort();
+}
+
+/// The idle connection ends, and the next one finds a listener as before: nothing but the greeting tells that it is another.
+#[tokio::test(start_paused = true)]
+async fn a_program_that_takes_the_port_between_two_calls_is_sent_none() {
+    let setup = setup();
+    let net = setup.net.clone();
+    let editor = Scripted::start(&net, Does::Writes(response(RAN))).await;
+    let mut it = opened(setup).await;
+    let id = it.client.call("execute_code", json!({"code": "x"})).await;
+    assert!(!it.client.text(&id).await.1);
+    editor.task.abort();
+    until("the editor is gone", || editor.task.is_finished()).await;
+    let (asked, task) = stranger(&net, response("It works!")).await;
+    let id = it.client.call("execute_code", json!({"code": "y"})).await;
+    // It would have been sent by then.
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(asked.load(Ordering::SeqCst), 0, "a stranger was sent a call");
+    task.abort();
+    until("the stranger is gone", || task.is_finished()).await;
+    let back = Scripted::start(&net, Does::Writes(response(RAN))).await;
+    let (text, error) = it.client.text(&id).await;
+    assert!(!error && status(&text) == "success" || text.starts_with("Not executed"), "{text}");
+    assert_eq!(back.asked(), usize::from(!error), "what was not sent before is sent once, or said not to have run");
+    it.close().await;
 }
 
 #[tokio::test(start_paused = true)]

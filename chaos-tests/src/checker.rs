@@ -3,6 +3,7 @@
 mod bounds;
 mod journal;
 mod log;
+mod recovery;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -11,7 +12,8 @@ use holdfast::fake_unity::FakeDialect;
 use holdfast::limits::{DRAIN_MAX, FLUSH_MAX, JOIN_TIMEOUT, SENDINGS_MAX, SESSION_ABSENCE_MAX, UNRUN_MAX};
 use serde_json::Value;
 
-use crate::history::{Ask, Event, History, field};
+pub use self::recovery::{reached, rebuilding, served};
+use crate::history::{Ask, Event, History};
 use crate::sim::SLACK;
 
 /// What one checker says.
@@ -48,7 +50,7 @@ pub fn check(history: &History) -> Vec<Verdict> {
         stdout_is_mcp(&run),
         log::grounds(&run),
         bounds::bounded(&run),
-        recovery(&run),
+        recovery::recovery(&run),
         orderly_end(&run),
         total(&run),
         right_editor(&run),
@@ -179,6 +181,11 @@ impl<'a> Run<'a> {
         counts
     }
 
+    /// Calls that count that they ran.
+    fn counting(&self) -> impl Iterator<Item = (u64, &'a Ask)> + '_ {
+        self.calls().filter(|(_, ask)| ask.tool == "count" || ask.payload.starts_with("count-"))
+    }
+
     /// How often one call may leave: those that provably ran nothing are bounded on their own.
     fn sendings_max(&self) -> u8 {
         match self.dialect {
@@ -190,8 +197,14 @@ impl<'a> Run<'a> {
 
     /// Whether the editor declares a tool read-only or idempotent.
     fn repeatable(&self, tool: &str) -> bool {
-        let own = ["echo", "sleep", "big", "compile", "steps"];
-        tool == "get-logs" || self.dialect == FakeDialect::Holdfast && own.contains(&tool)
+        let own: &[&str] = match self.dialect {
+            FakeDialect::Uloop => &["get-logs"],
+            FakeDialect::Umcp => &["get-logs", "getlogs"],
+            FakeDialect::Holdfast => &["get-logs", "echo", "sleep", "big", "compile", "steps"],
+            FakeDialect::Turbokettle => &["read_console_logs", "get_project_info"],
+            FakeDialect::UnityMcp => &["get_state", "start_game", "stop_game"],
+        };
+        own.contains(&tool)
     }
 
     fn runs(&self, key: &str) -> u64 {
@@ -205,6 +218,12 @@ impl<'a> Run<'a> {
 
 fn text_of(result: &Value) -> &str {
     result.pointer("/content/0/text").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// A member of what Unity-MCP's answers are wrapped in.
+fn envelope(answer: &Answer, member: &str) -> Option<Value> {
+    let body: Value = serde_json::from_str(text_of(&answer.result)).ok()?;
+    body.get(member).cloned()
 }
 
 /// The request that a line from the gateway answers.
@@ -277,12 +296,17 @@ fn verdict_truth(run: &Run<'_>) -> Verdict {
     if run.totals.is_none() {
         return verdict;
     }
-    for (id, ask) in run.calls().filter(|(_, ask)| ask.tool == "count") {
+    for (id, ask) in run.counting() {
         let runs = run.runs(&ask.payload);
         for answer in run.answers.get(&id).into_iter().flatten() {
             match answer.said {
                 Said::NotExecuted | Said::Error => {
                     verdict.look(runs == 0, || format!("#{id} was said not to have run, and ran {runs} times"));
+                }
+                // Unity-MCP answers before a call has run: what it only queued may be lost with a reload.
+                Said::Ok if envelope(answer, "executed") == Some(Value::Null) => verdict.checks += 1,
+                Said::ToolError if envelope(answer, "executed") == Some(Value::Bool(false)) => {
+                    verdict.look(runs == 0, || format!("#{id} was said to be refused, and ran {runs} times"));
                 }
                 Said::Ok => verdict.look(runs >= 1, || format!("#{id} was said to have run, and did not")),
                 Said::ToolError | Said::OutcomeUnknown | Said::StillRunning => verdict.checks += 1,
@@ -305,109 +329,6 @@ fn stdout_is_mcp(run: &Run<'_>) -> Verdict {
                 message.get("jsonrpc") == Some(&Value::from("2.0")) && (answer || notification)
             });
         verdict.look(good, || format!("no message of MCP: {line}"));
-    }
-    verdict
-}
-
-/// How long after the healing the editor's first whole frame came: the time that the gateway itself takes to be back. What its
-/// queue then still has to work through is not in it. Where the editor's listener began to listen only later, by its own word,
-/// it counts from there.
-pub fn reached(history: &History) -> Option<Duration> {
-    after_the_healing(history, |event| matches!(event, Event::FrameIn(..)))
-}
-
-/// How long after the healing, counted in the same way, the first good answer of one of the editor's tools came: what a client
-/// waits. The time that tools take is in it.
-pub fn served(history: &History) -> Option<Duration> {
-    let run = Run::of(history);
-    let good = |event: &Event| {
-        let Event::Got(line) = event else { return false };
-        let id = answered_id(line).filter(|id| {
-            run.asks.get(id).is_some_and(|(_, ask)| ask.method == "tools/call" && !ask.tool.starts_with("holdfast_"))
-        });
-        id.and_then(|id| run.answers.get(&id))
-            .is_some_and(|answers| answers.iter().any(|answer| answer.said == Said::Ok))
-    };
-    after_the_healing(history, good)
-}
-
-fn after_the_healing(history: &History, is_it: impl Fn(&Event) -> bool) -> Option<Duration> {
-    let (mut healed, mut since) = (false, Duration::ZERO);
-    for entry in &history.0 {
-        match &entry.what {
-            Event::Healed => (healed, since) = (true, entry.at),
-            Event::Listens(_) | Event::EditorUp(..) => since = entry.at,
-            event if healed && is_it(event) => return Some(entry.at.saturating_sub(since)),
-            _ => {}
-        }
-    }
-    None
-}
-
-/// How much of the time after the healing the gateway had no actors, because its tree was to be built anew after a pause.
-pub fn rebuilding(history: &History) -> Duration {
-    let mut healed = None;
-    let mut ends = Duration::ZERO;
-    for entry in &history.0 {
-        match &entry.what {
-            Event::Healed => healed = Some(entry.at),
-            Event::Told(line) if line.starts_with("tree_rebuilding ") => {
-                let pause = field(line, "after_ms")
-                    .and_then(|ms| ms.parse().ok())
-                    .map_or(Duration::ZERO, Duration::from_millis);
-                ends = entry.at + pause;
-            }
-            Event::FrameIn(..) if healed.is_some() => break,
-            _ => {}
-        }
-    }
-    healed.map_or(Duration::ZERO, |healed| ends.saturating_sub(healed))
-}
-
-/// The editor is reached again within this after the healing, and after the tree was built anew if that was under way: two
-/// seconds of a connect that had begun before it (packets were lost without a word), and the delay after it.
-const REACHED: Duration = Duration::from_millis(2500);
-/// After the healing the first good answer comes within this: the longest pause before the tree is built anew (two rebuilds
-/// within a run), a list that is asked for again after 5 s, and the calls that were before it.
-const COMEBACK: Duration = Duration::from_secs(20);
-
-/// I5: once all is well the editor is served again, nobody having done anything.
-fn recovery(run: &Run<'_>) -> Verdict {
-    let mut verdict = Verdict::new("I5 recovery");
-    let mut recovered = None;
-    let mut healed = false;
-    for (at, event) in run.events() {
-        match event {
-            Event::Healed => healed = true,
-            Event::Recovered(after) => {
-                recovered = Some(at);
-                verdict.look(*after <= COMEBACK, || format!("served again only {after:?} after the healing"));
-            }
-            _ => {}
-        }
-    }
-    if let Some(after) = reached(run.history) {
-        let longest = REACHED + rebuilding(run.history);
-        verdict.look(after <= longest, || format!("reached again only {after:?} after the healing"));
-    }
-    let early = run.input_closed.is_some() && recovered.is_none();
-    if healed && !early {
-        verdict.look(recovered.is_some(), || "never served again after the healing".into());
-    }
-    let healed_at = run.events().find(|(_, event)| **event == Event::Healed).map(|(at, _)| at);
-    for (id, (at, ask)) in run.asks.iter().filter(|(_, (at, _))| healed_at.is_some_and(|healed| *at >= healed)) {
-        // An editor that is well lists its tools at once: a call that waited for that in vain was forgotten.
-        let forgotten = |answer: &Answer| text_of(&answer.result).contains("tool list could not be had");
-        let good = !run.answers.get(id).is_some_and(|answers| answers.iter().any(forgotten));
-        verdict.look(good, || format!("#{id} ({}), asked at {at:?}, was held in vain beside a ready editor", ask.tool));
-    }
-    for (id, ask) in run.calls() {
-        let after = recovered.is_some_and(|recovered| run.asks.get(&id).is_some_and(|(at, _)| *at >= recovered));
-        if after {
-            let ok = run.answers.get(&id).is_some_and(|answers| answers.iter().any(|answer| answer.said == Said::Ok));
-            verdict
-                .look(ok, || format!("#{id} ({}) was not answered well though nothing was wrong any more", ask.tool));
-        }
     }
     verdict
 }
@@ -469,24 +390,48 @@ fn right_editor(run: &Run<'_>) -> Verdict {
             _ => {}
         }
     }
-    for part in heard.split("\"method\":").skip(1) {
+    // Whatever asks for something, and how the dialect greets; a connection that was cut leaves the beginning of a word.
+    let (member, greetings): (&str, &[&str]) = match run.dialect {
+        FakeDialect::Uloop => ("\"method\":", &["set-client-name"]),
+        FakeDialect::Umcp => ("\"method\":", &["set-client-name", "setClientName", "ping"]),
+        FakeDialect::Holdfast => ("\"method\":", &["holdfast/hello"]),
+        FakeDialect::Turbokettle => ("\"cmd\":", &["ping"]),
+        FakeDialect::UnityMcp => ("/api/", &[]),
+    };
+    for part in heard.split(member).skip(1) {
         let method = part.split('"').nth(1).unwrap_or_default();
-        // A connection that was cut leaves the beginning of a word.
-        let greeting = match run.dialect {
-            FakeDialect::Uloop | FakeDialect::Umcp => "set-client-name",
-            FakeDialect::Holdfast => "holdfast/hello",
-            FakeDialect::Turbokettle => "ping",
-            FakeDialect::UnityMcp => "GET /ping",
-        };
-        verdict.look(greeting.starts_with(method), || format!("a stranger was sent {method}"));
+        let greets = greetings.iter().any(|greeting| greeting.starts_with(method));
+        verdict.look(greets, || format!("a stranger was sent {method}"));
     }
     verdict
 }
 
-/// Never two live connections.
+/// Never two live connections. Over HTTP each request has its own, the greeting before a call has one beside that call's, and
+/// one more, on which nothing is said, shows when the editor leaves: there it is never two that ask.
 fn one_connection(run: &Run<'_>) -> Verdict {
     let mut verdict = Verdict::new("I8 one-connection");
     let mut live = BTreeSet::new();
+    if run.dialect == FakeDialect::UnityMcp {
+        let mut asking = BTreeSet::new();
+        for (at, event) in run.events() {
+            match event {
+                Event::Dialed(connection) => {
+                    live.insert(*connection);
+                    verdict.look(live.len() <= 3, || format!("at {at:?} the connections {live:?} live"));
+                }
+                Event::FrameOut(connection, ..) => {
+                    asking.insert(*connection);
+                    verdict.look(asking.len() <= 1, || format!("at {at:?} the connections {asking:?} ask"));
+                }
+                Event::HungUp(connection) => {
+                    live.remove(connection);
+                    asking.remove(connection);
+                }
+                _ => {}
+            }
+        }
+        return verdict;
+    }
     for (at, event) in run.events() {
         match event {
             Event::Dialed(connection) => {
@@ -505,6 +450,19 @@ fn one_connection(run: &Run<'_>) -> Verdict {
 /// I10: an answer is that of its own call, and of no other.
 fn epoch_fence(run: &Run<'_>) -> Verdict {
     let mut verdict = Verdict::new("I10 epoch-fence");
+    if run.dialect == FakeDialect::UnityMcp {
+        // No result ever leaves this editor; each answer bears the id of the call that it was asked for.
+        let calls = log::calls(run);
+        let own: BTreeMap<u64, &str> = calls.iter().filter_map(|(call, told)| Some((told.request?, *call))).collect();
+        for (id, _) in run.counting() {
+            for answer in run.answers.get(&id).into_iter().flatten().filter(|answer| answer.said == Said::Ok) {
+                let told = envelope(answer, "log_id");
+                let good = told.as_ref().and_then(Value::as_str) == own.get(&id).copied();
+                verdict.look(good, || format!("#{id} is call {:?} and was answered as {told:?}", own.get(&id)));
+            }
+        }
+        return verdict;
+    }
     for (id, ask) in run.calls() {
         let name = match ask.tool {
             "echo" => "Echo",

@@ -260,6 +260,17 @@ impl Recorder {
         entries.push(Entry { at, what });
     }
 
+    /// The call that the gateway's log told last to be sent; with a number, the one sent under it.
+    pub fn last_sent(&self, number: Option<&str>) -> Option<String> {
+        let entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let sent = entries.iter().rev().filter_map(|entry| match &entry.what {
+            Event::Told(line) if line.starts_with("call_sent ") => Some(line.as_str()),
+            _ => None,
+        });
+        let mut fits = sent.filter(|line| number.is_none_or(|number| field(line, "wire") == Some(number)));
+        fits.next().and_then(|line| field(line, "call")).map(str::to_owned)
+    }
+
     /// What was recorded so far, or in all.
     pub fn history(&self) -> History {
         History(self.0.lock().unwrap_or_else(PoisonError::into_inner).clone())

@@ -10,11 +10,17 @@ use chaos_tests::sim::plan::{Act, Break, Plan, Step, Tool};
 use chaos_tests::sim::report::{self, Sums};
 use chaos_tests::sim::run;
 use holdfast::fake_unity::{FakeDialect, Misconduct};
+use holdfast::limits::RELOAD_GRACE;
 
 /// Seeds of an ordinary run.
 const SEEDS: u64 = 1000;
 /// The same seeds, so many hundredths of them, run with an editor of holdfast's own package too.
 const HOLDFAST_SHARE: u64 = 60;
+/// And so many with one of each other package.
+const OTHERS_SHARE: u64 = 20;
+/// All packages.
+const DIALECTS: [FakeDialect; 5] =
+    [FakeDialect::Uloop, FakeDialect::Holdfast, FakeDialect::Turbokettle, FakeDialect::Umcp, FakeDialect::UnityMcp];
 /// After so many failures a run has said enough.
 const FAILURES_MAX: usize = 3;
 
@@ -65,6 +71,21 @@ fn every_seed_keeps_every_promise_to_an_editor_with_a_journal() {
     every_seed(FakeDialect::Holdfast, HOLDFAST_SHARE);
 }
 
+#[test]
+fn every_seed_keeps_every_promise_to_turbokettle() {
+    every_seed(FakeDialect::Turbokettle, OTHERS_SHARE);
+}
+
+#[test]
+fn every_seed_keeps_every_promise_to_umcp() {
+    every_seed(FakeDialect::Umcp, OTHERS_SHARE);
+}
+
+#[test]
+fn every_seed_keeps_every_promise_to_unity_mcp() {
+    every_seed(FakeDialect::UnityMcp, OTHERS_SHARE);
+}
+
 fn every_seed(dialect: FakeDialect, share: u64) {
     if number("SEED").is_some() {
         return;
@@ -86,14 +107,16 @@ fn every_seed(dialect: FakeDialect, share: u64) {
     for (name, checks) in sums.checks.iter().filter(|_| count >= 200) {
         assert!(*checks > 0, "nothing was checked of {name}");
     }
+    let withholds = matches!(dialect, FakeDialect::Umcp | FakeDialect::Turbokettle | FakeDialect::UnityMcp);
+    assert!(sums.reloads_told > 0 || !withholds || count < 200, "no answer was withheld until a reload was over");
 }
 
 fn dialect() -> FakeDialect {
-    let named = std::env::var("DIALECT").is_ok_and(|name| name == "holdfast");
-    if named { FakeDialect::Holdfast } else { FakeDialect::Uloop }
+    let named = std::env::var("DIALECT").unwrap_or_default();
+    DIALECTS.into_iter().find(|dialect| report::word(*dialect) == named).unwrap_or_default()
 }
 
-/// `SEED=n`: one seed, with everything that happened; `DIALECT=holdfast`: with an editor of that package. `SHORT=1`: the
+/// `SEED=n`: one seed, with everything that happened; `DIALECT=umcp`: with an editor of that package. `SHORT=1`: the
 /// shortest plan that still fails.
 #[test]
 fn one_seed() {
@@ -116,7 +139,7 @@ fn one_seed() {
 #[test]
 fn the_same_seed_gives_the_same_history() {
     let mut hashes = std::collections::BTreeSet::new();
-    for (seed, dialect) in (0..16).zip([FakeDialect::Uloop, FakeDialect::Holdfast].into_iter().cycle()) {
+    for (seed, dialect) in (0..30).zip(DIALECTS.into_iter().cycle()) {
         let plan = Plan::of(seed).in_dialect(dialect);
         let (first, second) = (run(&plan), run(&plan));
         let differs = first.0.iter().zip(&second.0).find(|(a, b)| a != b);
@@ -130,7 +153,7 @@ fn the_same_seed_gives_the_same_history() {
 
 #[test]
 fn a_quiet_run_breaks_nothing() {
-    for dialect in [FakeDialect::Uloop, FakeDialect::Holdfast] {
+    for dialect in DIALECTS {
         let history = run(&Plan::quiet(1).in_dialect(dialect));
         for verdict in checker::check(&history) {
             assert!(verdict.violations.is_empty(), "{}: {:?}\n{}", verdict.name, verdict.violations, history.lines());
@@ -150,6 +173,50 @@ fn a_call_that_comes_as_the_connection_falls_is_sent_on_the_next_one() {
         });
         let good = recovered.is_some_and(|after| after < Duration::from_secs(1));
         assert!(good, "served again after {recovered:?}\n{}", history.lines());
+    }
+}
+
+/// A refresh, a compile or the play button may end the domain without a word, so that what is said of it waits for the reload.
+#[test]
+fn an_answer_that_a_reload_may_follow_is_withheld_and_told_once() {
+    let told = |dialect, acts: &[(u32, Act)]| {
+        let mut plan = Plan::quiet(7).in_dialect(dialect);
+        plan.steps.retain(|step| step.at < 900);
+        plan.steps.extend(acts.iter().map(|(at, act)| Step { at: *at, act: *act }));
+        let history = run(&plan);
+        for verdict in checker::check(&history) {
+            assert!(verdict.violations.is_empty(), "{}: {:?}\n{}", verdict.name, verdict.violations, history.lines());
+        }
+        let tools = ["compile", "execute_menu_item", "start_game"];
+        let asked = history.0.iter().find_map(|entry| match &entry.what {
+            Event::Asked(id, ask) if tools.contains(&ask.tool) => Some((format!("\"id\":{id},"), entry.at)),
+            _ => None,
+        });
+        let (id, asked) = asked.expect("it was asked");
+        let mut answers = history.0.iter().filter_map(|entry| match &entry.what {
+            Event::Got(line) if line.contains(&id) => Some((line.clone(), entry.at - asked)),
+            _ => None,
+        });
+        answers.next().expect("it was answered")
+    };
+    let compile = (1000, Act::Call(Tool::Compile, false));
+    for (dialect, acts) in [
+        (FakeDialect::Umcp, &[compile][..]),
+        (FakeDialect::Turbokettle, &[compile]),
+        // Fake Unity's play button spares the domain, as a project's settings may.
+        (FakeDialect::UnityMcp, &[compile, (1100, Act::Reload(300))]),
+    ] {
+        let (line, after) = told(dialect, acts);
+        assert!(line.contains(report::RELOADED) && after < RELOAD_GRACE, "{dialect:?} after {after:?}: {line}");
+    }
+    // Nothing was there to compile.
+    for (dialect, acts) in [
+        (FakeDialect::Turbokettle, &[(900, Act::CompileErrors(2900)), compile][..]),
+        (FakeDialect::UnityMcp, &[compile]),
+    ] {
+        let (line, after) = told(dialect, acts);
+        let bare = !line.contains(report::RELOADED);
+        assert!(bare && after >= RELOAD_GRACE && after < 2 * RELOAD_GRACE, "{dialect:?} after {after:?}: {line}");
     }
 }
 

@@ -125,7 +125,12 @@ impl Ledger {
     }
 }
 
-/// When a withheld answer is told, come what may.
+/// When a withheld answer is told, come what may: its client waits no longer than for any other. One that has had its answer waits
+/// for nothing, and then only what may follow counts.
 pub(super) fn grace_end(entry: &Entry, withheld: &Withheld) -> Instant {
-    if withheld.reloading { entry.answer_by().min(recovery_end(entry)) } else { withheld.since + RELOAD_GRACE }
+    match (withheld.reloading, entry.settled) {
+        (true, _) => entry.answer_by().min(recovery_end(entry)),
+        (false, false) => entry.answer_by().min(withheld.since + RELOAD_GRACE),
+        (false, true) => withheld.since + RELOAD_GRACE,
+    }
 }

@@ -5,9 +5,12 @@ use std::time::Duration;
 
 use holdfast::fake_unity::FakeDialect;
 use holdfast::limits::{MAILBOX_MESSAGES_MAX, OPEN_REQUESTS_MAX, STDOUT_NOTIFICATIONS_MAX};
-use holdfast::protocol::dialect::Dialect as _;
+use holdfast::protocol::dialect::Dialect;
 use holdfast::protocol::dialect::holdfast::Holdfast;
+use holdfast::protocol::dialect::turbokettle::Turbokettle;
 use holdfast::protocol::dialect::uloop::Uloop;
+use holdfast::protocol::dialect::umcp::Umcp;
+use holdfast::protocol::dialect::unity_mcp::UnityMcp;
 
 use super::{Run, Verdict};
 use crate::history::Event;
@@ -41,23 +44,41 @@ fn said_by_itself(run: &Run<'_>, verdict: &mut Verdict) {
 
 /// A bridge owes no more answers than its window has places: one that works strictly in order, list and greeting included.
 fn seen_by_the_editor(run: &Run<'_>, verdict: &mut Verdict) {
-    let own = run.dialect == FakeDialect::Holdfast;
-    let window = if own { Holdfast.properties().window } else { Uloop.properties().window };
-    let mut owed: BTreeMap<u64, BTreeMap<&str, &str>> = BTreeMap::new();
+    let dialect: &dyn Dialect = match run.dialect {
+        FakeDialect::Uloop => &Uloop,
+        FakeDialect::Umcp => &Umcp,
+        FakeDialect::Holdfast => &Holdfast,
+        FakeDialect::Turbokettle => &Turbokettle,
+        FakeDialect::UnityMcp => &UnityMcp,
+    };
+    let window = dialect.properties().window;
+    // What has a way of its own beside the calls, and what takes no place that others wait for.
+    let counts = |id: &str| run.dialect != FakeDialect::Holdfast || super::journal::is_of_a_call(id);
+    let parallel: &[&str] = match run.dialect {
+        FakeDialect::Turbokettle => {
+            &["ping", "list_tools", "read_console_logs", "echo", "sleep", "big", "fail", "throw"]
+        }
+        FakeDialect::Uloop | FakeDialect::Umcp | FakeDialect::Holdfast | FakeDialect::UnityMcp => {
+            &super::journal::PARALLEL
+        }
+    };
+    // Over HTTP a connection carries one request: there the editor's one thread counts, whatever the connection.
+    let whose = |connection: u64| if run.dialect == FakeDialect::UnityMcp { 0 } else { connection };
+    let mut owed: BTreeMap<u64, BTreeMap<(u64, &str), &str>> = BTreeMap::new();
     for (at, event) in run.events() {
         match event {
-            Event::FrameOut(connection, method, id) if !own || super::journal::is_of_a_call(id) => {
-                let owed = owed.entry(*connection).or_default();
-                owed.insert(id, method);
+            Event::FrameOut(connection, method, id) if counts(id) => {
+                let owed = owed.entry(whose(*connection)).or_default();
+                owed.insert((*connection, id), method);
                 verdict.look(owed.len() <= window, || format!("at {at:?} the editor owes {owed:?}"));
-                let alone = owed.values().filter(|tool| !super::journal::PARALLEL.contains(tool)).count();
+                let alone = owed.values().filter(|tool| !parallel.contains(tool)).count();
                 verdict.look(alone <= 1, || format!("at {at:?} more than one wants to be alone: {owed:?}"));
             }
             Event::FrameIn(connection, id) => {
-                owed.entry(*connection).or_default().remove(id.as_str());
+                owed.entry(whose(*connection)).or_default().remove(&(*connection, id.as_str()));
             }
             Event::HungUp(connection) => {
-                owed.remove(connection);
+                owed.entry(whose(*connection)).or_default().retain(|(on, _), _| on != connection);
             }
             _ => {}
         }

@@ -183,7 +183,7 @@ pub(super) fn grounds(run: &Run<'_>) -> Verdict {
         let Some((id, (asked, ask))) = told.request.and_then(|id| Some((id, run.asks.get(&id)?))) else { continue };
         let Some((true, end, cause, at)) = told.ends.first().copied() else { continue };
         // Its outcome is told by a file too, and is looked for after its connection is lost.
-        let told_elsewhere = ask.tool == "compile";
+        let told_elsewhere = ask.tool == "compile" && matches!(run.dialect, FakeDialect::Uloop | FakeDialect::Holdfast);
         let frames = left.get(call).copied().unwrap_or(0).saturating_sub(spared.get(call).copied().unwrap_or(0));
         let good = match end {
             "not_executed" => frames == 0,

@@ -297,6 +297,14 @@ fn recovery_rejects_never_late_and_a_failure_afterwards() {
         at(9, Event::Recovered(Duration::from_secs(9))),
     ]);
     assert!(check(&slow).iter().any(|verdict| verdict.name == "I5 recovery" && verdict.violations.len() == 1));
+    // The client gave up.
+    let left = History(vec![
+        at(0, Event::Healed),
+        at(1, Event::FrameIn(1, "x".into())),
+        at(61, Event::InputClosed),
+        at(61, Event::Ended("input_ended")),
+    ]);
+    assert!(check(&left).iter().any(|verdict| verdict.name == "I5 recovery" && verdict.violations.len() == 1));
     let relapse =
         vec![Event::Healed, Event::Recovered(Duration::ZERO), ask(1, "echo", "a"), got(1, "Not executed: lost", true)];
     assert_eq!(broken(relapse), ["I5 recovery"]);
@@ -355,4 +363,17 @@ fn order_rejects_progress_that_falls_repeats_or_follows_the_answer() {
     assert_eq!(broken(vec![ask(1, "fail", ""), progress(1, 1), progress(1, 1), got(1, "", true)]), ["I13 order"]);
     assert_eq!(broken(vec![ask(1, "fail", ""), got(1, "", true), progress(1, 1)]), ["I13 order"]);
     assert_eq!(broken(vec![progress(7, 1)]), ["I13 order"]);
+}
+
+#[test]
+fn over_http_one_connection_asks_and_an_answer_bears_its_calls_id() {
+    let speaks = || Event::Speaks(FakeDialect::UnityMcp);
+    let out = |connection, tool: &str| Event::FrameOut(connection, tool.into(), format!("holdfast.{connection}"));
+    let beside = vec![speaks(), Event::Dialed(1), Event::Dialed(2), Event::Dialed(3), out(3, "/ping")];
+    assert_eq!(broken(beside.clone()), [""; 0], "one idle, one for the call, one that greets");
+    let two_ask = [beside, vec![out(2, "/ping")]].concat();
+    assert!(broken(two_ask).contains(&"I8 one-connection"));
+    let heard = |text: &str| vec![speaks(), Event::StrangerHeard(text.into())];
+    assert_eq!(broken(heard("GET /ping HTTP/1.1\r\n\r\n")), [""; 0]);
+    assert_eq!(broken(heard("POST /api/CodeExecution/execute-code HTTP/1.1\r\n\r\n")), ["I9 right-editor"]);
 }

@@ -108,7 +108,8 @@ pub(super) fn facts(dialect: &dyn Dialect, input: &[u8]) -> ProjectFacts {
     facts.problems.iter().for_each(|problem| check_words(problem));
     assert!(facts.port.is_none_or(|(port, file)| port > 0 && files.contains_key(file)));
     assert!(facts.editor_pid != Some(0));
-    assert!(facts.package_version.is_none() || facts.installed);
+    // A package that is there and speaks otherwise is named in a problem, with its version.
+    assert!(facts.package_version.is_none() || facts.installed || !facts.problems.is_empty());
     let nothing: ProjectFiles = wanted.iter().map(|file| (file.path, FileState::Missing)).collect();
     if files == nothing {
         assert_eq!(facts, ProjectFacts::default());
@@ -140,4 +141,16 @@ pub(super) fn check_frame(dialect: &dyn Dialect, frame: &[u8]) -> Vec<u8> {
     let body = framer.next_frame().expect("our own frame is one").expect("and whole");
     assert!(framer.at_boundary(), "one frame and no byte more");
     body.to_vec()
+}
+
+/// What the caller said is still said, but for these members, which the dialect sees to.
+pub(super) fn check_kept(given: &RawValue, sent: Option<&Value>, own: &[&str]) {
+    let (Ok(Value::Object(given)), Some(Value::Object(sent))) = (serde_json::from_str(given.get()), sent) else {
+        return;
+    };
+    for (key, value) in &given {
+        if !own.iter().any(|name| key.eq_ignore_ascii_case(name)) {
+            assert_eq!(sent.get(key), Some(value), "the argument {key:?} is lost");
+        }
+    }
 }

@@ -23,7 +23,7 @@ pub struct Found {
 }
 
 /// A stream in pieces whose sizes `dice` chooses, a third of them single bytes.
-fn pieces(seed: u8, stream: &[u8]) -> Vec<&[u8]> {
+pub(super) fn pieces(seed: u8, stream: &[u8]) -> Vec<&[u8]> {
     let mut dice = fastrand::Rng::with_seed(seed.into());
     let mut rest = stream;
     let mut pieces = Vec::new();

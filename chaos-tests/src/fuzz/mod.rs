@@ -7,10 +7,14 @@
 mod dialect;
 pub mod framing;
 pub mod holdfast;
+pub mod http;
 pub mod jsonrpc;
 pub mod mutate;
 pub mod session;
+pub mod turbokettle;
 pub mod uloop;
+pub mod umcp;
+pub mod unity_mcp;
 
 /// A fuzz target.
 #[derive(Debug, Clone, Copy)]
@@ -45,6 +49,19 @@ pub const TARGETS: &[Target] = &[
     Target { name: "holdfast_project", run: holdfast::project, rounds: 10_000, max_bytes: 4096 },
     Target { name: "holdfast_push", run: holdfast::push, rounds: 20_000, max_bytes: 2048 },
     Target { name: "holdfast_call", run: holdfast::call, rounds: 3_000, max_bytes: 4096 },
+    Target { name: "http_response", run: http::response, rounds: 20_000, max_bytes: 2048 },
+    Target { name: "turbokettle_decode", run: turbokettle::decode, rounds: 15_000, max_bytes: 4096 },
+    Target { name: "turbokettle_tools", run: turbokettle::tools, rounds: 5_000, max_bytes: 8192 },
+    Target { name: "turbokettle_project", run: turbokettle::project, rounds: 10_000, max_bytes: 4096 },
+    Target { name: "turbokettle_call", run: turbokettle::call, rounds: 5_000, max_bytes: 4096 },
+    Target { name: "umcp_decode", run: umcp::decode, rounds: 15_000, max_bytes: 4096 },
+    Target { name: "umcp_tools", run: umcp::tools, rounds: 3_000, max_bytes: 8192 },
+    Target { name: "umcp_project", run: umcp::project, rounds: 5_000, max_bytes: 4096 },
+    Target { name: "umcp_call", run: umcp::call, rounds: 5_000, max_bytes: 8192 },
+    Target { name: "unity_mcp_answer", run: unity_mcp::answer, rounds: 5_000, max_bytes: 4096 },
+    Target { name: "unity_mcp_decode", run: unity_mcp::decode, rounds: 10_000, max_bytes: 4096 },
+    Target { name: "unity_mcp_project", run: unity_mcp::project, rounds: 10_000, max_bytes: 4096 },
+    Target { name: "unity_mcp_call", run: unity_mcp::call, rounds: 10_000, max_bytes: 4096 },
     Target { name: "session", run: session::session, rounds: 300, max_bytes: 4096 },
 ];
 

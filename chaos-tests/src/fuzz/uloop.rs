@@ -3,18 +3,23 @@
 use holdfast::limits::TOOL_TIMEOUT_MAX;
 use holdfast::protocol::dialect::uloop::Uloop;
 use holdfast::protocol::dialect::{
-    AnswerBody, Dialect as _, Expected, Hello, Inbound, Order, PreparedCall, Recovery, Reply, Secret, Sending, WireId,
+    AnswerBody, Dialect, Expected, Hello, Inbound, Order, PreparedCall, Recovery, Reply, Secret, Sending, WireId,
 };
 use holdfast::protocol::ids::CallId;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
-use super::dialect::{check_frame, check_loggable, check_push, check_tools, check_words, facts, json, object, tool};
+use super::dialect::{
+    check_frame, check_kept, check_loggable, check_push, check_tools, check_words, facts, json, object, tool,
+};
 use super::fields;
 
-fn check_reply(reply: Reply, body: &Value) {
+/// The dialect.
+pub(super) const DIALECT: Uloop = Uloop;
+
+/// A reply of this family of packages: greeting and answer.
+pub(super) fn check_reply(dialect: &dyn Dialect, reply: Reply, body: &Value) {
     let said = [reply];
-    if let Err(why) = Uloop.check_greeting(&Hello::default(), &said) {
+    if let Err(why) = dialect.check_greeting(&Hello::default(), &said) {
         check_words(&why);
     }
     let [reply] = said;
@@ -28,7 +33,7 @@ fn check_reply(reply: Reply, body: &Value) {
         }
     }
     let said = if let Reply::Result(result) = &reply { Some(result.get().to_owned()) } else { None };
-    let answer = Uloop.read_answer(reply);
+    let answer = dialect.read_answer(reply);
     match (said, &answer.body) {
         (Some(said), AnswerBody::Json(json)) => {
             assert_eq!(said, json.get(), "no byte of a result is touched");
@@ -56,7 +61,7 @@ pub fn decode(body: &[u8]) {
             assert!(value.get("method").is_none(), "a request is no reply");
             let tail = id.rsplit('.').next().and_then(|tail| tail.parse().ok());
             assert_eq!(tail, Some(number), "only our own spelling is ours: {id:?}");
-            check_reply(reply, &value);
+            check_reply(&Uloop, reply, &value);
         }
         Inbound::Progress(progress) => panic!("this protocol has no {progress:?}"),
         Inbound::Event(_) => assert!(value.get("method").is_some_and(Value::is_string)),
@@ -66,12 +71,14 @@ pub fn decode(body: &[u8]) {
     }
 }
 
+/// How many tools a list of this family holds.
+pub(super) fn entries(value: &Value) -> Option<usize> {
+    let list = ["Tools", "Commands", "tools", "commands"].into_iter().find_map(|key| value.get(key));
+    list.unwrap_or(value).as_array().map(Vec::len)
+}
+
 /// A tool list, by whatever method.
 pub fn tools(result: &[u8]) {
-    let entries = |value: &Value| {
-        let list = ["Tools", "Commands", "tools", "commands"].into_iter().find_map(|key| value.get(key));
-        list.unwrap_or(value).as_array().map(Vec::len)
-    };
     (0..4).for_each(|step| check_tools(&Uloop, result, step, entries));
 }
 
@@ -138,20 +145,8 @@ pub fn call(input: &[u8]) {
                 assert_eq!(told.and_then(|(_, told)| told.as_str()), Some(id), "the editor is told the file's name");
             }
         }
-        check_kept(&arguments, sent.as_ref());
+        check_kept(&arguments, sent.as_ref(), &["RequestId"]);
         check_encoded(call, &name, &prepared, expected.as_ref());
-    }
-}
-
-/// What the caller said is still said, but for the two parameters that the dialect sees to.
-fn check_kept(given: &RawValue, sent: Option<&Value>) {
-    let (Ok(Value::Object(given)), Some(Value::Object(sent))) = (serde_json::from_str(given.get()), sent) else {
-        return;
-    };
-    for (key, value) in &given {
-        if !key.eq_ignore_ascii_case("RequestId") {
-            assert_eq!(sent.get(key), Some(value), "the argument {key:?} is lost");
-        }
     }
 }
 

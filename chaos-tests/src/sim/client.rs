@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use holdfast::fake_unity::FakeDialect;
 use holdfast::limits::{PATIENCE_MARGIN, SESSION_ABSENCE_MAX, TOOLS_WAIT};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
@@ -86,23 +87,48 @@ impl<W: AsyncWrite + Unpin> Client<W> {
     }
 
     async fn call(&mut self, tool: Tool, token: bool) -> u64 {
-        let (name, arguments, payload, repeatable) = match tool {
-            Tool::Echo => ("echo", json!({"text": "echo-canary-$"}), "echo-canary-$", false),
-            Tool::Count => ("count", json!({"key": "count-canary-$"}), "count-canary-$", false),
-            Tool::Sleep(ms) => ("sleep", json!({"ms": ms}), "", false),
-            Tool::Block(ms) => ("block", json!({"ms": ms}), "", false),
-            Tool::Logs => ("get-logs", json!({}), "", true),
-            Tool::Compile => ("compile", json!({}), "", false),
-            Tool::Fail => ("fail", json!({}), "", false),
-            Tool::Throw => ("throw", json!({}), "", false),
-            Tool::Big(n) => ("big", json!({"n": n}), "", false),
-            Tool::Hold => ("hold", json!({}), "", false),
-            Tool::Steps(n) => ("steps", json!({"n": n, "ms": 100}), "", true),
-            Tool::Unheard => ("unheard\u{1b}[31m\nof\u{202e}", json!({}), "", false),
-        };
+        let (name, arguments, payload, repeatable) = self.spelled(tool);
         let allowed = self.plan.patience.saturating_sub(PATIENCE_MARGIN) + SESSION_ABSENCE_MAX + SLACK;
         let ask = Ask { method: "tools/call", tool: name, payload: payload.into(), repeatable, token, allowed };
         self.ask(ask, json!({"name": name, "arguments": arguments})).await
+    }
+
+    /// A call in the words of the editor's package: tool, arguments, what no other call has, whether it may be sent again.
+    fn spelled(&self, tool: Tool) -> (&'static str, Value, &'static str, bool) {
+        let code = |text: &str| json!({"code": text});
+        match (self.plan.dialect, tool) {
+            (FakeDialect::UnityMcp, tool) => match tool {
+                Tool::Echo => ("execute_code", code("Debug.Log(\"echo-canary-$\")"), "echo-canary-$", false),
+                Tool::Count => ("execute_code", code("count(\"count-canary-$\")"), "count-canary-$", false),
+                Tool::Logs => ("get_state", json!({}), "", true),
+                Tool::Compile => ("start_game", json!({}), "", true),
+                Tool::Fail => ("stop_game", json!({}), "", true),
+                Tool::Big(bytes) => ("execute_code", code(&"x".repeat(bytes as usize)), "", false),
+                Tool::Unheard => ("unheard\u{1b}[31m\nof\u{202e}", json!({}), "", false),
+                Tool::Sleep(_) | Tool::Block(_) | Tool::Throw | Tool::Hold | Tool::Steps(_) => {
+                    ("execute_code", code("find(\"Player\")"), "", false)
+                }
+            },
+            (FakeDialect::Turbokettle, Tool::Logs) => ("read_console_logs", json!({}), "", true),
+            // One that looks only, and needs the main thread: it is lost with a reload.
+            (FakeDialect::Turbokettle, Tool::Sleep(ms)) if ms % 3 == 0 => ("get_project_info", json!({}), "", true),
+            (FakeDialect::Turbokettle, Tool::Compile) => {
+                ("execute_menu_item", json!({"path": "Assets/Refresh"}), "", false)
+            }
+            (FakeDialect::Umcp, Tool::Logs) if self.plan.version < (0, 20, 0) => ("getlogs", json!({}), "", true),
+            (_, Tool::Echo) => ("echo", json!({"text": "echo-canary-$"}), "echo-canary-$", false),
+            (_, Tool::Count) => ("count", json!({"key": "count-canary-$"}), "count-canary-$", false),
+            (_, Tool::Sleep(ms)) => ("sleep", json!({"ms": ms}), "", false),
+            (_, Tool::Block(ms)) => ("block", json!({"ms": ms}), "", false),
+            (_, Tool::Logs) => ("get-logs", json!({}), "", true),
+            (_, Tool::Compile) => ("compile", json!({}), "", false),
+            (_, Tool::Fail) => ("fail", json!({}), "", false),
+            (_, Tool::Throw) => ("throw", json!({}), "", false),
+            (_, Tool::Big(n)) => ("big", json!({"n": n}), "", false),
+            (_, Tool::Hold) => ("hold", json!({}), "", false),
+            (_, Tool::Steps(n)) => ("steps", json!({"n": n, "ms": 100}), "", true),
+            (_, Tool::Unheard) => ("unheard\u{1b}[31m\nof\u{202e}", json!({}), "", false),
+        }
     }
 
     async fn plain(&mut self, method: &'static str, allowed: Duration) -> u64 {

@@ -22,6 +22,9 @@ use crate::history::{Begun, Event, Recorder};
 
 const SETTINGS: &str = "UserSettings/UnityMcpSettings.json";
 const INSTANCE: &str = "Library/Holdfast/instance.json";
+const RECORD: &str = "Library/MCPInstance.json";
+/// After the healing nothing is held back for longer.
+const RELEASE_EVERY: Duration = Duration::from_millis(100);
 /// A model that does not carry out an order in this time is left alone with it.
 const ORDER_MAX: Duration = Duration::from_secs(2);
 
@@ -151,7 +154,7 @@ impl Running {
         let net = Arc::new(SimNet { peer: "gateway", proxy: None, ports: Some((Arc::clone(&host), self.owner(pid))) });
         let (major, minor, patch) = plan.version;
         let config = FakeUnityConfig {
-            port: if elsewhere && !plan.by_flag { 0 } else { self.port },
+            port: if elsewhere && !plan.has_fixed_port() { 0 } else { self.port },
             dialect: plan.dialect,
             package_version: PackageVersion::new(major, minor, patch),
             misconduct: plan.broken.and_then(Break::misconduct),
@@ -167,10 +170,10 @@ impl Running {
         let mut started = FakeUnity::start(config.clone(), net.clone()).await;
         if started.is_err() {
             // Somebody has its port: another one, or, where the port is fixed, after the somebody is gone.
-            if plan.by_flag {
+            if plan.has_fixed_port() {
                 self.end_stranger().await;
             }
-            let port = if plan.by_flag { self.port } else { 0 };
+            let port = if plan.has_fixed_port() { self.port } else { 0 };
             started = FakeUnity::start(FakeUnityConfig { port, ..config }, net).await;
         }
         match started {
@@ -284,7 +287,7 @@ impl Running {
         let span = |ms: u32| Duration::from_millis(ms.into());
         let order = async {
             match act {
-                Act::Move(ms) if !self.of.plan.by_flag => unity.reload_to_new_port(span(ms)).await,
+                Act::Move(ms) if !self.of.plan.has_fixed_port() => unity.reload_to_new_port(span(ms)).await,
                 Act::Reload(ms) | Act::Move(ms) => unity.reload(span(ms)).await,
                 Act::Down(_) => unity.down().await,
                 Act::Rst(_) => unity.rst().await,
@@ -354,26 +357,46 @@ impl Running {
         }
     }
 
-    /// The file that names the port names a wrong one, or is no JSON.
+    /// The file that names the port.
+    fn names_port(&self) -> Option<PathBuf> {
+        let path = match self.of.plan.dialect {
+            FakeDialect::Uloop | FakeDialect::Umcp => SETTINGS,
+            FakeDialect::Holdfast => INSTANCE,
+            FakeDialect::Turbokettle => RECORD,
+            FakeDialect::UnityMcp => return None,
+        };
+        Some(self.project().join(path))
+    }
+
+    /// It names a wrong one, or is no JSON.
     fn spoil(&mut self, stale: bool) {
-        if self.of.plan.dialect == FakeDialect::Uloop {
+        let Some(path) = self.names_port() else { return };
+        if self.keeps_settings() {
             let text = if stale { "{\"customPort\":9999}" } else { "{\"customPort\":" };
-            let _ = self.of.host.write(&self.project().join(SETTINGS), text.as_bytes());
+            let _ = self.of.host.write(&path, text.as_bytes());
             return;
         }
-        let path = self.project().join(INSTANCE);
-        let Ok(good) = self.of.host.read(&path, usize::MAX) else { return };
+        let Ok(found) = self.of.host.read(&path, usize::MAX) else { return };
+        // It may be spoilt already; or have been, until an editor that came since wrote its own.
+        let good = match self.spoilt.take() {
+            Some([good, bad]) if bad == found => good,
+            _ => found,
+        };
         let mut file: serde_json::Value = serde_json::from_slice(&good).unwrap_or_default();
         file["port"] = 9999.into();
         let bad = if stale { file.to_string().into_bytes() } else { good[..good.len() / 2].to_vec() };
         let _ = self.of.host.write(&path, &bad);
-        self.spoilt.get_or_insert([good, Vec::new()])[1] = bad;
+        self.spoilt = Some([good, bad]);
+    }
+
+    /// Whether the port stands in settings, which are there also while nobody listens.
+    fn keeps_settings(&self) -> bool {
+        matches!(self.of.plan.dialect, FakeDialect::Uloop | FakeDialect::Umcp)
     }
 
     /// What was put into the instance file gives way to what stood there, unless the editor has written it anew.
     fn restore(&mut self) {
-        let path = self.project().join(INSTANCE);
-        if let Some([good, bad]) = self.spoilt.take()
+        if let (Some(path), Some([good, bad])) = (self.names_port(), self.spoilt.take())
             && self.of.host.read(&path, usize::MAX).is_ok_and(|now| now == bad)
         {
             let _ = self.of.host.write(&path, &good);
@@ -382,7 +405,7 @@ impl Running {
 
     /// As the package itself writes it.
     fn write_settings(&mut self) {
-        if self.of.plan.dialect == FakeDialect::Holdfast {
+        if !self.keeps_settings() {
             return self.restore();
         }
         let Some(unity) = &self.unity else { return };
@@ -432,7 +455,15 @@ impl Running {
             unity.focus(true);
             unity.compile_error(false);
             unity.import(Duration::ZERO);
-            unity.release();
+            // One that the gateway held back until now begins after the first release.
+            let releasing = Arc::downgrade(&unity);
+            tokio::spawn(async move {
+                while let Some(unity) = releasing.upgrade() {
+                    unity.release();
+                    drop(unity);
+                    sleep(RELEASE_EVERY).await;
+                }
+            });
             let _ = timeout(ORDER_MAX, unity.up()).await;
             let _ = timeout(ORDER_MAX, unity.listening()).await;
             self.write_settings();

@@ -11,6 +11,7 @@ pub mod plan;
 pub mod report;
 pub mod saboteur;
 pub mod shrink;
+pub mod speech;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,6 +20,8 @@ use std::time::Duration;
 use holdfast::actors::main_loop::{self, Pumps};
 use holdfast::config::{Config, PortSource};
 use holdfast::estate::Estate;
+use holdfast::fake_unity::FakeDialect;
+use holdfast::protocol::dialect::{self, Dialects};
 use tokio::sync::{mpsc, watch};
 
 use self::client::Client;
@@ -27,6 +30,7 @@ use self::host::SimHost;
 use self::net::{SimNet, Wire};
 use self::plan::{Break, Plan};
 use self::saboteur::Saboteur;
+use self::speech::Speech;
 use crate::history::{Event, History, Recorder, Sizes};
 
 /// The port that the editor has at first.
@@ -67,6 +71,17 @@ fn project() -> PathBuf {
     project.canonicalize().unwrap_or(project)
 }
 
+/// The protocol of an editor's package and no other.
+fn spoken(dialect: FakeDialect) -> Dialects {
+    match dialect {
+        FakeDialect::Uloop => dialect::ULOOP,
+        FakeDialect::Umcp => dialect::UMCP,
+        FakeDialect::Holdfast => dialect::HOLDFAST,
+        FakeDialect::Turbokettle => dialect::TURBOKETTLE,
+        FakeDialect::UnityMcp => dialect::UNITY_MCP,
+    }
+}
+
 /// Runs a plan on a thread of its own and gives its history.
 pub fn run(plan: &Plan) -> History {
     let plan = Arc::new(plan.clone());
@@ -102,7 +117,7 @@ fn world(plan: &Arc<Plan>, recorder: &Recorder) -> Result<(), String> {
         .build();
     let host = Arc::new(SimHost::new(plan.seed));
     let wire = Wire::default();
-    wire.steer(|faults| faults.broken = plan.broken);
+    wire.steer(|faults| (faults.broken, faults.speech) = (plan.broken, Speech(plan.dialect)));
     let (phase, _) = watch::channel(Phase::Running);
     let editor = Editor {
         plan: Arc::clone(plan),
@@ -148,7 +163,9 @@ async fn gateway(
     let net = SimNet { peer: "unity", proxy: Some((wire, recorder.clone())), ports: None };
     let config = Config {
         project: (!plan.by_flag).then(project),
-        ports: if plan.by_flag { vec![(PORT, PortSource::Flag)] } else { Vec::new() },
+        ports: if plan.has_fixed_port() { vec![(PORT, PortSource::Flag)] } else { Vec::new() },
+        // Without a project no file tells what is spoken.
+        dialects: if plan.by_flag { spoken(plan.dialect) } else { dialect::ALL },
         state_dir: Some(PathBuf::from("/simulated/state")),
         patience: Some(plan.patience),
         seed: Some(plan.seed),

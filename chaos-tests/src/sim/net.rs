@@ -17,6 +17,7 @@ use turmoil::net::{TcpListener, TcpStream};
 
 use super::host::SimHost;
 use super::plan::Break;
+use super::speech::{Asked, NoFrame, Speech, frame};
 use crate::history::{Event, Recorder};
 
 /// Frames of ended connections that are kept to be replayed.
@@ -54,6 +55,8 @@ pub struct Faults {
     pub replay: bool,
     /// The planted break, if any.
     pub broken: Option<Break>,
+    /// What is spoken.
+    pub speech: Speech,
     resets: u64,
     connections: u64,
     old_frames: VecDeque<Vec<u8>>,
@@ -93,6 +96,7 @@ impl Wire {
         self.steer(|faults| {
             *faults = Faults {
                 broken: faults.broken,
+                speech: faults.speech,
                 resets: faults.resets,
                 connections: faults.connections,
                 old_echo: faults.old_echo.take(),
@@ -174,6 +178,9 @@ struct Proxied {
     recorder: Recorder,
     connection: u64,
     born: u64,
+    speech: Speech,
+    /// Requests without an answer: their ids on the wire, and what they are called here.
+    open: Vec<(String, String)>,
     /// Read from the peer, not yet a whole frame.
     inbox: Vec<u8>,
     /// What the gateway reads next.
@@ -190,41 +197,12 @@ struct Proxied {
     write_sleep: Option<Pin<Box<Sleep>>>,
 }
 
-/// A whole frame's length at the start of these bytes; `Err` when they begin like no frame.
-fn frame_length(bytes: &[u8]) -> Result<Option<usize>, ()> {
-    const NAME: &[u8] = b"Content-Length:";
-    let seen = bytes.len().min(NAME.len());
-    if bytes[..seen] != NAME[..seen] {
-        return Err(());
-    }
-    let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else { return Ok(None) };
-    let header = std::str::from_utf8(&bytes[NAME.len()..end]).map_err(|_| ())?;
-    let number = header.split("\r\n").next().unwrap_or_default().trim();
-    let length: usize = number.parse().map_err(|_| ())?;
-    Ok((bytes.len() >= end + 4 + length).then_some(end + 4 + length))
-}
-
-fn body(frame: &[u8]) -> Option<Value> {
-    let start = frame.windows(4).position(|window| window == b"\r\n\r\n")? + 4;
-    serde_json::from_slice(frame.get(start..)?).ok()
-}
-
-/// A frame of this message.
-pub fn frame(message: &Value) -> Vec<u8> {
-    let text = message.to_string();
-    format!("Content-Length: {}\r\n\r\n{text}", text.len()).into_bytes()
-}
-
-fn id_of(message: &Value) -> String {
-    message.get("id").map(|id| id.as_str().map_or_else(|| id.to_string(), str::to_owned)).unwrap_or_default()
-}
-
 impl Proxied {
     fn new(inner: TcpStream, wire: Wire, recorder: Recorder) -> Self {
-        let (connection, born) = {
+        let (connection, born, speech) = {
             let mut faults = wire.lock();
             faults.connections += 1;
-            (faults.connections, faults.resets)
+            (faults.connections, faults.resets, faults.speech)
         };
         recorder.record(Event::Dialed(connection));
         Self {
@@ -233,6 +211,8 @@ impl Proxied {
             recorder,
             connection,
             born,
+            speech,
+            open: Vec::new(),
             inbox: Vec::new(),
             outbox: VecDeque::new(),
             eof: false,
@@ -248,13 +228,16 @@ impl Proxied {
 
     /// A whole frame of the editor, on its way to the gateway.
     fn frame_in(&mut self, mut bytes: Vec<u8>) {
-        let message = body(&bytes).unwrap_or_default();
+        let message = self.speech.message(&bytes);
         let what = match message.get("method").and_then(Value::as_str) {
             Some(method) => method.to_owned(),
-            None => id_of(&message),
+            None => {
+                let id = self.speech.answered(&message);
+                self.close(&id)
+            }
         };
-        if is_turned_away(&message) || is_unrun(&message) {
-            self.recorder.record(Event::TurnedAway(self.connection, id_of(&message)));
+        if self.speech.is_unrun(&message) {
+            self.recorder.record(Event::TurnedAway(self.connection, what.clone()));
         }
         self.note_journal(&message, &what);
         self.recorder.record(Event::FrameIn(self.connection, what));
@@ -292,11 +275,13 @@ impl Proxied {
             faults.read_paused_until = faults.read_paused_until.max(now() + late);
         }
         self.outbox.extend(&bytes);
-        if faults.double > 0 {
+        if faults.double > 0 && self.speech.may_come_again(&message) {
             faults.double -= 1;
             self.outbox.extend(&bytes);
         }
-        self.recent.push_back(bytes);
+        if self.speech.may_be_replayed(&message) {
+            self.recent.push_back(bytes);
+        }
         if self.recent.len() > OLD_FRAMES {
             self.recent.pop_front();
         }
@@ -319,19 +304,38 @@ impl Proxied {
         }
     }
 
+    /// What a request is called in the history: by its call and its number. Where it does not say so itself, the gateway's log does,
+    /// which has just told what is sent next.
+    fn open(&mut self, asked: &Asked) -> String {
+        let own = |number: &dyn std::fmt::Display| format!("holdfast.{number}");
+        let name = if self.speech.names_calls() {
+            asked.id.clone()
+        } else if self.speech.asks_once() {
+            let call = self.recorder.last_sent(None).filter(|_| asked.is_call);
+            call.map_or_else(|| own(&self.connection), |call| format!("{call}.{}", self.connection))
+        } else {
+            let call = self.recorder.last_sent(Some(&asked.id));
+            call.map_or_else(|| own(&asked.id), |call| format!("{call}.{}", asked.id))
+        };
+        self.open.push((asked.id.clone(), name.clone()));
+        name
+    }
+
+    /// Which request is answered under this id; under none it is the oldest.
+    fn close(&mut self, id: &str) -> String {
+        let place = self.open.iter().position(|(open, _)| id.is_empty() || open == id);
+        place.map_or_else(|| id.to_owned(), |place| self.open.remove(place).1)
+    }
+
     /// Notes the frames among what the gateway wrote.
     fn note_written(&mut self, bytes: &[u8]) {
         self.written.extend_from_slice(bytes);
-        while let Ok(Some(length)) = frame_length(&self.written) {
+        while let Ok(Some(length)) = self.speech.length(&self.written) {
             let bytes: Vec<u8> = self.written.drain(..length).collect();
-            let message = body(&bytes).unwrap_or_default();
-            let mut method = message.get("method").and_then(Value::as_str).unwrap_or_default().to_owned();
-            let sending =
-                message.pointer("/params/callId").and_then(Value::as_str).filter(|_| method == "holdfast/call");
-            let sending = sending.map(str::to_owned);
-            if sending.is_some() {
-                message.pointer("/params/tool").and_then(Value::as_str).unwrap_or_default().clone_into(&mut method);
-            }
+            let message = self.speech.message(&bytes);
+            let asked = self.speech.asked(&bytes, &message);
+            let id = self.open(&asked);
+            let Asked { method, sending, .. } = asked;
             let asks = method == "holdfast/outcome";
             let doubled = method == "count" && self.wire.lock().broken == Some(Break::DoubledRequest);
             let broken = self.wire.lock().broken;
@@ -345,9 +349,9 @@ impl Proxied {
                 let reader = self.wire.lock().wakers.remove(&(self.connection, true));
                 reader.into_iter().for_each(Waker::wake);
             }
-            self.recorder.record(Event::FrameOut(self.connection, method, id_of(&message)));
+            self.recorder.record(Event::FrameOut(self.connection, method, id.clone()));
             if let Some(sending) = sending {
-                self.recorder.record(Event::Sent(self.connection, id_of(&message), sending));
+                self.recorder.record(Event::Sent(self.connection, id, sending));
             }
             if asks && let Some(late) = self.wire.lock().late_request.take() {
                 self.extra.extend(late);
@@ -363,7 +367,8 @@ impl Proxied {
         let mut faults = self.wire.lock();
         let late = faults.broken.is_some_and(Break::delays_a_request)
             && !faults.was_late
-            && body(bytes).is_some_and(|message| message.pointer("/params/tool") == Some(&Value::from("count")));
+            && Some(self.speech.message(bytes))
+                .is_some_and(|message| message.pointer("/params/tool") == Some(&Value::from("count")));
         if late {
             faults.was_late = true;
             faults.late_request = Some(bytes.to_vec());
@@ -457,13 +462,13 @@ impl AsyncRead for Proxied {
             }
             this.inbox.extend_from_slice(read.filled());
             while !this.raw {
-                match frame_length(&this.inbox) {
+                match this.speech.length(&this.inbox) {
                     Ok(Some(length)) => {
                         let bytes = this.inbox.drain(..length).collect();
                         this.frame_in(bytes);
                     }
                     Ok(None) => break,
-                    Err(()) => this.raw = true,
+                    Err(NoFrame) => this.raw = true,
                 }
             }
             if this.raw {
@@ -509,15 +514,4 @@ impl AsyncWrite for Proxied {
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.get_mut().inner).poll_shutdown(cx)
     }
-}
-
-/// Whether holdfast's package proves that nothing of a request ran and that nothing will.
-fn is_unrun(message: &Value) -> bool {
-    message.pointer("/error/data/ran") == Some(&Value::Bool(false))
-}
-
-/// Whether an editor says that a request was meant for another: the two refusals of `x-uloop` (uLoop v2.0.0 and later).
-fn is_turned_away(message: &Value) -> bool {
-    let error = message.get("error").map(Value::to_string).unwrap_or_default();
-    error.contains("server session changed") || error.contains("belongs to a different project")
 }

@@ -384,16 +384,27 @@ impl Plan {
 
     /// The same plan for an editor with this package.
     pub fn in_dialect(self, dialect: FakeDialect) -> Self {
-        if dialect == FakeDialect::Uloop {
-            return Self { dialect, ..self };
-        }
-        let shown = |act| match act {
-            Act::Call(Tool::Sleep(ms), token) if ms % 2 == 0 => Act::Call(Tool::Steps(ms / 100), token),
-            other => other,
+        let shown = |act| match (dialect, act) {
+            (FakeDialect::Holdfast, Act::Call(Tool::Sleep(ms), token)) if ms % 2 == 0 => {
+                Act::Call(Tool::Steps(ms / 100), token)
+            }
+            (_, other) => other,
         };
         let steps = self.steps.into_iter().map(|step| Step { act: shown(step.act), ..step }).collect();
-        // Without a project there is no instance file, and without that no greeting.
-        Self { dialect, by_flag: false, steps, ..self }
+        // Without a project there is no instance file, and without that neither a greeting nor a port.
+        let needs_project = matches!(dialect, FakeDialect::Holdfast | FakeDialect::Turbokettle);
+        let version = if dialect == FakeDialect::Umcp {
+            // The first that lists its tools, the two with another reader of lines each, and the newest.
+            [(0, 5, 0), (0, 12, 1), (0, 19, 0), (0, 26, 4)][(self.seed % 4) as usize]
+        } else {
+            self.version
+        };
+        Self { dialect, by_flag: self.by_flag && !needs_project, version, steps, ..self }
+    }
+
+    /// Whether the gateway is told the port, so that the editor must keep it. Of Unity-MCP no file names it.
+    pub fn has_fixed_port(&self) -> bool {
+        self.by_flag || self.dialect == FakeDialect::UnityMcp
     }
 
     /// A quiet plan: a steady client and no fault. What a test adds, breaks.

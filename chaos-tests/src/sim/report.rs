@@ -16,6 +16,9 @@ use crate::record::Record;
 /// Seeds that are named for their slow recovery.
 const SLOWEST_SHOWN: usize = 12;
 
+/// What stands beside an answer that was withheld until the reload behind it was over.
+pub const RELOADED: &str = "Unity reloaded its domain after that";
+
 /// The value at a share of sorted values.
 fn rank(sorted: &[Duration], share: f64) -> Duration {
     let last = sorted.len().saturating_sub(1);
@@ -31,6 +34,17 @@ pub fn name(dialect: FakeDialect) -> &'static str {
         FakeDialect::Holdfast => "sim-holdfast",
         FakeDialect::Turbokettle => "sim-turbokettle",
         FakeDialect::UnityMcp => "sim-unity-mcp",
+    }
+}
+
+/// The word for a package in the environment and in file names.
+pub fn word(dialect: FakeDialect) -> &'static str {
+    match dialect {
+        FakeDialect::Uloop => "uloop",
+        FakeDialect::Umcp => "umcp",
+        FakeDialect::Holdfast => "holdfast",
+        FakeDialect::Turbokettle => "turbokettle",
+        FakeDialect::UnityMcp => "unity-mcp",
     }
 }
 
@@ -57,6 +71,8 @@ pub struct Sums {
     pub simulated: Duration,
     /// Requests.
     pub requests: u64,
+    /// Answers that were withheld until a reload was over.
+    pub reloads_told: u64,
     /// Failures, in full.
     pub failures: Vec<String>,
 }
@@ -85,6 +101,8 @@ impl Sums {
         self.slowest.extend(reached.map(|reached| (reached, served, rebuilding, plan.seed)));
         self.keep_slowest();
         self.requests += history.0.iter().filter(|entry| matches!(entry.what, Event::Asked(..))).count() as u64;
+        let told = |event: &Event| matches!(event, Event::Got(line) if line.contains(RELOADED));
+        self.reloads_told += history.0.iter().filter(|entry| told(&entry.what)).count() as u64;
         self.simulated += history.0.last().map(|entry| entry.at).unwrap_or_default();
     }
 
@@ -114,6 +132,7 @@ impl Sums {
         self.keep_slowest();
         self.simulated += other.simulated;
         self.requests += other.requests;
+        self.reloads_told += other.reloads_told;
         self.failures.extend(other.failures);
     }
 
@@ -127,6 +146,7 @@ impl Sums {
         let notes = [
             ("seeds", format!("{} from {from} on", self.seeds)),
             ("requests", self.requests.to_string()),
+            ("answers withheld until a reload was over", self.reloads_told.to_string()),
             ("simulated time", format!("{:.0} s, {compression:.0} times as fast as the clock", self.simulated.as_secs_f64())),
             ("faults a seed", format!("{:.1}", self.faults.values().sum::<u64>() as f64 / self.seeds.max(1) as f64)),
             (
@@ -165,9 +185,10 @@ impl Sums {
         self.served.sort();
         self.whole.iter_mut().for_each(|times| times.sort());
         let mut text = format!(
-            "{} seeds, {} requests, {:.0} s simulated, {} failures\n",
+            "{} seeds, {} requests, {} answers withheld until a reload was over, {:.0} s simulated, {} failures\n",
             self.seeds,
             self.requests,
+            self.reloads_told,
             self.simulated.as_secs_f64(),
             self.failures.len()
         );
@@ -271,8 +292,8 @@ pub fn failure(plan: &Plan, verdicts: &[Verdict]) -> String {
             let _ = writeln!(text, "broken: {}: {violation}", verdict.name);
         }
     }
-    let dialect = if plan.dialect == FakeDialect::Uloop { "" } else { " DIALECT=holdfast" };
+    let (seed, dialect) = (plan.seed, word(plan.dialect));
     let _ =
-        writeln!(text, "again: SEED={}{dialect} cargo test --package chaos-tests --test sim -- one_seed", plan.seed);
+        writeln!(text, "again: SEED={seed} DIALECT={dialect} cargo test --package chaos-tests --test sim -- one_seed");
     text
 }

@@ -1,7 +1,7 @@
 //! A network that is bad, a port that belongs to somebody else.
 
 use std::io::Read as _;
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -295,6 +295,35 @@ fn a_program_that_takes_the_editors_port_is_sent_no_call() {
 #[test]
 fn a_program_that_takes_the_editors_port_is_sent_no_call_that_was_made_as_the_editor_died() {
     port_is_stolen("port-stolen-at-once", true);
+}
+
+/// Every package is reached at 127.0.0.1. Whoever has the same port of `::1` is somebody else, beside an editor and without one.
+#[test]
+fn a_program_on_the_same_port_of_ipv6_is_never_dialled() {
+    let mut scenario = Scenario::new("ipv6-stranger", &["N12"]);
+    let room = Room::new();
+    let mut unity = Unity::of_project(&room, &["--quiet"]);
+    let Ok(other) = TcpListener::bind((Ipv6Addr::LOCALHOST, unity.port)) else {
+        scenario.record.notes.insert("not done".to_owned(), "this machine has no ::1".to_owned());
+        return;
+    };
+    other.set_nonblocking(true).expect("a socket of ours");
+    scenario.record.injected("another program on ::1");
+    let mut client = Client::impatient(&room, 7, &["--port", &unity.port.to_string()]);
+    client.echoes();
+    unity.kill();
+    scenario.record.injected("SIGKILL of the editor");
+    until("the loss is seen", || client.log().contains(r#""event":"link_down""#));
+    let id = client.call("count", &json!({"key": "for-unity"}));
+    let answer = client.answer(id);
+    assert_eq!(answer.verdict(), Verdict::NotExecuted, "{}", answer.0);
+    scenario.verdict(answer.verdict());
+    // What nobody accepted still waits there.
+    let nobody = other.accept().expect_err("it was dialled");
+    assert_eq!(nobody.kind(), std::io::ErrorKind::WouldBlock);
+    scenario.record.checked("I9", 1);
+    scenario.picture(&client, &room);
+    client.close(&room);
 }
 
 #[test]

@@ -2,10 +2,14 @@
 //!
 //! *Lives* in the connection's own task and falls with it. One request at a time, none of them twice. When one cannot be sent or
 //! is cut, the conversation ends as that of a broken stream does; calls of which not a byte was written are held again then.
+//!
+//! A greeting says who answered it, and nothing of the connections that come after it. So before a call it is asked again, once
+//! the connection for the call stands: whoever accepted that one still listened then.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use bytes::Bytes;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, ReadHalf};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
@@ -79,7 +83,7 @@ impl Line {
     /// Converses over HTTP. `first` is the connection that was dialled and checked: it carries the first request.
     pub(super) async fn converse_over_http(&self, first: BoxStream, orders: mpsc::Receiver<Order>) -> Drop {
         let (near, far) = tokio::io::duplex(HTTP_PIPE_BYTES);
-        let mut carrier = Carrier { line: self, first: Some(first), idle: None, end: None };
+        let mut carrier = Carrier { line: self, first: Some(first), greeting: None, idle: None, end: None };
         let drop = tokio::select! {
             biased;
             drop = self.converse(Box::new(near), orders) => drop,
@@ -89,21 +93,57 @@ impl Line {
         carrier.end.unwrap_or(drop)
     }
 
-    /// A connection for one request more. Whoever listens may be another by now, so before a call it is looked at anew; what is
-    /// wrong with it, the next dial tells.
-    async fn connect_anew(&self, for_call: bool) -> Result<BoxStream, Drop> {
-        let mut stream = match timeout(CONNECT_TIMEOUT, self.estate.net.connect(self.target.port)).await {
-            Ok(Ok(stream)) => stream,
-            Ok(Err(error)) => return Err(self.unsent(&error.to_string())),
-            Err(_) => return Err(self.unsent("the connect did not end in time")),
-        };
-        if for_call && self.check_owner().await.is_err() {
+    /// A connection for one request more.
+    async fn connect_anew(&self) -> Result<BoxStream, Drop> {
+        match timeout(CONNECT_TIMEOUT, self.estate.net.connect(self.target.port)).await {
+            Ok(Ok(stream)) => Ok(stream),
+            Ok(Err(error)) => Err(self.unsent(&error.to_string())),
+            Err(_) => Err(self.unsent("the connect did not end in time")),
+        }
+    }
+
+    /// A connection for a call. Whoever listens may be another by now: it is looked at anew, and greeted beside it; what is wrong
+    /// with it, the next dial tells.
+    async fn connect_for_call(&self, greeting: &Greeting) -> Result<BoxStream, Drop> {
+        let mut stream = self.connect_anew().await?;
+        let mut beside = self.connect_anew().await?;
+        if self.check_owner().await.is_err() {
             return Err(self.unsent("the port may belong to somebody else now"));
+        }
+        // The look takes a while, and a write to one that has gone meanwhile would still succeed.
+        if is_gone(&mut beside).await {
+            return Err(self.unsent("it hung up before it was greeted"));
+        }
+        if self.exchange(beside, &greeting.request, None).await? != greeting.answer {
+            return Err(self.unsent("it answers the greeting otherwise than before"));
         }
         if is_gone(&mut stream).await {
             return Err(self.unsent("it hung up before it was asked"));
         }
         Ok(stream)
+    }
+
+    /// Sends a request and reads its response. `number`: that of a request of the conversation; a greeting beside it has none.
+    async fn exchange(&self, mut stream: BoxStream, request: &[u8], number: Option<u64>) -> Result<Response, Drop> {
+        let call = match number.map(|number| self.unwritten.begin(number)) {
+            Some(Err(Over)) => return Err(Drop::Eof),
+            Some(Ok(call)) => call,
+            None => None,
+        };
+        let mut rest = request;
+        while !rest.is_empty() {
+            match stream.write(rest).await {
+                Ok(count) if count > 0 => rest = rest.get(count..).unwrap_or_default(),
+                Ok(_) | Err(_) => {
+                    if let Some(number) = number.filter(|_| rest.len() == request.len()) {
+                        self.unwritten.not_begun(number, call);
+                    }
+                    return Err(Drop::Reset);
+                }
+            }
+        }
+        stream.flush().await.map_err(|_| Drop::Reset)?;
+        self.response(&mut stream).await
     }
 
     fn unsent(&self, why: &str) -> Drop {
@@ -139,9 +179,16 @@ impl Line {
     }
 }
 
+/// What was asked first, and what the editor said to it.
+struct Greeting {
+    request: Bytes,
+    answer: Response,
+}
+
 struct Carrier<'l> {
     line: &'l Line,
     first: Option<BoxStream>,
+    greeting: Option<Greeting>,
     /// One that nothing is asked on: its end is the first sign that the editor leaves.
     idle: Option<BoxStream>,
     /// How it ended.
@@ -195,10 +242,9 @@ impl Carrier<'_> {
                 let _ = idle.read(&mut [0]).await;
                 self.idle = None;
             }
-            match timeout(CONNECT_TIMEOUT, self.line.estate.net.connect(self.line.target.port)).await {
-                Ok(Ok(stream)) => self.idle = Some(stream),
-                Ok(Err(error)) => return self.line.unsent(&error.to_string()),
-                Err(_) => return self.line.unsent("the connect did not end in time"),
+            match self.line.connect_anew().await {
+                Ok(stream) => self.idle = Some(stream),
+                Err(drop) => return drop,
             }
             // A server that ends them all at once is not to be dialled all the time.
             tokio::time::sleep_until(since + IDLE_WATCH_SPACING).await;
@@ -206,32 +252,21 @@ impl Carrier<'_> {
     }
 
     async fn ask(&mut self, ask: &Ask<'_>) -> Result<Response, Drop> {
-        let mut stream = match self.first.take() {
-            Some(first) => first,
-            None => self.line.connect_anew(ask.call.is_some()).await?,
+        let line = self.line;
+        let (port, kind) = (line.target.port, ask.content_type.as_deref());
+        let request = http::request(port, &ask.method, &ask.path, kind, ask.body.as_bytes());
+        let stream = match (self.first.take(), &self.greeting) {
+            (Some(first), _) => first,
+            (None, Some(greeting)) if ask.call.is_some() => line.connect_for_call(greeting).await?,
+            (None, _) => line.connect_anew().await?,
         };
-        let port = self.line.target.port;
-        let request = http::request(port, &ask.method, &ask.path, ask.content_type.as_deref(), ask.body.as_bytes());
-        let mut rest = request.as_ref();
-        let Ok(begun) = self.line.unwritten.begin(ask.number) else { return Err(Drop::Eof) };
-        while !rest.is_empty() {
-            match stream.write(rest).await {
-                Ok(count) if count > 0 => rest = rest.get(count..).unwrap_or_default(),
-                Ok(_) | Err(_) => {
-                    if rest.len() == request.len() {
-                        self.line.unwritten.not_begun(ask.number, begun);
-                    }
-                    return Err(Drop::Reset);
-                }
-            }
-        }
-        stream.flush().await.map_err(|_| Drop::Reset)?;
-        self.line.response(&mut stream).await
+        let response = line.exchange(stream, &request, Some(ask.number)).await?;
+        self.greeting.get_or_insert_with(|| Greeting { request, answer: response.clone() });
+        Ok(response)
     }
 }
 
-/// Whether a peer has ended a connection, or spoken, before a byte was written to it. The look at its owner takes a while, and a
-/// write to one that has gone meanwhile would still succeed.
+/// Whether a peer has ended a connection, or spoken, before a byte was written to it.
 async fn is_gone(stream: &mut BoxStream) -> bool {
     let mut byte = [0];
     tokio::select! {

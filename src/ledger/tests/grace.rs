@@ -77,6 +77,21 @@ fn an_editor_that_does_not_come_back_costs_the_answer_no_more_than_the_clients_p
 }
 
 #[test]
+fn an_answer_that_comes_late_is_withheld_no_longer_than_the_client_waits() {
+    let mut book = Book::connected();
+    let (call, _) = book.accept_with(60, None);
+    book.send(FIRST, once());
+    let patience = secs(60) - PATIENCE_MARGIN;
+    book.now += patience - secs(1);
+    book.ledger.withhold(call, FIRST, reply(false), book.now);
+    assert_eq!(book.ledger.next_deadline(), Some(book.now + secs(1)));
+    book.now += secs(1);
+    let settlements = book.ledger.elapse(book.now);
+    assert_eq!(told(&settlements), ["ok"]);
+    assert_eq!(text(&settlements), "said", "no reload has shown itself");
+}
+
+#[test]
 fn a_withheld_answer_is_told_when_the_gateway_ends_and_goes_with_its_cancel() {
     let mut book = Book::connected();
     book.withheld();

@@ -162,7 +162,8 @@ impl ResponseDecoder {
             Ok(httparse::Status::Partial) => return self.patience(Stage::Head),
             Err(_) => return Err(BadResponse::NotHttp),
         };
-        let status = response.code.ok_or(BadResponse::NotHttp)?;
+        // Three digits are not enough: no response has a status below 100.
+        let status = response.code.filter(|status| *status >= 100).ok_or(BadResponse::NotHttp)?;
         let mut values = Values::default();
         for header in response.headers.iter() {
             values.take(header)?;

@@ -82,6 +82,7 @@ fn what_is_not_http_and_what_is_too_large_is_refused() {
         ("{\"jsonrpc\":\"2.0\"}\n", BadResponse::NotHttp),
         ("Content-Length: 2\r\n\r\n{}", BadResponse::NotHttp),
         ("GET /ping HTTP/1.1\r\n\r\n", BadResponse::NotHttp),
+        ("HTTP/1.1 099 Odd\r\n\r\n", BadResponse::NotHttp),
         ("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n", BadResponse::NotHttp),
         ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", BadResponse::NotHttp),
         ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nxyz\r\n", BadResponse::NotHttp),

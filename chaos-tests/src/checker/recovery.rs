@@ -1,0 +1,133 @@
+//! I5: once all is well, the editor is served again.
+
+use std::time::Duration;
+
+use holdfast::fake_unity::FakeDialect;
+use holdfast::limits::RETRY_UNLIKELY_MAX;
+
+use super::{Answer, Run, Said, Verdict, answered_id, text_of};
+use crate::history::{Event, History, field};
+
+/// How long after the healing the editor's first whole frame came: the time that the gateway itself takes to be back. What its
+/// queue then still has to work through is not in it. Where the editor's listener began to listen only later, by its own word,
+/// it counts from there.
+pub fn reached(history: &History) -> Option<Duration> {
+    after_the_healing(history, |event| matches!(event, Event::FrameIn(..)))
+}
+
+/// How long after the healing, counted in the same way, the first good answer of one of the editor's tools came: what a client
+/// waits. The time that tools take is in it.
+pub fn served(history: &History) -> Option<Duration> {
+    let run = Run::of(history);
+    let good = |event: &Event| {
+        let Event::Got(line) = event else { return false };
+        let id = answered_id(line).filter(|id| {
+            run.asks.get(id).is_some_and(|(_, ask)| ask.method == "tools/call" && !ask.tool.starts_with("holdfast_"))
+        });
+        id.and_then(|id| run.answers.get(&id))
+            .is_some_and(|answers| answers.iter().any(|answer| answer.said == Said::Ok))
+    };
+    after_the_healing(history, good)
+}
+
+fn after_the_healing(history: &History, is_it: impl Fn(&Event) -> bool) -> Option<Duration> {
+    let (mut healed, mut since) = (false, Duration::ZERO);
+    for entry in &history.0 {
+        match &entry.what {
+            Event::Healed => (healed, since) = (true, entry.at),
+            Event::Listens(_) | Event::EditorUp(..) => since = entry.at,
+            event if healed && is_it(event) => return Some(entry.at.saturating_sub(since)),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// How much of the time after the healing the gateway had no actors, because its tree was to be built anew after a pause.
+pub fn rebuilding(history: &History) -> Duration {
+    let mut healed = None;
+    let mut ends = Duration::ZERO;
+    for entry in &history.0 {
+        match &entry.what {
+            Event::Healed => healed = Some(entry.at),
+            Event::Told(line) if line.starts_with("tree_rebuilding ") => {
+                let pause = field(line, "after_ms")
+                    .and_then(|ms| ms.parse().ok())
+                    .map_or(Duration::ZERO, Duration::from_millis);
+                ends = entry.at + pause;
+            }
+            Event::FrameIn(..) if healed.is_some() => break,
+            _ => {}
+        }
+    }
+    healed.map_or(Duration::ZERO, |healed| ends.saturating_sub(healed))
+}
+
+/// The editor is reached again within this after the healing, and after the tree was built anew if that was under way: two
+/// seconds of a connect that had begun before it (packets were lost without a word), and the delay after it.
+const REACHED: Duration = Duration::from_millis(2500);
+/// After the healing the first good answer comes within this: the longest pause before the tree is built anew (two rebuilds
+/// within a run), a list that is asked for again after 5 s, and the calls that were before it.
+const COMEBACK: Duration = Duration::from_secs(20);
+
+/// How much of the time after the healing the editor itself was taken for somebody else. Its port is left in peace for a while then,
+/// as any wrong peer's. Of uMCP alone: its reader takes the pieces of a line that was cut for messages of their own, and refuses
+/// a greeting that way. Nothing but a wire that cuts does it, since a line there never exceeds what the reader takes at once.
+fn left_in_peace(run: &Run<'_>) -> Duration {
+    if run.dialect != FakeDialect::Umcp {
+        return Duration::ZERO;
+    }
+    let mut until = Duration::ZERO;
+    for (at, event) in run.events() {
+        match event {
+            Event::Told(line) if line.starts_with("wrong_peer ") && line.contains("it refused the greeting") => {
+                until = at + RETRY_UNLIKELY_MAX;
+            }
+            Event::Healed => return until.saturating_sub(at),
+            _ => {}
+        }
+    }
+    Duration::ZERO
+}
+
+/// I5: once all is well the editor is served again, nobody having done anything.
+pub(super) fn recovery(run: &Run<'_>) -> Verdict {
+    let mut verdict = Verdict::new("I5 recovery");
+    let mut recovered = None;
+    let mut healed = false;
+    for (at, event) in run.events() {
+        match event {
+            Event::Healed => healed = true,
+            Event::Recovered(after) => {
+                recovered = Some(at);
+                verdict.look(*after <= COMEBACK, || format!("served again only {after:?} after the healing"));
+            }
+            _ => {}
+        }
+    }
+    if let Some(after) = reached(run.history) {
+        let longest = REACHED + rebuilding(run.history) + left_in_peace(run);
+        verdict.look(after <= longest, || format!("reached again only {after:?} after the healing"));
+    }
+    let healed_at = run.events().find(|(_, event)| **event == Event::Healed).map(|(at, _)| at);
+    // A client that gave up waiting closes stdin too, later.
+    let early = run.input_closed.is_some_and(|closed| healed_at.is_none_or(|healed| closed <= healed));
+    if healed && !early {
+        verdict.look(recovered.is_some(), || "never served again after the healing".into());
+    }
+    for (id, (at, ask)) in run.asks.iter().filter(|(_, (at, _))| healed_at.is_some_and(|healed| *at >= healed)) {
+        // An editor that is well lists its tools at once: a call that waited for that in vain was forgotten.
+        let forgotten = |answer: &Answer| text_of(&answer.result).contains("tool list could not be had");
+        let good = !run.answers.get(id).is_some_and(|answers| answers.iter().any(forgotten));
+        verdict.look(good, || format!("#{id} ({}), asked at {at:?}, was held in vain beside a ready editor", ask.tool));
+    }
+    for (id, ask) in run.calls() {
+        let after = recovered.is_some_and(|recovered| run.asks.get(&id).is_some_and(|(at, _)| *at >= recovered));
+        if after {
+            let ok = run.answers.get(&id).is_some_and(|answers| answers.iter().any(|answer| answer.said == Said::Ok));
+            verdict
+                .look(ok, || format!("#{id} ({}) was not answered well though nothing was wrong any more", ask.tool));
+        }
+    }
+    verdict
+}
