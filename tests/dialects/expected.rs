@@ -36,6 +36,7 @@ pub enum Outcome {
     Unknown,
     Queued,
     Held,
+    HeldOrUnknown,
     OwnEditor,
     Assumed,
     Withdrawn,
@@ -67,6 +68,11 @@ impl Outcome {
                  sent again",
             ),
             Self::Held => ("held", "the call waits, is sent once when the editor is back, and answered"),
+            Self::HeldOrUnknown => (
+                "held, or outcome unknown",
+                "an editor that stands still is not asked, so the call is held and sent once to the next one; one that dies within \
+                 the 100 ms of a request leaves the outcome unknown, and nothing is sent again",
+            ),
             Self::OwnEditor => ("its own", "each gateway calls the editor of its own project"),
             Self::Assumed => (
                 "**its own, or the named**",
@@ -162,6 +168,7 @@ pub fn expected(dialect: &str, moment: &str) -> Expected {
         ("a call", "unity-mcp") => Outcome::RanWithoutResult,
         ("a call", _) => Outcome::Answered,
         ("a domain reload while a call runs", "unity-mcp") => Outcome::Queued,
+        ("a kill while a call runs", "unity-mcp") => Outcome::HeldOrUnknown,
         ("a domain reload while a call runs" | "a kill while a call runs", _) => Outcome::Unknown,
         ("a call while the editor reloads", _) => Outcome::Held,
         ("two editors", "unity-mcp") => Outcome::Assumed,

@@ -83,12 +83,14 @@ async fn reload(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped
     // Told as it is ordered: its consequences may be heard before Unity says that it began.
     scene.reloads("domain reload");
     scene.steer(&format!("reload {}", pace.ms(1600).as_millis())).await?;
-    scene.answers(&[cut]).await?;
-    if !part.holds {
+    let mut held = Vec::new();
+    if part.holds {
+        scene.answers(&[cut]).await?;
+    } else {
         scene.steer("thaw").await?;
+        held.push(cut);
     }
     scene.pause(pace.ms(400)).await;
-    let mut held = Vec::new();
     for key in ["salt", "oil"] {
         held.push(scene.call((part.count)(key, false), Verdict::Ok).await?);
         scene.pause(pace.ms(200)).await;
@@ -102,10 +104,11 @@ async fn reload(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped
 /// A call that has happened in Unity and whose answer does not come.
 async fn begin_and_hold(scene: &mut Scene, part: Part, key: &str) -> Result<u64, Stopped> {
     if !part.holds {
-        // The package answers at once whatever happens; only an editor that stands still owes an answer.
+        // The package answers at once whatever happens; only an editor that stands still owes an answer, and such a one is
+        // not even asked: the call is held again.
         scene.steer("freeze").await?;
         scene.until("Unity is frozen", |facts| facts.frozen).await?;
-        let call = scene.call((part.count)(key, true), Verdict::OutcomeUnknown).await?;
+        let call = scene.call((part.count)(key, true), Verdict::Ok).await?;
         scene.until("the call was sent", |facts| facts.sent.contains_key(&call)).await?;
         return Ok(call);
     }
@@ -168,9 +171,14 @@ async fn kill(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped> 
         let how = if cfg!(unix) { "SIGKILL" } else { "TerminateProcess" };
         scene.tell((UNITY, UNITY), Tone::Trouble, format!("{how}: process {pid} is gone"), None);
     }
-    scene.answers(&[cut]).await?;
+    let mut held = Vec::new();
+    if part.holds {
+        scene.answers(&[cut]).await?;
+    } else {
+        held.push(cut);
+    }
     scene.pause(pace.ms(400)).await;
-    let mut held = vec![scene.call((part.count)("butter", false), Verdict::Ok).await?];
+    held.push(scene.call((part.count)("butter", false), Verdict::Ok).await?);
     scene.pause(pace.ms(200)).await;
     held.push(scene.call((part.look)("anybody there?"), Verdict::Ok).await?);
     scene.pause(pace.ms(500)).await;
