@@ -343,6 +343,15 @@ impl Ledger {
         out
     }
 
+    /// As [`revoke_claim`](Self::revoke_claim), for one that waited to be written for so long that its client may have been answered.
+    pub fn never_left(&mut self, call: CallId, epoch: Epoch, now: Instant) -> Vec<Settlement> {
+        match self.position_in(call, epoch).and_then(|index| self.entries.get(index)).map(Entry::state) {
+            Some(State::Sent) => self.revoke_claim(call, epoch, now),
+            Some(_) => self.postponed(call, epoch, now).1,
+            None => Vec::new(),
+        }
+    }
+
     /// Gives a held call back as if it had never come: somebody else answers its request. `None` if it is not held any more.
     pub fn give_back(&mut self, call: CallId) -> Option<(RequestId, Arc<RawValue>)> {
         let index = self.position(call)?;

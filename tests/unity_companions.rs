@@ -487,13 +487,19 @@ async fn without_unity_it_is_unavailable_and_nothing_ran() {
 #[tokio::test(start_paused = true)]
 async fn what_may_have_run_is_not_answered_as_something_to_be_sent_again() {
     let (it, unity, companions) = hopping().await;
-    unity.freeze();
-    let (status, told) = execute(&it, "frozen", json!(100_000)).await;
+    // Its main thread is not free, so it waits 100 ms before it answers; it is gone by then.
+    unity.modal(true);
+    let cut = async {
+        until("the call is there", || it.estate.ledger(|ledger, _| ledger.counts().1 == 1)).await;
+        sleep(Duration::from_millis(50)).await;
+        unity.crash().await.unwrap();
+    };
+    let ((status, told), ()) = tokio::join!(execute(&it, "cut", json!(100_000)), cut);
     assert_eq!((status, &told["success"]), (200, &json!(false)), "{told}");
     assert!(told["error"].as_str().unwrap().starts_with("Outcome unknown"), "{told}");
-    unity.thaw();
+    unity.up().await.unwrap();
     sleep(Duration::from_secs(60)).await;
-    assert!(unity.runs("frozen") <= 1);
+    assert_eq!(unity.runs("cut"), 0, "it was queued, lost with its editor, and not sent again");
     companions.end().await;
     it.close().await;
 }

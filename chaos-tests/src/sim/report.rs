@@ -17,7 +17,7 @@ use crate::record::Record;
 const SLOWEST_SHOWN: usize = 12;
 
 /// What stands beside an answer that was withheld until the reload behind it was over.
-pub const RELOADED: &str = "Unity reloaded its domain after that";
+pub const RELOADED: &str = "Unity was away after that";
 
 /// The value at a share of sorted values.
 fn rank(sorted: &[Duration], share: f64) -> Duration {

@@ -74,8 +74,7 @@ impl Unwritten {
 /// Holds again what was claimed for a connection and never left. Nothing more is written to it from here on.
 pub(super) fn hold_again(estate: &Arc<Estate>, epoch: Epoch, unwritten: &Unwritten) {
     for call in unwritten.end() {
-        let (_, settlements) = estate.ledger(|ledger, now| ledger.postponed(call, epoch, now));
-        estate.settle(settlements);
+        estate.decide(|ledger, now| ledger.never_left(call, epoch, now));
     }
 }
 

@@ -8,13 +8,13 @@ mod listing;
 mod project;
 mod rpc;
 pub mod stranger;
+#[cfg(test)]
+mod tests;
 pub mod turbokettle;
 pub mod uloop;
 pub mod umcp;
 mod unity;
 pub mod unity_mcp;
-#[cfg(test)]
-mod vectors;
 mod words;
 
 use bytes::Bytes;

@@ -12,7 +12,7 @@ use super::super::{
     Recovery, Refusal, Reply, Secret, Sending, WireId,
 };
 use super::Holdfast;
-use crate::protocol::dialect::vectors::Vector;
+use crate::protocol::dialect::tests::Vector;
 use crate::protocol::ids::CallId;
 
 const NONCE: &str = "00112233445566778899aabbccddeeff";

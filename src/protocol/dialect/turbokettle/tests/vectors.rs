@@ -7,7 +7,7 @@ use super::super::super::{
 };
 use super::super::Turbokettle;
 use super::raw;
-use crate::protocol::dialect::vectors::{self, Vector};
+use crate::protocol::dialect::tests::{self as vectors, Vector};
 use crate::protocol::ids::CallId;
 
 fn all() -> Vec<Vector> {

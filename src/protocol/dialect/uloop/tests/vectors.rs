@@ -8,7 +8,7 @@ use super::super::super::{
     PushEvent, Refusal, Reply, Secret, WireId,
 };
 use super::super::Uloop;
-use crate::protocol::dialect::vectors::{self, Vector};
+use crate::protocol::dialect::tests::{self as vectors, Vector};
 use crate::protocol::ids::CallId;
 
 fn all() -> Vec<Vector> {
