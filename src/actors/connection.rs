@@ -291,7 +291,7 @@ impl Line {
             biased;
             drop = self.read(read) => drop,
             drop = self.write(write, orders) => drop,
-            () = self.name_the_silent() => Drop::Eof,
+            never = self.name_the_silent() => match never {},
         }
     }
 

@@ -110,23 +110,25 @@ impl Estate {
     /// project if that is why nobody is called.
     fn told_verdict(&self, answer: &Answer) -> String {
         let text = wording::verdict(answer);
-        let met = match answer.verdict {
-            Verdict::NotExecuted(
-                Cause::WrongPeer | Cause::WrongProject | Cause::Stalled | Cause::BridgeDown | Cause::Connecting,
-            ) => self.link.borrow().stranger.clone(),
-            Verdict::NotExecuted(Cause::Unproven) if self.link.borrow().stranger.is_some() => {
-                self.link.borrow().stranger.clone()
-            }
-            _ => None,
+        let Verdict::NotExecuted(cause) = answer.verdict else { return text };
+        let met = matches!(
+            cause,
+            Cause::WrongPeer
+                | Cause::WrongProject
+                | Cause::Unproven
+                | Cause::Stalled
+                | Cause::BridgeDown
+                | Cause::Connecting
+        );
+        let met = self.link.borrow().stranger.as_ref().filter(|_| met).map(wording::stranger);
+        let problem = || {
+            let survey = self.survey.borrow().clone().filter(|_| matches!(cause, Cause::Ambiguous | Cause::Unproven));
+            survey.and_then(|survey| survey.facts.problems.first().cloned())
         };
-        let problem = match answer.verdict {
-            Verdict::NotExecuted(Cause::Ambiguous | Cause::Unproven) => {
-                self.survey.borrow().as_ref().and_then(|survey| survey.facts.problems.first().cloned())
-            }
-            _ => None,
-        };
-        let beside = met.as_ref().map(wording::stranger).or(problem);
-        beside.map_or(text.clone(), |beside| format!("{text} {beside}"))
+        match met.or_else(problem) {
+            Some(beside) => format!("{text} {beside}"),
+            None => text,
+        }
     }
 
     /// Where the package has a log for each operation, the result goes there. Gives it as it is to be kept under the call's id,

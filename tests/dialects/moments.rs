@@ -199,11 +199,8 @@ pub fn cancel(dialect: &Dialect) -> Outcome {
     };
     stage.client.cancel(id);
     let behind = stage.call(&(dialect.count)("behind"));
-    let withdrawn = {
-        // The place is given back at once, or when the editor has answered.
-        std::thread::sleep(Duration::from_millis(300));
-        stage.client.is_answered(behind)
-    };
+    // The place is given back at once, or when the editor has answered, which it cannot before it is released.
+    let withdrawn = stage.client.answered_before(behind, Duration::from_secs(3));
     stage.unity.say("release");
     assert_eq!((stage.client.answer(behind).verdict(), stage.room.runs("behind")), (Verdict::Ok, 1));
     assert!(!stage.client.is_answered(id), "what was cancelled is answered");

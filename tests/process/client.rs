@@ -338,6 +338,11 @@ impl Client {
         self.ear.lock().answers.contains_key(&id)
     }
 
+    /// Whether the answer comes within this time; asked where its absence is an answer too.
+    pub fn answered_before(&self, id: u64, bound: Duration) -> bool {
+        self.wait(bound, |heard| heard.answers.get(&id).map(|_| ())).is_some()
+    }
+
     /// What the client was told of a call's progress so far.
     pub fn progress(&self, id: u64) -> Vec<Value> {
         let heard = self.ear.lock();

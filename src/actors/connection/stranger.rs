@@ -1,5 +1,6 @@
 //! Whoever listens on an editor's port and does not answer as one: named for people, as far as it can be told.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use tokio::time::Instant;
@@ -33,12 +34,12 @@ impl Line {
     }
 
     /// One that does not answer the greeting at all is named after a moment; never ends.
-    pub(super) async fn name_the_silent(&self) {
+    pub(super) async fn name_the_silent(&self) -> Infallible {
         tokio::time::sleep(SILENCE_NAMED_AFTER).await;
         if self.met.get().is_none() {
             self.stranger_is(None).await;
         }
-        std::future::pending::<()>().await;
+        std::future::pending().await
     }
 
     async fn stranger_is(&self, what: Option<String>) {
