@@ -46,8 +46,11 @@ fn a_bad_network_slows_calls_and_reloads_and_nothing_else() {
                 words(["--port", &Shaper::start(port, shape).port.to_string()])
             });
             all_good(&mut stage, scenario, name, 6);
+            // A call that runs when the reload begins is cut by it, and no network could help that: these come after.
+            let heard = stage.unity.mark();
             stage.unity.order("reload 50");
             scenario.record.injected(name);
+            stage.unity.hear(heard, |event| event["event"] == "reload_begun");
             all_good(&mut stage, scenario, &format!("{name}, after a reload"), 6);
             stage.close(scenario);
         }
