@@ -289,7 +289,7 @@ mod tests {
             behind: None,
             came_back: None,
             unrun: false,
-            version: ProtocolVersion::negotiate("2025-11-25"),
+            audience: ProtocolVersion::negotiate("2025-11-25").into(),
         }
     }
 

@@ -168,7 +168,7 @@ impl Intake {
                 self.estate.events.bad_line(TOO_MANY_REQUESTS);
                 let text = wording::overload();
                 if method == "tools/call" {
-                    let result = mcp::tool_result(&ToolResult::error(text), self.estate.client().version);
+                    let result = mcp::tool_result(&ToolResult::error(text), &self.estate.client().audience);
                     front.reject_with_result(id, &result);
                 } else {
                     front.reject(Some(id), &RpcError::internal(text));

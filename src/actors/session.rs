@@ -22,7 +22,7 @@ use crate::fsm::session::{Effect, Event, Kind, Outlook, Session, Timer};
 use crate::ledger::NewCall;
 use crate::protocol::dialect::OwnTool;
 use crate::protocol::jsonrpc::{self, RequestId, RpcError};
-use crate::protocol::mcp::{self, CallTool, GatewayTool, Initialize, Notification, ProtocolVersion, Request};
+use crate::protocol::mcp::{self, Audience, CallTool, GatewayTool, Initialize, Notification, ProtocolVersion, Request};
 
 /// What the session receives.
 #[derive(Debug)]
@@ -70,8 +70,8 @@ pub struct State {
     lists: Vec<RequestId>,
     /// The call that is being decided.
     call: Option<(RequestId, CallTool)>,
-    /// The list result as last rendered: for which version, of which catalogue.
-    rendered: Option<(ProtocolVersion, Arc<mcp::Catalogue>, String)>,
+    /// The list result as last rendered: for whom, of which catalogue.
+    rendered: Option<(Audience, Arc<mcp::Catalogue>, String)>,
 }
 
 impl Actor for SessionActor {
@@ -170,17 +170,15 @@ impl SessionActor {
     fn initialize(&self, state: &mut State, id: RequestId, initialize: Initialize) {
         let Initialize { requested, client, roots } = initialize;
         let version = ProtocolVersion::negotiate(&requested);
-        let traits = mcp::traits_of(&client.name);
-        let config = &self.estate.config;
-        let honours_changes = config.list_changed.unwrap_or(traits.list_changed);
+        let traits = self.estate.config.traits_of(&client.name);
+        let honours_changes = traits.list_changed;
         let kind = if honours_changes { Kind::Async } else { Kind::Sync };
         self.estate.events.session_opened(&client.name, version, honours_changes);
         self.estate.with_client(|known| {
             known.opened = true;
             known.name = client.name;
-            known.version = version;
+            known.audience = Audience { version, client: traits };
             known.kind = kind;
-            known.patience = config.patience.unwrap_or(traits.patience);
             known.roots = roots;
             known.first_list_served = false;
         });
@@ -276,15 +274,15 @@ impl SessionActor {
 
     fn answer_lists(&self, state: &mut State) {
         self.estate.with_client(|client| client.first_list_served = true);
-        let version = self.estate.client().version;
+        let audience = self.estate.client().audience;
         let catalogue = Arc::clone(&self.estate.published.borrow().catalogue);
         let current = state
             .rendered
             .as_ref()
-            .is_some_and(|(rendered, of, _)| *rendered == version && Arc::ptr_eq(of, &catalogue));
+            .is_some_and(|(rendered, of, _)| *rendered == audience && Arc::ptr_eq(of, &catalogue));
         if !current {
-            let result = catalogue.list_result(version);
-            state.rendered = Some((version, catalogue, result));
+            let result = catalogue.list_result(&audience);
+            state.rendered = Some((audience, catalogue, result));
         }
         if let Some((_, _, result)) = &state.rendered {
             for id in state.lists.drain(..) {
@@ -334,8 +332,8 @@ impl SessionActor {
             arguments: call.arguments,
             progress_token: call.progress_token,
             parallel,
-            patience: client.patience,
-            version: client.version,
+            patience: client.audience.client.patience,
+            audience: client.audience,
         };
         self.estate.events.call_accepted(new.id, &new.tool, id.as_json());
         self.estate.decide(|ledger, now| ledger.accept(new, now));

@@ -28,7 +28,7 @@ fn sent_call(estate: &Arc<Estate>, number: u64) -> CallId {
         progress_token: None,
         parallel: false,
         patience: Duration::from_secs(600),
-        version: ProtocolVersion::LATEST,
+        audience: ProtocolVersion::LATEST.into(),
     };
     estate.decide(|ledger, now| ledger.accept(call, now));
     estate.front.became_call(&request);

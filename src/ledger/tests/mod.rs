@@ -77,7 +77,7 @@ impl Book {
             progress_token: token.map(raw),
             parallel: false,
             patience: secs(patience),
-            version: ProtocolVersion::LATEST,
+            audience: ProtocolVersion::LATEST.into(),
         };
         let settlements = self.ledger.accept(call, self.now);
         (id, settlements)
@@ -556,7 +556,7 @@ fn finished_calls_are_bounded_and_listed_newest_first() {
             progress_token: None,
             parallel: false,
             patience: secs(60),
-            version: ProtocolVersion::LATEST,
+            audience: ProtocolVersion::LATEST.into(),
         };
         let id = call.id;
         book.ledger.accept(call, book.now);

@@ -5,6 +5,7 @@
 //! Nothing of it knows ids of requests or the order of messages: that is the session's. Sources: the specification's pages of
 //! the versions named in [`ProtocolVersion`], and the clients' own sources or observed behaviour where [`clients`] says so.
 
+mod audience;
 pub mod clients;
 pub mod gateway_tools;
 pub mod handshake;
@@ -16,6 +17,7 @@ pub mod roots;
 mod schema;
 pub mod tools;
 
+pub use audience::Audience;
 pub use clients::{ClientTraits, traits_of};
 pub use gateway_tools::{GatewayCall, GatewayTool};
 pub use handshake::{INSTRUCTIONS, ProtocolVersion, ServerInfo, initialize_result};

@@ -13,6 +13,7 @@ use crate::limits::{
 use crate::protocol::dialect::{AnswerBody, EditorAnswer};
 use crate::protocol::jsonrpc;
 
+use super::audience::Audience;
 use super::handshake::ProtocolVersion;
 
 /// Longest result that fits into a message, whatever the request's id is.
@@ -129,21 +130,22 @@ impl ToolResult {
 
 /// The `result` of a `tools/call`: JSON on one line. It always fits into a message of [`CLIENT_MESSAGE_MAX_BYTES`]: a result
 /// that does not becomes an error that says so. Callers avoid that with [`result_size`] and [`ToolResult::spilled`].
-pub fn tool_result(result: &ToolResult, version: ProtocolVersion) -> String {
-    let size = result_size(result, version);
+pub fn tool_result(result: &ToolResult, audience: &Audience) -> String {
+    let size = result_size(result, audience);
     if size <= RESULT_MAX_BYTES {
-        return write(result, version, size);
+        return write(result, audience.version, size);
     }
     let refusal = ToolResult::error(format!(
         "Executed, but its result cannot be delivered: it has {size} bytes as a message and a client takes {RESULT_MAX_BYTES}. Do \
          not repeat the call unchanged: ask for less, or let the tool write to a file."
     ));
-    write(&refusal, version, 0)
+    write(&refusal, audience.version, 0)
 }
 
 /// The exact length in bytes of the result as JSON, escapes counted, without writing it. Above [`RESULT_INLINE_MAX_BYTES`] a
 /// result belongs into a file.
-pub fn result_size(result: &ToolResult, version: ProtocolVersion) -> usize {
+pub fn result_size(result: &ToolResult, audience: &Audience) -> usize {
+    let version = audience.version;
     let blocks: usize = result.content.iter().map(|content| shown(content, version).size()).sum();
     let commas = result.content.len().saturating_sub(1);
     let structured = structured(result, version).map_or(0, |json| STRUCTURED.len() + json.len());
