@@ -4,6 +4,7 @@ use super::*;
 use crate::fsm::call::Verdict;
 use crate::limits::{FINISHED_CALLS_MAX, LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES, PROGRESS_EVERY};
 use crate::protocol::dialect::{AnswerBody, JournalKey};
+use crate::protocol::mcp::ProtocolVersion;
 
 /// A ledger at a time that only the test moves.
 struct Book {
