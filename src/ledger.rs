@@ -33,6 +33,7 @@ use crate::protocol::dialect::{CallProgress, EditorAnswer, Recovery};
 use crate::protocol::ids::{CallId, Epoch};
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::Audience;
+use crate::protocol::policy::Grounds;
 
 #[derive(Clone)]
 struct Entry {
@@ -58,6 +59,8 @@ struct Entry {
     parallel: bool,
     /// The editor's answer, while a reload that may follow it is waited for.
     withheld: Option<Withheld>,
+    /// Why it was refused.
+    grounds: Option<Grounds>,
     /// The client has had its answer, or wants none.
     settled: bool,
 }
@@ -157,6 +160,7 @@ impl Ledger {
             sending: None,
             parallel: call.parallel,
             withheld: None,
+            grounds: None,
             settled: false,
         });
         if let Some(cause) = self.entries.back().map(|entry| self.hold_cause(entry))
@@ -368,6 +372,14 @@ impl Ledger {
         self.feed_call(call, &Event::Refused(cause), None, now)
     }
 
+    /// As [`refuse`](Self::refuse), for a cause that does not tell all.
+    pub fn turn_down(&mut self, call: CallId, cause: Cause, grounds: Grounds, now: Instant) -> Vec<Settlement> {
+        if let Some(entry) = self.entries.iter_mut().find(|entry| entry.id == call) {
+            entry.grounds = Some(grounds);
+        }
+        self.refuse(call, cause, now)
+    }
+
     /// The editor replied on the connection the call was claimed for. False if that call owes nothing to that connection.
     pub fn reply(&mut self, call: CallId, epoch: Epoch, answer: EditorAnswer, now: Instant) -> (bool, Vec<Settlement>) {
         let Some(index) = self.position_in(call, epoch) else { return (false, Vec::new()) };
@@ -568,6 +580,8 @@ impl Ledger {
                             .map(|lost| now.saturating_duration_since(lost)),
                         // Only the editor's own word leaves a sending behind that is no loss.
                         unrun: matches!(verdict, Verdict::NotExecuted(_)) && entry.machine.machine().sendings > 0,
+                        arguments: Arc::clone(&entry.arguments),
+                        grounds: entry.grounds.take(),
                         audience: entry.audience,
                     }));
                     let mut record = Record::of(entry);

@@ -435,6 +435,20 @@ pub const DEMO_LINE_MAX_BYTES: usize = 2 * CLIENT_MESSAGE_MAX_BYTES;
 /// Narrowest and widest output of the demo, in columns: below it lines break anyway, above it the eye loses the line.
 pub const TIMELINE_COLUMNS: std::ops::RangeInclusive<usize> = 60..=120;
 
+// ---- Configuration, policy, audit ----------------------------------------------------------------------------------
+
+/// Largest configuration file. A long one has a hundred lines; what is larger is another file.
+pub const CONFIG_FILE_MAX_BYTES: usize = 256 * 1024;
+/// Rules of one list of a policy; an editor has some hundred tools, and each call is compared with each rule.
+pub const POLICY_RULES_MAX: usize = 512;
+/// Longest rule: far above any tool's name.
+pub const POLICY_RULE_MAX_BYTES: usize = 256;
+/// Lines on their way to the audit file at once: two for each request that may be open, and as many again.
+pub const AUDIT_LINES_MAX: usize = 4 * OPEN_REQUESTS_MAX;
+/// How long a call waits for its line in the audit file before it counts as not written; a local disk takes milliseconds, and the
+/// call's client is still patient afterwards.
+pub const AUDIT_WRITE_MAX: Duration = Duration::from_secs(5);
+
 #[cfg(test)]
 mod tests {
     use super::*;

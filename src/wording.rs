@@ -64,6 +64,7 @@ pub fn stranger(stranger: &Stranger) -> String {
 
 fn not_executed(answer: &Answer, cause: Cause) -> String {
     let waited = seconds(answer.took);
+    let grounds = |otherwise: &str| answer.grounds.as_ref().map_or(otherwise, |grounds| &grounds.says).to_owned();
     let (happened, next): (String, &str) = match cause {
         Cause::Connecting => (
             format!("Unity did not become reachable within {waited}"),
@@ -139,9 +140,16 @@ fn not_executed(answer: &Answer, cause: Cause) -> String {
             "the request is larger than Unity's bridge accepts".into(),
             "Send less at once, for example by writing the content to a file in the project and passing its path.",
         ),
-        Cause::Policy => {
-            ("the configuration refuses this tool".into(), "Use another tool, or ask the user to allow it.")
-        }
+        Cause::Policy => (
+            grounds("the user's policy refuses it"),
+            "That is the user's decision: do not look for a way around it, and do not repeat the call. Use another tool, or ask the \
+             user to change the rule.",
+        ),
+        Cause::Audit => (
+            grounds("the audit that the user asked for cannot record it"),
+            "Ask the user to let the audit file be written (holdfast_status names it), or to run without --audit; the same call \
+             works then.",
+        ),
         Cause::Overload => (
             "more requests are open than the gateway keeps".into(),
             "Wait for some of them to be answered, then make the same call again.",
@@ -272,6 +280,7 @@ pub fn seconds(span: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::value::RawValue;
     use strum::VariantArray as _;
 
     use super::*;
@@ -289,6 +298,8 @@ mod tests {
             behind: None,
             came_back: None,
             unrun: false,
+            arguments: RawValue::from_string("{}".to_owned()).unwrap().into(),
+            grounds: None,
             audience: ProtocolVersion::negotiate("2025-11-25").into(),
         }
     }

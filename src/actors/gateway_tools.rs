@@ -95,6 +95,9 @@ pub fn status(estate: &Estate) -> Value {
         "problems": problems(estate, survey.as_deref()),
         "candidates": survey.as_deref().map(candidates).unwrap_or_default(),
         "tools": {"count": published.catalogue.entries().len(), "from": source_label(published.source)},
+        // Rules that keep tools from being called, and where they stand; and the file in which calls are recorded.
+        "policy": estate.policy_lines(),
+        "audit": estate.config.audit.as_ref().map(|path| path.display().to_string()),
         "queue": {"held": held, "running": running, "busy_with": busy_with},
         "gateway": {
             "version": env!("CARGO_PKG_VERSION"),

@@ -177,6 +177,7 @@ impl SessionActor {
         self.estate.with_client(|known| {
             known.opened = true;
             known.name = client.name;
+            known.release = client.version;
             known.audience = Audience { version, client: traits };
             known.kind = kind;
             known.roots = roots;
@@ -307,7 +308,8 @@ impl SessionActor {
             gateway_tools::run(&self.estate, &self.tasks, id, tool, &call.arguments);
             return;
         }
-        if let Some(tool) = self.own_tool(&call.name) {
+        let refused = self.estate.refusal_at_once(&call.name);
+        if let (Some(tool), None) = (self.own_tool(&call.name), &refused) {
             own_tools::run(&self.estate, &self.tasks, id, tool, &call.arguments);
             return;
         }
@@ -316,7 +318,7 @@ impl SessionActor {
             // "Unknown tool" is said only against a live list; else the call waits for one.
             published.source == Source::Live && published.catalogue.find(&call.name).is_none()
         };
-        if unknown {
+        if unknown && refused.is_none() {
             self.estate.front.answer_error(&id, &mcp::unknown_tool(&call.name));
             return;
         }
@@ -336,7 +338,7 @@ impl SessionActor {
             audience: client.audience,
         };
         self.estate.events.call_accepted(new.id, &new.tool, id.as_json());
-        self.estate.decide(|ledger, now| ledger.accept(new, now));
+        self.estate.take_in(new, refused);
         self.estate.front.became_call(&id);
         // A cancel that came between the look above and the ledger found nothing to cancel there.
         if !self.estate.front.is_open(&id) {

@@ -65,6 +65,8 @@ async fn list(arguments: &ToolsArgs, config: Config) -> Exit {
 struct Seen {
     published: Published,
     survey: Option<Arc<Survey>>,
+    /// What the policy refuses: the name for clients, and why.
+    refused: Vec<(String, String)>,
     /// Why the list is not the editor's own of now.
     why_not_live: Option<&'static str>,
 }
@@ -77,7 +79,10 @@ impl Seen {
             Source::Live => None,
             Source::None | Source::Disk | Source::Stale => Some(outlook.cause().map_or("listing", <&str>::from)),
         };
-        Self { published, survey: estate.survey.borrow().clone(), why_not_live }
+        let why = |entry| estate.refusal(entry).map(|grounds| grounds.rule.unwrap_or(grounds.says));
+        let entries = published.catalogue.entries().iter();
+        let refused = entries.filter_map(|entry| Some((entry.name.clone(), why(entry)?))).collect();
+        Self { published, survey: estate.survey.borrow().clone(), refused, why_not_live }
     }
 
     /// What became of the editor's tools that are not listed as they are.
@@ -109,11 +114,11 @@ impl Seen {
             "project": survey.and_then(|survey| survey.project.as_ref()).map(|path| path.display().to_string()),
             "package_version": survey.and_then(|survey| survey.facts.package_version.clone()),
             "tools": serde_json::from_str::<Value>(&tools).unwrap_or_default(),
+            "refused": of_pairs(&self.refused),
         });
         if dropped && let Some(all) = all.as_object_mut() {
             for (what, tools) in self.changed() {
-                let tools: Vec<Value> = tools.iter().map(|(tool, why)| json!({"tool": tool, "why": why})).collect();
-                all.insert(what.to_owned(), tools.into());
+                all.insert(what.to_owned(), of_pairs(&tools));
             }
         }
         all
@@ -141,6 +146,12 @@ impl Seen {
         for (name, description) in rows {
             output::line(&format!("  {name:width$}  {}", first_sentence(description)));
         }
+        if !self.refused.is_empty() {
+            output::line(&format!("{} refused by policy:", self.refused.len()));
+        }
+        for (tool, why) in &self.refused {
+            output::line(&format!("  {tool}: {}", clean(why)));
+        }
         for (what, tools) in self.changed() {
             if tools.is_empty() {
                 continue;
@@ -155,6 +166,10 @@ impl Seen {
             }
         }
     }
+}
+
+fn of_pairs(tools: &[(String, String)]) -> Value {
+    tools.iter().map(|(tool, why)| json!({"tool": tool, "why": why})).collect()
 }
 
 /// The first sentence, on one line: a list is to be skimmed.

@@ -134,6 +134,7 @@ async fn call(estate: &Arc<Estate>, tool: &str, member: &str, body: &[u8]) -> Re
         Ok(Ok(answer)) => match answer.verdict {
             Verdict::Ok | Verdict::ToolError => answered(id, &text_of(&answer.result), answer.result.is_error),
             Verdict::NotExecuted(Cause::TooLarge) => ended(id, 413, false, &text_of(&answer.result)),
+            Verdict::NotExecuted(Cause::Policy) => ended(id, 403, false, &text_of(&answer.result)),
             Verdict::NotExecuted(_) => ended(id, 503, false, &text_of(&answer.result)),
             Verdict::StillRunning => open(id, &still_open(estate, id, tool, began)),
             // Not a 5xx: some programs send those again by themselves.

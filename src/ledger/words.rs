@@ -15,6 +15,7 @@ use crate::protocol::dialect::{EditorAnswer, JournalKey, Recovery};
 use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::{Audience, ProtocolVersion};
+use crate::protocol::policy::Grounds;
 
 /// A call as the session hands it over.
 #[derive(Debug)]
@@ -143,6 +144,10 @@ pub struct Answer {
     pub came_back: Option<Duration>,
     /// It was sent, and an editor says that nothing of it ran.
     pub unrun: bool,
+    /// Its arguments.
+    pub arguments: Arc<RawValue>,
+    /// Why it was refused, where its cause does not tell all.
+    pub grounds: Option<Grounds>,
     /// For whom it is written.
     pub audience: Audience,
 }

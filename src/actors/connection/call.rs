@@ -16,6 +16,7 @@ use crate::protocol::dialect::{
 };
 use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc::RpcError;
+use crate::protocol::policy::Grounds;
 use crate::telemetry::metrics::labels::Stray;
 use crate::wording;
 
@@ -24,6 +25,9 @@ impl Line {
         let HeldCall { id, tool, arguments, nth, progress } = held;
         let catalogue = Arc::clone(&self.estate.published.borrow().catalogue);
         let Some(entry) = catalogue.find(&tool) else { return self.refuse(id, Cause::UnknownTool) };
+        if let Some(grounds) = self.estate.refusal(entry) {
+            return self.turn_down(id, Cause::Policy, grounds);
+        }
         let dialect = self.target.dialect;
         let wire_name = &entry.tool.name;
         if let Some(own) = dialect.own_tool(wire_name) {
@@ -47,6 +51,9 @@ impl Line {
             // No tool that this editor could be called with: the list that named it was another's.
             Err(EncodeError::NotSpoken | EncodeError::NoGreeting(_)) => return self.refuse(id, Cause::UnknownTool),
         };
+        if let Err(grounds) = self.estate.audit_sending(id, nth, &tool, &arguments).await {
+            return self.turn_down(id, Cause::Audit, grounds);
+        }
         let after = After { recoverable: prepared.recovery != Recovery::None, reload: prepared.reload_follows };
         let terms = Terms {
             recovery: prepared.recovery,
@@ -93,6 +100,12 @@ impl Line {
 
     fn refuse(&self, call: CallId, cause: Cause) -> Result<(), NotWritten> {
         self.estate.decide(|ledger, now| ledger.refuse(call, cause, now));
+        self.free_place();
+        Ok(())
+    }
+
+    fn turn_down(&self, call: CallId, cause: Cause, grounds: Grounds) -> Result<(), NotWritten> {
+        self.estate.decide(|ledger, now| ledger.turn_down(call, cause, grounds, now));
         self.free_place();
         Ok(())
     }
