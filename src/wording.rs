@@ -140,8 +140,12 @@ fn not_executed(answer: &Answer, cause: Cause) -> String {
             "the request is larger than Unity's bridge accepts".into(),
             "Send less at once, for example by writing the content to a file in the project and passing its path.",
         ),
+        Cause::Policy if answer.grounds.as_ref().is_some_and(|grounds| grounds.rule.is_none()) => (
+            grounds("the policy cannot be read"),
+            "Do not repeat the call: ask the user to mend that (`holdfast doctor` shows what is wrong, and where).",
+        ),
         Cause::Policy => (
-            grounds("the user's policy refuses it"),
+            grounds("policy refuses it"),
             "That is the user's decision: do not look for a way around it, and do not repeat the call. Use another tool, or ask the \
              user to change the rule.",
         ),

@@ -233,14 +233,13 @@ impl Policy {
     /// Why everything is refused, if it is.
     pub fn refusal_of_all(&self) -> Option<Grounds> {
         let why = self.unusable.first()?;
-        Some(Grounds { rule: None, says: format!("the user's policy cannot be read, so nothing is allowed ({why})") })
+        Some(Grounds { rule: None, says: format!("the policy cannot be read, so nothing is allowed ({why})") })
     }
 
     /// Why this tool may not be called: `name` as clients see it, `own` as the editor does.
     pub fn refusal(&self, name: &str, own: &str, annotations: &Annotations) -> Option<Grounds> {
         let names = [name, own];
-        let refused_by =
-            |rule: String| Grounds { says: format!("the user's policy refuses it: {rule}"), rule: Some(rule) };
+        let refused_by = |rule: String| Grounds { says: format!("policy refuses it: {rule}"), rule: Some(rule) };
         let denied = self.deny.iter().find_map(|rules| Some((rules, rules.find(names, annotations)?)));
         let denied = denied.map(|(rules, pattern)| refused_by(format!("deny \"{pattern}\" ({})", rules.place)));
         let left_out = || {
