@@ -46,7 +46,7 @@ pub fn run(estate: &Arc<Estate>, tasks: &Tasks, id: RequestId, tool: GatewayTool
 }
 
 pub(super) fn answer(estate: &Estate, id: &RequestId, result: &ToolResult) {
-    estate.front.answer(id, &mcp::tool_result(result, &estate.client().audience));
+    estate.front.answer(id, &mcp::tool_result(result, &estate.audience(id)));
 }
 
 pub(super) fn of_value(value: &impl Serialize) -> ToolResult {

@@ -33,7 +33,7 @@ pub enum Content {
 pub struct ToolResult {
     /// The content blocks.
     pub content: Vec<Content>,
-    /// The same as a JSON object, for clients that know `structuredContent`. Anything but an object is not written.
+    /// The same as JSON, for clients that know `structuredContent`. Anything but an object is written for the stateless era alone.
     pub structured: Option<Box<RawValue>>,
     /// The call failed in a way that the model can act on.
     pub is_error: bool,
@@ -59,7 +59,7 @@ impl ToolResult {
 
     /// An editor's answer.
     ///
-    /// JSON becomes compact text (a JSON string its plain text); an object is also `structured` as long as both together, as
+    /// JSON becomes compact text (a JSON string its plain text); an object or array is also `structured` as long as both together, as
     /// encoded, stay below [`RESULT_INLINE_MAX_BYTES`]. A block that is not of a known shape becomes a text of its JSON, so
     /// that one bad block never takes the result with it.
     pub fn from_editor(answer: EditorAnswer) -> Self {
@@ -119,7 +119,7 @@ impl ToolResult {
             // Compact already, as editors write it: the text changes hands without a copy.
             Cow::Borrowed(_) => String::from(Box::<str>::from(raw)),
         };
-        let fits = json.starts_with('{')
+        let fits = json.starts_with(['{', '['])
             // Without a scan where even a text without escapes would not fit.
             && 2 * json.len() < RESULT_INLINE_MAX_BYTES
             && jsonrpc::quoted_len(&json) + json.len() < RESULT_INLINE_MAX_BYTES;
@@ -187,7 +187,11 @@ fn write(result: &ToolResult, version: ProtocolVersion, size: usize) -> String {
 }
 
 fn structured(result: &ToolResult, version: ProtocolVersion) -> Option<Cow<'_, str>> {
-    let raw = result.structured.as_deref().filter(|raw| version.structured_content() && raw.get().starts_with('{'))?;
+    let raw = result.structured.as_deref()?;
+    let taken = version.is_stateless() || (version.structured_content() && raw.get().starts_with('{'));
+    if !taken {
+        return None;
+    }
     Some(jsonrpc::compact(raw.get()))
 }
 

@@ -13,7 +13,7 @@ use crate::protocol::dialect::{Annotations, EditorTool};
 use super::audience::Audience;
 use super::gateway_tools::GatewayTool;
 use super::handshake::ProtocolVersion;
-use super::{cut_with_ellipsis, names, schema};
+use super::{cut_with_ellipsis, names, schema, stateless};
 
 /// A tool that is listed.
 #[derive(Debug, Clone, PartialEq)]
@@ -119,7 +119,8 @@ impl Catalogue {
 
     /// The `result` of `tools/list`: JSON on one line, the same for the same catalogue.
     pub fn list_result(&self, audience: &Audience) -> String {
-        format!(r#"{{"tools":{}}}"#, self.tools_array(audience))
+        let hints = if audience.version.is_stateless() { stateless::list_hints() } else { String::new() };
+        format!(r#"{{"tools":{}{hints}}}"#, self.tools_array(audience))
     }
 
     /// The array in [`list_result`](Self::list_result): the gateway's tools, then the editor's.
