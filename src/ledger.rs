@@ -22,7 +22,8 @@ use tokio::time::Instant;
 use self::grace::Withheld;
 use self::progress::Progress;
 pub use self::words::{
-    Answer, ClaimRefused, HeldCall, Lookup, NewCall, ProgressNews, Record, Sending, Settlement, Surprises, Terms,
+    Answer, ClaimRefused, HeldCall, Lookup, NewCall, ProgressNews, Record, Refused, Sending, Settlement, Surprises,
+    Terms,
 };
 use self::words::{Late, remember};
 use crate::fsm::Driver;
@@ -60,7 +61,7 @@ struct Entry {
     /// The editor's answer, while a reload that may follow it is waited for.
     withheld: Option<Withheld>,
     /// Why it was refused.
-    grounds: Option<Grounds>,
+    refused: Option<Box<Refused>>,
     /// The client has had its answer, or wants none.
     settled: bool,
 }
@@ -160,7 +161,7 @@ impl Ledger {
             sending: None,
             parallel: call.parallel,
             withheld: None,
-            grounds: None,
+            refused: None,
             settled: false,
         });
         if let Some(cause) = self.entries.back().map(|entry| self.hold_cause(entry))
@@ -374,8 +375,9 @@ impl Ledger {
 
     /// As [`refuse`](Self::refuse), for a cause that does not tell all.
     pub fn turn_down(&mut self, call: CallId, cause: Cause, grounds: Grounds, now: Instant) -> Vec<Settlement> {
-        if let Some(entry) = self.entries.iter_mut().find(|entry| entry.id == call) {
-            entry.grounds = Some(grounds);
+        let held = |entry: &&mut Entry| entry.id == call && entry.state() == State::Held;
+        if let Some(entry) = self.entries.iter_mut().find(held) {
+            entry.refused = Some(Box::new(Refused { grounds, arguments: Arc::clone(&entry.arguments) }));
         }
         self.refuse(call, cause, now)
     }
@@ -580,8 +582,7 @@ impl Ledger {
                             .map(|lost| now.saturating_duration_since(lost)),
                         // Only the editor's own word leaves a sending behind that is no loss.
                         unrun: matches!(verdict, Verdict::NotExecuted(_)) && entry.machine.machine().sendings > 0,
-                        arguments: Arc::clone(&entry.arguments),
-                        grounds: entry.grounds.take(),
+                        refused: entry.refused.take(),
                         audience: entry.audience,
                     }));
                     let mut record = Record::of(entry);

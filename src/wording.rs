@@ -64,7 +64,8 @@ pub fn stranger(stranger: &Stranger) -> String {
 
 fn not_executed(answer: &Answer, cause: Cause) -> String {
     let waited = seconds(answer.took);
-    let grounds = |otherwise: &str| answer.grounds.as_ref().map_or(otherwise, |grounds| &grounds.says).to_owned();
+    let grounds =
+        |otherwise: &str| answer.refused.as_ref().map_or(otherwise, |refused| &refused.grounds.says).to_owned();
     let (happened, next): (String, &str) = match cause {
         Cause::Connecting => (
             format!("Unity did not become reachable within {waited}"),
@@ -140,7 +141,7 @@ fn not_executed(answer: &Answer, cause: Cause) -> String {
             "the request is larger than Unity's bridge accepts".into(),
             "Send less at once, for example by writing the content to a file in the project and passing its path.",
         ),
-        Cause::Policy if answer.grounds.as_ref().is_some_and(|grounds| grounds.rule.is_none()) => (
+        Cause::Policy if answer.refused.as_ref().is_some_and(|refused| refused.grounds.rule.is_none()) => (
             grounds("the policy cannot be read"),
             "Do not repeat the call: ask the user to mend that (`holdfast doctor` shows what is wrong, and where).",
         ),
@@ -292,7 +293,6 @@ pub fn seconds(span: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::value::RawValue;
     use strum::VariantArray as _;
 
     use super::*;
@@ -310,8 +310,7 @@ mod tests {
             behind: None,
             came_back: None,
             unrun: false,
-            arguments: RawValue::from_string("{}".to_owned()).unwrap().into(),
-            grounds: None,
+            refused: None,
             audience: ProtocolVersion::negotiate("2025-11-25").into(),
         }
     }

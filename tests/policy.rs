@@ -201,8 +201,7 @@ async fn a_projects_file_narrows_and_a_change_of_it_holds_at_once() {
     assert!(status.contains("write allow if that is what you mean"), "{status}");
 
     it.host.put(&file, "[policy]\ndeny = ['x']\n");
-    until("it is mended", || !it.estate.survey.borrow().as_ref().unwrap().rules.policy.refusal_of_all().is_some())
-        .await;
+    until("it is mended", || it.estate.survey.borrow().as_ref().unwrap().rules.policy.refusal_of_all().is_none()).await;
     it.client.ok("count", json!({"key": "narrowed"})).await;
     assert_eq!(unity.runs("narrowed"), 1);
     it.close().await;

@@ -97,11 +97,11 @@ impl Estate {
         if self.audit.is_none() {
             return;
         }
-        let refused = matches!(answer.verdict, Verdict::NotExecuted(Cause::Policy | Cause::Audit));
-        let event = if refused { Event::Refused } else { Event::Verdict };
-        let rule = answer.grounds.as_ref().and_then(|grounds| grounds.rule.clone());
+        let refused = answer.refused.as_ref();
+        let event = if refused.is_some() { Event::Refused } else { Event::Verdict };
+        let rule = refused.and_then(|refused| refused.grounds.rule.clone());
         let entry = Entry { rule, ..self.audit_entry(event, answer.call, &answer.tool) };
-        self.audit_verdict(entry, answer.verdict, refused.then(|| Arc::clone(&answer.arguments)));
+        self.audit_verdict(entry, answer.verdict, refused.map(|refused| Arc::clone(&refused.arguments)));
     }
 
     /// Records what became of a call whose client waits no more.

@@ -144,12 +144,19 @@ pub struct Answer {
     pub came_back: Option<Duration>,
     /// It was sent, and an editor says that nothing of it ran.
     pub unrun: bool,
-    /// Its arguments.
-    pub arguments: Arc<RawValue>,
     /// Why it was refused, where its cause does not tell all.
-    pub grounds: Option<Grounds>,
+    pub refused: Option<Box<Refused>>,
     /// For whom it is written.
     pub audience: Audience,
+}
+
+/// A call that was refused on the user's word.
+#[derive(Debug, Clone)]
+pub struct Refused {
+    /// Why.
+    pub grounds: Grounds,
+    /// What it was to be called with.
+    pub arguments: Arc<RawValue>,
 }
 
 /// A claim, for the log and the numbers.
