@@ -35,6 +35,7 @@ use crate::protocol::ids::{CallId, Epoch};
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::Audience;
 use crate::protocol::policy::Grounds;
+use crate::protocol::trace::TraceContext;
 
 #[derive(Clone)]
 struct Entry {
@@ -52,6 +53,7 @@ struct Entry {
     patience: Duration,
     running_max: Duration,
     audience: Audience,
+    trace: Option<Arc<TraceContext>>,
     progress: Option<Progress>,
     /// What it waits for, or waited for last.
     waits_for: Cause,
@@ -156,6 +158,7 @@ impl Ledger {
             patience: call.patience,
             running_max: RUNNING_MAX,
             audience: call.audience,
+            trace: call.trace,
             progress,
             waits_for: Cause::Connecting,
             sending: None,
@@ -262,6 +265,7 @@ impl Ledger {
             arguments: Arc::clone(&entry.arguments),
             nth: entry.machine.machine().sendings.saturating_add(1),
             progress: entry.progress.is_some(),
+            trace: entry.trace.clone(),
         })
     }
 
@@ -584,6 +588,7 @@ impl Ledger {
                         unrun: matches!(verdict, Verdict::NotExecuted(_)) && entry.machine.machine().sendings > 0,
                         refused: entry.refused.take(),
                         audience: entry.audience,
+                        trace: entry.trace.clone(),
                     }));
                     let mut record = Record::of(entry);
                     record.verdict = Some(verdict);

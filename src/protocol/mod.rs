@@ -6,3 +6,4 @@ pub mod ids;
 pub mod jsonrpc;
 pub mod mcp;
 pub mod policy;
+pub mod trace;
