@@ -163,7 +163,8 @@ impl<W: AsyncWrite + Unpin> Client<W> {
             let probe = Ask { method: "server/discover", allowed: SESSION_ABSENCE_MAX + SLACK, ..Ask::default() };
             let id = self.ask(probe, json!({})).await;
             self.answer_to(id).await;
-            let listen = Ask { method: "subscriptions/listen", allowed: Duration::from_secs(24 * 3600), ..Ask::default() };
+            let listen =
+                Ask { method: "subscriptions/listen", allowed: Duration::from_secs(24 * 3600), ..Ask::default() };
             let id = self.ask(listen, json!({"notifications": {"toolsListChanged": true}})).await;
             // Nobody waits for its answer before the end.
             enter(&self.open).asks.remove(&id);
