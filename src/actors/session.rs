@@ -281,6 +281,9 @@ impl SessionActor {
             .as_ref()
             .is_some_and(|(rendered, of, _)| *rendered == audience && Arc::ptr_eq(of, &catalogue));
         if !current {
+            if let Some(shown) = audience.client.tools_max.filter(|most| catalogue.listed() > *most) {
+                self.estate.events.tools_beyond(audience.client.name, catalogue.listed(), shown);
+            }
             let result = catalogue.list_result(&audience);
             state.rendered = Some((audience, catalogue, result));
         }

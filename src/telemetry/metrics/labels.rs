@@ -163,7 +163,7 @@ pub(super) fn protocols() -> Vec<&'static str> {
 }
 
 pub(super) fn clients() -> Vec<&'static str> {
-    let known = mcp::clients::known_clients().map(|client| client.name);
+    let known = mcp::clients::known_clients().iter().map(|client| client.label);
     known.chain([mcp::clients::UNKNOWN_CLIENT.name]).collect()
 }
 
