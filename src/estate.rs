@@ -32,6 +32,7 @@ use crate::logbook::Logbook;
 use crate::net::{Listener, Net};
 use crate::protocol::dialect::{self, Dialect, EditorTool, Secret, ToolListing};
 use crate::protocol::ids::{CallId, Epoch};
+use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::{self, Audience, Catalogue, ProtocolVersion};
 use crate::survey::Survey;
 use crate::telemetry::events::Events;
@@ -330,6 +331,11 @@ impl Estate {
     /// What is remembered of the client.
     pub fn client(&self) -> Client {
         enter(&self.client).clone()
+    }
+
+    /// For whom the answer to this request is written.
+    pub fn audience(&self, request: &RequestId) -> Audience {
+        self.front.caller(request).map_or_else(|| self.client().audience, |caller| caller.audience)
     }
 
     /// Changes what is remembered of the client.

@@ -7,7 +7,7 @@ use crate::estate::Stranger;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Loss};
 use crate::ledger::Answer;
-use crate::limits::{FRAME_OLD, OPEN_REQUESTS_MAX, SILENCE_NAMED_AFTER};
+use crate::limits::{FRAME_OLD, OPEN_REQUESTS_MAX, SILENCE_NAMED_AFTER, SUBSCRIPTIONS_MAX};
 use crate::protocol::dialect::{AnswerBody, EditorAnswer, EditorState, Pulse};
 use crate::protocol::ids::CallId;
 use crate::protocol::mcp::ClientTraits;
@@ -187,6 +187,14 @@ pub fn overload() -> String {
     format!(
         "Not executed: {OPEN_REQUESTS_MAX} requests are open, more are not kept. Nothing was sent to Unity. Wait for some of them \
          to be answered, then make the same request again."
+    )
+}
+
+/// The text for a subscription beyond the bound.
+pub fn too_many_subscriptions() -> String {
+    format!(
+        "{SUBSCRIPTIONS_MAX} requests of subscriptions/listen are open, more are not kept. Cancel one of them, or use it: each \
+         hears of every change it asked for."
     )
 }
 

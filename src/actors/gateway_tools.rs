@@ -46,7 +46,7 @@ pub fn run(estate: &Arc<Estate>, tasks: &Tasks, id: RequestId, tool: GatewayTool
 }
 
 pub(super) fn answer(estate: &Arc<Estate>, id: &RequestId, result: ToolResult) {
-    estate.answer_own(id, result, estate.client().audience);
+    estate.answer_own(id, result, estate.audience(id));
 }
 
 pub(super) fn of_value(value: &impl Serialize) -> ToolResult {

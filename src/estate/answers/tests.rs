@@ -19,7 +19,7 @@ fn estate(config: Config) -> Arc<Estate> {
 /// A call of an open request that is sent.
 fn sent_call(estate: &Arc<Estate>, number: u64) -> CallId {
     let (id, request) = (estate.next_call_id(), RequestId::from_number(number));
-    estate.front.open(&request, crate::protocol::mcp::Method::CallTool).unwrap();
+    estate.front.open(&request, crate::protocol::mcp::Method::CallTool, None).unwrap();
     let call = NewCall {
         id,
         request: request.clone(),

@@ -33,7 +33,7 @@ pub enum Content {
 pub struct ToolResult {
     /// The content blocks.
     pub content: Vec<Content>,
-    /// The same as a JSON object, for clients that know `structuredContent`. Anything but an object is not written.
+    /// The same as JSON, for clients that know `structuredContent`. Anything but an object is written for the stateless era alone.
     pub structured: Option<Box<RawValue>>,
     /// The call failed in a way that the model can act on.
     pub is_error: bool,
@@ -59,7 +59,7 @@ impl ToolResult {
 
     /// An editor's answer.
     ///
-    /// JSON becomes compact text (a JSON string its plain text); an object is also `structured` as long as both together, as
+    /// JSON becomes compact text (a JSON string its plain text); an object or array is also `structured` as long as both together, as
     /// encoded, stay below [`RESULT_INLINE_MAX_BYTES`]. A block that is not of a known shape becomes a text of its JSON, so
     /// that one bad block never takes the result with it.
     pub fn from_editor(answer: EditorAnswer) -> Self {
@@ -118,7 +118,7 @@ impl ToolResult {
             // Compact already, as editors write it: the text changes hands without a copy.
             Cow::Borrowed(_) => String::from(Box::<str>::from(raw)),
         };
-        let fits = json.starts_with('{')
+        let fits = json.starts_with(['{', '['])
             // Without a scan where even a text without escapes would not fit.
             && 2 * json.len() < RESULT_INLINE_MAX_BYTES
             && jsonrpc::quoted_len(&json) + json.len() < RESULT_INLINE_MAX_BYTES;
@@ -187,10 +187,15 @@ fn write(result: &ToolResult, audience: &Audience, size: usize) -> String {
 
 /// `structuredContent` as this audience gets it. Where it would be read in place of the blocks, it must not hide one.
 pub(super) fn structured<'a>(result: &'a ToolResult, audience: &Audience) -> Option<Cow<'a, str>> {
+    let Audience { version, client } = audience;
+    let raw = result.structured.as_deref()?;
+    let taken = version.is_stateless() || (version.structured_content() && raw.get().starts_with('{'));
     let hides =
-        || audience.client.structured_alone && result.content.iter().any(|content| matches!(content, Content::Raw(_)));
-    let raw = result.structured.as_deref().filter(|raw| raw.get().starts_with('{'))?;
-    (audience.version.structured_content() && !hides()).then(|| jsonrpc::compact(raw.get()))
+        || client.structured_alone && result.content.iter().any(|content| matches!(content, Content::Raw(_)));
+    if !taken || hides() {
+        return None;
+    }
+    Some(jsonrpc::compact(raw.get()))
 }
 
 /// A content block as one version sees it.

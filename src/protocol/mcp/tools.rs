@@ -15,7 +15,7 @@ use super::audience::Audience;
 use super::clients::ClientTraits;
 use super::gateway_tools::GatewayTool;
 use super::handshake::ProtocolVersion;
-use super::{cut_with_ellipsis, names, schema};
+use super::{cut_with_ellipsis, names, schema, stateless};
 
 /// A tool that is listed.
 #[derive(Debug, Clone, PartialEq)]
@@ -133,7 +133,8 @@ impl Catalogue {
 
     /// The `result` of `tools/list`: JSON on one line, the same for the same catalogue and audience.
     pub fn list_result(&self, audience: &Audience) -> String {
-        format!(r#"{{"tools":{}}}"#, self.tools_array(audience))
+        let hints = if audience.version.is_stateless() { stateless::list_hints() } else { String::new() };
+        format!(r#"{{"tools":{}{hints}}}"#, self.tools_array(audience))
     }
 
     /// The array in [`list_result`](Self::list_result): the gateway's tools, then the editor's.

@@ -4,6 +4,7 @@ mod catalogue;
 mod fit;
 mod requests;
 mod results;
+mod stateless;
 
 use serde_json::Value;
 use serde_json::value::RawValue;
