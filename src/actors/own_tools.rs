@@ -45,7 +45,11 @@ pub fn run(estate: &Arc<Estate>, tasks: &Tasks, id: RequestId, tool: OwnTool, ar
                 answer(estate, &id, of_value(&LogEntries::of(name, &entries)));
             }
             None => {
-                answer(estate, &id, ToolResult::error("Not executed: `log_name` must name a log; get_logs lists them."))
+                answer(
+                    estate,
+                    &id,
+                    ToolResult::error("Not executed: `log_name` must name a log; get_logs lists them."),
+                );
             }
         },
         OwnTool::LogDetails => details(estate, &id, text(&["logId", "log_id"])),

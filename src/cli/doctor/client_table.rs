@@ -205,17 +205,18 @@ fn in_full(client: &Client, now: &ClientTraits) {
     output::line(&wrapped(&format!("From: {}; as of {AS_OF}", client.sources), "", columns()));
 }
 
-/// A text in lines of at most so many columns, each indented and those after the first once more.
+/// A text in lines of at most so many columns, each indented, and those after the first of an indented one once more.
 fn wrapped(text: &str, indent: &str, columns: usize) -> String {
     let columns = columns.max(40);
+    let hanging = indent.repeat(2);
     let mut lines = vec![indent.to_owned()];
     let mut used = indent.len();
     for word in text.split(' ') {
         let width = word.chars().count();
         let fresh = lines.last().is_none_or(|line| line.trim().is_empty());
         if !fresh && used + 1 + width > columns {
-            lines.push(format!("{indent}  "));
-            used = indent.len() + 2;
+            lines.push(hanging.clone());
+            used = hanging.len();
         } else if !fresh {
             used += 1;
             if let Some(line) = lines.last_mut() {

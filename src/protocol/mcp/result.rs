@@ -190,8 +190,7 @@ pub(super) fn structured<'a>(result: &'a ToolResult, audience: &Audience) -> Opt
     let Audience { version, client } = audience;
     let raw = result.structured.as_deref()?;
     let taken = version.is_stateless() || (version.structured_content() && raw.get().starts_with('{'));
-    let hides =
-        || client.structured_alone && result.content.iter().any(|content| matches!(content, Content::Raw(_)));
+    let hides = || client.structured_alone && result.content.iter().any(|content| matches!(content, Content::Raw(_)));
     if !taken || hides() {
         return None;
     }

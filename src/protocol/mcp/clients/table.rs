@@ -50,7 +50,8 @@ pub(super) static CLIENTS: &[Client] = &[
             "A call may run for hours; 30 minutes without an answer or progress end it, and after two minutes it goes on in the \
              background.",
             "Its limit of a result is 25 000 tokens (here about four bytes each); MAX_MCP_OUTPUT_TOKENS raises it. What is longer it \
-             puts into a file itself, so holdfast does not cut for it.",
+             puts into a file itself, so holdfast does not cut for it, and does not ask for more either (`anthropic/maxResultSizeChars`): \
+             a console of half a million characters helps no model.",
             "It drops a tool with `oneOf`, `anyOf` or `allOf` at the top of its schema without a word \
              (anthropics/claude-code#95504).",
             "It decodes audio into a file and names that to the model.",
