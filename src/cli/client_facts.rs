@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::limits::{DESCRIPTION_MAX_BYTES, PATIENCE_MARGIN, PATIENCE_UNKNOWN};
+use crate::limits::{DESCRIPTION_MAX_BYTES, HOLD_MAX, PATIENCE_MARGIN, PATIENCE_UNKNOWN, RUNNING_MAX};
 use crate::protocol::mcp::ClientTraits;
 use crate::protocol::mcp::clients::{Beyond, Client, Evidence, Fact, Named, TextLimit, Wait};
 
@@ -103,12 +103,19 @@ pub fn names(client: &Client) -> Vec<String> {
 
 /// What is done for it: one sentence each.
 pub fn treatment(traits: &ClientTraits) -> Vec<String> {
-    let held = traits.patience.saturating_sub(PATIENCE_MARGIN);
-    let mut done = vec![format!(
-        "A call is answered within {} at the latest: with its result, or \"still running\" and an id under which \
-         holdfast_result has the result later.",
-        seconds(held)
-    )];
+    let latest = traits.patience.saturating_sub(PATIENCE_MARGIN);
+    let later = "or \"still running\" and an id under which holdfast_result has the result later";
+    let mut done = vec![if latest <= HOLD_MAX {
+        format!("A call is answered within {} at the latest: with its result, {later}.", seconds(latest))
+    } else {
+        format!(
+            "A call waits up to {} for Unity to return, and has {} to run, or as long as its tool's own timeout says; within {} at the \
+             latest it is answered: with its result, {later}.",
+            seconds(HOLD_MAX),
+            seconds(RUNNING_MAX),
+            seconds(latest)
+        )
+    }];
     done.push(
         if traits.list_changed {
             "The first list of tools comes at once, and a change is announced."
