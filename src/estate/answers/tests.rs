@@ -34,6 +34,7 @@ fn sent_call_of(estate: &Arc<Estate>, number: u64, audience: Audience) -> CallId
         tool: "get-logs".to_owned(),
         arguments: serde_json::value::RawValue::from_string("{}".to_owned()).unwrap(),
         progress_token: None,
+        trace: None,
         parallel: false,
         patience: Duration::from_secs(600),
         audience,
