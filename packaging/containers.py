@@ -32,13 +32,13 @@ def tar_gz(files):
 def zipped(files, last=()):
     """`files` as for `tar_gz`; `last`: paths that stand at the end. Gives the bytes of a zip."""
     packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=LEVEL) as archive:
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for path, (content, mode) in sorted(files.items(), key=lambda item: (item[0] in last, item[0])):
             entry = zipfile.ZipInfo(path, MOMENT_FIELDS)
             entry.create_system = 3  # Unix, wherever this runs: the modes are Unix modes
             entry.external_attr = (0o100000 | mode) << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(entry, content)
+            archive.writestr(entry, content, compresslevel=LEVEL)
     return packed.getvalue()
 
 
