@@ -4,11 +4,12 @@
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/lib.sh
-need_rust
+# On Windows the linker is MSVC's, which cargo finds by itself.
+case $(uname -s) in Linux | Darwin) need_rust ;; esac
 need python3 python3
 
 target=${PROGRAM_TARGET:-$(python3 packaging/make.py host)}
-if ! rustc --print target-libdir --target "$target" >/dev/null 2>&1 || ! [ -d "$(rustc --print target-libdir --target "$target")" ]; then
+if ! [ -d "$(rustc --print target-libdir --target "$target")" ]; then
     command -v rustup >/dev/null 2>&1 || die "the standard library for $target is missing, and there is no rustup to add it"
     say "adding the target $target"
     rustup target add "$target" </dev/null || die "rustup could not add $target"

@@ -4,6 +4,7 @@ set -eu
 cd "$(dirname "$0")/.."
 . scripts/lib.sh
 need_rust
+need_venv
 need_npm
 need_node
 NPM=$(command -v npm)

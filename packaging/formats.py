@@ -63,7 +63,7 @@ def npm_platform(release, platform):
     name = f"{facts.NPM_SCOPE}/{platform['npm']['name']}"
     package = npm_common(release, name, f"The program of {facts.NPM_NAME} for {platform['target']}; install {facts.NPM_NAME}")
     package.update(os=platform["npm"]["os"], cpu=platform["npm"]["cpu"], preferUnplugged=True)
-    about = f"# {name}\n\nThe program of [{facts.NPM_NAME}](https://www.npmjs.com/package/{facts.NPM_NAME}) for one platform. Install that.\n"
+    about = f"# {name}\n\nThe program of `{facts.NPM_NAME}` for one platform. Install that one.\n"
     files = plain({**release.licences(), "README.md": about.encode(), "package.json": json_bytes(package)})
     files[platform["exe"]] = (release.programs[platform["target"]], PROGRAM)
     return npm_file(name, release), npm_tar(files)

@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 [ -n "${HOLDFAST_BIN:-}" ] || die "HOLDFAST_BIN is not set; \`make test\` builds the binary and sets it"
 [ -x "$HOLDFAST_BIN" ] || die "HOLDFAST_BIN=$HOLDFAST_BIN is not an executable file"
 need_rust
+need_venv
 need_npm
 need_node
 need strip binutils
