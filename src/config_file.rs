@@ -17,6 +17,7 @@ use toml_edit::{ImDocument, Item, Key};
 use crate::config::MetricsAddress;
 use crate::host::Host;
 use crate::limits::CONFIG_FILE_MAX_BYTES;
+use crate::protocol::mcp::clients::{ClientOverrides, ClientSettings};
 use crate::protocol::policy::{Pattern, Policy};
 use crate::telemetry::clean;
 
@@ -76,8 +77,14 @@ impl Section for GatewaySection {
     const EXAMPLE: &'static str = r#"metrics = "on""#;
 }
 
+/// `[clients.NAME]`: how a client is treated, in place of what is known of it.
+impl Section for ClientSettings {
+    const NAME: &'static str = "clients";
+    const EXAMPLE: &'static str = "patience = 300";
+}
+
 /// The names of all sections.
-pub const SECTIONS: &[&str] = &[PolicySection::NAME, AuditSection::NAME, GatewaySection::NAME];
+pub const SECTIONS: &[&str] = &[PolicySection::NAME, AuditSection::NAME, GatewaySection::NAME, ClientSettings::NAME];
 /// Those that keep something from happening.
 const GUARDS: &[&str] = &[PolicySection::NAME, AuditSection::NAME];
 
@@ -94,6 +101,8 @@ pub struct UserFile {
     pub audit: Option<PathBuf>,
     /// [`GatewaySection`].
     pub gateway: GatewaySection,
+    /// What is said of single clients.
+    pub clients: ClientOverrides,
     /// What is wrong in it, each with file, line, key and mend.
     pub complaints: Vec<String>,
     /// Those for which everything is refused.
@@ -129,8 +138,9 @@ pub fn read_user(host: &dyn Host, named: Option<&Path>, places: &Places) -> User
         reader.refuse(AuditSection::NAME, true, &says, "write its whole path, or one that begins with ~/");
     }
     let gateway = reader.take();
+    let clients = reader.clients();
     let Told { complaints, grave, .. } = reader.end();
-    UserFile { path: Some(path), found: true, rules, audit, gateway, complaints, grave }
+    UserFile { path: Some(path), found: true, rules, audit, gateway, clients, complaints, grave }
 }
 
 /// Reads a project's file. Only what narrows is taken from it.
@@ -281,6 +291,35 @@ impl Reader {
             None => None,
         }
         .unwrap_or_default()
+    }
+
+    /// What each `[clients.NAME]` says. One that is wrong takes no other with it.
+    fn clients(&mut self) -> ClientOverrides {
+        self.taken.push(ClientSettings::NAME);
+        let Self { document: Some(document), told, .. } = self else { return ClientOverrides::default() };
+        let text = document.raw();
+        let Some((key, item)) = document.get_key_value(ClientSettings::NAME) else { return ClientOverrides::default() };
+        let Some(table) = item.as_table_like() else {
+            let mend = "write [clients.NAME] on a line of its own, with keys below it";
+            told.add(false, place_of(text, key, item), "[clients] must hold sections", mend);
+            return ClientOverrides::default();
+        };
+        let names: Vec<&str> = table.iter().map(|(name, _)| name).collect();
+        let mut said: Vec<(String, ClientSettings)> = Vec::new();
+        for name in names {
+            let Some((key, item)) = table.get_key_value(name) else { continue };
+            let title = format!("[clients.{}]", clean(name));
+            let Some(settings) = read_table::<ClientSettings>(told, text, &title, key, item) else { continue };
+            said.push((name.to_owned(), settings));
+            if let Err(faults) = ClientOverrides::new(said.iter().cloned()) {
+                said.pop();
+                for fault in faults {
+                    let mend = "correct it, or remove it: until then what is known of that client counts";
+                    told.add(false, place_of(text, key, item), &clean(&fault), mend);
+                }
+            }
+        }
+        ClientOverrides::new(said).unwrap_or_default()
     }
 
     /// Tells of a section, if it is there.

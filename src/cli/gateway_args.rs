@@ -212,6 +212,7 @@ impl EditorArgs {
             policy,
             audit: audit.or(file.audit),
             metrics: file.gateway.metrics.and_then(|metrics| metrics.0),
+            clients: file.clients,
             file: file.path.map(|path| (path, file.found)),
             project,
             working_dir,

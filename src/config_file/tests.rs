@@ -140,11 +140,13 @@ fn the_documentation_has_every_key_and_an_example_that_is_right() {
         (PolicySection::NAME, keys_of::<PolicySection>()),
         (AuditSection::NAME, keys_of::<AuditSection>()),
         (GatewaySection::NAME, keys_of::<GatewaySection>()),
+        (ClientSettings::NAME, keys_of::<ClientSettings>()),
     ];
     assert_eq!(sections.map(|(name, _)| name), SECTIONS, "the sections of this test are all that there are");
     let example = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     for (name, keys) in sections {
-        assert!(!keys.is_empty() && example.contains(&format!("[{name}]\n")), "{name}");
+        let headed = ["]", "."].iter().any(|end| example.contains(&format!("\n[{name}{end}")));
+        assert!(!keys.is_empty() && headed, "{name}");
         for key in keys {
             assert!(page.contains(&format!("| `{key}` |")), "the table of [{name}] has no row for {key}");
             assert!(example.contains(&format!("\n{key} = ")), "the example of [{name}] has no {key}");
@@ -161,4 +163,28 @@ fn the_examples_of_the_mends_are_right() {
     check::<PolicySection>();
     check::<AuditSection>();
     check::<GatewaySection>();
+    assert_eq!(user(&format!("[clients.codex]\n{}\n", ClientSettings::EXAMPLE)).complaints, [""; 0]);
+}
+
+#[test]
+fn clients_are_treated_as_the_user_says_and_one_that_is_wrong_takes_no_other_with_it() {
+    let file = user(
+        "[clients.codex]\npatience = 300\n[clients.'my editor*']\nlist_changed = true\n[clients.zed]\npatience = 2\n\
+         [clients.goose]\npatiense = 9\n",
+    );
+    assert_eq!(file.clients.traits_of("codex-mcp-client").patience.as_secs(), 300);
+    assert!(file.clients.traits_of("My Editor 7").list_changed && !file.clients.traits_of("another").list_changed);
+    assert_eq!(file.clients.traits_of("Zed").patience.as_secs(), 60, "what is known of it");
+    let told = |says: &str| file.complaints.iter().any(|complaint| complaint.starts_with(says));
+    assert!(told("FILE, line 5: clients.zed.patience is 2, and must be"), "{:?}", file.complaints);
+    assert!(told("FILE, line 8: [clients.goose] has no key \"patiense\"; write patience"), "{:?}", file.complaints);
+    assert_eq!((file.complaints.len(), file.grave.len()), (2, 0));
+    let file = user("clients = 3\n");
+    assert!(
+        file.complaints.iter().any(|complaint| complaint.contains("write [clients.NAME]")),
+        "{:?}",
+        file.complaints
+    );
+    let rules = project("[clients.codex]\npatience = 300\n");
+    assert!(rules.complaints.iter().any(|complaint| complaint.contains("may only narrow")), "{:?}", rules.complaints);
 }
