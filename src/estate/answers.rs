@@ -73,8 +73,7 @@ impl Estate {
             if mcp::result_size(&result, &audience) > RESULT_INLINE_MAX_BYTES {
                 result = estate.spill(call, result).await;
             }
-            let tool =
-                estate.ledger(|ledger, _| ledger.records().find(|record| record.id == call).map(|record| record.tool));
+            let tool = estate.ledger(|ledger, _| ledger.record(call).map(|record| Arc::clone(&record.tool)));
             if let Some(tool) = tool {
                 estate.log_result(call, &tool, &result, &audience);
             }
