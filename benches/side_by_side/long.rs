@@ -152,7 +152,7 @@ impl Bench {
         let (mut few, mut relay) = self.both()?;
         let (blocks, calls) = self.sizes.blocks;
         let mut took = [Vec::new(), Vec::new(), Vec::new()];
-        let mut sessions = [many, &mut few, &mut relay];
+        let sessions = [many, &mut few, &mut relay];
         for block in 0..blocks / 2 {
             // Another one begins each time, so that what goes before whom says nothing.
             for turn in 0..sessions.len() {
