@@ -51,8 +51,7 @@ async fn a_thousand_tools_are_listed_whole_from_the_editor_and_from_disk() {
         std::fs::create_dir(folder.path().join(part)).unwrap();
     }
     let setup = || {
-        let mut setup = Setup::default();
-        setup.pipe = 1 << 24;
+        let mut setup = Setup { pipe: 1 << 24, ..Setup::default() };
         setup.config.project = Some(folder.path().to_path_buf());
         setup.config.state_dir = Some("/state".into());
         setup
