@@ -49,7 +49,7 @@ pub struct Published {
     /// What clients see.
     pub catalogue: Arc<Catalogue>,
     /// The editor's tools as they were read, development-only ones included.
-    pub tools: Arc<Vec<EditorTool>>,
+    pub tools: Arc<Vec<Arc<EditorTool>>>,
     /// What stood in the editor's list and is no usable tool: name (or position) and reason.
     pub unusable: Arc<Vec<(String, String)>>,
 }
@@ -172,7 +172,7 @@ impl Estate {
         let nothing = Published {
             source: Source::None,
             disk_read: false,
-            catalogue: Arc::new(Catalogue::new(Vec::new(), development)),
+            catalogue: Arc::new(Catalogue::new(Vec::<EditorTool>::new(), development)),
             tools: Arc::default(),
             unusable: Arc::default(),
         };

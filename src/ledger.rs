@@ -5,6 +5,7 @@
 //! carries it out after letting the lock go. It never calls the front.
 
 mod clock;
+mod finished;
 mod grace;
 mod journal;
 mod progress;
@@ -19,13 +20,14 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
+use self::finished::Finished;
 use self::grace::Withheld;
 use self::progress::Progress;
+use self::words::Late;
 pub use self::words::{
     Answer, ClaimRefused, HeldCall, Lookup, NewCall, ProgressNews, Record, Refused, Sending, Settlement, Surprises,
     Terms,
 };
-use self::words::{Late, remember};
 use crate::fsm::Driver;
 use crate::fsm::call::{Call, Effect, Event, State, Verdict};
 use crate::fsm::cause::{Cause, Loss, Outlook};
@@ -104,7 +106,7 @@ impl Entry {
 #[derive(Clone, Default)]
 pub struct Ledger {
     entries: VecDeque<Entry>,
-    finished: VecDeque<Record>,
+    finished: Finished,
     open_epochs: BTreeSet<Epoch>,
     outlook: Option<Outlook>,
     absent_since: Option<Instant>,
@@ -593,7 +595,7 @@ impl Ledger {
                     let mut record = Record::of(entry);
                     record.verdict = Some(verdict);
                     record.ended = Some(now);
-                    remember(&mut self.finished, record);
+                    self.finished.remember(record);
                 }
                 Effect::KeepLate => {
                     if let Some(answer) = body.take() {
@@ -610,7 +612,7 @@ impl Ledger {
                     if late {
                         record.late = Late::Rendering;
                     }
-                    remember(&mut self.finished, record);
+                    self.finished.remember(record);
                 }
                 Effect::Withdraw => {
                     if let Recovery::Journal(key) = &entry.recovery {

@@ -153,7 +153,7 @@ fn text_of(result: &ToolResult) -> String {
 
 /// Whether it waits for Unity or runs in it, and how its result is fetched.
 fn still_open(estate: &Estate, id: CallId, tool: &str, began: Instant) -> String {
-    let state = estate.ledger(|ledger, _| ledger.records().find(|record| record.id == id).map(|record| record.state));
+    let state = estate.ledger(|ledger, _| ledger.record(id).map(|record| record.state));
     let what = match state {
         Some("held") => "has not been sent to Unity yet, and is when Unity is ready",
         _ => "was sent to Unity, which has not answered yet; do not send it again",

@@ -79,6 +79,10 @@ pub struct FakeUnityConfig {
     pub blocked_tools: Vec<String>,
     /// The test tools (`echo`, `count`, …) are registered beside the built-in ones.
     pub test_tools: bool,
+    /// Tools that are listed at least: as many as are missing are added, and take a text as `echo` does.
+    pub tools: usize,
+    /// Bytes of the last tool's schema, or a little more (uloop, umcp and holdfast); 0: no longer than it is.
+    pub schema_bytes: usize,
     /// Does this against its protocol.
     pub misconduct: Option<Misconduct>,
     /// Makes [`rst`](super::FakeUnity::rst) send real resets; see [`AbortiveTcp`](super::AbortiveTcp).
@@ -107,6 +111,8 @@ impl Default for FakeUnityConfig {
             count_file: None,
             blocked_tools: Vec::new(),
             test_tools: true,
+            tools: 0,
+            schema_bytes: 0,
             misconduct: None,
             reset: None,
         }

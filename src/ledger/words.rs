@@ -1,6 +1,6 @@
 //! What the ledger takes, gives and remembers.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::Entry;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::Cause;
-use crate::limits::{FINISHED_CALLS_MAX, PATIENCE_MARGIN, RUNNING_MAX};
+use crate::limits::{PATIENCE_MARGIN, RUNNING_MAX};
 use crate::protocol::dialect::{EditorAnswer, JournalKey, Recovery};
 use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc::RequestId;
@@ -245,23 +245,6 @@ pub enum Lookup {
     Late(Record, Arc<str>),
     /// It had a late result, which was dropped for age or space.
     Expired(Record),
-}
-
-/// Adds or updates a finished call's record, newest last.
-pub(super) fn remember(finished: &mut VecDeque<Record>, mut record: Record) {
-    if let Some(known) = finished.iter_mut().find(|known| known.id == record.id) {
-        // The client was answered earlier: when it was stays, what became of the call is new.
-        record.ended = known.ended;
-        if matches!(record.late, Late::None) {
-            record.late = known.late.clone();
-        }
-        *known = record;
-        return;
-    }
-    if finished.len() >= FINISHED_CALLS_MAX {
-        finished.pop_front();
-    }
-    finished.push_back(record);
 }
 
 impl Record {

@@ -43,7 +43,7 @@ impl Line {
             journal: self.met.get().and_then(|met| met.journal.as_deref()),
             project_known: self.target.project.is_some(),
         };
-        let prepared = dialect.prepare_call(&sending, wire_name, Some(&entry.tool), &arguments);
+        let prepared = dialect.prepare_call(&sending, wire_name, Some(&*entry.tool), &arguments);
         let prepared = PreparedCall { trace, ..prepared };
         let order =
             WireOrder::Call { tool: wire_name, call: &prepared, expected: self.target.expected.as_ref(), progress };
