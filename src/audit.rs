@@ -6,12 +6,11 @@
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
-use tokio::sync::{Mutex, Semaphore};
+use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use crate::host::{self, Host};
@@ -126,20 +125,12 @@ pub struct Audit {
     /// One writes at a time, in the order in which they came.
     turn: Arc<Mutex<()>>,
     places: Arc<Semaphore>,
-    /// A line was cut short: the next one begins on a line of its own.
-    torn: Arc<AtomicBool>,
 }
 
 impl Audit {
     /// An audit in this file, which need not be there.
     pub fn new(path: PathBuf, host: Arc<dyn Host>) -> Self {
-        Self {
-            path,
-            host,
-            turn: Arc::default(),
-            places: Arc::new(Semaphore::new(AUDIT_LINES_MAX)),
-            torn: Arc::default(),
-        }
+        Self { path, host, turn: Arc::default(), places: Arc::new(Semaphore::new(AUDIT_LINES_MAX)) }
     }
 
     /// Adds a line; what is told of is now, also when the line waits for others.
@@ -147,11 +138,29 @@ impl Audit {
     /// # Errors
     /// [`NotWritten`]: it is not known to be there.
     pub async fn add(&self, entry: Entry, arguments: Option<Arc<RawValue>>) -> Result<(), NotWritten> {
-        let Ok(_place) = self.places.try_acquire() else { return Err(NotWritten::Full) };
+        self.add_in(self.place(), entry, arguments).await
+    }
+
+    /// A place for a line: until it falls, the end of the gateway waits for it. `None` if too many lines wait.
+    pub fn place(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.places).try_acquire_owned().ok()
+    }
+
+    /// As [`add`](Self::add), with the place that was taken for it.
+    ///
+    /// # Errors
+    /// [`NotWritten`]: it is not known to be there.
+    pub async fn add_in(
+        &self,
+        place: Option<OwnedSemaphorePermit>,
+        entry: Entry,
+        arguments: Option<Arc<RawValue>>,
+    ) -> Result<(), NotWritten> {
+        let Some(_place) = place else { return Err(NotWritten::Full) };
         let at = self.host.now();
         let written = async {
             let turn = Arc::clone(&self.turn).lock_owned().await;
-            let (host, path, torn) = (Arc::clone(&self.host), self.path.clone(), Arc::clone(&self.torn));
+            let (host, path) = (Arc::clone(&self.host), self.path.clone());
             let write = move || {
                 // Falls when this write has ended, and not when whoever waits for it has given up: no second one begins beside it.
                 let _turn = turn;
@@ -161,13 +170,7 @@ impl Audit {
                     entry: &entry,
                     arguments,
                 })?;
-                let before = if torn.load(Ordering::Relaxed) { "\n" } else { "" };
-                let done = host.append(&path, format!("{before}{line}\n").as_bytes());
-                let cut = matches!(&done, Err(error) if error.kind() == io::ErrorKind::WriteZero);
-                if cut || done.is_ok() {
-                    torn.store(cut, Ordering::Relaxed);
-                }
-                done
+                host.append_line(&path, &line)
             };
             Ok(host::run(&*self.host, write).await.ok_or(NotWritten::Failed)??)
         };

@@ -327,6 +327,7 @@ impl Reader {
         self.taken.push(name);
         let Self { document: Some(document), told, .. } = self else { return };
         if let Some((key, item)) = document.get_key_value(name) {
+            let grave = grave || holds_rules(item);
             told.add(grave, place_of(document.raw(), key, item), says, mend);
         }
     }
@@ -343,9 +344,11 @@ impl Reader {
             let line = key.and_then(|(key, item)| place_of(document?.raw(), key, item));
             // Keys of a rule in a section that is none, or in no section: somebody meant to refuse something.
             let rules = keys_of::<PolicySection>();
-            let holds_rules = item.as_table_like().is_some_and(|table| rules.iter().any(|key| table.contains_key(key)));
-            let meant =
-                if holds_rules || rules.contains(&name) { Some(PolicySection::NAME) } else { meant(name, SECTIONS) };
+            let meant = if holds_rules(item) || rules.contains(&name) {
+                Some(PolicySection::NAME)
+            } else {
+                meant(name, SECTIONS)
+            };
             let grave = meant.is_some_and(|section| GUARDS.contains(&section));
             let mend = match meant {
                 Some(section) => format!("write [{section}] if that is what you mean, or remove it"),
@@ -373,7 +376,9 @@ fn read_table<T: Section>(told: &mut Told, text: &str, title: &str, key: &Key, i
             Some(key) => format!("write {key} if that is what you mean, or remove it"),
             None => format!("remove it: its keys are {}", keys.join(", ")),
         };
-        told.add(T::GUARDS, line, &format!("{title} has no key \"{}\"", clean(name)), &mend);
+        // A rule that slipped under another header: somebody meant to refuse something.
+        let grave = T::GUARDS || keys_of::<PolicySection>().contains(&name);
+        told.add(grave, line, &format!("{title} has no key \"{}\"", clean(name)), &mend);
         whole = false;
     }
     if !whole {
@@ -391,6 +396,12 @@ fn read_table<T: Section>(told: &mut Told, text: &str, title: &str, key: &Key, i
             None
         }
     }
+}
+
+/// Whether keys of a rule stand in it.
+fn holds_rules(item: &Item) -> bool {
+    let rules = keys_of::<PolicySection>();
+    item.as_table_like().is_some_and(|table| rules.iter().any(|key| table.contains_key(key)))
 }
 
 /// The line on which a key stands.

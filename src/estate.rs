@@ -36,6 +36,7 @@ use crate::protocol::dialect::{self, Dialect, EditorTool, Secret, ToolListing};
 use crate::protocol::ids::{CallId, Epoch};
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::{self, Audience, Catalogue, ProtocolVersion};
+use crate::protocol::policy::Policy;
 use crate::survey::Survey;
 use crate::telemetry::events::Events;
 
@@ -146,6 +147,8 @@ pub struct Estate {
     restarts: Mutex<BTreeMap<&'static str, u64>>,
     troubles: Mutex<BTreeMap<&'static str, String>>,
     guests: Mutex<guests::Guests>,
+    /// What projects say of tools: the one that was found last, and the one that is connected.
+    rules: Mutex<Vec<(PathBuf, Policy)>>,
     runtimes: Mutex<Vec<Handle>>,
     epochs: AtomicU64,
     wire_numbers: AtomicU64,
@@ -231,6 +234,7 @@ impl Estate {
             restarts: Mutex::default(),
             troubles: Mutex::default(),
             guests: Mutex::default(),
+            rules: Mutex::default(),
             runtimes: Mutex::default(),
             epochs: AtomicU64::new(0),
             wire_numbers: AtomicU64::new(0),
@@ -286,7 +290,7 @@ impl Estate {
                 Settlement::Withdraw { key } => {
                     self.addresses.bridge.cast(bridge::Message::Withdrawn(key));
                 }
-                Settlement::KeepLate { call, answer } => self.keep_late(call, answer),
+                Settlement::KeepLate { call, answer, audience } => self.keep_late(call, answer, audience),
                 Settlement::Noted { call, tool, verdict } => {
                     self.audit_noted(call, &tool, verdict);
                     self.events.call_noted(call, &tool, verdict);

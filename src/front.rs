@@ -321,9 +321,10 @@ impl Front {
         Ok(())
     }
 
-    /// Tells every subscription that asked for it that the list of tools is another one.
-    pub fn tools_changed(&self) {
-        for id in self.requests(|holder| matches!(holder, Holder::Subscription(Filter { tools: true }))) {
+    /// Tells every subscription that asked for it, or only this one, that the list of tools is another one.
+    pub fn tools_changed(&self, only: Option<&RequestId>) {
+        let listening = self.requests(|holder| matches!(holder, Holder::Subscription(Filter { tools: true })));
+        for id in listening.into_iter().filter(|id| only.is_none_or(|only| only == id)) {
             self.notify_of(Some(&id), TOOLS_CHANGED, stateless::tools_list_changed(&id), true);
         }
     }

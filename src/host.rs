@@ -62,11 +62,12 @@ pub trait Host: Send + Sync + 'static {
     /// # Errors
     /// As the system says.
     fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
-    /// Adds bytes at the end of a private regular file in one write, without following a link, making it and its folder if needed.
+    /// Adds a line at the end of a private regular file in one write, without following a link, making it and its folder if needed.
+    /// It begins on a line of its own, also behind one that a full disk cut short. An empty line is not added: it shows whether one could be.
     ///
     /// # Errors
     /// As the system says; `InvalidData` for something that is no regular file, `WriteZero` if only some of the bytes were written.
-    fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
+    fn append_line(&self, path: &Path, line: &str) -> io::Result<()>;
     /// Moves a file.
     ///
     /// # Errors
@@ -159,8 +160,8 @@ impl Host for RealHost {
         done
     }
 
-    fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        use std::io::Write as _;
+    fn append_line(&self, path: &Path, line: &str) -> io::Result<()> {
+        use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
         let mut file = match open_end(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 make_private_folder(path.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
@@ -171,8 +172,18 @@ impl Host for RealHost {
         if !file.metadata()?.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "not a regular file"));
         }
-        match file.write(bytes)? {
-            count if count == bytes.len() => Ok(()),
+        if line.is_empty() {
+            return Ok(());
+        }
+        // Somebody's line was cut short by a full disk: this one begins on a line of its own.
+        let mut last = [b'\n'];
+        if file.seek(SeekFrom::End(-1)).is_ok() {
+            file.read_exact(&mut last)?;
+        }
+        let before = if last == [b'\n'] { "" } else { "\n" };
+        let whole = format!("{before}{line}\n");
+        match file.write(whole.as_bytes())? {
+            count if count == whole.len() => Ok(()),
             _ => Err(io::Error::new(io::ErrorKind::WriteZero, "only a part could be written: the disk is full")),
         }
     }
@@ -236,7 +247,8 @@ impl Host for RealHost {
             if matches!(event.kind, notify::EventKind::Access(_)) {
                 return;
             }
-            if event.paths.iter().any(|path| wanted.contains(path)) {
+            // Without paths: something was lost on the way, and may have been a change.
+            if event.paths.is_empty() || event.paths.iter().any(|path| wanted.contains(path)) {
                 // Full means that a change is reported already and not yet taken.
                 let _ = sender.try_send(());
             }
@@ -300,7 +312,7 @@ fn open_without_following(path: &Path) -> io::Result<std::fs::File> {
 /// The end of a file that is made if it is not there.
 fn open_end(path: &Path) -> io::Result<std::fs::File> {
     let mut options = std::fs::OpenOptions::new();
-    options.append(true).create(true);
+    options.append(true).read(true).create(true);
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt as _;

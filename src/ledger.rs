@@ -600,7 +600,7 @@ impl Ledger {
                 Effect::KeepLate => {
                     if let Some(answer) = body.take() {
                         late = true;
-                        out.push(Settlement::KeepLate { call: entry.id, answer });
+                        out.push(Settlement::KeepLate { call: entry.id, answer, audience: entry.audience });
                     }
                 }
                 Effect::Note(verdict) => {

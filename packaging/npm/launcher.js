@@ -45,7 +45,8 @@ try {
   complain(`${program} cannot be run (${error.code}). Nothing was started. Install again: npm install --force holdfast-mcp@${version}`);
 }
 
-if (process.execve) {
+// On Windows the function is there too, and throws.
+if (process.execve && process.platform !== 'win32') {
   // An experimental function says so on stderr, in whatever the client shows of it.
   process.emitWarning = () => {};
   process.execve(program, [program, ...args], process.env);

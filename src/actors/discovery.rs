@@ -100,7 +100,7 @@ impl DiscoveryActor {
                 self.estate.events.project_problem(problem);
             }
         }
-        self.estate.survey.send_replace(Some(Arc::clone(&survey)));
+        self.estate.surveyed(&survey);
         match &survey.project {
             Some(project) => {
                 self.estate.addresses.registry.cast(registry::Message::ProjectKnown(project.clone()));

@@ -46,7 +46,8 @@ pub fn run(estate: &Arc<Estate>, tasks: &Tasks, id: RequestId, tool: GatewayTool
         Ok(GatewayCall::WaitReady { timeout }) => {
             let estate = Arc::clone(estate);
             tasks.spawn(async move {
-                let result = wait_ready(&estate, timeout).await;
+                let patience = estate.audience(&id).client.patience;
+                let result = wait_ready(&estate, timeout, patience).await;
                 answer(&estate, &id, result);
             });
         }
@@ -281,9 +282,9 @@ pub(super) fn result(estate: &Arc<Estate>, id: &RequestId, call: CallId) {
     answer(estate, id, told);
 }
 
-pub(super) async fn wait_ready(estate: &Arc<Estate>, timeout: Option<Duration>) -> ToolResult {
+pub(super) async fn wait_ready(estate: &Arc<Estate>, timeout: Option<Duration>, patience: Duration) -> ToolResult {
     estate.want_editor();
-    let patience = estate.client().audience.client.patience.saturating_sub(crate::limits::PATIENCE_MARGIN);
+    let patience = patience.saturating_sub(crate::limits::PATIENCE_MARGIN);
     let at_most = timeout.unwrap_or(WAIT_READY_MAX).min(WAIT_READY_MAX).min(patience);
     let began = Instant::now();
     let mut link = estate.link.subscribe();

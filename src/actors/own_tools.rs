@@ -57,7 +57,9 @@ pub fn run(estate: &Arc<Estate>, tasks: &Tasks, id: RequestId, tool: OwnTool, ar
             let (estate, wait) = (Arc::clone(estate), wait(&given));
             tasks.spawn(async move {
                 let result = match wait {
-                    Ok((timeout, for_reload)) => wait_ready(&estate, timeout, for_reload).await,
+                    Ok((timeout, for_reload)) => {
+                        wait_ready(&estate, timeout, for_reload, estate.audience(&id).client.patience).await
+                    }
                     Err(mend) => ToolResult::error(mend),
                 };
                 answer(&estate, &id, result);
@@ -108,7 +110,7 @@ fn wait(given: &Map<String, Value>) -> Result<(Duration, bool), &'static str> {
 }
 
 /// Waits until the editor is ready; if a reload is to be seen first, for its beginning too, as long as one may take to show.
-async fn wait_ready(estate: &Arc<Estate>, timeout: Duration, for_reload: bool) -> ToolResult {
+async fn wait_ready(estate: &Arc<Estate>, timeout: Duration, for_reload: bool, patience: Duration) -> ToolResult {
     let began = Instant::now();
     if for_reload {
         estate.want_editor();
@@ -116,10 +118,10 @@ async fn wait_ready(estate: &Arc<Estate>, timeout: Duration, for_reload: bool) -
         let before = link.borrow().connections;
         let gone = link.wait_for(|link| link.outlook != Outlook::Open || link.connections != before);
         let seen = tokio::time::timeout(timeout.min(RELOAD_GRACE), gone).await.is_ok();
-        let ready = gateway_tools::wait_ready(estate, Some(timeout.saturating_sub(began.elapsed()))).await;
+        let ready = gateway_tools::wait_ready(estate, Some(timeout.saturating_sub(began.elapsed())), patience).await;
         return if seen { ready } else { ready.with_line("No domain reload was seen.") };
     }
-    gateway_tools::wait_ready(estate, Some(timeout)).await
+    gateway_tools::wait_ready(estate, Some(timeout), patience).await
 }
 
 async fn focus(estate: &Arc<Estate>) -> ToolResult {

@@ -282,11 +282,13 @@ impl SessionActor {
                 }
             }
             Effect::AcceptListen => {
-                if let Some((id, filter)) = state.listen.take()
-                    && front.subscribe(&id, filter).is_err()
-                {
+                let Some((id, filter)) = state.listen.take() else { return };
+                if front.subscribe(&id, filter).is_err() {
                     let error = RpcError::invalid_request(wording::too_many_subscriptions());
                     front.answer_error(&id, &error);
+                } else if self.estate.client().first_list_served && !self.is_listed(state) {
+                    // It changed after it was listed and before anybody listened.
+                    front.tools_changed(Some(&id));
                 }
             }
             Effect::RefuseUnopened => {
@@ -302,14 +304,12 @@ impl SessionActor {
             }
             Effect::AnnounceChange => {
                 // A list that was just answered with the new catalogue needs no announcement.
-                let published = self.estate.published.borrow();
-                let has_it = state.rendered.as_ref().is_some_and(|(_, of, _)| Arc::ptr_eq(of, &published.catalogue));
-                if !has_it {
+                if !self.is_listed(state) {
                     let client = self.estate.client();
                     if client.opened && !client.audience.version.is_stateless() {
                         front.notify(TOOLS_CHANGED, mcp::tools_list_changed(), true);
                     }
-                    front.tools_changed();
+                    front.tools_changed(None);
                 }
             }
             Effect::Arm(timer, delay) => state.timers.arm(timer, delay),
@@ -317,6 +317,12 @@ impl SessionActor {
             // Main ends the process: it watches the front and the ledger itself, since this actor may be dead by then.
             Effect::Finish => {}
         }
+    }
+
+    /// Whether the list that was answered last is the one that is published.
+    fn is_listed(&self, state: &State) -> bool {
+        let published = self.estate.published.borrow();
+        state.rendered.as_ref().is_some_and(|(_, of, _)| Arc::ptr_eq(of, &published.catalogue))
     }
 
     fn refuse_pending(&self, state: &mut State, error: &RpcError) {

@@ -238,7 +238,14 @@ impl EditorArgs {
         complaints: &mut Vec<String>,
     ) -> Policy {
         let mut of_variable = |name: &str| -> Vec<Pattern> {
-            let text = variable(name).unwrap_or_default();
+            let text = match std::env::var(name) {
+                Err(std::env::VarError::NotUnicode(_)) => {
+                    grave.push(format!("{name} is no UTF-8 text"));
+                    complaints.push(format!("{name} is no UTF-8 text; correct it or remove it"));
+                    String::new()
+                }
+                text => text.unwrap_or_default(),
+            };
             let written = text.split(',').filter(|rule| !rule.trim().is_empty()).map(rule);
             written.collect::<Result<_, _>>().unwrap_or_else(|bad| {
                 grave.push(format!("{name}: {bad}"));
@@ -344,7 +351,8 @@ fn places() -> Places {
     } else if cfg!(target_os = "macos") {
         below("Library/Application Support")
     } else {
-        folder("XDG_CONFIG_HOME").or_else(|| below(".config"))
+        // Not XDG_CONFIG_HOME: clients take it away, and a policy that holds in a shell alone holds nothing.
+        below(".config")
     };
     Places { config, home }
 }

@@ -55,6 +55,8 @@ fn what_is_wrong_is_told_with_file_line_key_and_mend() {
         ("\ndeny = ['x']\n", "FILE, line 2: there is no section [deny]; write [policy]", true),
         ("[tools]\ndeny = ['x']\n", "FILE, line 1: there is no section [tools]; write [policy]", true),
         ("[xyz]\n", "FILE, line 1: there is no section [xyz]; remove it: there are [policy], [audit]", false),
+        ("[gateway]\nmetrics = 'on'\ndeny = ['x']\n", "FILE, line 3: [gateway] has no key \"deny\"", true),
+        ("[clients.codex]\ndeny = ['x']\n", "FILE, line 2: [clients.codex] has no key \"deny\"", true),
         ("[audit]\nfile = 1\n", "FILE, line 2: [audit] file: invalid type", true),
         (
             "[audit]\nfile = 'a.jsonl'\n",
@@ -122,6 +124,8 @@ fn a_projects_file_narrows_and_does_nothing_else() {
     assert!(rules.policy.refusal("get-x", "get-x", &unstated()).is_none(), "what else is wrong refuses nothing");
     assert_eq!(rules.complaints.len(), 2);
     assert!(rules.complaints.iter().all(|complaint| complaint.contains("may only narrow")), "{:?}", rules.complaints);
+    let rules = project("[gateway]\ndeny = ['x']\n");
+    assert!(rules.policy.refusal("get-x", "get-x", &unstated()).is_some(), "a rule under another header");
     let rules = project("[policy]\nallow = 1\n");
     assert!(rules.policy.refusal("get-x", "get-x", &unstated()).is_some());
 }

@@ -93,10 +93,9 @@ impl Estate {
         }
     }
 
-    pub(super) fn keep_late(self: &Arc<Self>, call: CallId, answer: EditorAnswer) {
+    pub(super) fn keep_late(self: &Arc<Self>, call: CallId, answer: EditorAnswer, audience: Audience) {
         let estate = Arc::clone(self);
         tokio::spawn(async move {
-            let audience = estate.client().audience;
             let result = ToolResult::from_editor(answer);
             let tool = estate.ledger(|ledger, _| ledger.record(call).map(|record| Arc::clone(&record.tool)));
             if let Some(tool) = tool {

@@ -1,11 +1,12 @@
 //! What the user asked for beside the calls themselves: which tools may be called, and that each call is recorded.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::Estate;
-use crate::audit::{Entry, Event};
+use super::{Estate, enter};
+use crate::audit::{Audit, Entry, Event};
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::Cause;
 use crate::fsm::registry::Source;
@@ -13,7 +14,8 @@ use crate::ledger::{Answer, NewCall};
 use crate::protocol::dialect::Annotations;
 use crate::protocol::ids::CallId;
 use crate::protocol::mcp;
-use crate::protocol::policy::{Grounds, unstated};
+use crate::protocol::policy::{Grounds, Policy, unstated};
+use crate::survey::Survey;
 
 /// The audit among what keeps parts from their work.
 const AUDIT: &str = "audit";
@@ -24,15 +26,48 @@ impl Estate {
         self.refusal_of(&tool.name, &tool.tool.name, &tool.tool.annotations)
     }
 
+    /// Remembers a look around. The rules of the project that is connected hold for as long as it is, also when the client has
+    /// named other roots meanwhile and somebody else's project is looked at.
+    pub fn surveyed(&self, survey: &Arc<Survey>) {
+        if let Some(project) = &survey.project {
+            let connected = self.connected_project();
+            let mut kept = enter(&self.rules);
+            kept.retain(|(of, _)| Some(of) == connected.as_ref() && of != project);
+            kept.push((project.clone(), survey.rules.policy.clone()));
+        }
+        self.survey.send_replace(Some(Arc::clone(survey)));
+    }
+
+    fn connected_project(&self) -> Option<PathBuf> {
+        self.link.borrow().target.as_ref().and_then(|target| target.project.clone())
+    }
+
+    /// What the project says whose editor is or was connected, else the one that was found.
+    fn project_policy(&self) -> Policy {
+        let surveyed = self.survey.borrow().clone();
+        let found = surveyed.as_ref().and_then(|survey| survey.project.clone());
+        match self.connected_project() {
+            Some(connected) if found.as_ref() != Some(&connected) => {
+                let kept = enter(&self.rules).iter().find(|(of, _)| *of == connected).map(|(_, policy)| policy.clone());
+                kept.unwrap_or_else(|| {
+                    let mut policy = Policy::default();
+                    policy.refuse_all(format!("what {} says of tools is not known", connected.display()));
+                    policy
+                })
+            }
+            _ => surveyed.map(|survey| survey.rules.policy.clone()).unwrap_or_default(),
+        }
+    }
+
     fn refusal_of(&self, name: &str, own: &str, annotations: &Annotations) -> Option<Grounds> {
-        let of_project = || self.survey.borrow().as_ref()?.rules.policy.refusal(name, own, annotations);
+        let of_project = || self.project_policy().refusal(name, own, annotations);
         self.config.policy.refusal(name, own, annotations).or_else(of_project)
     }
 
     /// Why a call is refused before it waits for anything: nothing is allowed, the live list has the tool, or its package's own
     /// server answered it without a list. Any other is decided when it is about to be sent.
     pub fn refusal_at_once(&self, name: &str) -> Option<Grounds> {
-        let of_project = || self.survey.borrow().as_ref()?.rules.policy.refusal_of_all();
+        let of_project = || self.project_policy().refusal_of_all();
         if let Some(all) = self.config.policy.refusal_of_all().or_else(of_project) {
             return Some(all);
         }
@@ -64,8 +99,7 @@ impl Estate {
 
     /// The policies in force, one rule list a line.
     pub fn policy_lines(&self) -> Vec<String> {
-        let of_project = self.survey.borrow().as_ref().map(|survey| survey.rules.policy.lines()).unwrap_or_default();
-        self.config.policy.lines().into_iter().chain(of_project).collect()
+        self.config.policy.lines().into_iter().chain(self.project_policy().lines()).collect()
     }
 
     /// Records that a call is about to be sent, where that was asked for.
@@ -114,17 +148,19 @@ impl Estate {
     fn audit_verdict(self: &Arc<Self>, entry: Entry, verdict: Verdict, arguments: Option<Arc<RawValue>>) {
         let entry = Entry { verdict: Some(verdict.label()), cause: verdict.cause(), ..entry };
         let estate = Arc::clone(self);
+        // Taken before the task begins: the end of the gateway waits for it.
+        let place = self.audit.as_ref().and_then(Audit::place);
         tokio::spawn(async move {
             let Some(audit) = &estate.audit else { return };
-            let added = audit.add(entry, arguments).await;
+            let added = audit.add_in(place, entry, arguments).await;
             estate.audited(added.as_ref().err());
         });
     }
 
     fn audit_entry(&self, event: Event, call: CallId, tool: &Arc<str>) -> Entry {
         let client = self.client();
-        let survey = self.survey.borrow().clone();
-        let project = survey.and_then(|survey| survey.project.as_ref().map(|path| path.display().to_string()));
+        let found = || self.survey.borrow().as_ref().and_then(|survey| survey.project.clone());
+        let project = self.connected_project().or_else(found).map(|path| path.display().to_string());
         let catalogue = Arc::clone(&self.published.borrow().catalogue);
         let annotations = catalogue.find(tool).map(|entry| &entry.tool.annotations);
         Entry {

@@ -116,6 +116,8 @@ pub enum Settlement {
         call: CallId,
         /// What the editor answered.
         answer: EditorAnswer,
+        /// For whom it is written.
+        audience: Audience,
     },
     /// A call ended without an answer being owed, or its record changed: for the log.
     Noted {

@@ -23,7 +23,7 @@ impl Host for Machine {
     fn write(&self, _: &Path, _: &[u8]) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
-    fn append(&self, _: &Path, _: &[u8]) -> io::Result<()> {
+    fn append_line(&self, _: &Path, _: &str) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
     fn rename(&self, _: &Path, _: &Path) -> io::Result<()> {

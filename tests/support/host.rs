@@ -121,14 +121,17 @@ impl Host for MemoryHost {
         Ok(())
     }
 
-    fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    fn append_line(&self, path: &Path, line: &str) -> io::Result<()> {
         let full = self.inner.lock().unwrap().full;
+        let mut all = self.read(path, usize::MAX).unwrap_or_default();
+        let before = if all.last().is_none_or(|last| *last == b'\n') { "" } else { "\n" };
+        let whole = format!("{before}{line}\n");
+        let bytes = whole.as_bytes();
         let written = match full {
             None => bytes,
             Some(io::ErrorKind::WriteZero) => &bytes[..bytes.len() / 2],
             Some(_) => &[],
         };
-        let mut all = self.read(path, usize::MAX).unwrap_or_default();
         all.extend_from_slice(written);
         self.write(path, &all)?;
         full.map_or(Ok(()), |kind| Err(kind.into()))

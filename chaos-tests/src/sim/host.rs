@@ -90,9 +90,10 @@ impl Host for SimHost {
         Ok(())
     }
 
-    fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    fn append_line(&self, path: &Path, line: &str) -> io::Result<()> {
         let mut all = self.read(path, usize::MAX).unwrap_or_default();
-        all.extend_from_slice(bytes);
+        all.extend_from_slice(line.as_bytes());
+        all.push(b'\n');
         self.write(path, &all)
     }
 

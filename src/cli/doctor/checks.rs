@@ -245,7 +245,7 @@ fn configuration(config: &Config, look: &Look, right: bool) -> Vec<Finding> {
     }
     let rules = config.policy.lines().into_iter().chain(look.survey.rules.policy.lines());
     findings.extend(rules.map(|rules| Finding::note("policy", clean(&rules))));
-    findings.extend(config.audit.as_ref().map(|path| match RealHost.append(path, b"") {
+    findings.extend(config.audit.as_ref().map(|path| match RealHost.append_line(path, "") {
         Ok(()) => Finding::ok("audit", format!("calls are recorded in {}", path.display())),
         Err(error) => Finding::problem(
             "audit",
