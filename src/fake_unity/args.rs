@@ -62,6 +62,9 @@ pub struct FakeUnityArgs {
     /// Only the built-in tools, no test tools
     #[arg(long)]
     pub no_test_tools: bool,
+    /// Also the tools that the official MCP conformance suite calls
+    #[arg(long)]
+    pub conformance_tools: bool,
     /// Stay when stdin ends; end by a signal then
     #[arg(long)]
     pub stay: bool,
@@ -92,6 +95,7 @@ impl FakeUnityArgs {
             count_file: self.count_file,
             blocked_tools: self.block_tools,
             test_tools: !self.no_test_tools,
+            conformance_tools: self.conformance_tools,
             ..FakeUnityConfig::default()
         }
     }

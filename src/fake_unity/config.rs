@@ -79,6 +79,8 @@ pub struct FakeUnityConfig {
     pub blocked_tools: Vec<String>,
     /// The test tools (`echo`, `count`, …) are registered beside the built-in ones.
     pub test_tools: bool,
+    /// The tools of the official conformance suite are registered too, where the dialect is uLoop's or holdfast's.
+    pub conformance_tools: bool,
     /// Does this against its protocol.
     pub misconduct: Option<Misconduct>,
     /// Makes [`rst`](super::FakeUnity::rst) send real resets; see [`AbortiveTcp`](super::AbortiveTcp).
@@ -107,6 +109,7 @@ impl Default for FakeUnityConfig {
             count_file: None,
             blocked_tools: Vec::new(),
             test_tools: true,
+            conformance_tools: false,
             misconduct: None,
             reset: None,
         }
