@@ -36,6 +36,12 @@ class Adapter:
             self.list_changes += 1
 
     async def connect(self):
+        if MODE == checks.MODERN:
+            # Told the version, this SDK asks nothing of the server before its first request: it is asked here.
+            told = await self.inner.session.send_discover(MODE)
+            version = MODE if MODE in told["supportedVersions"] else str(told["supportedVersions"])
+            info = told["_meta"][f"{checks.META}serverInfo"]
+            return info["name"], version, told["capabilities"]["tools"].get("listChanged")
         info, tools = self.inner.server_info, self.inner.server_capabilities.tools
         return info and info.name, self.inner.protocol_version, tools and tools.list_changed
 
