@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::protocol::dialect::{self, Dialects};
+use crate::protocol::mcp::{self, ClientTraits};
 
 /// Where a port number comes from; decides how much it is trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr)]
@@ -67,6 +68,18 @@ pub struct Config {
     pub documented_hop: Option<u16>,
     /// Seed of the dice (jitter, call ids); `None` takes it from the system.
     pub seed: Option<u64>,
+}
+
+impl Config {
+    /// The habits of the client with this name, with what the user says of them.
+    pub fn traits_of(&self, name: &str) -> ClientTraits {
+        let known = mcp::traits_of(name);
+        ClientTraits {
+            patience: self.patience.unwrap_or(known.patience),
+            list_changed: self.list_changed.unwrap_or(known.list_changed),
+            ..*known
+        }
+    }
 }
 
 impl Default for Config {

@@ -11,7 +11,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, Semaphore, watch};
@@ -29,12 +28,12 @@ use crate::fsm::registry::Source;
 use crate::fsm::session::Kind;
 use crate::host::Host;
 use crate::ledger::{Ledger, Settlement};
-use crate::limits::PATIENCE_UNKNOWN;
 use crate::logbook::Logbook;
 use crate::net::{Listener, Net};
 use crate::protocol::dialect::{self, Dialect, EditorTool, Secret, ToolListing};
 use crate::protocol::ids::{CallId, Epoch};
-use crate::protocol::mcp::{self, Catalogue, ProtocolVersion};
+use crate::protocol::jsonrpc::RequestId;
+use crate::protocol::mcp::{self, Audience, Catalogue, ProtocolVersion};
 use crate::survey::Survey;
 use crate::telemetry::events::Events;
 
@@ -60,12 +59,10 @@ pub struct Client {
     pub opened: bool,
     /// Its name, as it says.
     pub name: String,
-    /// The negotiated version.
-    pub version: ProtocolVersion,
+    /// The negotiated version, and what is known of it.
+    pub audience: Audience,
     /// Whether it honours `list_changed`.
     pub kind: Kind,
-    /// How long it waits for an answer.
-    pub patience: Duration,
     /// It can be asked for its roots.
     pub roots: bool,
     /// Its first list is answered.
@@ -210,9 +207,8 @@ impl Estate {
             client: Mutex::new(Client {
                 opened: false,
                 name: String::new(),
-                version: ProtocolVersion::LATEST,
+                audience: ProtocolVersion::LATEST.into(),
                 kind: Kind::Sync,
-                patience: PATIENCE_UNKNOWN,
                 roots: false,
                 first_list_served: false,
             }),
@@ -335,6 +331,11 @@ impl Estate {
     /// What is remembered of the client.
     pub fn client(&self) -> Client {
         enter(&self.client).clone()
+    }
+
+    /// For whom the answer to this request is written.
+    pub fn audience(&self, request: &RequestId) -> Audience {
+        self.front.caller(request).map_or_else(|| self.client().audience, |caller| caller.audience)
     }
 
     /// Changes what is remembered of the client.

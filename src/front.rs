@@ -4,7 +4,7 @@
 //! answers a request at most once: an answer to a request that is not open (answered, cancelled) is dropped and counted.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::Notify;
@@ -12,15 +12,25 @@ use tokio::time::Instant;
 
 use crate::limits::{
     CLIENT_MESSAGE_MAX_BYTES, OPEN_REQUESTS_MAX, SHARED_WRITE_BYTES, STDOUT_NOTIFICATIONS_MAX, STDOUT_QUEUE_HIGH_BYTES,
-    STDOUT_QUEUE_MAX_LINES,
+    STDOUT_QUEUE_MAX_LINES, SUBSCRIPTIONS_MAX,
 };
 use crate::protocol::jsonrpc::{self, RequestId, RpcError};
-use crate::protocol::mcp::Method;
+use crate::protocol::mcp::stateless::{self, Caller, Filter};
+use crate::protocol::mcp::{Method, ServerInfo};
 use crate::telemetry::events::Events;
 use crate::telemetry::metrics::labels::{MessageKind, Outcome};
 
+/// What this program says of itself.
+pub const SERVER: ServerInfo<'static> = ServerInfo { version: env!("CARGO_PKG_VERSION") };
+
 /// The kind of our own request for the client's roots.
 pub const ROOTS_LIST: &str = "roots/list";
+/// The kind of the notification that the tools are others.
+pub const TOOLS_CHANGED: &str = "tools/list_changed";
+
+/// A client listens as often as it may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooManySubscriptions;
 
 /// Why a request is not opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,12 +50,16 @@ enum Holder {
     Session,
     /// The ledger's: it became a call, whose verdict is its answer.
     Ledger,
+    /// Nobody's: it is open to be told of changes.
+    Subscription(Filter),
 }
 
 /// An open request.
 struct Open {
     holder: Holder,
     method: Method,
+    /// Who asks, where the request says so itself.
+    caller: Option<Arc<Caller>>,
     since: Instant,
 }
 
@@ -115,11 +129,12 @@ impl Front {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens a request: from here on it has exactly one answer, and a place for it in the queue.
+    /// Opens a request: from here on it has exactly one answer, and a place for it in the queue. `caller` is who asks, for a
+    /// request of the stateless era.
     ///
     /// # Errors
     /// [`NotOpened`]; the request must be answered by [`reject`](Front::reject).
-    pub fn open(&self, id: &RequestId, method: Method) -> Result<(), NotOpened> {
+    pub fn open(&self, id: &RequestId, method: Method, caller: Option<Arc<Caller>>) -> Result<(), NotOpened> {
         let mut inner = self.lock();
         if inner.open.contains_key(id) {
             return Err(NotOpened::Duplicate);
@@ -127,7 +142,7 @@ impl Front {
         if inner.open.len() >= OPEN_REQUESTS_MAX {
             return Err(NotOpened::Full);
         }
-        inner.open.insert(id.clone(), Open { holder: Holder::Intake, method, since: Instant::now() });
+        inner.open.insert(id.clone(), Open { holder: Holder::Intake, method, caller, since: Instant::now() });
         Ok(())
     }
 
@@ -159,7 +174,7 @@ impl Front {
 
     /// The open requests that did not become calls.
     pub fn requests_without_call(&self) -> Vec<RequestId> {
-        self.requests(|holder| holder != Holder::Ledger)
+        self.requests(|holder| matches!(holder, Holder::Intake | Holder::Session))
     }
 
     /// The open requests that became calls.
@@ -174,6 +189,11 @@ impl Front {
         ids
     }
 
+    /// Who asks, for an open request of the stateless era.
+    pub fn caller(&self, id: &RequestId) -> Option<Arc<Caller>> {
+        self.lock().open.get(id).and_then(|open| open.caller.clone())
+    }
+
     /// Whether a request is open.
     pub fn is_open(&self, id: &RequestId) -> bool {
         self.lock().open.contains_key(id)
@@ -181,15 +201,15 @@ impl Front {
 
     /// Answers an open request with a result (JSON on one line). False if it was not open: nothing is written.
     pub fn answer(&self, id: &RequestId, result_json: &str) -> bool {
-        self.settle(id, Outcome::Ok, || jsonrpc::response(id, result_json))
+        self.settle(id, Outcome::Ok, |open| result_line(id, result_json, open.caller.is_some()))
     }
 
     /// Answers an open request with an error. False if it was not open.
     pub fn answer_error(&self, id: &RequestId, error: &RpcError) -> bool {
-        self.settle(id, Outcome::Error, || jsonrpc::error(Some(id), error))
+        self.settle(id, Outcome::Error, |_| jsonrpc::error(Some(id), error))
     }
 
-    fn settle(&self, id: &RequestId, outcome: Outcome, line: impl FnOnce() -> String) -> bool {
+    fn settle(&self, id: &RequestId, outcome: Outcome, line: impl FnOnce(&Open) -> String) -> bool {
         let mut inner = self.lock();
         let Some(open) = inner.open.remove(id) else {
             inner.surplus_answers += 1;
@@ -199,7 +219,7 @@ impl Front {
         inner.rendering += 1;
         drop(inner);
         // Rendered outside the lock: results reach megabytes. The id is taken, so nobody else can answer meanwhile.
-        let mut text = line();
+        let mut text = line(&open);
         if text.len() > CLIENT_MESSAGE_MAX_BYTES {
             let error = RpcError::internal("the answer is larger than a client can take, and was not put into a file");
             text = jsonrpc::error(Some(id), &error);
@@ -238,17 +258,25 @@ impl Front {
     }
 
     /// Answers something that never became an open request with a result (JSON on one line).
-    pub fn reject_with_result(&self, id: &RequestId, result_json: &str) {
-        let text = jsonrpc::response(id, result_json);
+    pub fn reject_with_result(&self, id: &RequestId, result_json: &str, is_stateless: bool) {
+        let text = result_line(id, result_json, is_stateless);
         self.events.message_queued(MessageKind::Response, &text);
         self.push(Line { text, notification: None });
     }
 
-    /// Sends a notification (or a request of ours). `kind` names what may be coalesced: a line of the same kind that is still
-    /// queued makes a second one needless when `coalesce` is set.
+    /// Sends a notification (or a request of ours). `kind` names what may be coalesced: the same line that is still queued makes a
+    /// second one needless when `coalesce` is set.
     pub fn notify(&self, kind: &'static str, text: String, coalesce: bool) {
+        self.notify_of(None, kind, text, coalesce);
+    }
+
+    /// The same for one subscription: nothing, if it has ended.
+    fn notify_of(&self, subscription: Option<&RequestId>, kind: &'static str, text: String, coalesce: bool) {
         let mut inner = self.lock();
-        if coalesce && inner.queue.iter().any(|line| line.notification == Some(kind)) {
+        if subscription.is_some_and(|id| !inner.open.contains_key(id)) {
+            return;
+        }
+        if coalesce && inner.queue.iter().any(|line| line.notification == Some(kind) && line.text == text) {
             return;
         }
         if inner.notifications >= STDOUT_NOTIFICATIONS_MAX {
@@ -256,10 +284,55 @@ impl Front {
             return;
         }
         inner.notifications += 1;
-        drop(inner);
         let sort = if kind == ROOTS_LIST { MessageKind::Request } else { MessageKind::Notification };
         self.events.message_queued(sort, &text);
-        self.push(Line { text, notification: Some(kind) });
+        // Queued under the same lock as the look: the end of a subscription comes behind it.
+        if !inner.broken {
+            inner.queued_bytes += text.len();
+            inner.queue.push_back(Line { text, notification: Some(kind) });
+        }
+        drop(inner);
+        self.filled.notify_one();
+    }
+
+    /// Makes an open request a subscription and tells its client so, before anything else that it is told under it.
+    ///
+    /// # Errors
+    /// More are open than may be: the request is still open, and must be answered.
+    pub fn subscribe(&self, id: &RequestId, filter: Filter) -> Result<(), TooManySubscriptions> {
+        let mut inner = self.lock();
+        let count = inner.open.values().filter(|open| matches!(open.holder, Holder::Subscription(_))).count();
+        if count >= SUBSCRIPTIONS_MAX {
+            return Err(TooManySubscriptions);
+        }
+        // Cancelled meanwhile: nothing is said of it any more.
+        let Some(open) = inner.open.get_mut(id) else { return Ok(()) };
+        open.holder = Holder::Subscription(filter);
+        if inner.broken {
+            return Ok(());
+        }
+        // Queued under the same lock: what this subscription is told comes behind it. It is owed, and so is never dropped.
+        let text = stateless::acknowledged(id, filter);
+        inner.queued_bytes += text.len();
+        inner.queue.push_back(Line { text, notification: None });
+        drop(inner);
+        self.events.message_queued(MessageKind::Notification, "");
+        self.filled.notify_one();
+        Ok(())
+    }
+
+    /// Tells every subscription that asked for it that the list of tools is another one.
+    pub fn tools_changed(&self) {
+        for id in self.requests(|holder| matches!(holder, Holder::Subscription(Filter { tools: true }))) {
+            self.notify_of(Some(&id), TOOLS_CHANGED, stateless::tools_list_changed(&id), true);
+        }
+    }
+
+    /// Ends every subscription with the answer to its request.
+    pub fn end_subscriptions(&self) {
+        for id in self.requests(|holder| matches!(holder, Holder::Subscription(_))) {
+            self.settle(&id, Outcome::Ok, |_| stateless::subscription_ended(&id));
+        }
     }
 
     /// Sends the progress of an open request; nothing is sent once that was answered or cancelled, nor what is not more than
@@ -419,6 +492,15 @@ impl Front {
     }
 }
 
+/// A result as its era writes it.
+fn result_line(id: &RequestId, result_json: &str, is_stateless: bool) -> String {
+    if is_stateless {
+        jsonrpc::response(id, &stateless::complete(result_json, &SERVER))
+    } else {
+        jsonrpc::response(id, result_json)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -446,9 +528,9 @@ mod tests {
     #[tokio::test]
     async fn a_request_is_answered_once_and_a_cancelled_one_never() {
         let front = Front::default();
-        front.open(&id(1), Method::CallTool).unwrap();
-        front.open(&id(2), Method::CallTool).unwrap();
-        assert_eq!(front.open(&id(1), Method::CallTool), Err(NotOpened::Duplicate));
+        front.open(&id(1), Method::CallTool, None).unwrap();
+        front.open(&id(2), Method::CallTool, None).unwrap();
+        assert_eq!(front.open(&id(1), Method::CallTool, None), Err(NotOpened::Duplicate));
         assert!(front.cancel(&id(2)) && !front.cancel(&id(2)));
         assert!(front.answer(&id(1), "{}"));
         assert!(!front.answer(&id(1), "{\"again\":true}"));
@@ -462,9 +544,9 @@ mod tests {
     async fn open_requests_and_notifications_are_bounded_and_list_changes_coalesce() {
         let front = Front::default();
         for number in 0..OPEN_REQUESTS_MAX as u64 {
-            front.open(&id(number), Method::CallTool).unwrap();
+            front.open(&id(number), Method::CallTool, None).unwrap();
         }
-        assert_eq!(front.open(&id(9999), Method::CallTool), Err(NotOpened::Full));
+        assert_eq!(front.open(&id(9999), Method::CallTool, None), Err(NotOpened::Full));
         for _ in 0..10 {
             front.notify("changed", "{}".into(), true);
         }
@@ -479,7 +561,7 @@ mod tests {
     #[test]
     fn progress_that_was_overtaken_is_not_told() {
         let front = Front::default();
-        front.open(&id(1), Method::CallTool).unwrap();
+        front.open(&id(1), Method::CallTool, None).unwrap();
         for progress in [2.0, 1.0, 2.0, 3.0] {
             front.progress(&id(1), progress, progress.to_string());
         }
@@ -488,7 +570,7 @@ mod tests {
         front.progress(&id(1), 4.0, "late".to_owned());
         assert_eq!(front.counts().queued, 3);
         // The next request with this id begins anew.
-        front.open(&id(1), Method::CallTool).unwrap();
+        front.open(&id(1), Method::CallTool, None).unwrap();
         front.progress(&id(1), 1.0, "1".to_owned());
         assert_eq!(front.counts().queued, 4);
     }
@@ -498,7 +580,7 @@ mod tests {
         let front = Front::default();
         let (near, far) = tokio::io::duplex(64);
         drop(near);
-        front.open(&id(1), Method::CallTool).unwrap();
+        front.open(&id(1), Method::CallTool, None).unwrap();
         front.answer(&id(1), "{}");
         front.pump_out(far).await;
         front.flushed().await;

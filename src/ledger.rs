@@ -32,7 +32,7 @@ use crate::limits::{HOLD_MAX, HOLD_WITHOUT_EVIDENCE, PATIENCE_MARGIN, RECOVERY_M
 use crate::protocol::dialect::{CallProgress, EditorAnswer, Recovery};
 use crate::protocol::ids::{CallId, Epoch};
 use crate::protocol::jsonrpc::RequestId;
-use crate::protocol::mcp::ProtocolVersion;
+use crate::protocol::mcp::Audience;
 
 #[derive(Clone)]
 struct Entry {
@@ -49,7 +49,7 @@ struct Entry {
     lost: Option<Instant>,
     patience: Duration,
     running_max: Duration,
-    version: ProtocolVersion,
+    audience: Audience,
     progress: Option<Progress>,
     /// What it waits for, or waited for last.
     waits_for: Cause,
@@ -151,7 +151,7 @@ impl Ledger {
             lost: None,
             patience: call.patience,
             running_max: RUNNING_MAX,
-            version: call.version,
+            audience: call.audience,
             progress,
             waits_for: Cause::Connecting,
             sending: None,
@@ -443,7 +443,7 @@ impl Ledger {
         let Some(entry) = entry.filter(|entry| matches!(entry.state(), State::Sent | State::Recovering)) else {
             return Vec::new();
         };
-        let (version, request) = (entry.version, entry.request.clone());
+        let (version, request) = (entry.audience.version, entry.request.clone());
         let told = entry.progress.as_mut().and_then(|progress| progress.measured(done, total, message, now));
         let told = told.map(|news| Settlement::Progress { request, news, version });
         told.into_iter().collect()
@@ -568,7 +568,7 @@ impl Ledger {
                             .map(|lost| now.saturating_duration_since(lost)),
                         // Only the editor's own word leaves a sending behind that is no loss.
                         unrun: matches!(verdict, Verdict::NotExecuted(_)) && entry.machine.machine().sendings > 0,
-                        version: entry.version,
+                        audience: entry.audience,
                     }));
                     let mut record = Record::of(entry);
                     record.verdict = Some(verdict);
@@ -618,7 +618,7 @@ impl Ledger {
             (_, None) => return,
         };
         let changed = entry.state() == State::Sent && entry.sent == Some(now);
-        let (version, request) = (entry.version, entry.request.clone());
+        let (version, request) = (entry.audience.version, entry.request.clone());
         let Some(progress) = entry.progress.as_mut().filter(|progress| changed || now >= progress.next) else { return };
         let news = progress.beat(message, now);
         out.push(Settlement::Progress { request, news, version });

@@ -50,8 +50,15 @@ pub const TOOLS_LIST_MAX_BYTES: usize = 4 * MIB;
 pub const CLIENT_FIELD_MAX_BYTES: usize = 256;
 /// Folders taken from a client's list of roots; people open a handful.
 pub const ROOTS_MAX: usize = 64;
-/// What a response adds around its result besides the id: `{"jsonrpc":"2.0","id":,"result":}` and the line end.
-pub const RESPONSE_ENVELOPE_MAX_BYTES: usize = 64;
+/// What a response adds around its result besides the id: `{"jsonrpc":"2.0","id":,"result":}` and the line end, and in the
+/// stateless era that the result is complete and whose it is.
+pub const RESPONSE_ENVELOPE_MAX_BYTES: usize = 256;
+/// `subscriptions/listen` requests open at once. A client needs one.
+pub const SUBSCRIPTIONS_MAX: usize = 16;
+/// How long a client may keep the answer to `server/discover`: it changes with this program alone.
+pub const DISCOVERY_TTL: Duration = Duration::from_secs(60 * 60);
+/// How long a client may take a list of tools for fresh: it changes whenever Unity recompiles, and costs nothing to ask for.
+pub const TOOLS_LIST_TTL: Duration = Duration::ZERO;
 /// Tools kept from one editor; a list this long is a mistake, and a client could not show it.
 pub const TOOLS_MAX: usize = 2048;
 

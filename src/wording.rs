@@ -7,7 +7,7 @@ use crate::estate::Stranger;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Loss};
 use crate::ledger::Answer;
-use crate::limits::{FRAME_OLD, OPEN_REQUESTS_MAX, SILENCE_NAMED_AFTER};
+use crate::limits::{FRAME_OLD, OPEN_REQUESTS_MAX, SILENCE_NAMED_AFTER, SUBSCRIPTIONS_MAX};
 use crate::protocol::dialect::{AnswerBody, EditorAnswer, EditorState, Pulse};
 use crate::protocol::ids::CallId;
 use crate::telemetry::clean;
@@ -189,6 +189,14 @@ pub fn overload() -> String {
     )
 }
 
+/// The text for a subscription beyond the bound.
+pub fn too_many_subscriptions() -> String {
+    format!(
+        "{SUBSCRIPTIONS_MAX} requests of subscriptions/listen are open, more are not kept. Cancel one of them, or use it: each \
+         hears of every change it asked for."
+    )
+}
+
 /// The text for a request on which a part of the gateway failed before it became a call.
 pub const INTERNAL: &str = "A part of holdfast failed while it handled this request (our fault, please report it). It was not \
                             sent to Unity, so nothing changed. Make the same request again.";
@@ -289,7 +297,7 @@ mod tests {
             behind: None,
             came_back: None,
             unrun: false,
-            version: ProtocolVersion::negotiate("2025-11-25"),
+            audience: ProtocolVersion::negotiate("2025-11-25").into(),
         }
     }
 

@@ -222,7 +222,7 @@ impl World {
                         progress_token: progress.then(|| RawValue::from_string("1".to_owned()).unwrap()),
                         parallel: true,
                         patience,
-                        version: ProtocolVersion::LATEST,
+                        audience: ProtocolVersion::LATEST.into(),
                     },
                     now,
                 );

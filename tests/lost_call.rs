@@ -27,7 +27,7 @@ fn claimed(recovery: Recovery, now: Instant) -> (Ledger, Epoch) {
         progress_token: None,
         parallel: false,
         patience: Duration::from_secs(60),
-        version: ProtocolVersion::negotiate("2025-11-25"),
+        audience: ProtocolVersion::negotiate("2025-11-25").into(),
     };
     ledger.accept(call, now);
     assert!(ledger.reserve(epoch).is_some());

@@ -46,7 +46,7 @@ pub fn run(estate: &Arc<Estate>, tasks: &Tasks, id: RequestId, tool: GatewayTool
 }
 
 pub(super) fn answer(estate: &Estate, id: &RequestId, result: &ToolResult) {
-    estate.front.answer(id, &mcp::tool_result(result, estate.client().version));
+    estate.front.answer(id, &mcp::tool_result(result, &estate.audience(id)));
 }
 
 pub(super) fn of_value(value: &impl Serialize) -> ToolResult {
@@ -272,7 +272,7 @@ pub(super) fn result(estate: &Estate, id: &RequestId, call: CallId) {
 
 pub(super) async fn wait_ready(estate: &Arc<Estate>, timeout: Option<Duration>) -> ToolResult {
     estate.want_editor();
-    let patience = estate.client().patience.saturating_sub(crate::limits::PATIENCE_MARGIN);
+    let patience = estate.client().audience.client.patience.saturating_sub(crate::limits::PATIENCE_MARGIN);
     let at_most = timeout.unwrap_or(WAIT_READY_MAX).min(WAIT_READY_MAX).min(patience);
     let began = Instant::now();
     let mut link = estate.link.subscribe();

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ractor::{ActorRef, MessagingErr};
+use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -19,7 +20,8 @@ use crate::front::NotOpened;
 use crate::limits::{CLIENT_LINE_MAX_BYTES, MAILBOX_BYTES_MAX, OPEN_REQUESTS_MAX, SESSION_ABSENCE_MAX};
 use crate::protocol::framing::lines::{Line, LineDecoder};
 use crate::protocol::jsonrpc::{self, Fault, Invalid, Message, RequestId, RpcError};
-use crate::protocol::mcp::{self, Method, Notification, ToolResult};
+use crate::protocol::mcp::stateless::{self, Caller};
+use crate::protocol::mcp::{self, Audience, Method, Notification, ToolResult};
 use crate::telemetry::metrics::labels::{DUPLICATE_ID, MessageKind, TOO_MANY_REQUESTS};
 use crate::wording;
 
@@ -131,11 +133,18 @@ impl Intake {
             Message::Response { .. } => MessageKind::Response,
         });
         match &message {
-            Message::Request { id, method, .. } => {
-                if !self.open(id, method) {
+            Message::Request { id, method, params } => {
+                let caller = self.caller(method, params.as_deref());
+                let stateless = matches!(caller, Ok(Some(_)));
+                if !self.open(id, method, caller.as_ref().ok().and_then(Clone::clone)) {
                     return Then::GoOn;
                 }
-                if let "ping" | "shutdown" = method.as_str() {
+                if let Err(error) = caller {
+                    self.estate.front.answer_error(id, &error);
+                    return Then::GoOn;
+                }
+                // The stateless era has neither.
+                if !stateless && matches!(method.as_str(), "ping" | "shutdown") {
                     self.estate.front.answer(id, "{}");
                     return if method == "ping" { Then::GoOn } else { Then::End };
                 }
@@ -152,9 +161,19 @@ impl Intake {
         Then::GoOn
     }
 
-    fn open(&self, id: &RequestId, method: &str) -> bool {
+    /// Who asks, for a request of the stateless era.
+    fn caller(&self, method: &str, params: Option<&RawValue>) -> Result<Option<Arc<Caller>>, RpcError> {
+        let said = stateless::client_of(method, params)?;
+        Ok(said.map(|(version, client)| {
+            let audience = Audience { version, client: self.estate.config.traits_of(&client.name) };
+            Arc::new(Caller { client, audience })
+        }))
+    }
+
+    fn open(&self, id: &RequestId, method: &str, caller: Option<Arc<Caller>>) -> bool {
         let front = &self.estate.front;
-        match front.open(id, Method::from_name(method)) {
+        let audience = caller.as_ref().map(|caller| caller.audience);
+        match front.open(id, Method::from_name(method), caller) {
             Ok(()) => true,
             Err(NotOpened::Duplicate) => {
                 self.estate.events.bad_line(DUPLICATE_ID);
@@ -168,8 +187,11 @@ impl Intake {
                 self.estate.events.bad_line(TOO_MANY_REQUESTS);
                 let text = wording::overload();
                 if method == "tools/call" {
-                    let result = mcp::tool_result(&ToolResult::error(text), self.estate.client().version);
-                    front.reject_with_result(id, &result);
+                    let result = mcp::tool_result(
+                        &ToolResult::error(text),
+                        &audience.unwrap_or_else(|| self.estate.client().audience),
+                    );
+                    front.reject_with_result(id, &result, audience.is_some());
                 } else {
                     front.reject(Some(id), &RpcError::internal(text));
                 }

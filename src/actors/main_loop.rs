@@ -61,6 +61,7 @@ pub async fn run<S: Spawn>(estate: &Arc<Estate>, spawn: S, pumps: Pumps, mut qui
         let _ = tree.await;
     }
     estate.close_epochs(Loss::Shutdown);
+    estate.front.end_subscriptions();
     for id in estate.front.requests_without_call() {
         let error =
             RpcError::internal("holdfast was shut down before it handled this request. Nothing was sent to Unity.");

@@ -15,14 +15,16 @@ use super::supervisor::Tasks;
 use super::timers::Timers;
 use super::{bridge, discovery, gateway_tools, own_tools};
 use crate::estate::Estate;
-use crate::front::ROOTS_LIST;
+use crate::front::{ROOTS_LIST, SERVER, TOOLS_CHANGED};
 use crate::fsm::Driver;
 use crate::fsm::registry::Source;
 use crate::fsm::session::{Effect, Event, Kind, Outlook, Session, Timer};
 use crate::ledger::NewCall;
 use crate::protocol::dialect::OwnTool;
 use crate::protocol::jsonrpc::{self, RequestId, RpcError};
-use crate::protocol::mcp::{self, CallTool, GatewayTool, Initialize, Notification, ProtocolVersion, Request};
+use crate::protocol::mcp::stateless::{self, Caller, Filter};
+use crate::protocol::mcp::{self, Audience, CallTool, GatewayTool, Initialize, Notification, ProtocolVersion, Request};
+use crate::wording;
 
 /// What the session receives.
 #[derive(Debug)]
@@ -70,8 +72,10 @@ pub struct State {
     lists: Vec<RequestId>,
     /// The call that is being decided.
     call: Option<(RequestId, CallTool)>,
-    /// The list result as last rendered: for which version, of which catalogue.
-    rendered: Option<(ProtocolVersion, Arc<mcp::Catalogue>, String)>,
+    /// The subscription that is being decided.
+    listen: Option<(RequestId, Filter)>,
+    /// The list result as last rendered: for whom, of which catalogue.
+    rendered: Option<(Audience, Arc<mcp::Catalogue>, String)>,
 }
 
 impl Actor for SessionActor {
@@ -92,7 +96,7 @@ impl Actor for SessionActor {
         });
         self.estate.events.machine_started(driver.machine(), driver.state());
         let timers = Timers::new(me, Message::Timer);
-        Ok(State { driver, timers, opening: None, lists: Vec::new(), call: None, rendered: None })
+        Ok(State { driver, timers, opening: None, lists: Vec::new(), call: None, listen: None, rendered: None })
     }
 
     async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
@@ -148,12 +152,32 @@ impl SessionActor {
     }
 
     fn request(&self, state: &mut State, id: RequestId, method: &str, params: Option<&RawValue>) {
-        match mcp::parse_request(method, params) {
+        let front = &self.estate.front;
+        let caller = front.caller(&id);
+        let request = match &caller {
+            None => mcp::parse_request(method, params),
+            Some(_) => stateless::parse_request(method, params),
+        };
+        if let (Some(caller), Ok(Request::ListTools | Request::CallTool(_) | Request::Listen(_))) = (&caller, &request)
+        {
+            self.opened_by(state, caller);
+        }
+        match request {
             Err(error) => {
-                self.estate.front.answer_error(&id, &error);
+                front.answer_error(&id, &error);
             }
             Ok(Request::Ping) => {
-                self.estate.front.answer(&id, "{}");
+                front.answer(&id, "{}");
+            }
+            Ok(Request::Discover) => {
+                front.answer(&id, &stateless::discover_result(mcp::INSTRUCTIONS));
+            }
+            Ok(Request::Listen(filter)) => {
+                if filter.tools {
+                    self.estate.with_client(|known| known.kind = Kind::Async);
+                }
+                state.listen = Some((id, filter));
+                self.feed(state, &Event::ListenRequested { tools: filter.tools });
             }
             Ok(Request::Initialize(initialize)) => self.initialize(state, id, initialize),
             Ok(Request::ListTools) => {
@@ -167,25 +191,37 @@ impl SessionActor {
         }
     }
 
-    fn initialize(&self, state: &mut State, id: RequestId, initialize: Initialize) {
-        let Initialize { requested, client, roots } = initialize;
-        let version = ProtocolVersion::negotiate(&requested);
-        let traits = mcp::traits_of(&client.name);
-        let config = &self.estate.config;
-        let honours_changes = config.list_changed.unwrap_or(traits.list_changed);
+    /// Without a handshake the first request for tools opens the session.
+    fn opened_by(&self, state: &mut State, caller: &Caller) {
+        if self.estate.client().opened {
+            return;
+        }
+        let kind = self.opened(caller.client.name.clone(), caller.audience, false);
+        self.feed(state, &Event::Opened(kind));
+    }
+
+    /// Remembers who opened the session.
+    fn opened(&self, name: String, audience: Audience, roots: bool) -> Kind {
+        let honours_changes = audience.client.list_changed;
         let kind = if honours_changes { Kind::Async } else { Kind::Sync };
-        self.estate.events.session_opened(&client.name, version, honours_changes);
+        self.estate.events.session_opened(&name, audience.version, honours_changes);
         self.estate.with_client(|known| {
             known.opened = true;
-            known.name = client.name;
-            known.version = version;
+            known.name = name;
+            known.audience = audience;
             known.kind = kind;
-            known.patience = config.patience.unwrap_or(traits.patience);
             known.roots = roots;
             known.first_list_served = false;
         });
-        let server = mcp::ServerInfo { version: env!("CARGO_PKG_VERSION") };
-        state.opening = Some((id, mcp::initialize_result(version, &server, mcp::INSTRUCTIONS)));
+        kind
+    }
+
+    fn initialize(&self, state: &mut State, id: RequestId, initialize: Initialize) {
+        let Initialize { requested, client, roots } = initialize;
+        let version = ProtocolVersion::negotiate(&requested);
+        let audience = Audience { version, client: self.estate.config.traits_of(&client.name) };
+        let kind = self.opened(client.name, audience, roots);
+        state.opening = Some((id, mcp::initialize_result(version, &SERVER, mcp::INSTRUCTIONS)));
         self.feed(state, &Event::Opened(kind));
     }
 
@@ -242,9 +278,18 @@ impl SessionActor {
                     self.accept(id, call);
                 }
             }
+            Effect::AcceptListen => {
+                if let Some((id, filter)) = state.listen.take()
+                    && front.subscribe(&id, filter).is_err()
+                {
+                    let error = RpcError::invalid_request(wording::too_many_subscriptions());
+                    front.answer_error(&id, &error);
+                }
+            }
             Effect::RefuseUnopened => {
                 let error = RpcError::invalid_request(
-                    "the session is not open: send `initialize` first. Nothing was sent to Unity.",
+                    "the session is not open: send `initialize` first, or say in `_meta` what MCP 2026-07-28 wants there. Nothing was \
+                     sent to Unity.",
                 );
                 self.refuse_pending(state, &error);
             }
@@ -257,7 +302,11 @@ impl SessionActor {
                 let published = self.estate.published.borrow();
                 let has_it = state.rendered.as_ref().is_some_and(|(_, of, _)| Arc::ptr_eq(of, &published.catalogue));
                 if !has_it {
-                    front.notify("tools/list_changed", mcp::tools_list_changed(), true);
+                    let client = self.estate.client();
+                    if client.opened && !client.audience.version.is_stateless() {
+                        front.notify(TOOLS_CHANGED, mcp::tools_list_changed(), true);
+                    }
+                    front.tools_changed();
                 }
             }
             Effect::Arm(timer, delay) => state.timers.arm(timer, delay),
@@ -269,27 +318,22 @@ impl SessionActor {
 
     fn refuse_pending(&self, state: &mut State, error: &RpcError) {
         let pending = state.lists.drain(..).chain(state.call.take().map(|(id, _)| id));
-        for id in pending.chain(state.opening.take().map(|(id, _)| id)) {
+        let opening = state.opening.take().map(|(id, _)| id);
+        for id in pending.chain(opening).chain(state.listen.take().map(|(id, _)| id)) {
             self.estate.front.answer_error(&id, error);
         }
     }
 
     fn answer_lists(&self, state: &mut State) {
         self.estate.with_client(|client| client.first_list_served = true);
-        let version = self.estate.client().version;
         let catalogue = Arc::clone(&self.estate.published.borrow().catalogue);
-        let current = state
-            .rendered
-            .as_ref()
-            .is_some_and(|(rendered, of, _)| *rendered == version && Arc::ptr_eq(of, &catalogue));
-        if !current {
-            let result = catalogue.list_result(version);
-            state.rendered = Some((version, catalogue, result));
-        }
-        if let Some((_, _, result)) = &state.rendered {
-            for id in state.lists.drain(..) {
-                self.estate.front.answer(&id, result);
-            }
+        for id in state.lists.drain(..) {
+            let audience = self.estate.audience(&id);
+            let last = state.rendered.take();
+            let last = last.filter(|(rendered, of, _)| *rendered == audience && Arc::ptr_eq(of, &catalogue));
+            let rendered = last.unwrap_or_else(|| (audience, Arc::clone(&catalogue), catalogue.list_result(&audience)));
+            self.estate.front.answer(&id, &rendered.2);
+            state.rendered = Some(rendered);
         }
     }
 
@@ -322,7 +366,7 @@ impl SessionActor {
             self.estate.front.answer_error(&id, &mcp::unknown_tool(&call.name));
             return;
         }
-        let client = self.estate.client();
+        let audience = self.estate.audience(&id);
         let parallel = {
             let published = self.estate.published.borrow();
             published.catalogue.find(&call.name).is_some_and(|entry| entry.tool.parallel)
@@ -334,8 +378,8 @@ impl SessionActor {
             arguments: call.arguments,
             progress_token: call.progress_token,
             parallel,
-            patience: client.patience,
-            version: client.version,
+            patience: audience.client.patience,
+            audience,
         };
         self.estate.events.call_accepted(new.id, &new.tool, id.as_json());
         self.estate.decide(|ledger, now| ledger.accept(new, now));

@@ -96,7 +96,7 @@ impl Seen {
     }
 
     fn as_json(&self, dropped: bool) -> Value {
-        let tools = self.published.catalogue.tools_array(ProtocolVersion::LATEST);
+        let tools = self.published.catalogue.tools_array(&ProtocolVersion::LATEST.into());
         let survey = self.survey.as_deref();
         let mut all = json!({
             "source": match self.published.source {

@@ -16,7 +16,7 @@ use crate::logbook::{self, LogEntry};
 use crate::protocol::dialect::EditorAnswer;
 use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc::{RequestId, compact};
-use crate::protocol::mcp::{self, ProtocolVersion, ToolResult};
+use crate::protocol::mcp::{self, Audience, ToolResult};
 use crate::wording;
 
 impl Estate {
@@ -33,7 +33,7 @@ impl Estate {
         };
         // What still runs has its place in the log when it has ended.
         if answer.verdict != Verdict::StillRunning {
-            let json = self.log_result(answer.call, &answer.tool, &result, answer.version);
+            let json = self.log_result(answer.call, &answer.tool, &result, &answer.audience);
             if let Some(json) = json {
                 self.ledger(|ledger, now| ledger.keep_late(answer.call, &json, now));
             }
@@ -43,17 +43,17 @@ impl Estate {
             let _ = guest.send(GuestAnswer { verdict: answer.verdict, result });
             return;
         }
-        let Answer { request, call, version, .. } = answer;
-        let size = mcp::result_size(&result, version);
+        let Answer { request, call, audience, .. } = answer;
+        let size = mcp::result_size(&result, &audience);
         self.events.result_rendered(size);
         if size <= RESULT_INLINE_MAX_BYTES {
-            self.deliver(call, &request, &mcp::tool_result(&result, version));
+            self.deliver(call, &request, &mcp::tool_result(&result, &audience));
             return;
         }
         let estate = Arc::clone(self);
         tokio::spawn(async move {
             let result = estate.spill(call, result).await;
-            estate.deliver(call, &request, &mcp::tool_result(&result, version));
+            estate.deliver(call, &request, &mcp::tool_result(&result, &audience));
         });
     }
 
@@ -68,17 +68,17 @@ impl Estate {
     pub(super) fn keep_late(self: &Arc<Self>, call: CallId, answer: EditorAnswer) {
         let estate = Arc::clone(self);
         tokio::spawn(async move {
-            let version = estate.client().version;
+            let audience = estate.client().audience;
             let mut result = ToolResult::from_editor(answer);
-            if mcp::result_size(&result, version) > RESULT_INLINE_MAX_BYTES {
+            if mcp::result_size(&result, &audience) > RESULT_INLINE_MAX_BYTES {
                 result = estate.spill(call, result).await;
             }
             let tool =
                 estate.ledger(|ledger, _| ledger.records().find(|record| record.id == call).map(|record| record.tool));
             if let Some(tool) = tool {
-                estate.log_result(call, &tool, &result, version);
+                estate.log_result(call, &tool, &result, &audience);
             }
-            let json = mcp::tool_result(&result, version);
+            let json = mcp::tool_result(&result, &audience);
             estate.ledger(|ledger, now| ledger.keep_late(call, &json, now));
         });
     }
@@ -133,10 +133,10 @@ impl Estate {
 
     /// Where the package has a log for each operation, the result goes there. Gives it as it is to be kept under the call's id,
     /// for the package's tool that asks for it.
-    fn log_result(&self, call: CallId, tool: &str, result: &ToolResult, version: ProtocolVersion) -> Option<String> {
+    fn log_result(&self, call: CallId, tool: &str, result: &ToolResult, audience: &Audience) -> Option<String> {
         let tool = self.published.borrow().catalogue.find(tool).map(|entry| entry.tool.name.clone())?;
         let prefix = self.dialect().log_prefix(&tool)?;
-        let json = mcp::tool_result(result, version);
+        let json = mcp::tool_result(result, audience);
         if json.len() > LOGBOOK_BYTES_MAX {
             return None;
         }

@@ -66,7 +66,7 @@ impl Estate {
             progress_token: None,
             parallel: false,
             patience,
-            version: self.client().version,
+            audience: self.client().audience,
         };
         self.events.call_accepted(id, tool, "guest");
         self.want_editor();

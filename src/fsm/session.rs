@@ -111,6 +111,11 @@ pub enum Event {
     ListRequested,
     /// The client called a tool.
     CallRequested,
+    /// The client asked to be told of changes (`subscriptions/listen`): of the tools, or of nothing that changes here.
+    ListenRequested {
+        /// Of the tools.
+        tools: bool,
+    },
     /// The registry published a catalogue.
     CataloguePublished(Source),
     /// The catalogue changed by content.
@@ -140,6 +145,8 @@ pub enum Effect {
     AnswerLists,
     /// Hand the call to the ledger.
     AcceptCall,
+    /// Begin the subscription.
+    AcceptListen,
     /// Refuse the request: the session is not open. Nothing ran.
     RefuseUnopened,
     /// Refuse the request: the session ends. Nothing ran.
@@ -168,6 +175,15 @@ impl Session {
         if self.list_waits() { Outcome::Handled } else { Outcome::Transition(State::Serving) }
     }
 
+    /// Who listens for changes need not be told everything at once.
+    fn listened(&mut self, tools: bool, out: &mut Outbox<Self>) {
+        if tools {
+            self.kind = Kind::Async;
+            out.order(Effect::WantEditor);
+        }
+        out.order(Effect::AcceptListen);
+    }
+
     fn open(&mut self, kind: Kind, out: &mut Outbox<Self>) {
         self.kind = kind;
         out.order(Effect::AnswerOpen);
@@ -180,7 +196,7 @@ impl Session {
                 self.open(*kind, out);
                 Outcome::Transition(State::Serving)
             }
-            Event::ListRequested | Event::CallRequested => {
+            Event::ListRequested | Event::CallRequested | Event::ListenRequested { .. } => {
                 out.order(Effect::RefuseUnopened);
                 Outcome::Handled
             }
@@ -212,6 +228,10 @@ impl Session {
             Event::ListRequested => {
                 out.order(Effect::WantEditor);
                 Outcome::Handled
+            }
+            Event::ListenRequested { tools } => {
+                self.listened(*tools, out);
+                self.wait_or_serve()
             }
             Event::CataloguePublished(source) => {
                 self.source = *source;
@@ -252,6 +272,10 @@ impl Session {
                 out.order(Effect::AnswerLists);
                 Outcome::Handled
             }
+            Event::ListenRequested { tools } => {
+                self.listened(*tools, out);
+                Outcome::Handled
+            }
             Event::CataloguePublished(source) => {
                 self.source = *source;
                 Outcome::Handled
@@ -275,7 +299,7 @@ impl Session {
 
     fn ending(&mut self, state: State, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
         match event {
-            Event::Opened(_) | Event::ListRequested | Event::CallRequested => {
+            Event::Opened(_) | Event::ListRequested | Event::CallRequested | Event::ListenRequested { .. } => {
                 out.order(Effect::RefuseDraining);
                 Outcome::Handled
             }
@@ -337,6 +361,7 @@ impl Machine for Session {
                 Group::Open,
                 Event::Opened(_)
                 | Event::ListRequested
+                | Event::ListenRequested { .. }
                 | Event::CataloguePublished(_)
                 | Event::DiskRead
                 | Event::OutlookChanged(_)
@@ -376,6 +401,8 @@ impl Charted for Session {
             Event::Opened(Kind::Async),
             Event::ListRequested,
             Event::CallRequested,
+            Event::ListenRequested { tools: true },
+            Event::ListenRequested { tools: false },
             Event::CataloguePublished(Source::None),
             Event::CataloguePublished(Source::Disk),
             Event::CataloguePublished(Source::Live),

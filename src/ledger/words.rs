@@ -14,7 +14,7 @@ use crate::limits::{FINISHED_CALLS_MAX, PATIENCE_MARGIN, RUNNING_MAX};
 use crate::protocol::dialect::{EditorAnswer, JournalKey, Recovery};
 use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc::RequestId;
-use crate::protocol::mcp::ProtocolVersion;
+use crate::protocol::mcp::{Audience, ProtocolVersion};
 
 /// A call as the session hands it over.
 #[derive(Debug)]
@@ -33,8 +33,8 @@ pub struct NewCall {
     pub parallel: bool,
     /// How long the client waits for an answer.
     pub patience: Duration,
-    /// The protocol version its answer is written in.
-    pub version: ProtocolVersion,
+    /// For whom its answer is written.
+    pub audience: Audience,
 }
 
 /// What is known of a call when it is sent.
@@ -143,8 +143,8 @@ pub struct Answer {
     pub came_back: Option<Duration>,
     /// It was sent, and an editor says that nothing of it ran.
     pub unrun: bool,
-    /// The version to write it in.
-    pub version: ProtocolVersion,
+    /// For whom it is written.
+    pub audience: Audience,
 }
 
 /// A claim, for the log and the numbers.

@@ -123,7 +123,7 @@ impl Seam {
             progress_token: None,
             parallel: true,
             patience: PATIENCE_MARGIN + Duration::from_secs(10 + u64::from(rank)),
-            version: ProtocolVersion::LATEST,
+            audience: ProtocolVersion::LATEST.into(),
         };
         said(self.change(|ledger| ledger.accept(new, now())))
     }

@@ -19,7 +19,7 @@ fn estate(config: Config) -> Arc<Estate> {
 /// A call of an open request that is sent.
 fn sent_call(estate: &Arc<Estate>, number: u64) -> CallId {
     let (id, request) = (estate.next_call_id(), RequestId::from_number(number));
-    estate.front.open(&request, crate::protocol::mcp::Method::CallTool).unwrap();
+    estate.front.open(&request, crate::protocol::mcp::Method::CallTool, None).unwrap();
     let call = NewCall {
         id,
         request: request.clone(),
@@ -28,7 +28,7 @@ fn sent_call(estate: &Arc<Estate>, number: u64) -> CallId {
         progress_token: None,
         parallel: false,
         patience: Duration::from_secs(600),
-        version: ProtocolVersion::LATEST,
+        audience: ProtocolVersion::LATEST.into(),
     };
     estate.decide(|ledger, now| ledger.accept(call, now));
     estate.front.became_call(&request);

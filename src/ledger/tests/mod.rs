@@ -4,6 +4,7 @@ use super::*;
 use crate::fsm::call::Verdict;
 use crate::limits::{FINISHED_CALLS_MAX, LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES, PROGRESS_EVERY};
 use crate::protocol::dialect::{AnswerBody, JournalKey};
+use crate::protocol::mcp::ProtocolVersion;
 
 /// A ledger at a time that only the test moves.
 struct Book {
@@ -77,7 +78,7 @@ impl Book {
             progress_token: token.map(raw),
             parallel: false,
             patience: secs(patience),
-            version: ProtocolVersion::LATEST,
+            audience: ProtocolVersion::LATEST.into(),
         };
         let settlements = self.ledger.accept(call, self.now);
         (id, settlements)
@@ -556,7 +557,7 @@ fn finished_calls_are_bounded_and_listed_newest_first() {
             progress_token: None,
             parallel: false,
             patience: secs(60),
-            version: ProtocolVersion::LATEST,
+            audience: ProtocolVersion::LATEST.into(),
         };
         let id = call.id;
         book.ledger.accept(call, book.now);

@@ -1,4 +1,4 @@
-//! `initialize`: which version is spoken, and what this server says of itself.
+//! Versions; and `initialize`: which version is spoken, and what this server says of itself.
 
 use serde::Serialize;
 
@@ -6,7 +6,7 @@ use crate::limits::INSTRUCTIONS_MAX_BYTES;
 
 use super::cut;
 
-/// A protocol version that opens with `initialize`, oldest first. Source: the specification's changelog pages.
+/// A protocol version, oldest first. Source: the specification's changelog pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr)]
 pub enum ProtocolVersion {
     /// The first release.
@@ -21,11 +21,19 @@ pub enum ProtocolVersion {
     /// Made bad argument values an error of the tool, not of the protocol.
     #[strum(serialize = "2025-11-25")]
     V2025_11_25,
+    /// Took the handshake away: each request says for itself what it speaks. Any JSON value may be a structured result.
+    #[strum(serialize = "2026-07-28")]
+    V2026_07_28,
 }
 
 impl ProtocolVersion {
     /// All versions, oldest first.
-    pub const ALL: [Self; 4] = [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25];
+    pub const ALL: [Self; 5] =
+        [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25, Self::STATELESS];
+    /// Those that open with `initialize`, oldest first.
+    pub const HANDSHAKE: [Self; 4] = [Self::V2024_11_05, Self::V2025_03_26, Self::V2025_06_18, Self::V2025_11_25];
+    /// The one without a handshake.
+    pub const STATELESS: Self = Self::V2026_07_28;
     /// The newest version that has a handshake: the answer to a client that asks for one we do not know.
     pub const LATEST: Self = Self::V2025_11_25;
 
@@ -42,7 +50,12 @@ impl ProtocolVersion {
     /// What `initialize` answers: the requested version where it is known, else [`LATEST`](Self::LATEST); the client then
     /// decides whether it goes on. A version without a handshake (2026-07-28) can never be the answer to `initialize`.
     pub fn negotiate(requested: &str) -> Self {
-        Self::from_label(requested).unwrap_or(Self::LATEST)
+        Self::from_label(requested).filter(|version| !version.is_stateless()).unwrap_or(Self::LATEST)
+    }
+
+    /// Its requests say for themselves what they speak and who asks.
+    pub fn is_stateless(self) -> bool {
+        self >= Self::STATELESS
     }
 
     /// Tools may carry annotations.
@@ -65,7 +78,7 @@ impl ProtocolVersion {
         self >= Self::V2025_06_18
     }
 
-    /// Results may carry `structuredContent`, which must be an object.
+    /// Results may carry `structuredContent`; an object, before [`STATELESS`](Self::STATELESS).
     pub fn structured_content(self) -> bool {
         self >= Self::V2025_06_18
     }

@@ -1,10 +1,11 @@
-//! The Model Context Protocol as this server speaks it: JSON <-> values, for the era with a handshake (2024-11-05 to
-//! 2025-11-25).
+//! The Model Context Protocol as this server speaks it: JSON <-> values, in both eras: with a handshake (2024-11-05 to
+//! 2025-11-25), and stateless (2026-07-28).
 //!
 //! Incoming requests become a [`Request`], notifications a [`Notification`]; what goes out is written here as JSON on one line.
 //! Nothing of it knows ids of requests or the order of messages: that is the session's. Sources: the specification's pages of
 //! the versions named in [`ProtocolVersion`], and the clients' own sources or observed behaviour where [`clients`] says so.
 
+mod audience;
 pub mod clients;
 pub mod gateway_tools;
 pub mod handshake;
@@ -14,8 +15,10 @@ pub mod request;
 pub mod result;
 pub mod roots;
 mod schema;
+pub mod stateless;
 pub mod tools;
 
+pub use audience::Audience;
 pub use clients::{ClientTraits, traits_of};
 pub use gateway_tools::{GatewayCall, GatewayTool};
 pub use handshake::{INSTRUCTIONS, ProtocolVersion, ServerInfo, initialize_result};

@@ -10,6 +10,7 @@ use crate::limits::{CLIENT_FIELD_MAX_BYTES, LOG_FIELD_MAX_BYTES, REQUEST_ID_MAX_
 use crate::protocol::jsonrpc::{RequestId, RpcError};
 
 use super::handshake::ProtocolVersion;
+use super::stateless::Filter;
 use super::{cut, cut_with_ellipsis};
 
 /// JSON-RPC's code for a method that is not served.
@@ -23,6 +24,9 @@ pub enum Method {
     /// Opens the session.
     #[strum(serialize = "initialize")]
     Initialize,
+    /// Asks what is spoken here, without a handshake.
+    #[strum(serialize = "server/discover")]
+    Discover,
     /// Asks whether we live.
     #[strum(serialize = "ping")]
     Ping,
@@ -32,6 +36,9 @@ pub enum Method {
     /// Calls one.
     #[strum(serialize = "tools/call")]
     CallTool,
+    /// Stays open, to be told of changes.
+    #[strum(serialize = "subscriptions/listen")]
+    Listen,
     /// Anything else.
     #[strum(serialize = "other")]
     Other,
@@ -42,9 +49,11 @@ impl Method {
     pub fn from_name(name: &str) -> Self {
         match name {
             "initialize" => Self::Initialize,
+            "server/discover" => Self::Discover,
             "ping" => Self::Ping,
             "tools/list" => Self::ListTools,
             "tools/call" => Self::CallTool,
+            "subscriptions/listen" => Self::Listen,
             _ => Self::Other,
         }
     }
@@ -61,6 +70,10 @@ pub enum Request {
     ListTools,
     /// `tools/call`.
     CallTool(CallTool),
+    /// `server/discover`, of the stateless era alone.
+    Discover,
+    /// `subscriptions/listen`, of the stateless era alone.
+    Listen(Filter),
 }
 
 /// What a client says at `initialize`.
@@ -116,7 +129,7 @@ pub enum Notification {
     Other,
 }
 
-/// Reads a request.
+/// Reads a request of the era with a handshake.
 ///
 /// # Errors
 /// −32601 for a method that this server does not declare, −32602 for params that cannot be used; both texts say what to send
@@ -127,7 +140,7 @@ pub fn parse_request(method: &str, params: Option<&RawValue>) -> Result<Request,
         "ping" => Ok(Request::Ping),
         "tools/list" => list_tools(params),
         "tools/call" => call_tool(params).map(Request::CallTool),
-        _ => Err(not_served(method)),
+        _ => Err(not_served(method, None)),
     }
 }
 
@@ -180,6 +193,31 @@ fn initialize(params: Option<&RawValue>) -> Result<Initialize, RpcError> {
     }
     #[derive(Deserialize, Default)]
     #[serde(default)]
+    struct Capabilities<'a> {
+        #[serde(borrow)]
+        roots: Option<&'a RawValue>,
+    }
+    let params: Params<'_> = object("initialize", params)?;
+    let Some(requested) = text(params.protocol_version) else {
+        let known = ProtocolVersion::HANDSHAKE.map(ProtocolVersion::label).join(", ");
+        return Err(invalid(format!(
+            "the params of initialize have no string `protocolVersion`; send one of {known}, for example \
+             {{\"protocolVersion\":\"{}\",\"capabilities\":{{}},\"clientInfo\":{{\"name\":\"…\",\"version\":\"…\"}}}}",
+            ProtocolVersion::LATEST.label()
+        )));
+    };
+    let capabilities: Capabilities<'_> = lenient(params.capabilities);
+    Ok(Initialize {
+        requested,
+        client: client_info(params.client_info),
+        roots: capabilities.roots.is_some_and(|roots| roots.get() != "false"),
+    })
+}
+
+/// Who a client says it is; whatever of it cannot be read counts as not said.
+pub(super) fn client_info(raw: Option<&RawValue>) -> ClientInfo {
+    #[derive(Deserialize, Default)]
+    #[serde(default)]
     struct Info<'a> {
         #[serde(borrow)]
         name: Option<&'a RawValue>,
@@ -188,37 +226,13 @@ fn initialize(params: Option<&RawValue>) -> Result<Initialize, RpcError> {
         #[serde(borrow)]
         title: Option<&'a RawValue>,
     }
-    #[derive(Deserialize, Default)]
-    #[serde(default)]
-    struct Capabilities<'a> {
-        #[serde(borrow)]
-        roots: Option<&'a RawValue>,
-    }
-    let params: Params<'_> = object("initialize", params)?;
-    let Some(requested) = text(params.protocol_version) else {
-        let known = ProtocolVersion::ALL.map(ProtocolVersion::label).join(", ");
-        return Err(invalid(format!(
-            "the params of initialize have no string `protocolVersion`; send one of {known}, for example \
-             {{\"protocolVersion\":\"{}\",\"capabilities\":{{}},\"clientInfo\":{{\"name\":\"…\",\"version\":\"…\"}}}}",
-            ProtocolVersion::LATEST.label()
-        )));
-    };
-    let info: Info<'_> = lenient(params.client_info);
-    let capabilities: Capabilities<'_> = lenient(params.capabilities);
+    let info: Info<'_> = lenient(raw);
     let field =
         |raw| text(raw).map(|text| cut(text.trim(), CLIENT_FIELD_MAX_BYTES).to_owned()).filter(|text| !text.is_empty());
-    Ok(Initialize {
-        requested,
-        client: ClientInfo {
-            name: field(info.name).unwrap_or_default(),
-            version: field(info.version),
-            title: field(info.title),
-        },
-        roots: capabilities.roots.is_some_and(|roots| roots.get() != "false"),
-    })
+    ClientInfo { name: field(info.name).unwrap_or_default(), version: field(info.version), title: field(info.title) }
 }
 
-fn list_tools(params: Option<&RawValue>) -> Result<Request, RpcError> {
+pub(super) fn list_tools(params: Option<&RawValue>) -> Result<Request, RpcError> {
     #[derive(Deserialize, Default)]
     #[serde(default)]
     struct Params<'a> {
@@ -237,7 +251,7 @@ fn list_tools(params: Option<&RawValue>) -> Result<Request, RpcError> {
     }
 }
 
-fn call_tool(params: Option<&RawValue>) -> Result<CallTool, RpcError> {
+pub(super) fn call_tool(params: Option<&RawValue>) -> Result<CallTool, RpcError> {
     #[derive(Deserialize, Default)]
     #[serde(default)]
     struct Params<'a> {
@@ -286,13 +300,15 @@ fn call_tool(params: Option<&RawValue>) -> Result<CallTool, RpcError> {
     Ok(CallTool { name, arguments, progress_token })
 }
 
-/// Why a method is not served, and what to use instead.
-fn not_served(method: &str) -> RpcError {
+/// Why a method is not served, and what to use instead; `version` is that of the request, if it says one itself.
+pub(super) fn not_served(method: &str, version: Option<ProtocolVersion>) -> RpcError {
     let family = method.split('/').next().unwrap_or_default();
     let why = match (family, method) {
-        (_, "server/discover" | "subscriptions/listen") => {
-            let known = ProtocolVersion::ALL.map(ProtocolVersion::label).join(", ");
-            format!("this server opens with initialize and speaks {known}")
+        (_, "initialize" | "ping" | "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe")
+            if version.is_some() =>
+        {
+            let version = version.map_or("", ProtocolVersion::label);
+            format!("MCP {version} has it no more; leave the keys of that version out of `_meta` to speak an older one")
         }
         ("notifications", _) => String::from("it is a notification: send it without an id"),
         ("logging", _) => String::from("this server declares no logging; its log goes to stderr"),
@@ -302,18 +318,24 @@ fn not_served(method: &str) -> RpcError {
         ("roots" | "sampling" | "elicitation", _) => {
             String::from("it is a request that a server sends and a client answers")
         }
+        _ if version.is_some() => {
+            String::from("this server serves server/discover, tools/list, tools/call and subscriptions/listen")
+        }
         _ => String::from("this server serves initialize, ping, tools/list and tools/call"),
     };
     let method = cut_with_ellipsis(method, LOG_FIELD_MAX_BYTES);
     RpcError { code: METHOD_NOT_FOUND, message: format!("method `{method}` is not served: {why}"), data: None }
 }
 
-fn invalid(message: String) -> RpcError {
+pub(super) fn invalid(message: String) -> RpcError {
     RpcError { code: INVALID_PARAMS, message, data: None }
 }
 
 /// Params that must be an object if they are there at all.
-fn object<'a, T: Deserialize<'a> + Default>(method: &str, params: Option<&'a RawValue>) -> Result<T, RpcError> {
+pub(super) fn object<'a, T: Deserialize<'a> + Default>(
+    method: &str,
+    params: Option<&'a RawValue>,
+) -> Result<T, RpcError> {
     let ran = if method == "tools/call" { "; nothing was executed" } else { "" };
     match params {
         None => Ok(T::default()),
@@ -329,14 +351,14 @@ fn object<'a, T: Deserialize<'a> + Default>(method: &str, params: Option<&'a Raw
 }
 
 /// The fields of an object; the defaults if it is anything else.
-fn lenient<'a, T: Deserialize<'a> + Default>(raw: Option<&'a RawValue>) -> T {
+pub(super) fn lenient<'a, T: Deserialize<'a> + Default>(raw: Option<&'a RawValue>) -> T {
     raw.map(RawValue::get)
         .filter(|json| json.starts_with('{'))
         .and_then(|json| serde_json::from_str(json).ok())
         .unwrap_or_default()
 }
 
-fn text(raw: Option<&RawValue>) -> Option<String> {
+pub(super) fn text(raw: Option<&RawValue>) -> Option<String> {
     raw.and_then(|raw| serde_json::from_str(raw.get()).ok())
 }
 

@@ -13,6 +13,7 @@ use crate::limits::{
 use crate::protocol::dialect::{AnswerBody, EditorAnswer};
 use crate::protocol::jsonrpc;
 
+use super::audience::Audience;
 use super::handshake::ProtocolVersion;
 
 /// Longest result that fits into a message, whatever the request's id is.
@@ -32,7 +33,7 @@ pub enum Content {
 pub struct ToolResult {
     /// The content blocks.
     pub content: Vec<Content>,
-    /// The same as a JSON object, for clients that know `structuredContent`. Anything but an object is not written.
+    /// The same as JSON, for clients that know `structuredContent`. Anything but an object is written for the stateless era alone.
     pub structured: Option<Box<RawValue>>,
     /// The call failed in a way that the model can act on.
     pub is_error: bool,
@@ -58,7 +59,7 @@ impl ToolResult {
 
     /// An editor's answer.
     ///
-    /// JSON becomes compact text (a JSON string its plain text); an object is also `structured` as long as both together, as
+    /// JSON becomes compact text (a JSON string its plain text); an object or array is also `structured` as long as both together, as
     /// encoded, stay below [`RESULT_INLINE_MAX_BYTES`]. A block that is not of a known shape becomes a text of its JSON, so
     /// that one bad block never takes the result with it.
     pub fn from_editor(answer: EditorAnswer) -> Self {
@@ -118,7 +119,7 @@ impl ToolResult {
             // Compact already, as editors write it: the text changes hands without a copy.
             Cow::Borrowed(_) => String::from(Box::<str>::from(raw)),
         };
-        let fits = json.starts_with('{')
+        let fits = json.starts_with(['{', '['])
             // Without a scan where even a text without escapes would not fit.
             && 2 * json.len() < RESULT_INLINE_MAX_BYTES
             && jsonrpc::quoted_len(&json) + json.len() < RESULT_INLINE_MAX_BYTES;
@@ -129,21 +130,22 @@ impl ToolResult {
 
 /// The `result` of a `tools/call`: JSON on one line. It always fits into a message of [`CLIENT_MESSAGE_MAX_BYTES`]: a result
 /// that does not becomes an error that says so. Callers avoid that with [`result_size`] and [`ToolResult::spilled`].
-pub fn tool_result(result: &ToolResult, version: ProtocolVersion) -> String {
-    let size = result_size(result, version);
+pub fn tool_result(result: &ToolResult, audience: &Audience) -> String {
+    let size = result_size(result, audience);
     if size <= RESULT_MAX_BYTES {
-        return write(result, version, size);
+        return write(result, audience.version, size);
     }
     let refusal = ToolResult::error(format!(
         "Executed, but its result cannot be delivered: it has {size} bytes as a message and a client takes {RESULT_MAX_BYTES}. Do \
          not repeat the call unchanged: ask for less, or let the tool write to a file."
     ));
-    write(&refusal, version, 0)
+    write(&refusal, audience.version, 0)
 }
 
 /// The exact length in bytes of the result as JSON, escapes counted, without writing it. Above [`RESULT_INLINE_MAX_BYTES`] a
 /// result belongs into a file.
-pub fn result_size(result: &ToolResult, version: ProtocolVersion) -> usize {
+pub fn result_size(result: &ToolResult, audience: &Audience) -> usize {
+    let version = audience.version;
     let blocks: usize = result.content.iter().map(|content| shown(content, version).size()).sum();
     let commas = result.content.len().saturating_sub(1);
     let structured = structured(result, version).map_or(0, |json| STRUCTURED.len() + json.len());
@@ -185,7 +187,11 @@ fn write(result: &ToolResult, version: ProtocolVersion, size: usize) -> String {
 }
 
 fn structured(result: &ToolResult, version: ProtocolVersion) -> Option<Cow<'_, str>> {
-    let raw = result.structured.as_deref().filter(|raw| version.structured_content() && raw.get().starts_with('{'))?;
+    let raw = result.structured.as_deref()?;
+    let taken = version.is_stateless() || (version.structured_content() && raw.get().starts_with('{'));
+    if !taken {
+        return None;
+    }
     Some(jsonrpc::compact(raw.get()))
 }
 

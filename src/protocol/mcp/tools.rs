@@ -10,9 +10,10 @@ use crate::limits::{
 };
 use crate::protocol::dialect::{Annotations, EditorTool};
 
+use super::audience::Audience;
 use super::gateway_tools::GatewayTool;
 use super::handshake::ProtocolVersion;
-use super::{cut_with_ellipsis, names, schema};
+use super::{cut_with_ellipsis, names, schema, stateless};
 
 /// A tool that is listed.
 #[derive(Debug, Clone, PartialEq)]
@@ -117,12 +118,14 @@ impl Catalogue {
     }
 
     /// The `result` of `tools/list`: JSON on one line, the same for the same catalogue.
-    pub fn list_result(&self, version: ProtocolVersion) -> String {
-        format!(r#"{{"tools":{}}}"#, self.tools_array(version))
+    pub fn list_result(&self, audience: &Audience) -> String {
+        let hints = if audience.version.is_stateless() { stateless::list_hints() } else { String::new() };
+        format!(r#"{{"tools":{}{hints}}}"#, self.tools_array(audience))
     }
 
     /// The array in [`list_result`](Self::list_result): the gateway's tools, then the editor's.
-    pub fn tools_array(&self, version: ProtocolVersion) -> String {
+    pub fn tools_array(&self, audience: &Audience) -> String {
+        let version = audience.version;
         let ours = GatewayTool::ALL.map(GatewayTool::definition);
         let ours = ours
             .iter()

@@ -17,7 +17,7 @@ impl Events {
     pub fn session_opened(&self, client: &str, version: ProtocolVersion, honours_changes: bool) {
         let protocol = version.label();
         tracing::info!(event = "session_opened", client = %clean(client), protocol, honours_changes);
-        let row = labels::row(["handshake", protocol, mcp::traits_of(client).name]);
+        let row = labels::row([labels::era(version), protocol, mcp::traits_of(client).name]);
         let mut known = self.0.session.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some(before) = known.replace(row) {
             self.metrics().set_late(Id::McpSession, before, 0.0);
@@ -54,7 +54,8 @@ impl Events {
     /// A request was answered, or taken back.
     pub fn request_ended(&self, method: Method, outcome: Outcome, took: Duration) {
         self.metrics().count(Id::McpRequests, [method.into(), outcome.into()]);
-        if outcome != Outcome::Cancelled {
+        // A subscription lasts as long as its client.
+        if outcome != Outcome::Cancelled && method != Method::Listen {
             self.metrics().record(Id::McpRequestDuration, [method.into()], took.as_secs_f64());
         }
     }

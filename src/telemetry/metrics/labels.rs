@@ -154,8 +154,13 @@ pub(super) fn frame_errors() -> Vec<&'static str> {
     frames.iter().chain(messages).copied().collect()
 }
 
+/// A session's era of MCP.
+pub fn era(version: ProtocolVersion) -> &'static str {
+    if version.is_stateless() { "stateless" } else { "handshake" }
+}
+
 pub(super) fn eras() -> Vec<&'static str> {
-    vec!["handshake"]
+    vec![era(ProtocolVersion::LATEST), era(ProtocolVersion::STATELESS)]
 }
 
 pub(super) fn protocols() -> Vec<&'static str> {

@@ -214,7 +214,7 @@ fn a_list_beyond_the_bounds_ends_early_and_says_so() {
     let count = TOOLS_LIST_MAX_BYTES / (TOOL_SCHEMA_MAX_BYTES / 7 * 6) + 5;
     let catalogue = Catalogue::new((0..count).map(|n| with_schema(&format!("t{n}"), fat.clone())).collect(), false);
     assert!(!catalogue.dropped().is_empty() && catalogue.entries().len() > 10);
-    assert!(catalogue.list_result(ProtocolVersion::LATEST).len() < CLIENT_MESSAGE_MAX_BYTES);
+    assert!(catalogue.list_result(&ProtocolVersion::LATEST.into()).len() < CLIENT_MESSAGE_MAX_BYTES);
 }
 
 #[test]
@@ -235,7 +235,7 @@ fn building_it_again_from_its_own_tools_changes_nothing() {
     let first = of(&["a.b", "a b", "日本", &long, "holdfast_status"]);
     let again = Catalogue::new(first.entries().iter().map(|entry| entry.tool.clone()).collect(), true);
     assert_eq!(first, again);
-    assert_eq!(first.list_result(ProtocolVersion::LATEST), again.list_result(ProtocolVersion::LATEST));
+    assert_eq!(first.list_result(&ProtocolVersion::LATEST.into()), again.list_result(&ProtocolVersion::LATEST.into()));
 }
 
 #[test]
@@ -243,8 +243,8 @@ fn the_list_has_our_tools_first_and_what_each_version_knows() {
     let catalogue =
         Catalogue::new(vec![EditorTool { description: String::from("a\nb\u{2028}"), ..tool("compile") }], false);
     for version in ProtocolVersion::ALL {
-        let line = catalogue.list_result(version);
-        assert_eq!(line, catalogue.clone().list_result(version));
+        let line = catalogue.list_result(&version.into());
+        assert_eq!(line, catalogue.clone().list_result(&version.into()));
         let list = one_line(&line);
         let tools = list["tools"].as_array().unwrap();
         let names: Vec<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();

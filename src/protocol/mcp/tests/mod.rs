@@ -3,6 +3,7 @@
 mod catalogue;
 mod requests;
 mod results;
+mod stateless;
 
 use serde_json::Value;
 use serde_json::value::RawValue;

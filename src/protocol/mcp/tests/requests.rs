@@ -51,6 +51,8 @@ fn each_version_knows_what_its_changelog_brought() {
     assert_eq!(table[1], [true, true, true, false, false, false, true]);
     assert_eq!(table[2], [true, true, true, true, true, true, false]);
     assert_eq!(table[3], table[2]);
+    assert_eq!(table[4], table[3]);
+    assert_eq!(ProtocolVersion::ALL.map(ProtocolVersion::is_stateless), [false, false, false, false, true]);
 }
 
 #[test]
@@ -160,8 +162,6 @@ fn every_bad_request_gets_its_code_and_a_mend() {
         ("completion/complete", None, -32601, "declares no completion"),
         ("tasks/get", None, -32601, "declares no tasks"),
         ("logging/setLevel", Some(r#"{"level":"debug"}"#), -32601, "stderr"),
-        ("server/discover", Some("{}"), -32601, "opens with initialize"),
-        ("subscriptions/listen", Some("{}"), -32601, "opens with initialize"),
         ("notifications/initialized", None, -32601, "without an id"),
         ("roots/list", None, -32601, "a client answers"),
         ("sampling/createMessage", None, -32601, "a client answers"),

@@ -26,7 +26,7 @@ fn an_object_is_text_and_structured_with_its_numbers_untouched() {
     let Content::Text(text) = &result.content[0] else { panic!("{result:?}") };
     assert_eq!(text, compact);
     for version in ProtocolVersion::ALL {
-        let line = tool_result(&result, version);
+        let line = tool_result(&result, &version.into());
         assert!(!line.contains(['\n', '\r']), "{line}");
         assert!(serde_json::from_str::<Box<RawValue>>(&line).is_ok(), "{line}");
         let structured = format!(r#""structuredContent":{compact}"#);
@@ -39,18 +39,20 @@ fn an_object_is_text_and_structured_with_its_numbers_untouched() {
 fn only_objects_are_structured_and_strings_are_plain() {
     for (body, text) in [
         ("\"plain \\\"text\\\"\\n\"", "plain \"text\"\n"),
-        ("[1, 2]", "[1,2]"),
         ("null", "null"),
         ("1e400", "1e400"),
         (r#""\ud800""#, r#""\ud800""#),
     ] {
         let result = json(body);
         assert!(result.structured.is_none(), "{body}");
-        let line = one_line(&tool_result(&result, ProtocolVersion::LATEST));
+        let line = one_line(&tool_result(&result, &ProtocolVersion::LATEST.into()));
         assert_eq!(line, serde_json::json!({"content": [{"type": "text", "text": text}]}), "{body}");
     }
+    let list = json("[1, 2]");
+    let line = one_line(&tool_result(&list, &ProtocolVersion::LATEST.into()));
+    assert_eq!(line, serde_json::json!({"content": [{"type": "text", "text": "[1,2]"}]}));
     let odd = ToolResult { structured: Some(raw("[1]")), ..ToolResult::text("x") };
-    assert!(!tool_result(&odd, ProtocolVersion::LATEST).contains("structuredContent"));
+    assert!(!tool_result(&odd, &ProtocolVersion::LATEST.into()).contains("structuredContent"));
 }
 
 #[test]
@@ -63,12 +65,12 @@ fn raw_line_ends_never_leave_whoever_built_the_result() {
         structured: Some(raw("{\n\"x\" :\n1e400}")),
         is_error: true,
     };
-    let line = tool_result(&result, ProtocolVersion::LATEST);
+    let line = tool_result(&result, &ProtocolVersion::LATEST.into());
     assert_eq!(
         line,
         r#"{"content":[{"type":"text","text":"a"},{"type":"text","text":"b\r\nc"}],"structuredContent":{"x":1e400},"isError":true}"#
     );
-    assert_eq!(result_size(&result, ProtocolVersion::LATEST), line.len());
+    assert_eq!(result_size(&result, &ProtocolVersion::LATEST.into()), line.len());
 }
 
 #[test]
@@ -81,7 +83,7 @@ fn good_blocks_pass_and_bad_ones_become_text() {
         r#"{"type":"resource","resource":{"uri":"unity://a","blob":"aGk=","mimeType":"x/y"}}"#,
         r#"{"type":"resource_link","uri":"file:///a","name":"a"}"#,
     ];
-    let line = tool_result(&blocks(&good), ProtocolVersion::LATEST);
+    let line = tool_result(&blocks(&good), &ProtocolVersion::LATEST.into());
     assert_eq!(line, format!(r#"{{"content":[{}]}}"#, good.join(",")));
     for bad in [
         "5",
@@ -99,7 +101,7 @@ fn good_blocks_pass_and_bad_ones_become_text() {
         r#"{"type":7,"n":1e400}"#,
     ] {
         let result = blocks(&[r#"{"type":"text","text":"good"}"#, bad]);
-        let line = one_line(&tool_result(&result, ProtocolVersion::LATEST).replace("1e400", "1e40"));
+        let line = one_line(&tool_result(&result, &ProtocolVersion::LATEST.into()).replace("1e400", "1e40"));
         assert_eq!(line["content"][0]["text"], "good");
         assert_eq!(line["content"][1]["type"], "text", "{bad}");
         assert_eq!(line["content"][1]["text"], bad.replace("1e400", "1e40"));
@@ -118,8 +120,8 @@ fn old_clients_get_a_text_for_a_block_they_do_not_know() {
         (ProtocolVersion::V2025_03_26, ["audio", "text", "image"]),
         (ProtocolVersion::V2025_06_18, ["audio", "resource_link", "image"]),
     ] {
-        let line = tool_result(&result, version);
-        assert_eq!(result_size(&result, version), line.len());
+        let line = tool_result(&result, &version.into());
+        assert_eq!(result_size(&result, &version.into()), line.len());
         let read = one_line(&line);
         let seen: Vec<&str> =
             read["content"].as_array().unwrap().iter().filter_map(|block| block["type"].as_str()).collect();
@@ -131,7 +133,7 @@ fn old_clients_get_a_text_for_a_block_they_do_not_know() {
 fn an_error_keeps_the_editors_words() {
     let result =
         ToolResult::from_editor(EditorAnswer { is_error: true, body: AnswerBody::Text(String::from("no such scene")) });
-    let line = one_line(&tool_result(&result, ProtocolVersion::V2024_11_05));
+    let line = one_line(&tool_result(&result, &ProtocolVersion::V2024_11_05.into()));
     assert_eq!(line, serde_json::json!({"content": [{"type": "text", "text": "no such scene"}], "isError": true}));
 }
 
@@ -144,23 +146,23 @@ fn text_and_structure_together_stay_small_enough_to_go_inline() {
     let fine = format!(r#"{{"a":"{}"}}"#, "x".repeat(RESULT_INLINE_MAX_BYTES / 3));
     let result = json(&fine);
     assert!(result.structured.is_some());
-    assert!(result_size(&result, ProtocolVersion::LATEST) <= RESULT_INLINE_MAX_BYTES);
+    assert!(result_size(&result, &ProtocolVersion::LATEST.into()) <= RESULT_INLINE_MAX_BYTES);
 }
 
 #[test]
 fn no_result_makes_a_message_that_ends_the_session() {
     let huge = ToolResult::text("\u{1}".repeat(CLIENT_MESSAGE_MAX_BYTES / 4));
-    let size = result_size(&huge, ProtocolVersion::LATEST);
+    let size = result_size(&huge, &ProtocolVersion::LATEST.into());
     assert!(size > CLIENT_MESSAGE_MAX_BYTES, "escapes count: {size}");
-    let line = tool_result(&huge, ProtocolVersion::LATEST);
+    let line = tool_result(&huge, &ProtocolVersion::LATEST.into());
     assert!(line.len() + REQUEST_ID_MAX_BYTES < CLIENT_MESSAGE_MAX_BYTES);
     let read = one_line(&line);
     assert_eq!(read["isError"], true);
     assert!(read["content"][0]["text"].as_str().unwrap().starts_with("Executed"), "{read}");
 
     let spilled = huge.spilled("/project/Logs/holdfast/results/a.txt");
-    assert!(result_size(&spilled, ProtocolVersion::LATEST) < 1024 && !spilled.is_error);
-    assert!(tool_result(&spilled, ProtocolVersion::LATEST).contains("/project/Logs/holdfast/results/a.txt"));
+    assert!(result_size(&spilled, &ProtocolVersion::LATEST.into()) < 1024 && !spilled.is_error);
+    assert!(tool_result(&spilled, &ProtocolVersion::LATEST.into()).contains("/project/Logs/holdfast/results/a.txt"));
     assert_eq!(huge.file_text().len(), CLIENT_MESSAGE_MAX_BYTES / 4);
 }
 
@@ -179,8 +181,8 @@ proptest! {
             is_error,
         };
         for version in ProtocolVersion::ALL {
-            let line = tool_result(&result, version);
-            prop_assert_eq!(result_size(&result, version), line.len());
+            let line = tool_result(&result, &version.into());
+            prop_assert_eq!(result_size(&result, &version.into()), line.len());
             prop_assert!(!line.contains('\n'));
             prop_assert!(serde_json::from_str::<Value>(&line).is_ok());
         }

@@ -1,0 +1,202 @@
+//! The stateless era, MCP 2026-07-28: every request says in its `_meta` which version it speaks and who asks, and nothing is
+//! remembered from one to the next.
+//!
+//! Source: the specification's pages of that version: versioning, `_meta`, discovery, subscriptions, caching.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
+
+use crate::limits::{CLIENT_FIELD_MAX_BYTES, DISCOVERY_TTL, INSTRUCTIONS_MAX_BYTES, TOOLS_LIST_TTL};
+use crate::protocol::jsonrpc::{self, RequestId, RpcError};
+
+use super::handshake::{ProtocolVersion, ServerInfo};
+use super::request::{self, ClientInfo, Request};
+use super::{Audience, cut, cut_with_ellipsis, quote};
+
+/// The code for a version that this server does not speak.
+const UNSUPPORTED_VERSION: i64 = -32022;
+/// The key in `_meta` under which each message of a subscription names it.
+const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+
+/// Who asks, as a request of this era says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
+    /// Who it is, as it says; nothing if it does not say.
+    pub client: ClientInfo,
+    /// For whom the answer is written.
+    pub audience: Audience,
+}
+
+/// What a client wants to hear of with `subscriptions/listen`. Of all that the specification knows only the tools change here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Filter {
+    /// That the list of tools is another one.
+    pub tools: bool,
+}
+
+/// Reads whether a request is of this era, and who sent it; `None` for one of the era with a handshake. One of its three keys in
+/// `_meta` makes it one, and so does a method that only this era has.
+///
+/// # Errors
+/// −32602 if a required key is missing, −32022 with the versions that are spoken if it is another version.
+pub fn client_of(method: &str, params: Option<&RawValue>) -> Result<Option<(ProtocolVersion, ClientInfo)>, RpcError> {
+    #[derive(Deserialize, Default)]
+    #[serde(default)]
+    struct Params<'a> {
+        #[serde(borrow, rename = "_meta")]
+        meta: Option<&'a RawValue>,
+    }
+    #[derive(Deserialize, Default)]
+    #[serde(default)]
+    struct Meta<'a> {
+        #[serde(borrow, rename = "io.modelcontextprotocol/protocolVersion")]
+        version: Option<&'a RawValue>,
+        #[serde(borrow, rename = "io.modelcontextprotocol/clientCapabilities")]
+        capabilities: Option<&'a RawValue>,
+        #[serde(borrow, rename = "io.modelcontextprotocol/clientInfo")]
+        client: Option<&'a RawValue>,
+    }
+    let params: Params<'_> = request::lenient(params);
+    let meta: Meta<'_> = request::lenient(params.meta);
+    let named = meta.version.is_some() || meta.capabilities.is_some() || meta.client.is_some();
+    if !named && !matches!(method, "server/discover" | "subscriptions/listen") {
+        return Ok(None);
+    }
+    let Some(version) = request::text(meta.version) else {
+        return Err(lacks("protocolVersion", "a string"));
+    };
+    if ProtocolVersion::from_label(&version) != Some(ProtocolVersion::STATELESS) {
+        return Err(unsupported(&version));
+    }
+    if !meta.capabilities.is_some_and(|capabilities| capabilities.get().starts_with('{')) {
+        return Err(lacks("clientCapabilities", "an object"));
+    }
+    Ok(Some((ProtocolVersion::STATELESS, request::client_info(meta.client))))
+}
+
+/// Reads a request of this era.
+///
+/// # Errors
+/// −32601 for a method that this version does not have or this server does not declare, −32602 for params that cannot be used.
+pub fn parse_request(method: &str, params: Option<&RawValue>) -> Result<Request, RpcError> {
+    match method {
+        "server/discover" => Ok(Request::Discover),
+        "tools/list" => request::list_tools(params),
+        "tools/call" => request::call_tool(params).map(Request::CallTool),
+        "subscriptions/listen" => listen(params),
+        _ => Err(request::not_served(method, Some(ProtocolVersion::STATELESS))),
+    }
+}
+
+fn listen(params: Option<&RawValue>) -> Result<Request, RpcError> {
+    #[derive(Deserialize, Default)]
+    #[serde(default)]
+    struct Params<'a> {
+        #[serde(borrow)]
+        notifications: Option<&'a RawValue>,
+    }
+    #[derive(Deserialize, Default)]
+    #[serde(rename_all = "camelCase", default)]
+    struct Wanted<'a> {
+        #[serde(borrow)]
+        tools_list_changed: Option<&'a RawValue>,
+    }
+    let params: Params<'_> = request::object("subscriptions/listen", params)?;
+    if !params.notifications.is_some_and(|wanted| wanted.get().starts_with('{')) {
+        return Err(request::invalid(String::from(
+            "the params of subscriptions/listen have no object `notifications`; send for example \
+             {\"notifications\":{\"toolsListChanged\":true}}",
+        )));
+    }
+    let wanted: Wanted<'_> = request::lenient(params.notifications);
+    Ok(Request::Listen(Filter { tools: wanted.tools_list_changed.is_some_and(|wanted| wanted.get() == "true") }))
+}
+
+/// The result of `server/discover`: JSON on one line.
+pub fn discover_result(instructions: &str) -> String {
+    let versions: Vec<&str> = ProtocolVersion::ALL.iter().rev().map(|version| version.label()).collect();
+    let mut answer = json!({
+        "supportedVersions": versions,
+        "capabilities": {"tools": {"listChanged": true}},
+        "instructions": cut(instructions, INSTRUCTIONS_MAX_BYTES),
+    });
+    if let Value::Object(answer) = &mut answer {
+        answer.extend(cached(DISCOVERY_TTL, "public"));
+    }
+    answer.to_string()
+}
+
+/// The members that say how long a list of tools holds, each with a comma before it. Zero: it changes whenever Unity recompiles,
+/// and is cheap to ask for.
+pub(super) fn list_hints() -> String {
+    let hints: Vec<String> =
+        cached(TOOLS_LIST_TTL, "private").map(|(name, value)| format!(",{}:{value}", quote(&name))).collect();
+    hints.concat()
+}
+
+fn cached(ttl: Duration, scope: &str) -> impl Iterator<Item = (String, Value)> {
+    let millis = u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX);
+    [(String::from("ttlMs"), Value::from(millis)), (String::from("cacheScope"), Value::from(scope))].into_iter()
+}
+
+/// A result (a JSON object) with what every result of this era carries: that it is complete, and whose it is.
+pub fn complete<'a>(result_json: &'a str, server: &ServerInfo<'_>) -> Cow<'a, str> {
+    let Some(members) = result_json.strip_prefix('{') else { return Cow::Borrowed(result_json) };
+    let comma = if members.starts_with('}') { "" } else { "," };
+    let server = identity(server);
+    Cow::Owned(format!(
+        r#"{{"resultType":"complete","_meta":{{"io.modelcontextprotocol/serverInfo":{server}}}{comma}{members}"#
+    ))
+}
+
+fn identity(server: &ServerInfo<'_>) -> String {
+    json!({"name": "holdfast", "title": "Holdfast for Unity", "version": server.version}).to_string()
+}
+
+/// The first message of a subscription: what it will hear of.
+pub fn acknowledged(subscription: &RequestId, filter: Filter) -> String {
+    let wanted = if filter.tools { r#"{"toolsListChanged":true}"# } else { "{}" };
+    let params = format!(r#"{{"_meta":{},"notifications":{wanted}}}"#, meta_of(subscription));
+    jsonrpc::notification("notifications/subscriptions/acknowledged", Some(&params))
+}
+
+/// The notification for one subscription that the list of tools is another one.
+pub fn tools_list_changed(subscription: &RequestId) -> String {
+    let params = format!(r#"{{"_meta":{}}}"#, meta_of(subscription));
+    jsonrpc::notification("notifications/tools/list_changed", Some(&params))
+}
+
+/// The answer to `subscriptions/listen`, with which the server ends it.
+pub fn subscription_ended(subscription: &RequestId) -> String {
+    let result = format!(r#"{{"resultType":"complete","_meta":{}}}"#, meta_of(subscription));
+    jsonrpc::response(subscription, &result)
+}
+
+fn meta_of(subscription: &RequestId) -> String {
+    format!(r#"{{"{SUBSCRIPTION}":{}}}"#, subscription.as_json())
+}
+
+fn lacks(key: &str, kind: &str) -> RpcError {
+    let version = ProtocolVersion::STATELESS.label();
+    request::invalid(format!(
+        "`_meta` of the request has no `io.modelcontextprotocol/{key}` that is {kind}; nothing was executed. MCP {version} wants it \
+         with every request. An older client opens with initialize instead, and leaves the keys of {version} out"
+    ))
+}
+
+fn unsupported(requested: &str) -> RpcError {
+    let requested = cut(requested, CLIENT_FIELD_MAX_BYTES);
+    let supported: Vec<&str> = ProtocolVersion::ALL.iter().rev().map(|version| version.label()).collect();
+    let message = format!(
+        "MCP {} is not spoken with `_meta` here; nothing was executed. Send {}, or open with initialize for {}",
+        cut_with_ellipsis(requested, 64),
+        ProtocolVersion::STATELESS.label(),
+        ProtocolVersion::HANDSHAKE.map(ProtocolVersion::label).join(", "),
+    );
+    let data = to_raw_value(&json!({"supported": supported, "requested": requested})).ok();
+    RpcError { code: UNSUPPORTED_VERSION, message, data }
+}
