@@ -13,6 +13,7 @@ import readline from 'node:readline';
 const both = (fails, runs = fails) => ({ eras: 'both', fails, runs });
 const legacy = (fails, runs = fails) => ({ eras: 'legacy', fails, runs });
 const modern = (fails, runs = fails) => ({ eras: 'modern', fails, runs });
+const inspector = (fails, runs = fails) => ({ eras: 'inspector', fails, runs });
 const MODES = {
   good: both('-', 'all'),
   'wrong-name': both('initialize'),
@@ -49,6 +50,9 @@ const MODES = {
   'ignores-eof': both('close'),
   'bad-exit-code': both('close'),
   'leaves-child': both('close'),
+  // What the Inspector looks at.
+  'unportable-schema': inspector('tools'),
+  'fails-under-load': inspector('load'),
   // The era without a handshake.
   'silent-discover': modern('initialize'),
   'discover-unknown': modern('initialize'),
@@ -102,6 +106,7 @@ const tools = {
     if (is('asks-the-client')) send({ id: 4711, method: 'ping' });
     if (is('change-for-nobody')) note('notifications/tools/list_changed');
     if (is('echo-is-error')) return { ...text(word), isError: true };
+    if (is('fails-under-load') && word === 'x' && Math.random() < 0.1) return { ...text('busy'), isError: true };
     return text(is('wrong-echo') ? 'something else' : word);
   },
   holdfast_status: async () => text('ready'),
@@ -135,6 +140,11 @@ const tools = {
     return text(`The result has ${n} characters and is in ${file}.`);
   },
 };
+
+function listed(name) {
+  const properties = name === 'echo' ? { text: is('unportable-schema') ? true : { type: 'string' } } : {};
+  return { name, description: `What ${name} does`, inputSchema: { type: 'object', properties } };
+}
 
 // A result as the era of its request wants it.
 function complete(request, result, cached = false) {
@@ -227,7 +237,7 @@ function handle(message) {
       if (!request.modern) break;
       return listen(message);
     case 'tools/list':
-      return send({ id, result: complete(request, { tools: names.map(name => ({ name, inputSchema: { type: 'object' } })) }, true) });
+      return send({ id, result: complete(request, { tools: names.map(listed) }, true) });
     case 'tools/call':
       return void answerCall(request);
     case 'notifications/cancelled':

@@ -30,6 +30,7 @@ await prove(({ command, args, env, stderr, started, stray, listChanged }) => {
   return {
     name: `ts-v2-${mode}`,
     era: mode === 'legacy' ? LEGACY : MODERN,
+    subscribes: mode !== 'legacy',
     connect: options => client.connect(transport, options),
     about: () => ({
       name: client.getServerVersion()?.name,
