@@ -33,6 +33,7 @@ use crate::protocol::dialect::{CallProgress, EditorAnswer, Recovery};
 use crate::protocol::ids::{CallId, Epoch};
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::Audience;
+use crate::protocol::trace::TraceContext;
 
 #[derive(Clone)]
 struct Entry {
@@ -50,6 +51,7 @@ struct Entry {
     patience: Duration,
     running_max: Duration,
     audience: Audience,
+    trace: Option<Arc<TraceContext>>,
     progress: Option<Progress>,
     /// What it waits for, or waited for last.
     waits_for: Cause,
@@ -152,6 +154,7 @@ impl Ledger {
             patience: call.patience,
             running_max: RUNNING_MAX,
             audience: call.audience,
+            trace: call.trace,
             progress,
             waits_for: Cause::Connecting,
             sending: None,
@@ -257,6 +260,7 @@ impl Ledger {
             arguments: Arc::clone(&entry.arguments),
             nth: entry.machine.machine().sendings.saturating_add(1),
             progress: entry.progress.is_some(),
+            trace: entry.trace.clone(),
         })
     }
 
@@ -569,6 +573,7 @@ impl Ledger {
                         // Only the editor's own word leaves a sending behind that is no loss.
                         unrun: matches!(verdict, Verdict::NotExecuted(_)) && entry.machine.machine().sendings > 0,
                         audience: entry.audience,
+                        trace: entry.trace.clone(),
                     }));
                     let mut record = Record::of(entry);
                     record.verdict = Some(verdict);

@@ -53,6 +53,12 @@ pub const ROOTS_MAX: usize = 64;
 /// What a response adds around its result besides the id: `{"jsonrpc":"2.0","id":,"result":}` and the line end, and in the
 /// stateless era that the result is complete and whose it is.
 pub const RESPONSE_ENVELOPE_MAX_BYTES: usize = 256;
+/// Longest `traceparent` that is passed on. Version 00 has 55 bytes; a later one may have more.
+pub const TRACEPARENT_MAX_BYTES: usize = 128;
+/// Longest `tracestate` that is passed on: what W3C Trace Context asks everybody to take.
+pub const TRACESTATE_MAX_BYTES: usize = 512;
+/// Longest `baggage` that is passed on: what W3C Baggage asks everybody to take.
+pub const BAGGAGE_MAX_BYTES: usize = 8192;
 /// `subscriptions/listen` requests open at once. A client needs one.
 pub const SUBSCRIPTIONS_MAX: usize = 16;
 /// How long a client may keep the answer to `server/discover`: it changes with this program alone.

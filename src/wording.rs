@@ -290,6 +290,7 @@ mod tests {
         Answer {
             request: RequestId::from_number(1),
             call: CallId::from_random([7; 16]),
+            trace: None,
             tool: "compile".into(),
             verdict,
             body: None,

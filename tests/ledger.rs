@@ -220,6 +220,7 @@ impl World {
                         tool: "tool".to_owned(),
                         arguments: RawValue::from_string("{}".to_owned()).unwrap(),
                         progress_token: progress.then(|| RawValue::from_string("1".to_owned()).unwrap()),
+                        trace: None,
                         parallel: true,
                         patience,
                         audience: ProtocolVersion::LATEST.into(),

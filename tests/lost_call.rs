@@ -25,6 +25,7 @@ fn claimed(recovery: Recovery, now: Instant) -> (Ledger, Epoch) {
         tool: "count".to_owned(),
         arguments: RawValue::from_string("{}".to_owned()).expect("it is JSON"),
         progress_token: None,
+        trace: None,
         parallel: false,
         patience: Duration::from_secs(60),
         audience: ProtocolVersion::negotiate("2025-11-25").into(),

@@ -377,11 +377,12 @@ impl SessionActor {
             tool: call.name,
             arguments: call.arguments,
             progress_token: call.progress_token,
+            trace: call.trace.map(Arc::new),
             parallel,
             patience: audience.client.patience,
             audience,
         };
-        self.estate.events.call_accepted(new.id, &new.tool, id.as_json());
+        self.estate.events.call_accepted(new.id, &new.tool, id.as_json(), new.trace.as_deref());
         self.estate.decide(|ledger, now| ledger.accept(new, now));
         self.estate.front.became_call(&id);
         // A cancel that came between the look above and the ledger found nothing to cancel there.

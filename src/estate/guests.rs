@@ -64,11 +64,12 @@ impl Estate {
             tool: tool.to_owned(),
             arguments,
             progress_token: None,
+            trace: None,
             parallel: false,
             patience,
             audience: self.client().audience,
         };
-        self.events.call_accepted(id, tool, "guest");
+        self.events.call_accepted(id, tool, "guest", None);
         self.want_editor();
         self.decide(|ledger, now| ledger.accept(new, now));
         self.addresses.bridge.cast(bridge::Message::CallsWaiting);

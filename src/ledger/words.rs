@@ -15,6 +15,7 @@ use crate::protocol::dialect::{EditorAnswer, JournalKey, Recovery};
 use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::{Audience, ProtocolVersion};
+use crate::protocol::trace::TraceContext;
 
 /// A call as the session hands it over.
 #[derive(Debug)]
@@ -29,6 +30,8 @@ pub struct NewCall {
     pub arguments: Box<RawValue>,
     /// The client's progress token.
     pub progress_token: Option<Box<RawValue>>,
+    /// The trace that it is part of.
+    pub trace: Option<Arc<TraceContext>>,
     /// It may run while other calls run, as far as is known.
     pub parallel: bool,
     /// How long the client waits for an answer.
@@ -68,6 +71,8 @@ pub struct HeldCall {
     pub nth: u8,
     /// The client wants to hear how far it is.
     pub progress: bool,
+    /// The trace that it is part of.
+    pub trace: Option<Arc<TraceContext>>,
 }
 
 /// One piece of news of a call's progress.
@@ -129,6 +134,8 @@ pub struct Answer {
     pub request: RequestId,
     /// The call.
     pub call: CallId,
+    /// The trace that it is part of.
+    pub trace: Option<Arc<TraceContext>>,
     /// Its tool.
     pub tool: Arc<str>,
     /// How it ended.

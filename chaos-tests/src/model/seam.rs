@@ -121,6 +121,7 @@ impl Seam {
             tool: "t".to_owned(),
             arguments: RawValue::NULL.to_owned(),
             progress_token: None,
+            trace: None,
             parallel: true,
             patience: PATIENCE_MARGIN + Duration::from_secs(10 + u64::from(rank)),
             audience: ProtocolVersion::LATEST.into(),

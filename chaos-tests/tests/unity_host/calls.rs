@@ -121,3 +121,26 @@ fn a_modal_dialog_an_import_and_a_lost_focus_keep_the_session_and_every_call() {
         stage.close(scenario);
     });
 }
+
+#[test]
+fn the_trace_that_a_client_names_reaches_the_tool_and_the_log() {
+    const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+    on_both("trace", &[], |runtime, scenario| {
+        let mut stage = Stage::open(runtime, &[]);
+        let parent = format!("00-{TRACE}-00f067aa0ba902b7-01");
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+            "traceparent": parent,
+            "baggage": "secret=7",
+        });
+        let params = json!({"name": "wait", "arguments": {"key": "traced", "ms": 1}, "_meta": meta});
+        let id = stage.client.ask("tools/call", &params);
+        let answer = stage.client.answer(id);
+        assert!(answer.0.to_string().contains(&parent), "{}", answer.0);
+        let log = std::fs::read_to_string(stage.client.log_file()).expect("the gateway's log");
+        assert!(log.contains(&format!(r#""trace_id":"{TRACE}""#)) && !log.contains("secret=7"), "{log}");
+        scenario.record.checked("I12", 1);
+        stage.close(scenario);
+    });
+}

@@ -12,7 +12,8 @@ use crate::fsm::cause::Cause;
 use crate::ledger::{HeldCall, Terms};
 use crate::net::BoxStream;
 use crate::protocol::dialect::{
-    EncodeError, LeaveReason, Order as WireOrder, OwnTool, Recovery, Refusal, Reply, Sending, Transport, WireId,
+    EncodeError, LeaveReason, Order as WireOrder, OwnTool, PreparedCall, Recovery, Refusal, Reply, Sending, Transport,
+    WireId,
 };
 use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc::RpcError;
@@ -21,7 +22,7 @@ use crate::wording;
 
 impl Line {
     pub(super) async fn send_call(&self, socket: &mut WriteHalf<BoxStream>, held: HeldCall) -> Result<(), NotWritten> {
-        let HeldCall { id, tool, arguments, nth, progress } = held;
+        let HeldCall { id, tool, arguments, nth, progress, trace } = held;
         let catalogue = Arc::clone(&self.estate.published.borrow().catalogue);
         let Some(entry) = catalogue.find(&tool) else { return self.refuse(id, Cause::UnknownTool) };
         let dialect = self.target.dialect;
@@ -39,6 +40,7 @@ impl Line {
             project_known: self.target.project.is_some(),
         };
         let prepared = dialect.prepare_call(&sending, wire_name, Some(&entry.tool), &arguments);
+        let prepared = PreparedCall { trace, ..prepared };
         let order =
             WireOrder::Call { tool: wire_name, call: &prepared, expected: self.target.expected.as_ref(), progress };
         let frame = match dialect.encode(WireId { number, call: Some(id) }, &order) {

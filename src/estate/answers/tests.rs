@@ -26,6 +26,7 @@ fn sent_call(estate: &Arc<Estate>, number: u64) -> CallId {
         tool: "get-logs".to_owned(),
         arguments: serde_json::value::RawValue::from_string("{}".to_owned()).unwrap(),
         progress_token: None,
+        trace: None,
         parallel: false,
         patience: Duration::from_secs(600),
         audience: ProtocolVersion::LATEST.into(),

@@ -1,5 +1,6 @@
 //! The words of the seam between dialects and the rest: orders, frames' meanings, tools, answers. Values only.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -7,6 +8,7 @@ use serde_json::value::RawValue;
 
 use super::{Expected, Secret};
 use crate::protocol::ids::CallId;
+use crate::protocol::trace::TraceContext;
 
 /// What is true of every editor that speaks a dialect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -479,6 +481,8 @@ pub struct PreparedCall {
     pub limit: Option<Duration>,
     /// A domain reload may follow its answer, without a word.
     pub reload_follows: bool,
+    /// The trace that it is part of, for a dialect that has a place for it.
+    pub trace: Option<Arc<TraceContext>>,
 }
 
 /// What a journal says of a sending.
@@ -508,6 +512,7 @@ impl PreparedCall {
             timeout: None,
             limit: None,
             reload_follows: false,
+            trace: None,
         }
     }
 }

@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::limits::{CLIENT_FIELD_MAX_BYTES, LOG_FIELD_MAX_BYTES, REQUEST_ID_MAX_BYTES};
 use crate::protocol::jsonrpc::{RequestId, RpcError};
+use crate::protocol::trace::TraceContext;
 
 use super::handshake::ProtocolVersion;
 use super::stateless::Filter;
@@ -109,6 +110,8 @@ pub struct CallTool {
     /// The token to report progress under, byte by byte: a string or a number of at most [`REQUEST_ID_MAX_BYTES`] bytes.
     /// Anything else counts as none, because a call is worth more than its progress.
     pub progress_token: Option<Box<RawValue>>,
+    /// The trace that it is part of.
+    pub trace: Option<TraceContext>,
 }
 
 /// A client's notification.
@@ -297,7 +300,8 @@ pub(super) fn call_tool(params: Option<&RawValue>) -> Result<CallTool, RpcError>
         .filter(|token| token.get().starts_with(|c: char| c == '"' || c == '-' || c.is_ascii_digit()))
         .filter(|token| token.get().len() <= REQUEST_ID_MAX_BYTES)
         .map(ToOwned::to_owned);
-    Ok(CallTool { name, arguments, progress_token })
+    let trace = params.meta.and_then(TraceContext::read);
+    Ok(CallTool { name, arguments, progress_token, trace })
 }
 
 /// Why a method is not served, and what to use instead; `version` is that of the request, if it says one itself.

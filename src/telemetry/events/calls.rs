@@ -7,6 +7,7 @@ use crate::fsm::call::Verdict;
 use crate::ledger::{Answer, Sending};
 use crate::protocol::ids::{CallId, Epoch};
 use crate::protocol::mcp::{self, Method, ProtocolVersion};
+use crate::protocol::trace::TraceContext;
 use crate::telemetry::clean;
 use crate::telemetry::flight::seconds;
 use crate::telemetry::metrics::Id;
@@ -61,8 +62,9 @@ impl Events {
     }
 
     /// A call was accepted.
-    pub fn call_accepted(&self, call: CallId, tool: &str, request: &str) {
-        tracing::debug!(event = "call_accepted", %call, tool = %clean(tool), mcp_id = %clean(request));
+    pub fn call_accepted(&self, call: CallId, tool: &str, request: &str, trace: Option<&TraceContext>) {
+        let trace_id = trace.and_then(TraceContext::trace_id);
+        tracing::debug!(event = "call_accepted", %call, tool = %clean(tool), mcp_id = %clean(request), trace_id);
     }
 
     /// A call was claimed for a connection: its bytes leave now.
@@ -89,7 +91,9 @@ impl Events {
     pub fn call_answered(&self, answer: &Answer) {
         let (verdict, cause) = (answer.verdict.label(), answer.verdict.cause().unwrap_or(""));
         let millis = u64::try_from(answer.took.as_millis()).unwrap_or(u64::MAX);
-        tracing::info!(event = "call_answered", call = %answer.call, tool = %clean(&answer.tool), verdict, cause, millis);
+        let (call, tool) = (answer.call, clean(&answer.tool));
+        let trace_id = answer.trace.as_deref().and_then(TraceContext::trace_id);
+        tracing::info!(event = "call_answered", %call, %tool, verdict, cause, millis, trace_id);
         self.call_ended(&answer.tool, answer.verdict);
         self.metrics().record(Id::ToolCallDuration, [verdict], answer.took.as_secs_f64());
     }

@@ -58,6 +58,12 @@ namespace Holdfast
 
         public string? CallId { get; set; }
 
+        public string? TraceParent { get; set; }
+
+        public string? TraceState { get; set; }
+
+        public string? Baggage { get; set; }
+
         public string? Gateway { get; set; }
 
         public long Seq { get; set; }

@@ -190,6 +190,10 @@ namespace Holdfast
                     call.Seq = seq;
                     call.WantsProgress = progress;
                     call.TimeoutMs = (int?)timeout;
+                    // A trace that cannot be read costs no call.
+                    call.TraceParent = TraceText(given, "traceparent");
+                    call.TraceState = TraceText(given, "tracestate");
+                    call.Baggage = TraceText(given, "baggage");
                 }, arguments, bytes);
             }
             if (error == null) return;
@@ -199,6 +203,9 @@ namespace Holdfast
             parts.Record(connection, name.Length > 0 ? name : request.Method, arguments, bytes, error.Type, json);
             connection.Send(JsonRpc.Error(request.Id, json));
         }
+
+        private static string? TraceText(Parameters given, string name) =>
+            given["trace"] is JObject trace && trace[name] is JValue { Type: JTokenType.String } text ? (string?)text : null;
 
         private RpcError? Submit(
             Connection connection, string id, string name, string callId, Action<ToolCall> fill, JToken? arguments, int bytes)

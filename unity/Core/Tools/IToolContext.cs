@@ -11,6 +11,18 @@ namespace Holdfast
         /// <summary>The gateway's id of the call; null if the caller gave none (a client of the uloop dialect).</summary>
         string? CallId { get; }
 
+        /// <summary>
+        /// The trace that the call is part of, as its client says (W3C Trace Context), for an <c>Activity</c> of the tool's
+        /// own; null if it says none.
+        /// </summary>
+        string? TraceParent { get; }
+
+        /// <summary>What tracing systems added for themselves (W3C Trace Context); null if nothing.</summary>
+        string? TraceState { get; }
+
+        /// <summary>What the client's side wants known along the way (W3C Baggage); null if nothing.</summary>
+        string? Baggage { get; }
+
         /// <summary>Set when the caller cancels, when the time limit passes, and when the domain is about to unload.</summary>
         CancellationToken Cancellation { get; }
 

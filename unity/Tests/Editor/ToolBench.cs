@@ -35,6 +35,12 @@ namespace Holdfast.Tests
 
         public string? CallId => "call-1";
 
+        public string? TraceParent => null;
+
+        public string? TraceState => null;
+
+        public string? Baggage => null;
+
         public CancellationToken Cancellation => cancellation.Token;
 
         public IMainThread MainThread => queue;

@@ -157,7 +157,9 @@ namespace Holdfast.HostTools
             int runs = Counter.Begun(parameters.key);
             var watch = System.Diagnostics.Stopwatch.StartNew();
             while (watch.ElapsedMilliseconds < parameters.ms) await context.MainThread.Frames(1, context.Cancellation);
-            return new JObject { ["Key"] = parameters.key, ["Runs"] = runs };
+            var result = new JObject { ["Key"] = parameters.key, ["Runs"] = runs };
+            if (context.TraceParent != null) result["TraceParent"] = context.TraceParent;
+            return result;
         }
     }
 

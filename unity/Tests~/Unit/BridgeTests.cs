@@ -65,6 +65,27 @@ namespace Holdfast.Tests
         }
 
         [Test]
+        public void A_call_brings_its_trace_to_its_tool_and_one_that_cannot_be_read_costs_nothing()
+        {
+            using TestClient client = Gateway();
+            const string parent = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01";
+            int seq = 0;
+            JToken Seen(object trace)
+            {
+                seq++;
+                return client.Ask("holdfast/call", new { callId = "traced-" + seq, seq, tool = "worker", trace })["result"]!["value"]!;
+            }
+            JToken whole = Seen(new { traceparent = parent, tracestate = "a=1", baggage = "b=2" });
+            Assert.That((string?)whole["TraceParent"], Is.EqualTo(parent));
+            Assert.That((string?)whole["TraceState"], Is.EqualTo("a=1"));
+            Assert.That((string?)whole["Baggage"], Is.EqualTo("b=2"));
+            foreach (object odd in new object[] { new { traceparent = 5, baggage = new { } }, "text", new[] { 1 }, new { } })
+            {
+                Assert.That((string?)Seen(odd)["TraceParent"], Is.Null);
+            }
+        }
+
+        [Test]
         public void Serial_tools_take_turns_in_the_order_of_arrival_and_parallel_ones_run_beside_them()
         {
             using TestClient one = Gateway("g1"), two = Gateway("g2");

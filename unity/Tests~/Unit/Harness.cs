@@ -545,6 +545,12 @@ namespace Holdfast.Tests
         public override string ToolName => "worker";
 
         protected override Task<JObject> ExecuteAsync(EmptySchema parameters, IToolContext context) =>
-            Task.FromResult(new JObject { ["OnMain"] = context.MainThread.IsCurrent });
+            Task.FromResult(new JObject
+            {
+                ["OnMain"] = context.MainThread.IsCurrent,
+                ["TraceParent"] = context.TraceParent,
+                ["TraceState"] = context.TraceState,
+                ["Baggage"] = context.Baggage
+            });
     }
 }

@@ -33,8 +33,9 @@ fn call_params(id: WireId, tool: &str, call: &PreparedCall, progress: bool) -> S
     };
     let progress = if progress { r#","progress":true"# } else { "" };
     let limit = call.limit.map(|limit| format!(r#","timeoutMs":{}"#, limit.as_millis())).unwrap_or_default();
+    let trace = call.trace.as_ref().map(|trace| format!(r#","trace":{}"#, trace.json())).unwrap_or_default();
     format!(
-        r#"{{"callId":{},"seq":{seq},"tool":{},"arguments":{}{progress}{limit}}}"#,
+        r#"{{"callId":{},"seq":{seq},"tool":{},"arguments":{}{progress}{limit}{trace}}}"#,
         quoted(&name),
         quoted(tool),
         call.arguments.get(),

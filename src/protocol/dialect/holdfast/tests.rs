@@ -1,6 +1,7 @@
 //! Runs every golden vector of `tests/vectors/holdfast/` (their format stands in `tests/vectors/README.md`), and what they do
 //! not show: what a stranger is told, which sendings bear which id, what the project's files may hold.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -14,6 +15,7 @@ use super::super::{
 use super::Holdfast;
 use crate::protocol::dialect::tests::Vector;
 use crate::protocol::ids::CallId;
+use crate::protocol::trace::TraceContext;
 
 const NONCE: &str = "00112233445566778899aabbccddeeff";
 
@@ -126,6 +128,8 @@ fn orders_are_encoded_byte_for_byte() {
                     let call = PreparedCall {
                         recovery: Recovery::Journal(key(&name, vector.means("seq").as_u64().unwrap())),
                         limit: vector.means("timeout_ms").as_u64().map(Duration::from_millis),
+                        trace: TraceContext::read(&RawValue::from_string(vector.means("trace").to_string()).unwrap())
+                            .map(Arc::new),
                         ..PreparedCall::as_given(&arguments)
                     };
                     let progress = vector.means("progress").as_bool() == Some(true);

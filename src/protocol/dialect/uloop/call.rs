@@ -48,8 +48,7 @@ pub(in crate::protocol::dialect) fn prepare(
                 quiet: ULOOP_RESULT_QUIET,
             },
             timeout,
-            limit: None,
-            reload_follows: false,
+            ..as_given(Recovery::None)
         },
         None => as_given(Recovery::Inferred),
     }
