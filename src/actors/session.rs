@@ -202,7 +202,8 @@ impl SessionActor {
 
     /// Remembers who opened the session.
     fn opened(&self, name: String, audience: Audience, roots: bool) -> Kind {
-        let honours_changes = audience.client.list_changed;
+        // Without a handshake a change is heard over a subscription only: who has none is told first what it is told at all.
+        let honours_changes = audience.client.list_changed && !audience.version.is_stateless();
         let kind = if honours_changes { Kind::Async } else { Kind::Sync };
         self.estate.events.session_opened(&name, audience.version, honours_changes);
         self.estate.with_client(|known| {
