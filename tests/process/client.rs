@@ -286,10 +286,25 @@ impl Client {
 
     /// The line of a request, and its id: it may be answered from now on.
     pub fn request_line(&mut self, method: &str, params: &Value) -> (u64, String) {
-        self.last_id += 1;
+        self.last_id = self.last_id.wrapping_add(1);
         let id = self.last_id;
         self.ear.lock().asked.insert(id);
         (id, format!("{}\n", json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})))
+    }
+
+    /// The first request gets this id; the next ones count up from it. To be said before the first.
+    pub fn count_from(&mut self, first: u64) {
+        self.last_id = first.wrapping_sub(1);
+    }
+
+    /// The id of a request that the gateway sent to the client, if it did.
+    pub fn asked_by_server(&self, method: &str) -> Option<Value> {
+        self.ear
+            .lock()
+            .notifications
+            .iter()
+            .find(|message| message["method"] == method)
+            .map(|message| message["id"].clone())
     }
 
     /// Sends a request and gives its id.

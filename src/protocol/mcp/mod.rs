@@ -19,7 +19,7 @@ pub mod stateless;
 pub mod tools;
 
 pub use audience::Audience;
-pub use clients::{ClientTraits, traits_of};
+pub use clients::{ClientTraits, known_clients, traits_of};
 pub use gateway_tools::{GatewayCall, GatewayTool};
 pub use handshake::{INSTRUCTIONS, ProtocolVersion, ServerInfo, initialize_result};
 pub use notify::{progress, tools_list_changed};
