@@ -43,8 +43,6 @@ struct Opening {
     /// The first id: the TypeScript SDK counts from 0, others from 1.
     first_id: u64,
     end: End,
-    /// Its entry names the project, so that nobody needs to ask for its roots.
-    project_named: bool,
 }
 
 const PLAIN: Opening = Opening {
@@ -57,7 +55,6 @@ const PLAIN: Opening = Opening {
     copies: 2,
     first_id: 0,
     end: End::Stdin,
-    project_named: false,
 };
 
 /// What the TypeScript SDK lets through to a server; Codex clears all and gives back about the same.
@@ -119,7 +116,6 @@ const OPENINGS: [Opening; 19] = [
         sends: "2025-06-18",
         capabilities: r#"{"roots":{"listChanged":true}}"#,
         first_id: 1,
-        project_named: true,
         ..PLAIN
     },
     // Whoever uses an early SDK, and whoever uses a new one as it comes.
@@ -141,7 +137,7 @@ impl Opening {
     }
 
     fn is_asked_for_roots(&self) -> bool {
-        self.capabilities().get("roots").is_some() && !self.project_named
+        self.capabilities().get("roots").is_some()
     }
 
     /// Params as this client writes them.
