@@ -49,7 +49,7 @@ enum Act {
 }
 
 /// A line of the input as what the client does. `@i VERSION`: the handshake. `@c NAME ARGUMENTS`: a call under the next
-/// number. `@m METHOD PARAMS`: a request under it. `@n METHOD PARAMS`: a notification. `@x ID`: a cancel. `@w N`: N tenths
+/// number. `@m METHOD PARAMS`: a request under it. `@s METHOD MEMBERS`: the same without a handshake. `@n METHOD PARAMS`: a notification. `@x ID`: a cancel. `@w N`: N tenths
 /// of a second pass. Anything else is written as it is.
 fn client_writes(line: &[u8], next: &mut u64) -> Vec<Act> {
     let text = String::from_utf8_lossy(line);
@@ -74,6 +74,12 @@ fn client_writes(line: &[u8], next: &mut u64) -> Vec<Act> {
             number()
         )),
         Some("@m") => written(format!(r#"{{"jsonrpc":"2.0","id":{},"method":{quoted},"params":{rest}}}"#, number())),
+        Some("@s") => {
+            let meta = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}"#;
+            let (comma, members) = if rest == "{}" { ("", "") } else { (",", rest) };
+            let params = format!(r#"{{"_meta":{{{meta}}}{comma}{members}}}"#);
+            written(format!(r#"{{"jsonrpc":"2.0","id":{},"method":{quoted},"params":{params}}}"#, number()))
+        }
         Some("@n") => written(format!(r#"{{"jsonrpc":"2.0","method":{quoted},"params":{rest}}}"#)),
         Some("@x") => written(format!(
             r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{first}}}}}"#

@@ -85,7 +85,12 @@ impl<W: AsyncWrite + Unpin> Client<W> {
         let mut params: Value =
             serde_json::from_str(&params.to_string().replace('$', &id.to_string())).unwrap_or(params);
         if ask.token {
-            params["_meta"] = json!({"progressToken": id});
+            params["_meta"]["progressToken"] = json!(id);
+        }
+        if self.plan.stateless {
+            params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
+            params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
+            params["_meta"]["io.modelcontextprotocol/clientInfo"] = json!({"name": self.name(), "version": "1"});
         }
         let line = json!({"jsonrpc": "2.0", "id": id, "method": ask.method, "params": params}).to_string();
         enter(&self.open).asks.insert(id, ask.clone());
@@ -149,8 +154,31 @@ impl<W: AsyncWrite + Unpin> Client<W> {
         self.ask(ask, json!({"name": tool, "arguments": arguments})).await;
     }
 
+    fn name(&self) -> &'static str {
+        if self.plan.honours_changes { "claude-code" } else { "simulated\u{1b}[31m\nclient" }
+    }
+
+    /// Whether anybody lives there.
+    async fn knock(&mut self) {
+        let method = if self.plan.stateless { "server/discover" } else { "ping" };
+        let allowed = if self.plan.stateless { SESSION_ABSENCE_MAX + SLACK } else { SLACK };
+        self.plain(method, allowed).await;
+    }
+
+    /// Without a handshake a probe, and a subscription that lasts to the end.
     async fn open_session(&mut self) {
-        let name = if self.plan.honours_changes { "claude-code" } else { "simulated\u{1b}[31m\nclient" };
+        if self.plan.stateless {
+            let probe = Ask { method: "server/discover", allowed: SESSION_ABSENCE_MAX + SLACK, ..Ask::default() };
+            let id = self.ask(probe, json!({})).await;
+            self.answer_to(id).await;
+            let listen =
+                Ask { method: "subscriptions/listen", allowed: Duration::from_secs(24 * 3600), ..Ask::default() };
+            let id = self.ask(listen, json!({"notifications": {"toolsListChanged": true}})).await;
+            // Nobody waits for its answer before the end.
+            enter(&self.open).asks.remove(&id);
+            return;
+        }
+        let name = self.name();
         let params = json!({
             "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": name, "version": "1"},
         });
@@ -186,7 +214,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
             }
             Act::Flood(count) => {
                 for _ in 0..count {
-                    self.plain("ping", SLACK).await;
+                    self.knock().await;
                 }
             }
             Act::Cancel(nth) => {
@@ -207,9 +235,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
                     self.write(&line.to_string()).await;
                 }
             }
-            Act::Ping => {
-                self.plain("ping", SLACK).await;
-            }
+            Act::Ping => self.knock().await,
             Act::List => {
                 self.plain("tools/list", TOOLS_WAIT + SESSION_ABSENCE_MAX + SLACK).await;
             }

@@ -235,6 +235,8 @@ pub struct Plan {
     pub version: (u16, u16, u16),
     /// The client honours list changes.
     pub honours_changes: bool,
+    /// The client speaks MCP 2026-07-28, without a handshake, and listens for changes.
+    pub stateless: bool,
     /// How long the client waits.
     pub patience: Duration,
     /// Latency of a packet, least and most, in milliseconds.
@@ -372,6 +374,8 @@ impl Plan {
             dialect: FakeDialect::Uloop,
             version: [(0, 30, 1), (0, 65, 0), (2, 0, 0), (2, 1, 1)][dice.usize(..4)],
             honours_changes: dice.bool(),
+            // No throw of the dice: the plans of seeds stay what they were.
+            stateless: seed % 3 == 1,
             patience: Duration::from_secs(dice.u64(8..20)),
             latency: (fast, fast + dice.u64(1..20)),
             editor_first: dice.u8(..4) != 0,
@@ -428,7 +432,7 @@ impl Plan {
     /// One line a step.
     pub fn lines(&self) -> String {
         let mut text = format!(
-            "seed {} {:?} by_flag {} push {} version {:?} honours_changes {} patience {:?} latency {:?} editor_first {} heal_at {} \
+            "seed {} {:?} by_flag {} push {} version {:?} honours_changes {} stateless {} patience {:?} latency {:?} editor_first {} heal_at {} \
              early_end {:?} broken {:?}\n",
             self.seed,
             self.dialect,
@@ -436,6 +440,7 @@ impl Plan {
             self.push,
             self.version,
             self.honours_changes,
+            self.stateless,
             self.patience,
             self.latency,
             self.editor_first,
