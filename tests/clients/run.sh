@@ -29,10 +29,18 @@ cleanup() {
     rm -rf "$work"
 }
 trap cleanup EXIT
-say "building the Rust SDK's client"
+# A minute of building, the first time, which the other clients need not wait for.
 RMCP=${CARGO_TARGET_DIR:-$PWD/target}/rmcp-client
-cargo build --quiet --locked --manifest-path "$here/rmcp/Cargo.toml" --target-dir "$RMCP" </dev/null || die "the Rust SDK's client does not build"
-RMCP=$RMCP/debug/rmcp-client
+build_rmcp() {
+    cargo build --quiet --locked --manifest-path "$here/rmcp/Cargo.toml" --target-dir "$RMCP" </dev/null >"$work/rmcp.log" 2>&1
+    echo $? >"$work/rmcp.partial" && mv "$work/rmcp.partial" "$work/rmcp.built"
+}
+rmcp() {
+    until [ -f "$work/rmcp.built" ]; do sleep 0.2; done
+    [ "$(cat "$work/rmcp.built")" = 0 ] || { echo "FAIL build: $(tail -n 5 "$work/rmcp.log")"; return 1; }
+    "$RMCP/debug/rmcp-client" "$@"
+}
+build_rmcp &
 
 # Every client in every mode: its name, and the era that it speaks then.
 CLIENTS="ts_v1:legacy ts_v2-legacy:legacy ts_v2-auto:modern ts_v2-pin:modern
@@ -47,7 +55,7 @@ client() { # client NAME SERVER...
         py_v1) "$PYTHON" "$here/py_v1_client.py" -- "$@" ;;
         py_v2-*) "$PYTHON_V2" "$here/py_v2_client.py" "${name#py_v2-}" -- "$@" ;;
         # Nobody can reach this one's pipes.
-        rmcp-*) "$RMCP" "${name#rmcp-}" -- "$NODE" "$here/record.mjs" "$name" "$@" ;;
+        rmcp-*) rmcp "${name#rmcp-}" -- "$NODE" "$here/record.mjs" "$name" "$@" ;;
         conformance-*) "$NODE" "$here/conformance.mjs" "$here/conformance_${name#conformance-}.yml" -- "$@" ;;
         inspector-*) inspector "${name#inspector-}" "$@" ;;
     esac
