@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::protocol::dialect::{self, Dialects};
-use crate::protocol::mcp::{self, ClientTraits};
+use crate::protocol::mcp::ClientTraits;
+use crate::protocol::mcp::clients::ClientOverrides;
 
 /// Where a port number comes from; decides how much it is trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr)]
@@ -54,6 +55,8 @@ pub struct Config {
     pub push: bool,
     /// Folder for catalogues, run records and result files; `None` keeps nothing on disk.
     pub state_dir: Option<PathBuf>,
+    /// What the user says of single clients, in place of the client table.
+    pub clients: ClientOverrides,
     /// In place of the client table's patience.
     pub patience: Option<Duration>,
     /// In place of the client table's word on `list_changed`.
@@ -73,11 +76,12 @@ pub struct Config {
 impl Config {
     /// The habits of the client with this name, with what the user says of them.
     pub fn traits_of(&self, name: &str) -> ClientTraits {
-        let known = mcp::traits_of(name);
+        let known = self.clients.traits_of(name);
+        // A flag is of this one process, and so has the last say.
         ClientTraits {
             patience: self.patience.unwrap_or(known.patience),
             list_changed: self.list_changed.unwrap_or(known.list_changed),
-            ..*known
+            ..known
         }
     }
 }
@@ -94,6 +98,7 @@ impl Default for Config {
             development: false,
             push: true,
             state_dir: None,
+            clients: ClientOverrides::default(),
             patience: None,
             list_changed: None,
             complaints: Vec::new(),

@@ -16,6 +16,11 @@ pub const CLIENT_LINE_MAX_BYTES: usize = 16 * MIB;
 pub const CLIENT_MESSAGE_MAX_BYTES: usize = 8 * MIB;
 /// Results whose JSON is larger than this go to a file that the answer names; leaves room for escaping below the cap.
 pub const RESULT_INLINE_MAX_BYTES: usize = 6 * MIB;
+/// Smallest limit of a result's text that a user may set for a client: below it the note about the cut would be most of it.
+pub const RESULT_TEXT_MIN_BYTES: usize = 4096;
+/// Images and audio of one result that go to files of their own where a client does not take them; a tool returns a few. More
+/// would push other results out of the folder.
+pub const RESULT_MEDIA_FILES_MAX: usize = 16;
 /// Deepest nesting of JSON accepted from anyone. Real messages stay below 20; 128 is also serde_json's own limit.
 pub const JSON_DEPTH_MAX: usize = 128;
 /// Longest request id kept (JSON text). Ids are echoed and held for each open request.

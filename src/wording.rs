@@ -10,6 +10,7 @@ use crate::ledger::Answer;
 use crate::limits::{FRAME_OLD, OPEN_REQUESTS_MAX, SILENCE_NAMED_AFTER, SUBSCRIPTIONS_MAX};
 use crate::protocol::dialect::{AnswerBody, EditorAnswer, EditorState, Pulse};
 use crate::protocol::ids::CallId;
+use crate::protocol::mcp::ClientTraits;
 use crate::telemetry::clean;
 
 /// The text of a verdict that is not the editor's own answer.
@@ -205,6 +206,16 @@ pub const INTERNAL: &str = "A part of holdfast failed while it handled this requ
 pub const NOT_SPILLED: &str = "Unity answered, so the tool ran; but its answer is larger than a client takes, and holdfast failed \
                                to put it into a file (our fault, please report it). Do not repeat the call for that: ask for \
                                less at once.";
+
+/// What is wrong with a list of tools that is longer than the client shows, if it is.
+pub fn too_many_tools(client: &ClientTraits, listed: usize) -> Option<String> {
+    let most = client.tools_max.filter(|most| listed > *most)?;
+    Some(format!(
+        "{} shows its model at most {most} tools of all its servers together, and holdfast lists {listed}, so that some may be \
+         missing without a word; switch off what is not needed in the client's list of tools or in the editor's package",
+        client.title
+    ))
+}
 
 /// How an editor is, in words: what it was asked `ago`, and what its main thread makes of it.
 pub fn pulse(pulse: Pulse, ago: Duration) -> String {

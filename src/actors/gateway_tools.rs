@@ -17,7 +17,7 @@ use crate::limits::{PICTURE_CALLS_MAX, PICTURE_STEPS_MAX, PICTURE_WINDOW, WAIT_R
 use crate::protocol::dialect::Pulse;
 use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc::RequestId;
-use crate::protocol::mcp::{self, GatewayCall, GatewayTool, ToolResult};
+use crate::protocol::mcp::{GatewayCall, GatewayTool, ToolResult};
 use crate::survey::Survey;
 use crate::telemetry::clean;
 use crate::telemetry::flight::seconds;
@@ -29,24 +29,24 @@ const CALLS_LISTED: usize = 20;
 /// Answers a call of one of our own tools.
 pub fn run(estate: &Arc<Estate>, tasks: &Tasks, id: RequestId, tool: GatewayTool, arguments: &RawValue) {
     match tool.parse_arguments(arguments) {
-        Err(mend) => answer(estate, &id, &ToolResult::error(mend)),
-        Ok(GatewayCall::Status) => answer(estate, &id, &of_value(&status(estate))),
+        Err(mend) => answer(estate, &id, ToolResult::error(mend)),
+        Ok(GatewayCall::Status) => answer(estate, &id, of_value(&status(estate))),
         Ok(GatewayCall::Calls { limit, verdict }) => {
-            answer(estate, &id, &of_value(&calls(estate, limit.unwrap_or(CALLS_LISTED), verdict.as_deref())));
+            answer(estate, &id, of_value(&calls(estate, limit.unwrap_or(CALLS_LISTED), verdict.as_deref())));
         }
         Ok(GatewayCall::Result { call }) => result(estate, &id, call),
         Ok(GatewayCall::WaitReady { timeout }) => {
             let estate = Arc::clone(estate);
             tasks.spawn(async move {
                 let result = wait_ready(&estate, timeout).await;
-                answer(&estate, &id, &result);
+                answer(&estate, &id, result);
             });
         }
     }
 }
 
-pub(super) fn answer(estate: &Estate, id: &RequestId, result: &ToolResult) {
-    estate.front.answer(id, &mcp::tool_result(result, &estate.audience(id)));
+pub(super) fn answer(estate: &Arc<Estate>, id: &RequestId, result: ToolResult) {
+    estate.answer_own(id, result, estate.audience(id));
 }
 
 pub(super) fn of_value(value: &impl Serialize) -> ToolResult {
@@ -167,7 +167,9 @@ fn source_label(source: Source) -> &'static str {
 
 fn problems(estate: &Estate, survey: Option<&Survey>) -> Vec<String> {
     let of_project = survey.map(|survey| survey.facts.problems.as_slice()).unwrap_or_default();
-    estate.config.complaints.iter().chain(of_project).cloned().chain(estate.troubles()).collect()
+    let client = estate.client().audience.client;
+    let too_many = wording::too_many_tools(&client, estate.published.borrow().catalogue.listed());
+    estate.config.complaints.iter().chain(of_project).cloned().chain(estate.troubles()).chain(too_many).collect()
 }
 
 fn candidates(survey: &Survey) -> Vec<Value> {
@@ -241,7 +243,7 @@ fn of_record(record: &Record, now: Instant) -> Value {
     })
 }
 
-pub(super) fn result(estate: &Estate, id: &RequestId, call: CallId) {
+pub(super) fn result(estate: &Arc<Estate>, id: &RequestId, call: CallId) {
     let found = estate.ledger(|ledger, now| ledger.look_up(call, now));
     let now = Instant::now();
     let told = match found {
@@ -267,7 +269,7 @@ pub(super) fn result(estate: &Estate, id: &RequestId, call: CallId) {
             record.tool,
         )),
     };
-    answer(estate, id, &told);
+    answer(estate, id, told);
 }
 
 pub(super) async fn wait_ready(estate: &Arc<Estate>, timeout: Option<Duration>) -> ToolResult {

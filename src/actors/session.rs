@@ -336,7 +336,12 @@ impl SessionActor {
             let audience = self.estate.audience(&id);
             let last = state.rendered.take();
             let last = last.filter(|(rendered, of, _)| *rendered == audience && Arc::ptr_eq(of, &catalogue));
-            let rendered = last.unwrap_or_else(|| (audience, Arc::clone(&catalogue), catalogue.list_result(&audience)));
+            let rendered = last.unwrap_or_else(|| {
+                if let Some(shown) = audience.client.tools_max.filter(|most| catalogue.listed() > *most) {
+                    self.estate.events.tools_beyond(audience.client.name, catalogue.listed(), shown);
+                }
+                (audience, Arc::clone(&catalogue), catalogue.list_result(&audience))
+            });
             self.estate.front.answer(&id, &rendered.2);
             state.rendered = Some(rendered);
         }

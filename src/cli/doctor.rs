@@ -1,6 +1,7 @@
 //! `holdfast doctor`: what is wrong, how sure that is, and the mend.
 
 mod checks;
+mod client_table;
 mod clients;
 mod unity_package;
 
@@ -19,6 +20,9 @@ pub struct DoctorArgs {
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
+    /// Show what is known of AI clients, and what is done for each, instead; with NAME all of one, and where each fact comes from.
+    #[arg(long, value_name = "NAME", num_args = 0..=1)]
+    pub clients: Option<Option<String>>,
     /// Which editor.
     #[command(flatten)]
     pub editor: EditorArgs,
@@ -87,6 +91,9 @@ pub fn run(arguments: &DoctorArgs) -> ExitCode {
     // A project that cannot be used is a finding here, not the end.
     let (config, complaints) = arguments.editor.config();
     let as_json = arguments.json;
+    if let Some(named) = &arguments.clients {
+        return client_table::show(named.as_deref(), &config, as_json).into();
+    }
     one_shot::block_on(&arguments.editor, async move {
         let findings = checks::examine(&config, &complaints).await;
         report(&findings, as_json)

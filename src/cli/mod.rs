@@ -1,6 +1,7 @@
 //! The command line: one file per subcommand. Flags have environment twins; exit codes are a contract ([`Exit`]).
 
 pub mod call;
+mod client_facts;
 pub mod demo;
 pub mod doctor;
 pub mod fake_unity;
@@ -128,6 +129,7 @@ Examples:
 Examples:
   holdfast doctor
   holdfast doctor --project ~/games/Castle
+  holdfast doctor --clients                    what is known of AI clients; --clients codex: all of one
   holdfast doctor --json | jq -r '.findings[] | select(.level == \"problem\") | .says, .mend'")]
     Doctor(DoctorArgs),
     /// Write holdfast into an AI client's configuration, or take it out again.

@@ -12,9 +12,11 @@ use super::{Exit, output};
 use crate::config::Config;
 use crate::estate::{Estate, Published};
 use crate::fsm::registry::Source;
-use crate::protocol::mcp::{GatewayTool, ProtocolVersion};
+use crate::protocol::mcp::clients::labelled;
+use crate::protocol::mcp::{Audience, ClientTraits, GatewayTool, ProtocolVersion};
 use crate::survey::Survey;
 use crate::telemetry::clean;
+use crate::wording;
 
 /// Flags of `holdfast tools`.
 #[derive(Debug, Clone, Args)]
@@ -25,6 +27,10 @@ pub struct ToolsArgs {
     /// Show the editor's tools that are left out, renamed or changed, and why.
     #[arg(long)]
     pub dropped: bool,
+    /// Show the list as this AI client gets it, and which tools are changed for it: its word (claude-code, codex; `holdfast doctor
+    /// --clients` lists them), or the name that a client gives itself.
+    #[arg(long, value_name = "NAME")]
+    pub client: Option<String>,
     /// Which editor.
     #[command(flatten)]
     pub editor: EditorArgs,
@@ -36,11 +42,15 @@ pub fn run(arguments: &ToolsArgs) -> ExitCode {
 }
 
 async fn list(arguments: &ToolsArgs, config: Config) -> Exit {
+    let client = arguments.client.as_deref().map(|name| match labelled(name) {
+        Some(client) => config.clients.traits_of_client(client),
+        None => config.traits_of(name),
+    });
     let listed = match OneShot::open(config).await {
         Ok(mut one_shot) => {
             // As to a client that asks once: the answer waits for the live list, briefly, while an editor is likely.
             let answer = one_shot.request("tools/list", "{}", &mut |_| {}).await;
-            let seen = Seen::of(&one_shot.estate);
+            let seen = Seen::of(&one_shot.estate, client);
             one_shot.close().await;
             answer.ok().and_then(Result::ok).map(|_| seen)
         }
@@ -61,27 +71,32 @@ async fn list(arguments: &ToolsArgs, config: Config) -> Exit {
     }
 }
 
+/// What the tools are called that are listed changed for one client.
+const FOR_CLIENT: &str = "changed for the client";
+
 /// What the gateway knew when it had answered.
 struct Seen {
     published: Published,
     survey: Option<Arc<Survey>>,
     /// Why the list is not the editor's own of now.
     why_not_live: Option<&'static str>,
+    /// The client for whom it is shown, if one was named.
+    client: Option<ClientTraits>,
 }
 
 impl Seen {
-    fn of(estate: &Estate) -> Self {
+    fn of(estate: &Estate, client: Option<ClientTraits>) -> Self {
         let published = estate.published.borrow().clone();
         let outlook = estate.link.borrow().outlook;
         let why_not_live = match published.source {
             Source::Live => None,
             Source::None | Source::Disk | Source::Stale => Some(outlook.cause().map_or("listing", <&str>::from)),
         };
-        Self { published, survey: estate.survey.borrow().clone(), why_not_live }
+        Self { published, survey: estate.survey.borrow().clone(), why_not_live, client }
     }
 
     /// What became of the editor's tools that are not listed as they are.
-    fn changed(&self) -> [(&'static str, Vec<(String, String)>); 3] {
+    fn changed(&self) -> [(&'static str, Vec<(String, String)>); 4] {
         let catalogue = &self.published.catalogue;
         let dropped = self.published.unusable.iter().chain(catalogue.dropped()).cloned().collect();
         let renamed = catalogue
@@ -92,11 +107,19 @@ impl Seen {
                 (entry.tool.name.clone(), format!("listed as {}: clients take [A-Za-z0-9_-]{{1,48}}", entry.name))
             })
             .collect();
-        [("dropped", dropped), ("renamed", renamed), ("repaired", catalogue.repaired().to_vec())]
+        let for_client = self.client.map(|client| catalogue.changed_for(&client)).unwrap_or_default();
+        [
+            ("dropped", dropped),
+            ("renamed", renamed),
+            ("repaired", catalogue.repaired().to_vec()),
+            (FOR_CLIENT, for_client),
+        ]
     }
 
     fn as_json(&self, dropped: bool) -> Value {
-        let tools = self.published.catalogue.tools_array(&ProtocolVersion::LATEST.into());
+        let latest = Audience::from(ProtocolVersion::LATEST);
+        let audience = self.client.map_or(latest, |client| Audience { client, ..latest });
+        let tools = self.published.catalogue.tools_array(&audience);
         let survey = self.survey.as_deref();
         let mut all = json!({
             "source": match self.published.source {
@@ -110,10 +133,11 @@ impl Seen {
             "package_version": survey.and_then(|survey| survey.facts.package_version.clone()),
             "tools": serde_json::from_str::<Value>(&tools).unwrap_or_default(),
         });
-        if dropped && let Some(all) = all.as_object_mut() {
-            for (what, tools) in self.changed() {
+        if let Some(all) = all.as_object_mut() {
+            let shown = |what: &str| if what == FOR_CLIENT { self.client.is_some() } else { dropped };
+            for (what, tools) in self.changed().into_iter().filter(|(what, _)| shown(what)) {
                 let tools: Vec<Value> = tools.iter().map(|(tool, why)| json!({"tool": tool, "why": why})).collect();
-                all.insert(what.to_owned(), tools.into());
+                all.insert(what.replace(' ', "_"), tools.into());
             }
         }
         all
@@ -141,11 +165,21 @@ impl Seen {
         for (name, description) in rows {
             output::line(&format!("  {name:width$}  {}", first_sentence(description)));
         }
+        if let Some(client) = self.client {
+            let catalogue = &self.published.catalogue;
+            if catalogue.changed_for(&client).is_empty() {
+                output::line(&format!("{}: no tool is changed for it.", client.title));
+            }
+            if let Some(problem) = wording::too_many_tools(&client, catalogue.listed()) {
+                output::line(&problem);
+            }
+        }
         for (what, tools) in self.changed() {
             if tools.is_empty() {
                 continue;
             }
-            if !dropped {
+            // Who names a client asks for just that.
+            if !dropped && what != FOR_CLIENT {
                 output::line(&format!("{} {what}: see --dropped", tools.len()));
                 continue;
             }

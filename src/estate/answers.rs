@@ -1,5 +1,6 @@
 //! Answers to the client: shaped, delivered, put into a file when they are too large, kept when they come late.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,7 +12,9 @@ use crate::fsm::call::Verdict;
 use crate::fsm::cause::Cause;
 use crate::host::Host;
 use crate::ledger::Answer;
-use crate::limits::{LOGBOOK_BYTES_MAX, RESULT_FILE_MAX_AGE, RESULT_FILES_MAX, RESULT_INLINE_MAX_BYTES};
+use crate::limits::{
+    LOGBOOK_BYTES_MAX, RESULT_FILE_MAX_AGE, RESULT_FILES_MAX, RESULT_INLINE_MAX_BYTES, RESULT_MEDIA_FILES_MAX,
+};
 use crate::logbook::{self, LogEntry};
 use crate::protocol::dialect::EditorAnswer;
 use crate::protocol::ids::CallId;
@@ -31,30 +34,55 @@ impl Estate {
             Some(body) => ToolResult::from_editor(body),
             None => ToolResult::error(self.told_verdict(&answer)),
         };
+        let Answer { request, call, tool, audience, verdict, .. } = answer;
         // What still runs has its place in the log when it has ended.
-        if answer.verdict != Verdict::StillRunning {
-            let json = self.log_result(answer.call, &answer.tool, &result, &answer.audience);
-            if let Some(json) = json {
-                self.ledger(|ledger, now| ledger.keep_late(answer.call, &json, now));
-            }
-        }
+        let logged = verdict != Verdict::StillRunning && self.log_result(call, &tool, &result, &audience);
         if let Some(guest) = guest {
+            if logged {
+                self.keep(call, &mcp::tool_result(&result, &audience));
+            }
             // Who waits no longer fetches it under its id.
-            let _ = guest.send(GuestAnswer { verdict: answer.verdict, result });
+            let _ = guest.send(GuestAnswer { verdict, result });
             return;
         }
-        let Answer { request, call, audience, .. } = answer;
         let size = mcp::result_size(&result, &audience);
         self.events.result_rendered(size);
-        if size <= RESULT_INLINE_MAX_BYTES {
-            self.deliver(call, &request, &mcp::tool_result(&result, &audience));
+        let deliver = move |estate: &Self, result: &ToolResult| {
+            let json = mcp::tool_result(result, &audience);
+            if logged {
+                estate.keep(call, &json);
+            }
+            estate.deliver(call, &request, &json);
+        };
+        if size <= RESULT_INLINE_MAX_BYTES && mcp::fits(&result, &audience) {
+            deliver(self, &result);
             return;
         }
         let estate = Arc::clone(self);
         tokio::spawn(async move {
-            let result = estate.spill(call, result).await;
-            estate.deliver(call, &request, &mcp::tool_result(&result, &audience));
+            let result = estate.fit(call, result, audience).await;
+            deliver(&estate, &result);
         });
+    }
+
+    /// Answers with a result of the gateway's own making, fitted as an editor's is.
+    pub fn answer_own(self: &Arc<Self>, request: &RequestId, result: ToolResult, audience: Audience) {
+        let size = mcp::result_size(&result, &audience);
+        if size <= RESULT_INLINE_MAX_BYTES && mcp::fits(&result, &audience) {
+            self.front.answer(request, &mcp::tool_result(&result, &audience));
+            return;
+        }
+        let (estate, request) = (Arc::clone(self), request.clone());
+        tokio::spawn(async move {
+            // It has no call of its own; the name of its file needs one.
+            let result = estate.fit(estate.next_call_id(), result, audience).await;
+            estate.front.answer(&request, &mcp::tool_result(&result, &audience));
+        });
+    }
+
+    /// Keeps an answer as it is to be given to whoever asks for it under the call's id.
+    fn keep(&self, call: CallId, json: &str) {
+        self.ledger(|ledger, now| ledger.keep_late(call, json, now));
     }
 
     fn deliver(&self, call: CallId, request: &RequestId, result: &str) {
@@ -69,41 +97,36 @@ impl Estate {
         let estate = Arc::clone(self);
         tokio::spawn(async move {
             let audience = estate.client().audience;
-            let mut result = ToolResult::from_editor(answer);
-            if mcp::result_size(&result, &audience) > RESULT_INLINE_MAX_BYTES {
-                result = estate.spill(call, result).await;
-            }
+            let result = ToolResult::from_editor(answer);
             let tool =
                 estate.ledger(|ledger, _| ledger.records().find(|record| record.id == call).map(|record| record.tool));
             if let Some(tool) = tool {
                 estate.log_result(call, &tool, &result, &audience);
             }
-            let json = mcp::tool_result(&result, &audience);
-            estate.ledger(|ledger, now| ledger.keep_late(call, &json, now));
+            let result = estate.fit(call, result, audience).await;
+            estate.keep(call, &mcp::tool_result(&result, &audience));
         });
     }
 
-    /// Puts a result that is too large for a message into a private file and gives the result that names it.
-    async fn spill(&self, call: CallId, result: ToolResult) -> ToolResult {
+    /// The result as this client takes it. What it does not take, what it would cut, and what is too large for any client goes
+    /// into private files, which the result names.
+    async fn fit(&self, call: CallId, result: ToolResult, audience: Audience) -> ToolResult {
+        if mcp::result_size(&result, &audience) <= RESULT_INLINE_MAX_BYTES && mcp::fits(&result, &audience) {
+            return result;
+        }
         let project = self.survey.borrow().as_ref().and_then(|survey| survey.project.clone());
         let state = self.config.state_dir.clone();
         let host = Arc::clone(&self.host);
-        let written = crate::host::run(&*self.host, move || {
-            let Some(folder) = results_folder(project.as_deref(), state.as_deref()) else { return (result, None) };
-            forget_old_results(&*host, &folder);
-            let path = folder.join(format!("{call}.json"));
-            let done = host.write(&path, result.file_text().as_bytes());
-            (result, Some(done.map(|()| path)))
+        let fitted = crate::host::run(&*self.host, move || {
+            let folder = results_folder(project.as_deref(), state.as_deref());
+            let mut files = Files { host: &*host, folder, call, trouble: None };
+            (files.fit(result, &audience), files.trouble)
         });
-        match written.await {
-            Some((result, Some(Ok(path)))) => result.spilled(&path.display().to_string()),
-            Some((result, Some(Err(error)))) => {
-                self.events.catalogue_trouble("result_file", &error.to_string());
-                result
-            }
-            Some((result, None)) => result,
-            None => ToolResult::error(wording::NOT_SPILLED),
+        let Some((result, trouble)) = fitted.await else { return ToolResult::error(wording::NOT_SPILLED) };
+        if let Some(error) = trouble {
+            self.events.catalogue_trouble("result_file", &error.to_string());
         }
+        result
     }
 
     /// The text of a verdict; where somebody else was met in the editor's place he is named, and so is what is wrong with the
@@ -131,15 +154,14 @@ impl Estate {
         }
     }
 
-    /// Where the package has a log for each operation, the result goes there. Gives it as it is to be kept under the call's id,
-    /// for the package's tool that asks for it.
-    fn log_result(&self, call: CallId, tool: &str, result: &ToolResult, audience: &Audience) -> Option<String> {
-        let tool = self.published.borrow().catalogue.find(tool).map(|entry| entry.tool.name.clone())?;
-        let prefix = self.dialect().log_prefix(&tool)?;
-        let json = mcp::tool_result(result, audience);
-        if json.len() > LOGBOOK_BYTES_MAX {
-            return None;
-        }
+    /// Where the package has a log for each operation, the result goes there. True if it did: then the answer is to be kept under
+    /// the call's id, for the package's tool that asks for it.
+    fn log_result(&self, call: CallId, tool: &str, result: &ToolResult, audience: &Audience) -> bool {
+        let tool = self.published.borrow().catalogue.find(tool).map(|entry| entry.tool.name.clone());
+        let prefix = tool.and_then(|tool| self.dialect().log_prefix(&tool));
+        let Some(prefix) = prefix.filter(|_| mcp::result_size(result, audience) <= LOGBOOK_BYTES_MAX) else {
+            return false;
+        };
         let at = self.host.now();
         let text = result.file_text();
         let data = match serde_json::from_str::<&RawValue>(&text) {
@@ -150,7 +172,63 @@ impl Estate {
             let (id, name) = (call.to_string(), logbook::log_of_call(prefix, at));
             self.logbook(|book| book.write(LogEntry { id, name, data, at }));
         }
-        Some(json)
+        true
+    }
+}
+
+/// The files of one result.
+struct Files<'a> {
+    host: &'a dyn Host,
+    folder: Option<PathBuf>,
+    call: CallId,
+    /// The last one that could not be written.
+    trouble: Option<io::Error>,
+}
+
+impl Files<'_> {
+    /// See [`Estate::fit`].
+    fn fit(&mut self, mut result: ToolResult, audience: &Audience) -> ToolResult {
+        for (nth, left) in mcp::left_out(&result, audience).into_iter().enumerate() {
+            let path = match &left.data {
+                None => Err("its data is no base64"),
+                Some(_) if nth >= RESULT_MEDIA_FILES_MAX => Err("the result holds too many of them"),
+                Some(data) => {
+                    let name = format!("{}-{}.{}", self.call, nth + 1, left.extension);
+                    self.write(&name, data).ok_or("the file could not be written")
+                }
+            };
+            if let Some(block) = result.content.get_mut(left.index) {
+                *block = left.note(audience, path.as_deref().map_err(|why| *why));
+            }
+        }
+        if mcp::fits(&result, audience) && mcp::result_size(&result, audience) <= RESULT_INLINE_MAX_BYTES {
+            return result;
+        }
+        let Some(path) = self.write(&format!("{}.json", self.call), result.file_text().as_bytes()) else {
+            return result;
+        };
+        let whole = result.file_text().len();
+        let result = mcp::cut_text(result, audience, &path);
+        // Images that are taken may be too large all the same.
+        if mcp::result_size(&result, audience) <= RESULT_INLINE_MAX_BYTES {
+            result
+        } else {
+            result.spilled(whole, &path)
+        }
+    }
+
+    /// The path of the file that now holds this.
+    fn write(&mut self, name: &str, content: &[u8]) -> Option<String> {
+        let folder = self.folder.as_ref()?;
+        forget_old_results(self.host, folder);
+        let path = folder.join(name);
+        match self.host.write(&path, content) {
+            Ok(()) => Some(path.display().to_string()),
+            Err(error) => {
+                self.trouble = Some(error);
+                None
+            }
+        }
     }
 }
 
@@ -172,8 +250,16 @@ fn results_folder(project: Option<&Path>, state: Option<&Path>) -> Option<PathBu
 fn forget_old_results(host: &dyn Host, folder: &Path) {
     let Ok(mut files) = host.list(folder) else { return };
     files.retain(|(path, _)| {
-        let named_by_call = path.file_stem().and_then(|stem| stem.to_str()).and_then(CallId::parse).is_some();
-        named_by_call && path.extension().is_some_and(|extension| extension == "json")
+        let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.rsplit_once('.'));
+        name.is_some_and(|(stem, extension)| match extension {
+            "json" => CallId::parse(stem).is_some(),
+            extension => {
+                mcp::fit::EXTENSIONS.contains(&extension)
+                    && stem.rsplit_once('-').is_some_and(|(call, nth)| {
+                        CallId::parse(call).is_some() && nth.bytes().all(|byte| byte.is_ascii_digit())
+                    })
+            }
+        })
     });
     files.sort_by_key(|(_, changed)| std::cmp::Reverse(*changed));
     let now = host.now();

@@ -202,13 +202,18 @@ impl Server {
     }
 
     /// Starts this command and opens a session.
-    pub async fn open(mut command: Command) -> Self {
+    pub async fn open(command: Command) -> Self {
+        Self::open_as(command, "the-test").await
+    }
+
+    /// Starts this command and opens a session as a client of this name.
+    pub async fn open_as(mut command: Command, name: &str) -> Self {
         let mut child = command.spawn().expect("the binary starts");
         let stdin = child.stdin.take();
         let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
         let mut server = Self { child, stdin, lines, requests: 0, wire: wire::Recording::begin() };
         let client = json!({
-            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "the-test", "version": "1"},
+            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": name, "version": "1"},
         });
         let opened = server.request("initialize", client).await;
         assert_eq!(opened["result"]["serverInfo"]["name"], "holdfast", "{opened}");

@@ -17,6 +17,7 @@ use crate::fsm::cause::{Cause, Outlook};
 use crate::host::{Host as _, Liveness, RealHost};
 use crate::limits::{DOCTOR_WAIT, LOCK_FILE_OLD};
 use crate::protocol::dialect::Dialect;
+use crate::protocol::mcp::Catalogue;
 use crate::telemetry::clean;
 use crate::{config, run_record, wording};
 
@@ -42,10 +43,18 @@ pub async fn examine(config: &Config, complaints: &[String]) -> Vec<Finding> {
     findings.extend(locks(&look));
     // The gateway that greets the editor writes the catalogue: what is there is looked at before.
     let state = state(config, &look);
+    let listed = listed(config, &look);
     findings.extend(connection(config, &look).await);
     findings.extend(state);
-    findings.extend(clients());
+    findings.extend(clients(config, listed));
     findings
+}
+
+/// How many tools holdfast lists for this project, by the catalogue on disk.
+fn listed(config: &Config, look: &Look) -> Option<usize> {
+    let (folder, project) = (config.state_dir.as_deref()?, look.survey.project.as_deref()?);
+    let file = catalogue_file::read(&RealHost, folder, project, look.survey.dialect.name()).ok()?;
+    Some(Catalogue::new(file.tools, config.development).listed())
 }
 
 /// Our own sentences end in `what: mend.` or `what; mend`.

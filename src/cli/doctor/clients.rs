@@ -1,15 +1,26 @@
 //! The AI clients on this machine: whether each starts this program.
 
 use super::Finding;
+use super::checks::split;
 use crate::cli::setup::standing::{self, Standing, State};
+use crate::config::Config;
+use crate::protocol::mcp::clients::labelled;
 use crate::telemetry::clean;
+use crate::wording;
 
-/// One finding for each client that is installed or has an entry.
-pub fn clients() -> Vec<Finding> {
+/// One finding for each client that is installed or has an entry, and one for each that shows fewer tools than there are.
+/// `listed` is how many holdfast lists, if that is known.
+pub fn clients(config: &Config, listed: Option<usize>) -> Vec<Finding> {
     // What keeps setup from working at all is told by `holdfast setup`; a missing HOME, by the state folder's finding.
     let Some(standings) = standing::here() else { return Vec::new() };
     let there = |standing: &Standing| standing.sign.is_some() || standing.state != State::NotConfigured;
-    let findings: Vec<Finding> = standings.iter().filter(|standing| there(standing)).map(of_client).collect();
+    let mut findings: Vec<Finding> = standings.iter().filter(|standing| there(standing)).map(of_client).collect();
+    let configured = standings.iter().filter(|standing| standing.state == State::Configured);
+    findings.extend(configured.filter_map(|standing| {
+        let traits = config.clients.traits_of_client(labelled(standing.client.name)?);
+        let says = wording::too_many_tools(&traits, listed?)?;
+        Some(split("client", &says))
+    }));
     if standings.iter().any(|standing| standing.state == State::Configured) {
         return findings;
     }
@@ -20,7 +31,7 @@ pub fn clients() -> Vec<Finding> {
 }
 
 fn of_client(standing: &Standing) -> Finding {
-    let (title, file) = (standing.client.title, standing.file.display());
+    let (title, file) = (standing.client.title(), standing.file.display());
     let mend = standing.mend().unwrap_or_default();
     match &standing.state {
         State::Configured => Finding::ok("client", format!("{title} starts this program ({file})")),

@@ -1,6 +1,7 @@
 //! The AI clients, as data: where each keeps its list of MCP servers, what an entry looks like, and where that is known from.
 
 use super::edit::Format;
+use crate::protocol::mcp::clients::labelled;
 
 /// Folders that paths start from. `places.rs` knows where they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,12 +88,10 @@ const STDIO: Shape = Shape { before: &[("type", Given::Text("stdio"))], ..PLAIN 
 /// A client.
 #[derive(Debug, Clone, Copy)]
 pub struct Client {
-    /// The word for it on the command line.
+    /// The word for it on the command line: its label in the table of clients, with `-` for `_`.
     pub name: &'static str,
     /// Other words for it.
     pub aliases: &'static [&'static str],
-    /// Its name for people.
-    pub title: &'static str,
     /// The user's own configuration. The first that exists is meant, else the first.
     pub user: &'static [Spot],
     /// A project's configuration, likewise; empty if the client has none.
@@ -115,6 +114,13 @@ pub struct Client {
     pub source: &'static str,
 }
 
+impl Client {
+    /// Its name for people.
+    pub fn title(&self) -> &'static str {
+        labelled(self.name).map_or(self.name, |client| client.title)
+    }
+}
+
 /// The client of that name.
 pub fn named(word: &str) -> Option<&'static Client> {
     let word = word.to_ascii_lowercase().replace([' ', '_'], "-");
@@ -126,7 +132,6 @@ pub const CLIENTS: &[Client] = &[
     Client {
         name: "claude-code",
         aliases: &["claude"],
-        title: "Claude Code",
         user: &[all(Base::ClaudeConfig, ".claude.json")],
         project: &[all(Base::Project, ".mcp.json")],
         format: Format::Json,
@@ -141,7 +146,6 @@ pub const CLIENTS: &[Client] = &[
     Client {
         name: "claude-desktop",
         aliases: &[],
-        title: "Claude Desktop",
         user: &[all(Base::AppData, "Claude/claude_desktop_config.json")],
         project: &[],
         format: Format::Json,
@@ -157,7 +161,6 @@ pub const CLIENTS: &[Client] = &[
     Client {
         name: "cursor",
         aliases: &[],
-        title: "Cursor",
         user: &[all(Base::Home, ".cursor/mcp.json")],
         project: &[all(Base::Project, ".cursor/mcp.json")],
         format: Format::Json,
@@ -172,7 +175,6 @@ pub const CLIENTS: &[Client] = &[
     Client {
         name: "vscode",
         aliases: &["vs-code", "code"],
-        title: "VS Code",
         user: &[all(Base::AppData, "Code/User/mcp.json")],
         project: &[all(Base::Project, ".vscode/mcp.json")],
         format: Format::Json,
@@ -187,7 +189,6 @@ pub const CLIENTS: &[Client] = &[
     Client {
         name: "copilot-cli",
         aliases: &["github-copilot-cli"],
-        title: "Copilot CLI",
         user: &[all(Base::Home, ".copilot/mcp-config.json")],
         project: &[all(Base::Project, ".github/mcp.json")],
         format: Format::Json,
@@ -202,7 +203,6 @@ pub const CLIENTS: &[Client] = &[
     Client {
         name: "codex",
         aliases: &["chatgpt", "openai-codex"],
-        title: "Codex",
         user: &[all(Base::CodexHome, "config.toml")],
         project: &[all(Base::Project, ".codex/config.toml")],
         format: Format::Toml,
@@ -218,7 +218,6 @@ pub const CLIENTS: &[Client] = &[
     Client {
         name: "gemini",
         aliases: &["gemini-cli"],
-        title: "Gemini CLI",
         user: &[all(Base::Home, ".gemini/settings.json")],
         project: &[all(Base::Project, ".gemini/settings.json")],
         format: Format::Json,
@@ -233,7 +232,6 @@ pub const CLIENTS: &[Client] = &[
     Client {
         name: "windsurf",
         aliases: &["codeium"],
-        title: "Windsurf",
         user: &[all(Base::Home, ".codeium/windsurf/mcp_config.json"), all(Base::Home, ".codeium/mcp_config.json")],
         project: &[],
         format: Format::Json,
@@ -249,7 +247,6 @@ pub const CLIENTS: &[Client] = &[
     Client {
         name: "cline",
         aliases: &[],
-        title: "Cline",
         user: &[
             all(Base::Home, ".cline/data/settings/cline_mcp_settings.json"),
             all(Base::AppData, "Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"),
@@ -267,7 +264,6 @@ pub const CLIENTS: &[Client] = &[
     Client {
         name: "zed",
         aliases: &[],
-        title: "Zed",
         user: &[unix(Base::Config, "zed/settings.json"), windows(Base::AppData, "Zed/settings.json")],
         project: &[all(Base::Project, ".zed/settings.json")],
         format: Format::Json,
@@ -282,7 +278,6 @@ pub const CLIENTS: &[Client] = &[
     Client {
         name: "opencode",
         aliases: &["open-code"],
-        title: "opencode",
         user: &[
             all(Base::Config, "opencode/opencode.json"),
             all(Base::Config, "opencode/opencode.jsonc"),
@@ -306,7 +301,6 @@ pub const CLIENTS: &[Client] = &[
     Client {
         name: "goose",
         aliases: &[],
-        title: "Goose",
         user: &[unix(Base::Config, "goose/config.yaml"), windows(Base::AppData, "Block/goose/config/config.yaml")],
         project: &[],
         format: Format::Yaml,
@@ -330,7 +324,6 @@ pub const CLIENTS: &[Client] = &[
     Client {
         name: "amp",
         aliases: &["ampcode"],
-        title: "Amp",
         user: &[all(Base::Home, ".config/amp/settings.json")],
         project: &[all(Base::Project, ".amp/settings.json")],
         format: Format::Json,
@@ -345,7 +338,6 @@ pub const CLIENTS: &[Client] = &[
     Client {
         name: "junie",
         aliases: &["jetbrains", "intellij"],
-        title: "JetBrains Junie",
         user: &[all(Base::Home, ".junie/mcp/mcp.json")],
         project: &[all(Base::Project, ".junie/mcp/mcp.json")],
         format: Format::Json,
@@ -362,7 +354,6 @@ pub const CLIENTS: &[Client] = &[
     Client {
         name: "kiro",
         aliases: &[],
-        title: "Kiro",
         user: &[all(Base::Home, ".kiro/settings/mcp.json")],
         project: &[all(Base::Project, ".kiro/settings/mcp.json")],
         format: Format::Json,
@@ -377,7 +368,6 @@ pub const CLIENTS: &[Client] = &[
     Client {
         name: "rider",
         aliases: &["copilot-jetbrains"],
-        title: "Rider (GitHub Copilot)",
         user: &[
             unix(Base::Config, "github-copilot/intellij/mcp.json"),
             windows(Base::LocalAppData, "github-copilot/intellij/mcp.json"),

@@ -5,6 +5,8 @@ pub mod clients;
 pub mod edit;
 mod entry;
 mod file;
+#[cfg(test)]
+mod pages;
 mod places;
 pub mod standing;
 
@@ -51,6 +53,11 @@ pub struct SetupArgs {
     /// Print the list as JSON.
     #[arg(long, requires = "list", conflicts_with = "client")]
     pub json: bool,
+}
+
+/// What a person pastes into the settings of a client that is not edited here. Empty if this program's path is not known.
+pub fn common_snippet() -> String {
+    Launch::this_program().map(|launch| entry::common_snippet(&launch)).unwrap_or_default()
 }
 
 /// Sets a client up.
@@ -142,14 +149,14 @@ impl Task<'_> {
     fn run(&self, arguments: &SetupArgs) -> Result<Exit, (Exit, String)> {
         let client = self.client;
         let file = self.places.file(client).ok_or_else(|| {
-            (Exit::Usage, format!("where {} keeps its configuration on this system is not known", client.title))
+            (Exit::Usage, format!("where {} keeps its configuration on this system is not known", client.title()))
         })?;
         let of_project = self.places.of_project(client);
         let absent = file.symlink_metadata().is_err() && self.places.sign(client).is_none();
         if absent && !of_project && !arguments.create && matches!(self.wish, Wish::Have(_)) {
             let why = format!(
                 "{} is not found here ({} does not exist). Start it once, or write the file all the same with --create",
-                client.title,
+                client.title(),
                 file.display()
             );
             return Err((Exit::Failed, why));
@@ -158,7 +165,8 @@ impl Task<'_> {
             output::complain(&format!(
                 "holdfast setup: this program {passing} ({}): when it is gone, {} cannot start it. Install it, and run this again \
                  from there.",
-                self.launch.program, client.title
+                self.launch.program,
+                client.title()
             ));
         }
         let done = if arguments.dry_run { self.show(&file, of_project) } else { self.make(&file) };
@@ -198,14 +206,14 @@ impl Task<'_> {
     fn already(&self, path: &Path) -> String {
         match self.wish {
             Wish::Have(_) => {
-                format!("{} is already set up, in {}. Nothing to change.", self.client.title, path.display())
+                format!("{} is already set up, in {}. Nothing to change.", self.client.title(), path.display())
             }
             Wish::Lack => format!("{} has no entry \"{}\". Nothing to change.", path.display(), entry::NAME),
         }
     }
 
     fn report(&self, file: &Path, done: &Done) {
-        let (title, path) = (self.client.title, file.display());
+        let (title, path) = (self.client.title(), file.display());
         match (self.wish, done) {
             (_, Done::Already) => output::line(&self.already(file)),
             (Wish::Have(launch), _) => {

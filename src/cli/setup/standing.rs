@@ -75,7 +75,7 @@ impl Standing {
     pub fn as_json(&self) -> Value {
         json!({
             "client": self.client.name,
-            "title": self.client.title,
+            "title": self.client.title(),
             "found": self.sign.is_some(),
             "found_by": self.sign.as_ref().map(|sign| sign.display().to_string()),
             "scope": if self.project.is_some() { "project" } else { "user" },

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 use super::*;
 use crate::config::Config;
 use crate::host::RealHost;
-use crate::ledger::{NewCall, Terms};
+use crate::ledger::{Lookup, NewCall, Terms};
 use crate::net::Tcp;
 use crate::protocol::dialect::{AnswerBody, Recovery};
 use crate::protocol::ids::Epoch;
@@ -16,8 +16,16 @@ fn estate(config: Config) -> Arc<Estate> {
     Estate::new(Config { seed: Some(1), ..config }, Arc::new(Tcp), Arc::new(RealHost))
 }
 
+fn of_client(name: &str) -> Audience {
+    Audience { client: mcp::traits_of(name), ..ProtocolVersion::LATEST.into() }
+}
+
 /// A call of an open request that is sent.
 fn sent_call(estate: &Arc<Estate>, number: u64) -> CallId {
+    sent_call_of(estate, number, ProtocolVersion::LATEST.into())
+}
+
+fn sent_call_of(estate: &Arc<Estate>, number: u64, audience: Audience) -> CallId {
     let (id, request) = (estate.next_call_id(), RequestId::from_number(number));
     estate.front.open(&request, crate::protocol::mcp::Method::CallTool, None).unwrap();
     let call = NewCall {
@@ -29,7 +37,7 @@ fn sent_call(estate: &Arc<Estate>, number: u64) -> CallId {
         trace: None,
         parallel: false,
         patience: Duration::from_secs(600),
-        audience: ProtocolVersion::LATEST.into(),
+        audience,
     };
     estate.decide(|ledger, now| ledger.accept(call, now));
     estate.front.became_call(&request);
@@ -41,7 +49,11 @@ fn sent_call(estate: &Arc<Estate>, number: u64) -> CallId {
 }
 
 fn answered(estate: &Arc<Estate>, call: CallId, text: String) {
-    let answer = EditorAnswer { is_error: false, body: AnswerBody::Text(text) };
+    answered_with(estate, call, AnswerBody::Text(text));
+}
+
+fn answered_with(estate: &Arc<Estate>, call: CallId, body: AnswerBody) {
+    let answer = EditorAnswer { is_error: false, body };
     let (known, settlements) = estate.ledger(|ledger, now| ledger.reply(call, Epoch(1), answer, now));
     assert!(known);
     estate.settle(settlements);
@@ -104,6 +116,79 @@ async fn a_large_result_without_a_folder_says_that_the_tool_ran() {
 /// More than any message may have.
 const CLIENT_TOO_MUCH: usize = crate::limits::CLIENT_MESSAGE_MAX_BYTES + 1;
 
+#[tokio::test]
+async fn a_text_that_the_client_would_cut_is_cut_with_a_note_and_all_of_it_is_in_a_private_file() {
+    let state = tempfile::tempdir().unwrap();
+    let estate = estate(Config { state_dir: Some(state.path().to_path_buf()), ..Config::default() });
+    let codex = of_client("codex-mcp-client");
+    let call = sent_call_of(&estate, 1, codex);
+    let whole: String = (0..9000).map(|number| format!("line {number}\n")).collect();
+    answered(&estate, call, whole.clone());
+    let line: serde_json::Value = serde_json::from_str(&line(&estate).await).unwrap();
+    let content = line["result"]["content"].as_array().unwrap();
+    let (note, shown) = (content[0]["text"].as_str().unwrap(), content[1]["text"].as_str().unwrap());
+    let path = state.path().join("results").join(format!("{call}.json"));
+    assert!(note.contains(path.to_str().unwrap()) && note.contains(&format!("{} bytes", whole.len())), "{note}");
+    assert!(whole.starts_with(shown) && shown.ends_with('\n') && shown.len() > 30_000, "{} bytes", shown.len());
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), whole);
+}
+
+#[tokio::test]
+async fn a_sound_that_the_client_does_not_take_lies_decoded_in_a_file() {
+    let state = tempfile::tempdir().unwrap();
+    let estate = estate(Config { state_dir: Some(state.path().to_path_buf()), ..Config::default() });
+    let call = sent_call_of(&estate, 1, of_client("Zed"));
+    let blocks = [
+        r#"{"type":"audio","data":"UklGRg==","mimeType":"audio/wav"}"#,
+        r#"{"type":"image","data":"iVBORw0KGgo=","mimeType":"image/png"}"#,
+        r#"{"type":"audio","data":"~","mimeType":"audio/mpeg"}"#,
+    ];
+    let raw = |json: &str| RawValue::from_string(json.to_owned()).unwrap();
+    answered_with(&estate, call, AnswerBody::Blocks(blocks.map(raw).to_vec()));
+    let line: serde_json::Value = serde_json::from_str(&line(&estate).await).unwrap();
+    let content = line["result"]["content"].as_array().unwrap();
+    let path = state.path().join("results").join(format!("{call}-1.wav"));
+    let note = content[0]["text"].as_str().unwrap();
+    assert!(note.contains(path.to_str().unwrap()) && note.contains("audio/wav, 4 bytes"), "{note}");
+    assert_eq!(std::fs::read(&path).unwrap(), b"RIFF");
+    assert_eq!(content[1]["type"], "image", "Zed shows images");
+    assert!(content[2]["text"].as_str().unwrap().contains("not kept"), "{line}");
+}
+
+#[tokio::test]
+async fn without_a_folder_a_long_text_is_left_to_the_client_and_a_sound_is_named() {
+    let estate = estate(Config::default());
+    let call = sent_call_of(&estate, 1, of_client("codex-mcp-client"));
+    answered(&estate, call, "x".repeat(90_000));
+    assert!(line(&estate).await.contains(&"x".repeat(90_000)), "nothing is lost by us");
+    let call = sent_call_of(&estate, 2, of_client("Zed"));
+    let sound = RawValue::from_string(r#"{"type":"audio","data":"UklGRg==","mimeType":"audio/wav"}"#.to_owned());
+    answered_with(&estate, call, AnswerBody::Blocks(vec![sound.unwrap()]));
+    let line = line(&estate).await;
+    assert!(line.contains("left out") && line.contains("could not be written"), "{line}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_late_result_is_kept_as_its_client_takes_it() {
+    let state = tempfile::tempdir().unwrap();
+    let estate = estate(Config { state_dir: Some(state.path().to_path_buf()), ..Config::default() });
+    estate.with_client(|client| client.audience = of_client("codex-mcp-client"));
+    tokio::spawn(Arc::clone(&estate).sweep());
+    let call = sent_call_of(&estate, 1, of_client("codex-mcp-client"));
+    estate.settled().await;
+    answered(&estate, call, "y\n".repeat(40_000));
+    let kept = tokio::time::timeout(Duration::from_secs(60), async {
+        loop {
+            if let Lookup::Late(_, json) = estate.ledger(|ledger, now| ledger.look_up(call, now)) {
+                return json;
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    });
+    let kept = kept.await.expect("it is kept");
+    assert!(kept.len() < 45_000 && kept.contains("80000 bytes") && kept.contains(&format!("{call}.json")), "{kept}");
+}
+
 #[test]
 fn old_results_are_removed_and_nothing_else_is() {
     let folder = tempfile::tempdir().unwrap();
@@ -111,7 +196,8 @@ fn old_results_are_removed_and_nothing_else_is() {
     for number in 0..u8::try_from(RESULT_FILES_MAX).unwrap() + 5 {
         std::fs::write(ours(number), "x").unwrap();
     }
-    let theirs = ["thesis.json", "notes.txt"].map(|name| folder.path().join(name));
+    std::fs::write(folder.path().join(format!("{}-12.png", CallId::from_random([200; 16]))), "x").unwrap();
+    let theirs = ["thesis.json", "notes.txt", "holiday-12.png"].map(|name| folder.path().join(name));
     for path in &theirs {
         std::fs::write(path, "x").unwrap();
     }

@@ -1,18 +1,25 @@
-//! What is known of the clients: how long they wait for a call, whether they hear of a changed list, what names they take.
+//! What is known of the clients: how long they wait for a call, whether they hear of a changed list, what names, schemas and
+//! results they take. The table is `table.rs`; `holdfast doctor --clients` and `docs/clients/` show it.
 //!
-//! A client is found by `clientInfo.name`, without regard to case: an exact name wins, else the longest prefix. What nobody has
-//! seen is taken for the worst: 60 s of patience (the SDKs' default) and no ear for changes, which costs such a client at most
-//! one short wait at its first `tools/list`.
+//! A client is found by `clientInfo.name`, without regard to case: an exact name wins, else the longest prefix. A fact that
+//! nobody has seen is [`Fact::Unknown`], never a guess; what is done then stands in [`Client::traits`] and nowhere else.
+
+mod settings;
+mod table;
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
 
+pub use settings::{ClientOverrides, ClientSettings};
+
 use crate::limits::{PATIENCE_MAX, PATIENCE_UNKNOWN};
 
-/// The habits of one client. All of it is a default that a user's setting may replace.
+/// The habits of one client, as far as they decide what is done for it. A user's setting may replace each of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ClientTraits {
-    /// Its label in logs and metrics; unique in the table.
+    /// Its label in logs, metrics and settings; unique in the table.
     pub name: &'static str,
     /// Its name for people.
     pub title: &'static str,
@@ -20,206 +27,282 @@ pub struct ClientTraits {
     pub patience: Duration,
     /// It fetches the list of tools again after `notifications/tools/list_changed`.
     pub list_changed: bool,
-    /// Most bytes of a tool's name together with the prefix that it puts before it, if known.
-    pub full_name_max: Option<usize>,
-    /// Most tools it shows to the model at once, if known.
+    /// Most tools of all its servers together that it shows to the model, if known.
     pub tools_max: Option<usize>,
+    /// Most bytes of text in a result, as JSON strings, beyond which its model loses the rest; `None`: no such limit is known,
+    /// or the client keeps the rest itself.
+    pub result_text_max: Option<usize>,
+    /// Its model sees images in results.
+    pub images: bool,
+    /// Its model hears audio in results.
+    pub audio: bool,
+    /// It reads `structuredContent` in place of the content blocks, so that an image beside it is lost.
+    pub structured_alone: bool,
+    /// `oneOf`, `anyOf` and `allOf` at the top of a schema cost it the tool, or the whole request.
+    pub flatten_schemas: bool,
+}
+
+/// Where a fact comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
+pub enum Evidence {
+    /// Seen on the wire.
+    Measured,
+    /// Read in its source code.
+    Source,
+    /// Its vendor's documents say so.
+    Documents,
+    /// Its users report it.
+    Users,
+    /// Only a community's registry of clients says so.
+    Registry,
+    /// Follows from something else that is known: [`ASSUMED_FROM`].
+    Assumed,
+}
+
+impl Evidence {
+    /// For people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Source => "read in its source",
+            Self::Documents => "its documents",
+            Self::Users => "reported by users",
+            Self::Registry => "a community registry",
+            Self::Assumed => "assumed",
+        }
+    }
+}
+
+/// What is known of one habit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fact<T> {
+    /// This, from there.
+    Known(T, Evidence),
+    /// Nobody has looked, or could tell.
+    Unknown,
+}
+
+impl<T: Copy> Fact<T> {
+    /// The value, if it is known.
+    pub fn value(self) -> Option<T> {
+        match self {
+            Self::Known(value, _) => Some(value),
+            Self::Unknown => None,
+        }
+    }
+
+    /// Where it comes from, if it is known.
+    pub fn evidence(self) -> Option<Evidence> {
+        match self {
+            Self::Known(_, evidence) => Some(evidence),
+            Self::Unknown => None,
+        }
+    }
+}
+
+/// How long a client waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wait {
+    /// This long.
+    For(Duration),
+    /// It has no limit of its own.
+    Endless,
+}
+
+/// How much text of a result a client hands to its model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextLimit {
+    /// Bytes; a limit in tokens is counted as the client counts them, else as four bytes a token.
+    pub bytes: usize,
+    /// What becomes of the rest.
+    pub beyond: Beyond,
+}
+
+/// What becomes of text beyond a client's limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beyond {
+    /// The model never sees it.
+    Lost,
+    /// The client puts all of it into a file of its own and tells the model.
+    Kept,
+}
+
+/// One client: a row of the table.
+#[derive(Debug, Clone, Copy)]
+pub struct Client {
+    /// Its label in logs, metrics and settings. `holdfast setup` knows it by the same word, with `-` for `_`.
+    pub label: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// Its `clientInfo.name`s.
+    pub names: &'static [Named],
+    /// The newest protocol version that it asks for over stdio.
+    pub version: Fact<&'static str>,
+    /// How long it waits for the answer to a call.
+    pub patience: Fact<Wait>,
+    /// The settings of its own that give it more patience, for calls or for the start.
+    pub raised_by: Option<&'static str>,
+    /// How it is told of a server, for clients that `holdfast setup` does not know.
+    pub by_hand: Option<&'static str>,
+    /// How long a server may take to start, the first list of tools included.
+    pub start: Fact<Wait>,
+    /// It fetches the list of tools again after `notifications/tools/list_changed`.
+    pub list_changed: Fact<bool>,
+    /// What it puts before the name of a tool of a server that is called `holdfast`.
+    pub prefix: Fact<&'static str>,
+    /// Most bytes of a tool's name with that prefix.
+    pub full_name_max: Fact<usize>,
+    /// Most tools of all its servers together.
+    pub tools_max: Fact<usize>,
+    /// Most bytes of a tool's description; it cuts what is longer.
+    pub description_max: Fact<usize>,
+    /// Most text of one result.
+    pub text_max: Fact<TextLimit>,
+    /// Its model sees images in results.
+    pub images: Fact<bool>,
+    /// Its model hears audio in results.
+    pub audio: Fact<bool>,
+    /// It reads `structuredContent` in place of the content blocks.
+    pub structured_alone: Fact<bool>,
+    /// It, or an API that it hands schemas to, refuses `oneOf`, `anyOf` and `allOf` at the top of a schema.
+    pub refuses_alternatives: Fact<bool>,
+    /// How it ends a server.
+    pub shutdown: Fact<&'static str>,
+    /// How many copies of a server it starts at once.
+    pub copies: Fact<u8>,
+    /// It must be started anew (or a new session begun) after its configuration changed.
+    pub restart: Fact<bool>,
+    /// What else its user should know: one sentence each.
+    pub notes: &'static [&'static str],
+    /// Where all of this comes from.
+    pub sources: &'static str,
 }
 
 /// How a `clientInfo.name` is recognised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Named {
+pub enum Named {
     /// Exactly this.
     Exactly(&'static str),
     /// This and anything behind it.
     From(&'static str),
 }
 
-use Named::{Exactly, From};
+/// A client of which nothing is known.
+static UNKNOWN_ROW: Client = Client::unknown("unknown", "MCP client");
 
-const fn client(name: &'static str, title: &'static str) -> ClientTraits {
-    ClientTraits { name, title, patience: PATIENCE_UNKNOWN, list_changed: false, full_name_max: None, tools_max: None }
+/// What is done for a client that is not in the table: 60 s of patience (the SDKs' default), no ear for changes, which costs such
+/// a client at most one short wait at its first `tools/list`, and nothing else changed: whoever tests a server or writes a client
+/// of their own gets what the editor wrote.
+pub static UNKNOWN_CLIENT: ClientTraits = UNKNOWN_ROW.traits();
+
+/// From what follows that a client loses tools with alternatives at the top of a schema, where that is [`Evidence::Assumed`].
+pub const ASSUMED_FROM: &str = "Assumed, since its users can choose a model of Anthropic or OpenAI, whose APIs refuse such a schema \
+                                and every request with it; whether the client changes schemas itself is not known.";
+
+/// When the table was last gone through.
+pub const AS_OF: &str = "November 2026";
+
+impl Client {
+    /// Nothing but a name.
+    const fn unknown(label: &'static str, title: &'static str) -> Self {
+        Self {
+            label,
+            title,
+            names: &[],
+            version: Fact::Unknown,
+            patience: Fact::Unknown,
+            raised_by: None,
+            by_hand: None,
+            start: Fact::Unknown,
+            list_changed: Fact::Unknown,
+            prefix: Fact::Unknown,
+            full_name_max: Fact::Unknown,
+            tools_max: Fact::Unknown,
+            description_max: Fact::Unknown,
+            text_max: Fact::Unknown,
+            images: Fact::Unknown,
+            audio: Fact::Unknown,
+            structured_alone: Fact::Unknown,
+            refuses_alternatives: Fact::Unknown,
+            shutdown: Fact::Unknown,
+            copies: Fact::Unknown,
+            restart: Fact::Unknown,
+            notes: &[],
+            sources: "",
+        }
+    }
+
+    /// What is done for it. What is unknown is taken as what costs the least if it is wrong: the common patience, no ear for
+    /// changes; and everything passed through.
+    pub const fn traits(&self) -> ClientTraits {
+        ClientTraits {
+            name: self.label,
+            title: self.title,
+            patience: match self.patience {
+                Fact::Known(Wait::Endless, _) => PATIENCE_MAX,
+                Fact::Known(Wait::For(patience), _) if patience.as_secs() < PATIENCE_MAX.as_secs() => patience,
+                Fact::Known(Wait::For(_), _) => PATIENCE_MAX,
+                Fact::Unknown => PATIENCE_UNKNOWN,
+            },
+            // Only a registry's word is not enough: a client that does not hear would keep an empty list.
+            list_changed: match self.list_changed {
+                Fact::Known(heard, evidence) => heard && !matches!(evidence, Evidence::Registry),
+                Fact::Unknown => false,
+            },
+            tools_max: match self.tools_max {
+                Fact::Known(most, _) => Some(most),
+                Fact::Unknown => None,
+            },
+            result_text_max: match self.text_max {
+                Fact::Known(TextLimit { bytes, beyond: Beyond::Lost }, _) => Some(bytes),
+                Fact::Known(TextLimit { beyond: Beyond::Kept, .. }, _) | Fact::Unknown => None,
+            },
+            images: !matches!(self.images, Fact::Known(false, _)),
+            audio: !matches!(self.audio, Fact::Known(false, _)),
+            structured_alone: matches!(self.structured_alone, Fact::Known(true, _)),
+            // Who does not tell its name is not recognised, and so nothing is done for it.
+            flatten_schemas: matches!(self.refuses_alternatives, Fact::Known(true, _)) && !self.names.is_empty(),
+        }
+    }
 }
 
-/// What is assumed of a client that is not in the table.
-pub static UNKNOWN_CLIENT: ClientTraits = client("unknown", "MCP client");
-
-/// The table, as of November 2026.
-static CLIENTS: &[(&[Named], ClientTraits)] = &[
-    (
-        // Its changelog and manual: a call may take hours, but 30 minutes without an answer or progress end it.
-        &[Exactly("claude-code"), From("claude-code")],
-        ClientTraits {
-            patience: PATIENCE_MAX,
-            list_changed: true,
-            full_name_max: Some(128),
-            ..client("claude_code", "Claude Code")
-        },
-    ),
-    (
-        // Observed: two processes a launch under these two names. Users report 60 s a call and no refresh of the list.
-        &[Exactly("claude-ai"), From("claude-ai "), From("local-agent-mode-")],
-        client("claude_desktop", "Claude Desktop"),
-    ),
-    (
-        // uLoop's server counts it among those that honour changes. Its issues: server and tool name together at most 60.
-        &[Exactly("cursor-vscode"), From("cursor")],
-        ClientTraits { list_changed: true, full_name_max: Some(60), ..client("cursor", "Cursor") },
-    ),
-    (
-        // Its source: no limit on a request at all; 128 tools a request. The name is the product's long name.
-        &[Exactly("Visual Studio Code"), From("Visual Studio Code")],
-        ClientTraits {
-            patience: PATIENCE_MAX,
-            list_changed: true,
-            full_name_max: Some(64),
-            tools_max: Some(128),
-            ..client("vscode", "Visual Studio Code")
-        },
-    ),
-    (
-        // Its issues: the list is read once. 60, 120 or 300 s a call by version: the oldest counts.
-        &[Exactly("codex-mcp-client"), From("codex")],
-        ClientTraits { full_name_max: Some(64), ..client("codex", "Codex") },
-    ),
-    (
-        // Its source: 600 000 ms by default, and changes are heard even from servers that do not declare them.
-        &[Exactly("gemini-cli-mcp-client"), From("gemini-cli")],
-        ClientTraits {
-            patience: Duration::from_secs(600),
-            list_changed: true,
-            full_name_max: Some(63),
-            ..client("gemini_cli", "Gemini CLI")
-        },
-    ),
-    (
-        // Its source: 60 s by default; longer full names are replaced by a hash.
-        &[Exactly("Cline"), From("@cline/")],
-        ClientTraits { list_changed: true, full_name_max: Some(64), ..client("cline", "Cline") },
-    ),
-    (
-        // Only a community registry says that it hears changes.
-        &[Exactly("windsurf"), From("windsurf")],
-        client("windsurf", "Windsurf"),
-    ),
-    (
-        // Its manual: 60 s for every request, and changes are heard.
-        &[Exactly("Zed")],
-        ClientTraits { list_changed: true, ..client("zed", "Zed") },
-    ),
-    (
-        // Versions before December 2025 read the list once, and the name does not tell the version.
-        &[Exactly("opencode")],
-        client("opencode", "opencode"),
-    ),
-    (&[Exactly("amp-mcp-client")], client("amp", "Amp")),
-    (&[Exactly("goose"), From("goose")], client("goose", "Goose")),
-    (
-        // The Copilot plugin, one name an IDE.
-        &[From("JetBrains-")],
-        ClientTraits { tools_max: Some(128), ..client("jetbrains", "JetBrains") },
-    ),
-    (
-        // uLoop's server counts it among those that honour changes.
-        &[From("mcp-inspector")],
-        ClientTraits { list_changed: true, ..client("mcp_inspector", "MCP Inspector") },
-    ),
-];
-
 /// The habits of the client with this `clientInfo.name`; [`UNKNOWN_CLIENT`] if it is not in the table.
-pub fn traits_of(name: &str) -> &'static ClientTraits {
+pub fn traits_of(name: &str) -> ClientTraits {
+    client_of(name).map_or(UNKNOWN_CLIENT, Client::traits)
+}
+
+/// The client with this `clientInfo.name`.
+pub fn client_of(name: &str) -> Option<&'static Client> {
     let name = name.trim();
-    CLIENTS
+    table::CLIENTS
         .iter()
-        .flat_map(|(names, traits)| names.iter().map(move |named| (named, traits)))
-        .filter_map(|(named, traits)| strength(*named, name).map(|strength| (strength, traits)))
+        .flat_map(|client| client.names.iter().map(move |named| (named, client)))
+        .filter_map(|(named, client)| strength(*named, name).map(|strength| (strength, client)))
         .max_by_key(|(strength, _)| *strength)
-        .map_or(&UNKNOWN_CLIENT, |(_, traits)| traits)
+        .map(|(_, client)| client)
+}
+
+/// The client with this label, as a person writes it (`claude-code`, `Claude Code`).
+pub fn labelled(word: &str) -> Option<&'static Client> {
+    let word = word.trim().to_ascii_lowercase().replace([' ', '-'], "_");
+    table::CLIENTS.iter().find(|client| client.label == word)
 }
 
 /// All clients that are known.
-pub fn known_clients() -> impl Iterator<Item = &'static ClientTraits> {
-    CLIENTS.iter().map(|(_, traits)| traits)
+pub fn known_clients() -> &'static [Client] {
+    table::CLIENTS
 }
 
 /// How well a name matches: an exact one beats every prefix, a longer prefix a shorter one.
 fn strength(named: Named, name: &str) -> Option<usize> {
     match named {
-        Exactly(wanted) => name.eq_ignore_ascii_case(wanted).then_some(usize::MAX),
-        From(prefix) => {
-            name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix)).then_some(prefix.len())
-        }
+        Named::Exactly(wanted) => name.eq_ignore_ascii_case(wanted).then_some(usize::MAX),
+        Named::From(prefix) => begins(name, prefix).then_some(prefix.len()),
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use std::collections::HashSet;
-
-    use super::*;
-    use crate::limits::PATIENCE_MARGIN;
-
-    #[test]
-    fn every_row_is_its_own_and_within_bounds() {
-        let labels: HashSet<&str> = known_clients().map(|client| client.name).chain(["unknown"]).collect();
-        assert_eq!(labels.len(), CLIENTS.len() + 1);
-        let mut patterns = HashSet::new();
-        for (names, traits) in CLIENTS {
-            assert!(!names.is_empty(), "{}", traits.name);
-            assert!(traits.patience > PATIENCE_MARGIN && traits.patience <= PATIENCE_MAX, "{}", traits.name);
-            for named in *names {
-                let (kind, text) = match named {
-                    Exactly(text) => ("exactly", text),
-                    From(text) => ("from", text),
-                };
-                assert!(patterns.insert((kind, text.to_ascii_lowercase())), "{text} stands twice");
-                assert_eq!(traits_of(text), traits, "{text} is found as its own row");
-            }
-        }
-    }
-
-    #[test]
-    fn names_seen_in_the_wild_find_their_client() {
-        for (seen, label) in [
-            ("claude-code", "claude_code"),
-            ("claude-ai", "claude_desktop"),
-            ("claude-ai (via mcp-remote 0.1.37)", "claude_desktop"),
-            ("local-agent-mode-holdfast", "claude_desktop"),
-            ("cursor-vscode", "cursor"),
-            ("Visual Studio Code", "vscode"),
-            ("Visual Studio Code - Insiders", "vscode"),
-            ("codex-mcp-client", "codex"),
-            ("gemini-cli-mcp-client", "gemini_cli"),
-            ("Cline", "cline"),
-            ("@cline/core", "cline"),
-            ("Windsurf", "windsurf"),
-            ("windsurf-client", "windsurf"),
-            (" ZED ", "zed"),
-            ("opencode", "opencode"),
-            ("amp-mcp-client", "amp"),
-            ("JetBrains-IU-copilot-intellij", "jetbrains"),
-            ("mcp-inspector", "mcp_inspector"),
-            ("", "unknown"),
-            ("zedd", "unknown"),
-            ("日本語", "unknown"),
-            ("cursö", "unknown"),
-        ] {
-            assert_eq!(traits_of(seen).name, label, "{seen:?}");
-        }
-    }
-
-    #[test]
-    fn unknown_clients_are_taken_for_the_worst() {
-        let unknown = traits_of("some new editor");
-        assert_eq!((unknown.patience, unknown.list_changed), (PATIENCE_UNKNOWN, false));
-        assert!(!traits_of("codex-mcp-client").list_changed, "Codex reads the list once");
-        assert!(traits_of("claude-code").patience > PATIENCE_UNKNOWN);
-    }
-
-    #[test]
-    fn an_exact_name_beats_a_prefix_and_a_long_prefix_a_short_one() {
-        assert!(strength(Exactly("a"), "A") > strength(From("abcdefgh"), "ABCDEFGHI"));
-        assert!(strength(From("abc"), "abcd") > strength(From("ab"), "abcd"));
-        assert_eq!(strength(From("abc"), "ab"), None);
-    }
+/// Whether a name begins so, without regard to case.
+fn begins(name: &str, prefix: &str) -> bool {
+    name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
 }

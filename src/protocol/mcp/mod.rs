@@ -7,6 +7,7 @@
 
 mod audience;
 pub mod clients;
+pub mod fit;
 pub mod gateway_tools;
 pub mod handshake;
 mod names;
@@ -19,7 +20,8 @@ pub mod stateless;
 pub mod tools;
 
 pub use audience::Audience;
-pub use clients::{ClientTraits, known_clients, traits_of};
+pub use clients::{ClientTraits, traits_of};
+pub use fit::{LeftOut, cut_text, fits, left_out};
 pub use gateway_tools::{GatewayCall, GatewayTool};
 pub use handshake::{INSTRUCTIONS, ProtocolVersion, ServerInfo, initialize_result};
 pub use notify::{progress, tools_list_changed};

@@ -79,9 +79,8 @@ impl ToolResult {
         Self { is_error, ..base }
     }
 
-    /// What stands in place of a result that went to a file. `path` is how the client's model can open it.
-    pub fn spilled(&self, path: &str) -> Self {
-        let bytes = self.file_text().len();
+    /// What stands in place of a result that went to a file of so many bytes. `path` is how the client's model can open it.
+    pub fn spilled(&self, bytes: usize, path: &str) -> Self {
         let outcome = if self.is_error { "the tool failed" } else { "the tool ran to its end" };
         let text = format!(
             "Executed: {outcome}. Its result has {bytes} bytes, more than a client takes in one message, and is kept for a day in \
@@ -133,13 +132,13 @@ impl ToolResult {
 pub fn tool_result(result: &ToolResult, audience: &Audience) -> String {
     let size = result_size(result, audience);
     if size <= RESULT_MAX_BYTES {
-        return write(result, audience.version, size);
+        return write(result, audience, size);
     }
     let refusal = ToolResult::error(format!(
         "Executed, but its result cannot be delivered: it has {size} bytes as a message and a client takes {RESULT_MAX_BYTES}. Do \
          not repeat the call unchanged: ask for less, or let the tool write to a file."
     ));
-    write(&refusal, audience.version, 0)
+    write(&refusal, audience, 0)
 }
 
 /// The exact length in bytes of the result as JSON, escapes counted, without writing it. Above [`RESULT_INLINE_MAX_BYTES`] a
@@ -148,7 +147,7 @@ pub fn result_size(result: &ToolResult, audience: &Audience) -> usize {
     let version = audience.version;
     let blocks: usize = result.content.iter().map(|content| shown(content, version).size()).sum();
     let commas = result.content.len().saturating_sub(1);
-    let structured = structured(result, version).map_or(0, |json| STRUCTURED.len() + json.len());
+    let structured = structured(result, audience).map_or(0, |json| STRUCTURED.len() + json.len());
     let error = if result.is_error { IS_ERROR.len() } else { 0 };
     OPEN.len() + blocks + commas + "]".len() + structured + error + "}".len()
 }
@@ -158,14 +157,14 @@ const STRUCTURED: &str = r#","structuredContent":"#;
 const IS_ERROR: &str = r#","isError":true"#;
 const TEXT_OPEN: &str = r#"{"type":"text","text":"#;
 
-fn write(result: &ToolResult, version: ProtocolVersion, size: usize) -> String {
+fn write(result: &ToolResult, audience: &Audience, size: usize) -> String {
     let mut out = String::with_capacity(size);
     out.push_str(OPEN);
     for (index, content) in result.content.iter().enumerate() {
         if index > 0 {
             out.push(',');
         }
-        match shown(content, version) {
+        match shown(content, audience.version) {
             Shown::Text(text) => {
                 out.push_str(TEXT_OPEN);
                 jsonrpc::quote_into(&mut out, &text);
@@ -175,7 +174,7 @@ fn write(result: &ToolResult, version: ProtocolVersion, size: usize) -> String {
         }
     }
     out.push(']');
-    if let Some(json) = structured(result, version) {
+    if let Some(json) = structured(result, audience) {
         out.push_str(STRUCTURED);
         out.push_str(&json);
     }
@@ -186,10 +185,13 @@ fn write(result: &ToolResult, version: ProtocolVersion, size: usize) -> String {
     out
 }
 
-fn structured(result: &ToolResult, version: ProtocolVersion) -> Option<Cow<'_, str>> {
+/// `structuredContent` as this audience gets it. Where it would be read in place of the blocks, it must not hide one.
+pub(super) fn structured<'a>(result: &'a ToolResult, audience: &Audience) -> Option<Cow<'a, str>> {
+    let Audience { version, client } = audience;
     let raw = result.structured.as_deref()?;
     let taken = version.is_stateless() || (version.structured_content() && raw.get().starts_with('{'));
-    if !taken {
+    let hides = || client.structured_alone && result.content.iter().any(|content| matches!(content, Content::Raw(_)));
+    if !taken || hides() {
         return None;
     }
     Some(jsonrpc::compact(raw.get()))
@@ -235,7 +237,7 @@ fn block(raw: Box<RawValue>) -> Content {
 
 /// The kinds of content block. Source: `ContentBlock` in the specification's schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Text,
     Image,
     Audio,
@@ -244,7 +246,7 @@ enum Kind {
 }
 
 /// A block's kind, if it has the members that its kind must have.
-fn kind_of(raw: &RawValue) -> Option<Kind> {
+pub(super) fn kind_of(raw: &RawValue) -> Option<Kind> {
     #[derive(Deserialize)]
     struct Block<'a> {
         #[serde(rename = "type")]

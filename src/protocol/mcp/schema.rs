@@ -1,8 +1,11 @@
-//! Input schemas that every client takes.
+//! Input schemas that clients take.
 //!
 //! Some clients refuse the whole list for one schema they do not like: the TypeScript SDK wants `type: "object"`, object-valued
-//! `properties` and a `required` of strings; Anthropic's API refuses `oneOf`, `anyOf` and `allOf` at the top. What can be
-//! loosened is loosened (the editor checks its arguments itself), what cannot is refused.
+//! `properties` and a `required` of strings. That is loosened for all ([`repair`]; the editor checks its arguments itself), and what
+//! cannot be is refused. `oneOf`, `anyOf` and `allOf` at the top are good JSON Schema and pass through, but for the clients that
+//! are known to lose the tool for them ([`flattened`]).
+
+use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
@@ -26,9 +29,6 @@ pub(super) fn repair(schema: &mut Map<String, Value>) -> Result<Vec<&'static str
             changes.push("`type` listed several types and is now `object`");
         }
         Some(_) => return Err("its input schema is not of `type: object`, and MCP arguments are always an object"),
-    }
-    if flatten(schema) {
-        changes.push("`oneOf`, `anyOf` or `allOf` at the top was taken away, its properties were kept");
     }
     match schema.get_mut("properties") {
         None => {}
@@ -62,13 +62,24 @@ pub(super) fn repair(schema: &mut Map<String, Value>) -> Result<Vec<&'static str
     Ok(changes)
 }
 
-/// Takes the alternatives away from the top and keeps the properties they name; true if there were any. What every branch of
-/// `allOf` requires stays required.
-fn flatten(schema: &mut Map<String, Value>) -> bool {
-    let mut any = false;
-    for keyword in ["allOf", "anyOf", "oneOf"] {
+/// What [`flattened`] changes, in words.
+pub(super) const FLATTENED: &str = "`oneOf`, `anyOf` or `allOf` at the top is taken away, its properties are kept";
+
+const ALTERNATIVES: [&str; 3] = ["allOf", "anyOf", "oneOf"];
+
+/// Whether a schema has alternatives at the top.
+pub(super) fn has_alternatives(schema: &Map<String, Value>) -> bool {
+    ALTERNATIVES.iter().any(|keyword| schema.contains_key(*keyword))
+}
+
+/// A schema without the alternatives at the top, whose properties are kept. What every branch of `allOf` requires stays required.
+pub(super) fn flattened(schema: &Map<String, Value>) -> Cow<'_, Map<String, Value>> {
+    if !has_alternatives(schema) {
+        return Cow::Borrowed(schema);
+    }
+    let mut schema = schema.clone();
+    for keyword in ALTERNATIVES {
         let Some(branches) = schema.remove(keyword) else { continue };
-        any = true;
         let branches = match branches {
             Value::Array(branches) => branches,
             _ => Vec::new(),
@@ -94,7 +105,7 @@ fn flatten(schema: &mut Map<String, Value>) -> bool {
             }
         }
     }
-    any
+    Cow::Owned(schema)
 }
 
 const TOO_DEEP: &str = "its input schema is nested too deep";

@@ -1,5 +1,6 @@
 //! The catalogue: an editor's tools under the names and in the shape that clients take.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
@@ -11,6 +12,7 @@ use crate::limits::{
 use crate::protocol::dialect::{Annotations, EditorTool};
 
 use super::audience::Audience;
+use super::clients::ClientTraits;
 use super::gateway_tools::GatewayTool;
 use super::handshake::ProtocolVersion;
 use super::{cut_with_ellipsis, names, schema, stateless};
@@ -76,7 +78,7 @@ impl Catalogue {
         let names = names::assign(&fit.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>());
         let (mut bytes, mut surplus) = (0, 0_usize);
         for (name, tool) in names.into_iter().zip(fit) {
-            let size = serde_json::to_string(&listed(&name, &tool, ProtocolVersion::LATEST))
+            let size = serde_json::to_string(&listed(&name, &tool, &ProtocolVersion::LATEST.into()))
                 .map_or(usize::MAX, |json| json.len() + 1);
             if surplus > 0 || catalogue.entries.len() >= TOOLS_MAX || size > TOOLS_LIST_MAX_BYTES - bytes {
                 surplus += 1;
@@ -117,7 +119,19 @@ impl Catalogue {
         &self.repaired
     }
 
-    /// The `result` of `tools/list`: JSON on one line, the same for the same catalogue.
+    /// The tools that are listed changed for this client alone: the name for clients and the change.
+    pub fn changed_for(&self, client: &ClientTraits) -> Vec<(String, String)> {
+        let changed = |entry: &&Entry| client.flatten_schemas && schema::has_alternatives(&entry.tool.input_schema);
+        let entries = self.entries.iter().filter(changed);
+        entries.map(|entry| (entry.name.clone(), schema::FLATTENED.to_owned())).collect()
+    }
+
+    /// How many tools are listed, the gateway's own included.
+    pub fn listed(&self) -> usize {
+        GatewayTool::ALL.len() + self.entries.len()
+    }
+
+    /// The `result` of `tools/list`: JSON on one line, the same for the same catalogue and audience.
     pub fn list_result(&self, audience: &Audience) -> String {
         let hints = if audience.version.is_stateless() { stateless::list_hints() } else { String::new() };
         format!(r#"{{"tools":{}{hints}}}"#, self.tools_array(audience))
@@ -125,12 +139,11 @@ impl Catalogue {
 
     /// The array in [`list_result`](Self::list_result): the gateway's tools, then the editor's.
     pub fn tools_array(&self, audience: &Audience) -> String {
-        let version = audience.version;
         let ours = GatewayTool::ALL.map(GatewayTool::definition);
         let ours = ours
             .iter()
-            .map(|tool| Listed::new(tool.name, tool.description, &tool.input_schema, &tool.annotations, version));
-        let theirs = self.entries.iter().map(|entry| listed(&entry.name, &entry.tool, version));
+            .map(|tool| Listed::new(tool.name, tool.description, &tool.input_schema, &tool.annotations, audience));
+        let theirs = self.entries.iter().map(|entry| listed(&entry.name, &entry.tool, audience));
         serde_json::to_string(&ours.chain(theirs).collect::<Vec<_>>()).unwrap_or_default()
     }
 }
@@ -155,11 +168,11 @@ fn prepare(mut tool: EditorTool) -> Result<(EditorTool, Vec<&'static str>), Stri
     Ok((tool, changes))
 }
 
-fn listed<'a>(name: &'a str, tool: &'a EditorTool, version: ProtocolVersion) -> Listed<'a> {
-    Listed::new(name, &tool.description, &tool.input_schema, &tool.annotations, version)
+fn listed<'a>(name: &'a str, tool: &'a EditorTool, audience: &Audience) -> Listed<'a> {
+    Listed::new(name, &tool.description, &tool.input_schema, &tool.annotations, audience)
 }
 
-/// A tool as one version lists it.
+/// A tool as one audience sees it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Listed<'a> {
@@ -167,7 +180,7 @@ struct Listed<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<&'a str>,
     description: &'a str,
-    input_schema: &'a Map<String, Value>,
+    input_schema: Cow<'a, Map<String, Value>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     annotations: Option<&'a Annotations>,
 }
@@ -178,8 +191,11 @@ impl<'a> Listed<'a> {
         description: &'a str,
         input_schema: &'a Map<String, Value>,
         annotations: &'a Annotations,
-        version: ProtocolVersion,
+        audience: &Audience,
     ) -> Self {
+        let version = audience.version;
+        let flat = audience.client.flatten_schemas;
+        let input_schema = if flat { schema::flattened(input_schema) } else { Cow::Borrowed(input_schema) };
         Self {
             name,
             title: version.title().then_some(annotations.title.as_str()),

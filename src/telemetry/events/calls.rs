@@ -26,6 +26,11 @@ impl Events {
         self.metrics().set_late(Id::McpSession, row, 1.0);
     }
 
+    /// The list of tools is longer than the client shows.
+    pub fn tools_beyond(&self, client: &'static str, listed: usize, shown: usize) {
+        tracing::warn!(event = "tools_beyond_client", client, listed, shown);
+    }
+
     /// A message of the client was read.
     pub fn message_read(&self, kind: MessageKind) {
         self.metrics().count(Id::McpMessages, [Direction::Rx.into(), kind.into()]);

@@ -168,7 +168,9 @@ pub(super) fn protocols() -> Vec<&'static str> {
 }
 
 pub(super) fn clients() -> Vec<&'static str> {
-    let known = mcp::clients::known_clients().map(|client| client.name);
+    // Who does not tell its name is counted as unknown.
+    let known = mcp::clients::known_clients().iter().filter(|client| !client.names.is_empty());
+    let known = known.map(|client| client.label);
     known.chain([mcp::clients::UNKNOWN_CLIENT.name]).collect()
 }
 

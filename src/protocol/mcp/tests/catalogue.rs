@@ -162,15 +162,6 @@ fn schemas_are_loosened_until_every_client_takes_them() {
             json!({"type": "object", "properties": {"a": {}, "b": {}, "c": {"type": "string"}}}),
         ),
         (
-            json!({"type": "object", "oneOf": [{"properties": {"a": {"type": "string"}}, "required": ["a"]}, {"properties": {"b": {}}}, 5]}),
-            json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {}}}),
-        ),
-        (
-            json!({"type": "object", "properties": {"a": {"type": "number"}}, "allOf": [{"properties": {"a": {}, "b": {}}, "required": ["b"]}]}),
-            json!({"type": "object", "properties": {"a": {"type": "number"}, "b": {}}, "required": ["b"]}),
-        ),
-        (json!({"anyOf": {"not": "a list"}}), json!({"type": "object"})),
-        (
             json!({"type": "object", "properties": {"a": {"$ref": "https://example.com/s.json", "description": "x"}, "$ref": {"type": "string"}}}),
             json!({"type": "object", "properties": {"a": {"description": "x"}, "$ref": {"type": "string"}}}),
         ),
@@ -191,6 +182,65 @@ fn schemas_are_loosened_until_every_client_takes_them() {
     assert!(catalogue.repaired().is_empty());
     let repaired = Catalogue::new(vec![with_schema("t", json!({}))], false);
     assert_eq!(repaired.repaired()[0].0, "t");
+}
+
+/// As the conformance suite's `json-schema-2020-12` has it.
+fn rich_schema() -> Value {
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object",
+        "$defs": {"address": {"$anchor": "addressDef", "type": "object", "properties": {"street": {"type": "string"}}}},
+        "properties": {"name": {"type": "string"}, "address": {"$ref": "#/$defs/address"}},
+        "allOf": [{"anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}],
+        "anyOf": [{"required": ["phone"]}, {"required": ["email"]}],
+        "if": {"properties": {"kind": {"const": "a"}}, "required": ["kind"]}, "then": {"required": ["a"]},
+        "else": {"required": ["b"]}, "additionalProperties": false,
+    })
+}
+
+fn listed_schema(catalogue: &Catalogue, client: ClientTraits) -> Value {
+    let audience = Audience { client, ..ProtocolVersion::LATEST.into() };
+    let list = one_line(&catalogue.list_result(&audience));
+    list["tools"].as_array().unwrap().last().unwrap()["inputSchema"].clone()
+}
+
+#[test]
+fn json_schema_passes_through_but_for_clients_that_lose_the_tool_for_it() {
+    let rich = rich_schema();
+    let catalogue = Catalogue::new(vec![tool("plain"), with_schema("rich", rich.clone())], false);
+    assert!(catalogue.repaired().is_empty(), "{:?}", catalogue.repaired());
+    for name in ["", "conformance-test-client", "mcp-inspector", "my own agent"] {
+        assert_eq!(listed_schema(&catalogue, traits_of(name)), rich, "{name}");
+        assert!(catalogue.changed_for(&traits_of(name)).is_empty());
+    }
+    for name in ["claude-code", "codex-mcp-client", "cursor-vscode", "Visual Studio Code", "opencode"] {
+        let seen = listed_schema(&catalogue, traits_of(name));
+        for keyword in ["allOf", "anyOf", "oneOf"] {
+            assert!(seen.get(keyword).is_none(), "{name}: {seen}");
+        }
+        for kept in ["$schema", "$defs", "properties", "if", "then", "else", "additionalProperties"] {
+            assert_eq!(seen[kept], rich[kept], "{name}: {kept}");
+        }
+        let changed = catalogue.changed_for(&traits_of(name));
+        assert!(changed.len() == 1 && changed[0].0 == "rich" && changed[0].1.contains("oneOf"), "{changed:?}");
+    }
+}
+
+#[test]
+fn flattening_keeps_every_property_and_what_all_branches_require() {
+    for (schema, expected) in [
+        (
+            json!({"type": "object", "oneOf": [{"properties": {"a": {"type": "string"}}, "required": ["a"]}, {"properties": {"b": {}}}, 5]}),
+            json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {}}}),
+        ),
+        (
+            json!({"type": "object", "properties": {"a": {"type": "number"}}, "allOf": [{"properties": {"a": {}, "b": {}}, "required": ["b"]}]}),
+            json!({"type": "object", "properties": {"a": {"type": "number"}, "b": {}}, "required": ["b"]}),
+        ),
+        (json!({"anyOf": {"not": "a list"}}), json!({"type": "object"})),
+    ] {
+        let catalogue = Catalogue::new(vec![with_schema("t", schema.clone())], false);
+        assert_eq!(listed_schema(&catalogue, traits_of("claude-code")), expected, "{schema}");
+    }
 }
 
 #[test]

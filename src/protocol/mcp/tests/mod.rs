@@ -1,6 +1,7 @@
 //! What the protocol layer promises, seen from its public side.
 
 mod catalogue;
+mod fit;
 mod requests;
 mod results;
 mod stateless;

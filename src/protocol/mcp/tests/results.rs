@@ -160,7 +160,7 @@ fn no_result_makes_a_message_that_ends_the_session() {
     assert_eq!(read["isError"], true);
     assert!(read["content"][0]["text"].as_str().unwrap().starts_with("Executed"), "{read}");
 
-    let spilled = huge.spilled("/project/Logs/holdfast/results/a.txt");
+    let spilled = huge.spilled(huge.file_text().len(), "/project/Logs/holdfast/results/a.txt");
     assert!(result_size(&spilled, &ProtocolVersion::LATEST.into()) < 1024 && !spilled.is_error);
     assert!(tool_result(&spilled, &ProtocolVersion::LATEST.into()).contains("/project/Logs/holdfast/results/a.txt"));
     assert_eq!(huge.file_text().len(), CLIENT_MESSAGE_MAX_BYTES / 4);

@@ -1,0 +1,201 @@
+//! The table of clients in words: for `holdfast doctor --clients` and for the pages in `docs/clients/`.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::limits::{DESCRIPTION_MAX_BYTES, HOLD_MAX, PATIENCE_MARGIN, PATIENCE_UNKNOWN, RUNNING_MAX};
+use crate::protocol::mcp::ClientTraits;
+use crate::protocol::mcp::clients::{Beyond, Client, Evidence, Fact, Named, TextLimit, Wait};
+
+/// One column of the table, of one client.
+pub struct Told {
+    /// The key in JSON.
+    pub key: &'static str,
+    /// What it is about.
+    pub about: &'static str,
+    /// The value for people; `None`: unknown.
+    pub says: Option<String>,
+    /// The value for programs.
+    pub value: Value,
+    /// Where it comes from.
+    pub evidence: Option<Evidence>,
+}
+
+/// All columns of a client.
+pub fn facts(client: &Client) -> Vec<Told> {
+    vec![
+        told("version", "newest protocol it asks for", client.version, |version| (version.to_owned(), json!(version))),
+        told("patience", "waits for a call", client.patience, of_wait),
+        told("start", "waits for the start and the first list", client.start, of_wait),
+        told("list_changed", "hears of a changed list of tools", client.list_changed, of_switch),
+        told("prefix", "puts before a tool's name", client.prefix, |prefix| {
+            (if prefix.is_empty() { "nothing".to_owned() } else { format!("`{prefix}`") }, json!(prefix))
+        }),
+        told("full_name_max", "longest name with that, in bytes", client.full_name_max, of_number),
+        told("tools_max", "most tools of all servers together", client.tools_max, of_number),
+        told("description_max", "longest description of a tool, in bytes", client.description_max, of_number),
+        told("text_max", "most text of one result", client.text_max, |TextLimit { bytes, beyond }| {
+            let (rest, label) = match beyond {
+                Beyond::Lost => ("the rest never reaches the model", "lost"),
+                Beyond::Kept => ("it puts what is longer into a file itself", "kept"),
+            };
+            (format!("{bytes} bytes; {rest}"), json!({"bytes": bytes, "beyond": label}))
+        }),
+        told("images", "shows images in results to its model", client.images, of_switch),
+        told("audio", "gives audio in results to its model", client.audio, of_switch),
+        told("structured_alone", "reads structuredContent in place of the rest", client.structured_alone, of_switch),
+        told(
+            "refuses_alternatives",
+            "loses tools with oneOf, anyOf or allOf at the top of a schema",
+            client.refuses_alternatives,
+            of_switch,
+        ),
+        told("shutdown", "how it ends a server", client.shutdown, |how| (how.to_owned(), json!(how))),
+        told("copies", "copies of a server that it starts at once", client.copies, |copies| {
+            (copies.to_string(), json!(copies))
+        }),
+        told("restart", "must be started anew after a change of its configuration", client.restart, of_switch),
+    ]
+}
+
+fn told<T: Copy>(key: &'static str, about: &'static str, fact: Fact<T>, say: impl Fn(T) -> (String, Value)) -> Told {
+    let (says, value) = match fact.value().map(say) {
+        Some((says, value)) => (Some(says), value),
+        None => (None, Value::Null),
+    };
+    Told { key, about, says, value, evidence: fact.evidence() }
+}
+
+fn of_wait(wait: Wait) -> (String, Value) {
+    match wait {
+        Wait::Endless => ("without a limit of its own".to_owned(), json!("endless")),
+        Wait::For(span) => (seconds(span), json!(span.as_secs())),
+    }
+}
+
+fn of_switch(on: bool) -> (String, Value) {
+    ((if on { "yes" } else { "no" }).to_owned(), json!(on))
+}
+
+fn of_number(number: usize) -> (String, Value) {
+    (number.to_string(), json!(number))
+}
+
+/// A span as people say it.
+pub fn seconds(span: Duration) -> String {
+    match span.as_secs() {
+        minutes if minutes >= 300 && minutes % 60 == 0 => format!("{} min", minutes / 60),
+        seconds => format!("{seconds} s"),
+    }
+}
+
+/// A client's names, as they are recognised.
+pub fn names(client: &Client) -> Vec<String> {
+    let name = |named: &Named| match named {
+        Named::Exactly(name) => (*name).to_owned(),
+        Named::From(prefix) => format!("{prefix}*"),
+    };
+    let mut names: Vec<String> = client.names.iter().map(name).collect();
+    names.dedup_by(|later, earlier| later.strip_suffix('*') == Some(earlier));
+    names
+}
+
+/// What is done for it: one sentence each.
+pub fn treatment(traits: &ClientTraits) -> Vec<String> {
+    let latest = traits.patience.saturating_sub(PATIENCE_MARGIN);
+    let later = "or \"still running\" and an id under which holdfast_result has the result later";
+    let mut done = vec![if latest <= HOLD_MAX {
+        format!("A call is answered within {} at the latest: with its result, {later}.", seconds(latest))
+    } else {
+        format!(
+            "A call waits up to {} for Unity to return, and has {} to run, or as long as its tool's own timeout says; within {} at the \
+             latest it is answered: with its result, {later}.",
+            seconds(HOLD_MAX),
+            seconds(RUNNING_MAX),
+            seconds(latest)
+        )
+    }];
+    done.push(
+        if traits.list_changed {
+            "The first list of tools comes at once, and a change is announced."
+        } else {
+            "The first list of tools is complete: Unity's own, waited for up to 3 s, else that of the last session."
+        }
+        .to_owned(),
+    );
+    if let Some(most) = traits.tools_max {
+        done.push(format!(
+            "A list of more than {most} tools is told in the log, in holdfast_status and by `holdfast doctor`."
+        ));
+    }
+    if let Some(most) = traits.result_text_max {
+        done.push(format!(
+            "A result with more than {most} bytes of text is cut, at a line's end where one is near; a note before it says so and \
+             names a file that holds all of it for a day."
+        ));
+    }
+    match (traits.images, traits.audio) {
+        (true, true) => {}
+        (images, audio) => {
+            let what = match (images, audio) {
+                (false, false) => "Images and audio",
+                (false, true) => "Images",
+                (true, _) => "Audio",
+            };
+            done.push(format!("{what} in results: put into a file, which a text in their place names."));
+        }
+    }
+    if traits.structured_alone {
+        done.push("structuredContent is left out beside an image, which it would hide.".to_owned());
+    }
+    if traits.flatten_schemas {
+        done.push(
+            "`oneOf`, `anyOf` and `allOf` at the top of a schema are taken away, their properties kept; `holdfast tools --client` \
+             shows where."
+                .to_owned(),
+        );
+    }
+    done
+}
+
+/// What holds for every client, and what unknown means.
+pub fn unknown_means() -> String {
+    format!(
+        "What is not known is not guessed: patience counts as {} s (the SDKs' default), changes are not counted on, and nothing is cut, \
+         left out or flattened. Descriptions have at most {DESCRIPTION_MAX_BYTES} bytes for everybody.",
+        PATIENCE_UNKNOWN.as_secs()
+    )
+}
+
+/// Whether something of what is known of it is only assumed.
+pub fn assumes(client: &Client) -> bool {
+    facts(client).iter().any(|told| told.evidence == Some(Evidence::Assumed))
+}
+
+/// For programs.
+pub fn as_json(client: &Client, traits: &ClientTraits) -> Value {
+    let facts: serde_json::Map<String, Value> = facts(client)
+        .into_iter()
+        .map(|told| (told.key.to_owned(), json!({"value": told.value, "evidence": told.evidence.map(<&str>::from)})))
+        .collect();
+    json!({
+        "client": client.label,
+        "title": client.title,
+        "names": names(client),
+        "facts": facts,
+        "treated": {
+            "patience": traits.patience.as_secs(),
+            "list_changed": traits.list_changed,
+            "tools_max": traits.tools_max,
+            "result_text_max": traits.result_text_max,
+            "images": traits.images,
+            "audio": traits.audio,
+            "structured_alone": traits.structured_alone,
+            "flatten_schemas": traits.flatten_schemas,
+        },
+        "raised_by": client.raised_by,
+        "notes": client.notes,
+        "sources": client.sources,
+    })
+}

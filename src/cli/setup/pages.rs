@@ -1,0 +1,326 @@
+//! Writes `docs/clients/` from the tables: `UPDATE_DOCS=1 cargo test --lib cli::setup::pages`. A page that is not what the tables
+//! say fails.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::clients::{Base, CLIENTS, Client as Place, On, Spot};
+use super::edit::Format;
+use super::entry::{self, Launch};
+use crate::cli::client_facts::{assumes, facts, names, treatment, unknown_means};
+use crate::limits::PATIENCE_MAX;
+use crate::protocol::mcp::clients::{
+    AS_OF, ASSUMED_FROM, Beyond, Client, Evidence, Fact, TextLimit, Wait, known_clients,
+};
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/clients");
+const WRITTEN: &str = "<!-- written by `UPDATE_DOCS=1 cargo test --lib cli::setup::pages` from src/protocol/mcp/clients/table.rs and \
+                       src/cli/setup/clients.rs -->\n";
+
+fn launch(project: bool) -> Launch {
+    let args: &[&str] = if project { &["--project", "DIR"] } else { &[] };
+    Launch {
+        program: "/home/you/.cargo/bin/holdfast".to_owned(),
+        args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+    }
+}
+
+fn place(client: &Client) -> Option<&'static Place> {
+    CLIENTS.iter().find(|place| place.name.replace('-', "_") == client.label)
+}
+
+fn file_name(client: &Client) -> String {
+    format!("{}.md", client.label.replace('_', "-"))
+}
+
+/// The whole of it, folded to lines of at most this many characters.
+fn folded(text: &str) -> String {
+    let (mut out, mut used) = (String::new(), 0);
+    for word in text.split(' ') {
+        let width = word.chars().count();
+        if used > 0 && used + 1 + width > 138 {
+            out.push('\n');
+            used = 0;
+        } else if used > 0 {
+            out.push(' ');
+            used += 1;
+        }
+        out.push_str(word);
+        used += width;
+    }
+    out
+}
+
+fn item(text: &str) -> String {
+    format!("* {}\n", folded(text).replace('\n', "\n  "))
+}
+
+/// Where a spot lies on Linux, macOS and Windows, as its user would write it.
+fn spelled(spot: &Spot) -> Vec<(&'static str, String)> {
+    let bases = match spot.base {
+        Base::Home => ["~", "~", "%USERPROFILE%"],
+        Base::Config => ["~/.config", "~/.config", "%USERPROFILE%\\.config"],
+        Base::AppData => ["~/.config", "~/Library/Application Support", "%APPDATA%"],
+        Base::LocalAppData => ["", "", "%LOCALAPPDATA%"],
+        Base::ClaudeConfig => ["~", "~", "%USERPROFILE%"],
+        Base::CodexHome => ["~/.codex", "~/.codex", "%USERPROFILE%\\.codex"],
+        Base::Project => ["PROJECT", "PROJECT", "PROJECT"],
+    };
+    let systems = ["Linux", "macOS", "Windows"].into_iter().zip(bases);
+    let holds = |system: &str| match spot.on {
+        On::All => true,
+        On::Unix => system != "Windows",
+        On::Windows => system == "Windows",
+    };
+    systems
+        .filter(|(system, _)| holds(system))
+        .map(|(system, base)| {
+            let path = format!("{base}/{}", spot.path).trim_end_matches('/').to_owned();
+            let windows = system == "Windows" && spot.base != Base::Project;
+            (system, if windows { path.replace('/', "\\") } else { path })
+        })
+        .collect()
+}
+
+fn language(format: Format) -> &'static str {
+    match format {
+        Format::Json => "json",
+        Format::Toml => "toml",
+        Format::Yaml => "yaml",
+    }
+}
+
+fn install(page: &mut String, client: &Client) {
+    page.push_str("\n## Install\n\n");
+    let Some(place) = place(client) else {
+        let how = client.by_hand.expect("a client that is not set up by command is told by hand");
+        let snippet = entry::common_snippet(&launch(false));
+        let _ = write!(page, "{}\n\n```json\n{}\n```\n", folded(how), snippet.trim_end());
+        return;
+    };
+    let project = if place.tells_project { "" } else { " --project DIR" };
+    let _ = write!(page, "```\nholdfast setup {}{project}\n```\n\n", place.name);
+    let mut says = format!("Then: {}.", place.afterwards);
+    if !place.tells_project {
+        let _ = write!(
+            says,
+            " {} may not tell its servers which project is open, so the entry names it (DIR is the Unity project).",
+            client.title
+        );
+    }
+    let _ = writeln!(page, "{}\n", folded(&says));
+    if place.project.is_empty() {
+        page.push_str("`--dry-run` shows the change first, `--remove` takes it out again.\n\n");
+    } else {
+        page.push_str(
+            "`--project DIR` writes the project's own file instead; `--dry-run` shows the change first, `--remove` takes it out again.\n\n",
+        );
+    }
+    page.push_str("| whose | system | file |\n| --- | --- | --- |\n");
+    for (whose, spots) in [("yours", place.user), ("the project's", place.project)] {
+        let mut files: Vec<(Vec<&str>, String)> = Vec::new();
+        for (system, path) in spots.iter().flat_map(spelled) {
+            match files.iter_mut().find(|(_, known)| *known == path) {
+                Some((systems, _)) => systems.push(system),
+                None => files.push((vec![system], path)),
+            }
+        }
+        for (systems, path) in files {
+            let _ = writeln!(page, "| {whose} | {} | `{path}` |", systems.join(", "));
+        }
+    }
+    if place.user.len() > 1 && place.user.iter().any(|spot| spot.on == On::All) {
+        page.push_str("\nOf several files the first that exists is meant.\n");
+    }
+    let _ = write!(
+        page,
+        "\nWhat it adds, if you would rather paste it:\n\n```{}\n{}\n```\n\n",
+        language(place.format),
+        entry::snippet(place, &launch(!place.tells_project)).trim_end()
+    );
+    let _ = writeln!(page, "{}", folded(&format!("Known from: {}.", place.source)));
+}
+
+fn page(client: &Client) -> String {
+    let mut page = format!("{WRITTEN}# {}\n", client.title);
+    install(&mut page, client);
+    page.push_str("\n## What holdfast does for it\n\n");
+    let names = names(client);
+    if names.is_empty() {
+        let says = format!(
+            "How it calls itself is not known, so the gateway does not recognise it, and treats it like any client that is not in the \
+             table: your settings can tell it more, under the name that holdfast_status shows (below). {}",
+            unknown_means()
+        );
+        let _ = writeln!(page, "{}\n", folded(&says));
+    } else {
+        let _ = writeln!(page, "Recognised by its `clientInfo.name`: `{}`.\n", names.join("`, `"));
+    }
+    for done in treatment(&client.traits()) {
+        page.push_str(&item(&done));
+    }
+    if let Some(how) = client.raised_by {
+        let mut says = format!("In the client: {how}.");
+        if client.traits().patience < PATIENCE_MAX {
+            says.push_str(" holdfast does not see that setting: tell it too, as below, and it waits as long.");
+        }
+        let _ = write!(page, "\n## More time\n\n{}\n", folded(&says));
+    }
+    if !client.notes.is_empty() {
+        page.push_str("\n## Worth knowing\n\n");
+        for note in client.notes {
+            page.push_str(&item(note));
+        }
+    }
+    page.push_str("\n## What is known, and from where\n\n| fact | | evidence |\n| --- | --- | --- |\n");
+    for told in facts(client) {
+        let _ = writeln!(
+            page,
+            "| {} | {} | {} |",
+            told.about,
+            told.says.as_deref().unwrap_or("unknown"),
+            told.evidence.map(Evidence::words).unwrap_or_default()
+        );
+    }
+    if assumes(client) {
+        let _ = writeln!(page, "\n{}", folded(ASSUMED_FROM));
+    }
+    let _ = writeln!(page, "\n{}", folded(&format!("As of {AS_OF}. From: {}.", client.sources)));
+    let word =
+        if names.is_empty() { "\"the name that holdfast_status shows\"".to_owned() } else { client.label.to_owned() };
+    let traits = client.traits();
+    let example = match (client.patience, traits.list_changed) {
+        (Fact::Unknown, _) => "patience = 300",
+        (Fact::Known(..), _) if client.raised_by.is_some() && traits.patience < Duration::from_secs(300) => {
+            "patience = 300"
+        }
+        (Fact::Known(..), false) => "list_changed = true",
+        (Fact::Known(..), true) => "result_text_max = 100000",
+    };
+    let _ = write!(
+        page,
+        "\n## If yours is different\n\n{}\n\n```toml\n[clients.{word}]\n{example}\n```\n\n{}\n",
+        folded("A table in holdfast's configuration says it, for this client alone:"),
+        folded(
+            "All keys: [the index](README.md#your-own-settings). For one run, `--patience SECONDS` and `--list-changed BOOL` in the \
+             entry's arguments say the same, and win."
+        )
+    );
+    page
+}
+
+fn index() -> String {
+    let mut page = format!("{WRITTEN}# AI clients\n\n");
+    let says = "Any client that can start a stdio MCP server can start holdfast. What differs between them is data: how long they wait, \
+                whether they hear of changed tools, what they do with long results, images, and schemas. The gateway knows a client \
+                by the name that it gives itself and fits what it sends. `holdfast doctor --clients` prints this table, \
+                `holdfast doctor --clients NAME` all of one client, `holdfast tools --client NAME` the tools as that client gets them.";
+    let _ = writeln!(page, "{}\n", folded(says));
+    page.push_str(
+        "| client | set up | waits for a call | hears of changes | most tools | text of a result | images | audio | schemas |\n| --- | --- \
+         | ---: | --- | ---: | --- | --- | --- | --- |\n",
+    );
+    for client in known_clients() {
+        let switch = |fact: Fact<bool>| fact.value().map_or("?", |on| if on { "yes" } else { "no" });
+        let wait = match client.patience {
+            Fact::Known(Wait::Endless, _) => "no limit".to_owned(),
+            Fact::Known(Wait::For(span), _) => crate::cli::client_facts::seconds(span),
+            Fact::Unknown => "?".to_owned(),
+        };
+        let text = match client.text_max {
+            Fact::Known(TextLimit { bytes, beyond: Beyond::Lost }, _) => format!("cut at {bytes} bytes"),
+            Fact::Known(TextLimit { beyond: Beyond::Kept, .. }, _) => "whole; it keeps long ones".to_owned(),
+            Fact::Unknown => "?".to_owned(),
+        };
+        let _ = writeln!(
+            page,
+            "| [{}]({}) | {} | {wait} | {} | {} | {text} | {} | {} | {} |",
+            client.title,
+            file_name(client),
+            place(client).map_or_else(|| "by hand".to_owned(), |place| format!("`holdfast setup {}`", place.name)),
+            switch(client.list_changed),
+            client.tools_max.value().map_or_else(|| "?".to_owned(), |most| most.to_string()),
+            switch(client.images),
+            switch(client.audio),
+            if client.traits().flatten_schemas { "flattened" } else { "as they are" },
+        );
+    }
+    let _ = writeln!(page, "\n{}", folded(&format!("`?`: nobody has looked. {} As of {AS_OF}.", unknown_means())));
+    let words: Vec<String> =
+        <Evidence as strum::VariantArray>::VARIANTS.iter().map(|kind| kind.words().to_owned()).collect();
+    let evidence = format!(
+        "Each page says for every fact where it comes from: {}. *Measured* weighs most and *assumed* least; what is assumed follows from \
+         something that is known, and the page says from what.",
+        words.join(", ")
+    );
+    let _ = writeln!(page, "\n{}", folded(&evidence));
+    page.push_str("\n## Your own settings\n\n");
+    let settings = "The table is wrong for you, or your client is not in it? `[clients.NAME]` in holdfast's configuration replaces single \
+                    facts. NAME is a client's word from the table, or the name that a client gives itself (`holdfast_status` \
+                    shows it under `gateway.client`); with a `*` at its end it stands for every name that begins so.";
+    let _ = writeln!(page, "{}\n", folded(settings));
+    page.push_str("```toml\n[clients.codex]\npatience = 300\n\n[clients.\"my-agent*\"]\nlist_changed = true\nimages = false\n```\n\n");
+    page.push_str("| key | meaning |\n| --- | --- |\n");
+    for (key, meaning) in [
+        ("patience", "seconds that it waits for a call, 6 to 1800"),
+        ("list_changed", "it fetches the list of tools again after `tools/list_changed`"),
+        ("result_text_max", "most bytes of text in a result, 4096 to 6291456; 0: no limit"),
+        ("images", "images in results are passed on"),
+        ("audio", "audio in results is passed on"),
+        ("tools_max", "most tools that it shows; 0: no limit"),
+        ("flatten_schemas", "`oneOf`, `anyOf` and `allOf` at the top of a schema are taken away"),
+    ] {
+        let _ = writeln!(page, "| `{key}` | {meaning} |");
+    }
+    page.push_str("\n## Long results\n\n");
+    let long = "A result above 6 MiB, a text that the client would cut, and an image or sound that it does not take go into files: \
+                `<project>/Logs/holdfast/results/`, or the state folder. They are for your user alone; the newest 50 are kept, for a day. \
+                The result names the file, so that the model can read the part that it needs.";
+    let _ = writeln!(page, "{}", folded(long));
+    page.push_str("\n## Writing a client\n\n");
+    let own = "What the official SDKs do with holdfast is proven by `tests/clients`. A client that is not in the table gets what the editor \
+               sent: every schema, image and text as it is.";
+    let _ = writeln!(page, "{}", folded(own));
+    page
+}
+
+fn pages() -> BTreeMap<PathBuf, String> {
+    let folder = Path::new(FOLDER);
+    let clients = known_clients().iter().map(|client| (folder.join(file_name(client)), page(client)));
+    clients.chain([(folder.join("README.md"), index())]).collect()
+}
+
+#[test]
+fn the_pages_say_what_the_tables_say() {
+    let wanted = pages();
+    let there: Vec<PathBuf> =
+        std::fs::read_dir(FOLDER).expect("docs/clients").map(|entry| entry.expect("an entry").path()).collect();
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        for stale in there.iter().filter(|path| !wanted.contains_key(*path)) {
+            std::fs::remove_file(stale).expect("it can be removed");
+        }
+        for (path, page) in &wanted {
+            std::fs::write(path, page).expect("it can be written");
+        }
+        return;
+    }
+    let mend = "UPDATE_DOCS=1 cargo test --lib cli::setup::pages";
+    for path in &there {
+        assert!(wanted.contains_key(path), "{} is of no client: {mend}", path.display());
+    }
+    for (path, page) in wanted {
+        let held = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(held == page, "{} is not what the tables say: {mend}", path.display());
+    }
+}
+
+#[test]
+fn every_client_that_can_be_set_up_is_in_the_table_of_clients_under_the_same_word() {
+    for place in CLIENTS {
+        let label = place.name.replace('-', "_");
+        let client = known_clients().iter().find(|client| client.label == label);
+        assert!(client.is_some_and(|client| client.title == place.title()), "{}", place.name);
+    }
+}

@@ -1,0 +1,319 @@
+//! The table of clients, as of [`AS_OF`](super::AS_OF). A fact without a source has no place here: leave it out, and it is unknown.
+
+use std::time::Duration;
+
+use super::Evidence::{Assumed, Documents, Measured, Registry, Source, Users};
+use super::Fact::Known;
+use super::Named::{Exactly, From};
+use super::Wait::{Endless, For};
+use super::{Beyond, Client, Evidence, Fact, TextLimit, Wait};
+
+const fn seconds(seconds: u64, evidence: Evidence) -> Fact<Wait> {
+    Known(For(Duration::from_secs(seconds)), evidence)
+}
+
+const fn lost_beyond(bytes: usize, evidence: Evidence) -> Fact<TextLimit> {
+    Known(TextLimit { bytes, beyond: Beyond::Lost }, evidence)
+}
+
+const fn kept_beyond(bytes: usize, evidence: Evidence) -> Fact<TextLimit> {
+    Known(TextLimit { bytes, beyond: Beyond::Kept }, evidence)
+}
+
+/// See [`ASSUMED_FROM`](super::ASSUMED_FROM); the APIs' words are in makenotion/notion-mcp-server#340.
+const BY_ITS_MODELS: Fact<bool> = Known(true, Assumed);
+
+/// How the official SDKs end a server.
+const SDK_ENDS: &str = "stdin ends, SIGTERM after 2 s, SIGKILL after 2 s more";
+
+/// The table.
+pub(super) static CLIENTS: &[Client] = &[
+    Client {
+        names: &[Exactly("claude-code"), From("claude-code")],
+        version: Known("2025-11-25", Source),
+        patience: seconds(30 * 60, Documents),
+        raised_by: Some(
+            "`MCP_TIMEOUT` (milliseconds, in its environment) for the start, `timeout` (milliseconds) in the server's entry for a call, \
+             which progress does not prolong",
+        ),
+        start: seconds(30, Documents),
+        list_changed: Known(true, Documents),
+        prefix: Known("mcp__holdfast__", Documents),
+        full_name_max: Known(128, Documents),
+        description_max: Known(2048, Documents),
+        text_max: kept_beyond(100_000, Documents),
+        images: Known(true, Documents),
+        refuses_alternatives: Known(true, Users),
+        shutdown: Known(SDK_ENDS, Source),
+        restart: Known(true, Documents),
+        notes: &[
+            "A call may run for hours; 30 minutes without an answer or progress end it, and after two minutes it goes on in the \
+             background.",
+            "Its limit of a result is 25 000 tokens (here about four bytes each); MAX_MCP_OUTPUT_TOKENS raises it. What is longer it \
+             puts into a file itself, so holdfast does not cut for it, and does not ask for more either (`anthropic/maxResultSizeChars`): \
+             a console of half a million characters helps no model.",
+            "It drops a tool with `oneOf`, `anyOf` or `allOf` at the top of its schema without a word \
+             (anthropics/claude-code#95504).",
+            "It decodes audio into a file and names that to the model.",
+            "It finds tools by search once there are many, and does not start a stdio server again that has ended.",
+        ],
+        sources: "its changelog up to 2.1.240, code.claude.com/docs/en/mcp, opentokenz/mcpx#28",
+        ..Client::unknown("claude_code", "Claude Code")
+    },
+    Client {
+        names: &[Exactly("claude-ai"), From("claude-ai "), From("local-agent-mode-")],
+        version: Known("2025-11-25", Measured),
+        patience: seconds(60, Users),
+        list_changed: Known(false, Users),
+        images: Known(true, Documents),
+        refuses_alternatives: BY_ITS_MODELS,
+        shutdown: Known("a helper of its own ends the process group", Measured),
+        copies: Known(2, Measured),
+        restart: Known(true, Documents),
+        notes: &[
+            "It starts two copies at each launch, under two names, in the folder `/`: it tells no project, so the entry must name one \
+             (`holdfast setup claude-desktop --project DIR`).",
+            "Its limit of 60 s a call cannot be changed; a longer one is answered \"still running\", and holdfast_result has the \
+             result later.",
+        ],
+        sources: "observed launches of September 2026, anthropics/claude-code#22542 and #50339",
+        ..Client::unknown("claude_desktop", "Claude Desktop")
+    },
+    Client {
+        names: &[Exactly("cursor-vscode"), From("cursor")],
+        version: Known("2025-11-25", Measured),
+        // uLoop's server counts it among those that honour changes.
+        list_changed: Known(true, Users),
+        prefix: Known("holdfast", Users),
+        full_name_max: Known(60, Users),
+        refuses_alternatives: BY_ITS_MODELS,
+        copies: Known(2, Measured),
+        notes: &[
+            "A tool whose name and server's name have more than 60 characters together is left out; holdfast's stay below.",
+            "Its documents of 2025 spoke of 40 tools in all; whether that still holds is not known.",
+        ],
+        sources: "observed launches of Cursor 3.20, awslabs/mcp#1283, composio#2788, hatayama/uLoopMCP",
+        ..Client::unknown("cursor", "Cursor")
+    },
+    Client {
+        // The name is the product's long name.
+        names: &[Exactly("Visual Studio Code"), From("Visual Studio Code")],
+        version: Known("2025-11-25", Source),
+        patience: Known(Endless, Source),
+        start: Known(Endless, Source),
+        list_changed: Known(true, Source),
+        full_name_max: Known(64, Source),
+        tools_max: Known(128, Source),
+        images: Known(true, Source),
+        refuses_alternatives: BY_ITS_MODELS,
+        shutdown: Known("stdin ends, SIGTERM after 10 s, then the whole tree", Source),
+        restart: Known(false, Documents),
+        notes: &[
+            "It starts a server at the first chat that needs it.",
+            "Beyond 128 tools in one request it groups them, and the model must open a group to see what is in it.",
+        ],
+        sources: "mcpServerRequestHandler.ts, mcpStdioStateHandler.ts; vscode#294055, #243602",
+        ..Client::unknown("vscode", "VS Code")
+    },
+    Client {
+        restart: Known(true, Documents),
+        refuses_alternatives: BY_ITS_MODELS,
+        notes: &[
+            "Versions of early 2026 kept 10 KB of a result and dropped the middle of the rest (github/copilot-cli#1732); that is \
+             closed, and its limit now is not known.",
+        ],
+        sources: "docs.github.com/en/copilot, github/copilot-cli#1732",
+        ..Client::unknown("copilot_cli", "Copilot CLI")
+    },
+    Client {
+        names: &[Exactly("codex-mcp-client"), From("codex")],
+        version: Known("2025-06-18", Measured),
+        // 60, 120 or 300 s by version: the oldest counts.
+        patience: seconds(60, Source),
+        raised_by: Some("`tool_timeout_sec` and `startup_timeout_sec` in the server's entry of config.toml"),
+        start: seconds(10, Source),
+        list_changed: Known(false, Users),
+        prefix: Known("mcp__holdfast__", Source),
+        full_name_max: Known(64, Source),
+        text_max: lost_beyond(40_000, Source),
+        images: Known(true, Source),
+        structured_alone: Known(true, Source),
+        refuses_alternatives: BY_ITS_MODELS,
+        shutdown: Known("SIGTERM to the process group, SIGKILL after 2 s", Source),
+        copies: Known(3, Measured),
+        restart: Known(true, Documents),
+        notes: &[
+            "It waits 60 or 120 s for a call in older versions, 300 s in newer ones, and the name does not tell which: if yours waits \
+             longer, `patience` in your settings tells holdfast.",
+            "It reads the list of tools once a session; holdfast keeps the list of the last session on disk for that.",
+            "It hands 10 000 tokens of a result to the model, counted as four bytes each, and drops the middle of the rest \
+             (`tool_output_token_limit` in config.toml moves that; some models have 10 000 bytes). holdfast cuts before that, says \
+             so first, and keeps the whole in a file that Codex can read.",
+            "It reads `structuredContent` in place of everything else, so holdfast leaves that out of a result with images.",
+            "It asks before a tool that is not declared read-only. The desktop app starts three copies.",
+        ],
+        sources: "codex-rs (rmcp_client.rs, stdio_server_launcher.rs, models.rs, truncate.rs); openai/codex#7906, #14466, #10105",
+        ..Client::unknown("codex", "Codex")
+    },
+    Client {
+        names: &[Exactly("gemini-cli-mcp-client"), From("gemini-cli")],
+        version: Known("2025-11-25", Source),
+        patience: seconds(600, Source),
+        raised_by: Some("`timeout` (milliseconds) in the server's entry, for calls and for the start"),
+        start: seconds(600, Source),
+        // It listens even to servers that do not declare changes.
+        list_changed: Known(true, Source),
+        prefix: Known("mcp_holdfast_", Source),
+        full_name_max: Known(63, Source),
+        text_max: kept_beyond(40_000, Source),
+        images: Known(true, Source),
+        shutdown: Known(SDK_ENDS, Source),
+        restart: Known(true, Documents),
+        notes: &[
+            "The folder must be trusted, or no server starts.",
+            "A text of more than 40 000 characters it puts into a file itself (google-gemini/gemini-cli#19365; \
+             `tools.truncateToolOutputThreshold` moves that), so holdfast does not cut for it.",
+        ],
+        sources: "mcp-client.ts, mcp-tool.ts of August 2026; google-gemini/gemini-cli#19365",
+        ..Client::unknown("gemini", "Gemini CLI")
+    },
+    Client {
+        names: &[Exactly("windsurf"), From("windsurf")],
+        version: Known("2025-03-26", Registry),
+        list_changed: Known(true, Registry),
+        tools_max: Known(100, Documents),
+        refuses_alternatives: BY_ITS_MODELS,
+        restart: Known(false, Documents),
+        notes: &["Only a community registry says that it hears of changed lists; holdfast does not count on it."],
+        sources: "mcp-client-capabilities 0.0.14, docs.windsurf.com (100 tools)",
+        ..Client::unknown("windsurf", "Windsurf")
+    },
+    Client {
+        names: &[Exactly("Cline"), From("@cline/")],
+        patience: seconds(60, Source),
+        raised_by: Some("`timeout` (seconds, at most 3600) in the server's entry, for calls, lists and the start"),
+        start: seconds(60, Source),
+        list_changed: Known(true, Source),
+        prefix: Known("holdfast__", Source),
+        full_name_max: Known(64, Source),
+        images: Known(true, Source),
+        audio: Known(false, Source),
+        refuses_alternatives: BY_ITS_MODELS,
+        shutdown: Known(SDK_ENDS, Source),
+        restart: Known(false, Source),
+        notes: &["A longer full name of a tool is replaced by a hash; holdfast's fit."],
+        sources: "McpHub.ts, UseMcpToolHandler.ts, name-transform.ts of August 2026",
+        ..Client::unknown("cline", "Cline")
+    },
+    Client {
+        names: &[Exactly("Zed")],
+        patience: seconds(60, Documents),
+        raised_by: Some("`context_server_timeout` (seconds) in its settings, or `timeout` in the server's entry"),
+        start: seconds(60, Documents),
+        list_changed: Known(true, Documents),
+        prefix: Known("", Source),
+        images: Known(true, Source),
+        audio: Known(false, Source),
+        refuses_alternatives: BY_ITS_MODELS,
+        shutdown: Known("SIGKILL at once, in the version that was read", Source),
+        restart: Known(false, Documents),
+        notes: &["Its limit holds for every request, `initialize` too, and it sends no cancel when it gives up."],
+        sources: "zed.dev/docs/ai/mcp, client.rs, context_server_registry.rs",
+        ..Client::unknown("zed", "Zed")
+    },
+    Client {
+        names: &[Exactly("opencode")],
+        // 5 s for the list in versions before the change of December 2025.
+        start: seconds(5, Source),
+        raised_by: Some("`timeout` (milliseconds) in the server's entry"),
+        // The name does not tell which version it is.
+        list_changed: Known(false, Source),
+        prefix: Known("holdfast_", Source),
+        text_max: kept_beyond(51_200, Source),
+        images: Known(true, Source),
+        audio: Known(false, Source),
+        refuses_alternatives: Known(true, Users),
+        shutdown: Known(SDK_ENDS, Source),
+        restart: Known(true, Documents),
+        notes: &[
+            "Versions since December 2025 hear of changed lists; the name does not tell the version, so holdfast does not count on it. \
+             `list_changed = true` in your settings does.",
+            "A text of more than 2000 lines or 50 KB it puts into a file itself, so holdfast does not cut for it.",
+            "With a model of Anthropic, one schema with `oneOf`, `anyOf` or `allOf` at its top ends every request \
+             (redhat-et/ripwire#48).",
+        ],
+        sources: "session/tools.ts, PR #5913, opencode.ai/docs/mcp-servers",
+        ..Client::unknown("opencode", "opencode")
+    },
+    Client {
+        names: &[Exactly("goose"), From("goose")],
+        version: Known("2025-03-26", Source),
+        patience: Fact::Unknown,
+        raised_by: Some(
+            "`timeout` (seconds) of the extension: `holdfast setup goose` writes the 300 that its own wizard writes",
+        ),
+        prefix: Known("holdfast__", Source),
+        text_max: kept_beyond(200_000, Source),
+        refuses_alternatives: BY_ITS_MODELS,
+        shutdown: Known("as the Rust SDK does", Source),
+        restart: Known(true, Documents),
+        notes: &[
+            "Its timeout is the extension's own, so its patience is not known: 60 s are assumed. With the 300 s of the entry, \
+             `patience = 300` in your settings gives calls all of them.",
+            "A text of more than 200 000 characters it puts into a file itself (GOOSE_MAX_TOOL_RESPONSE_SIZE).",
+        ],
+        sources: "mcp_client.rs, large_response_handler.rs",
+        ..Client::unknown("goose", "Goose")
+    },
+    Client {
+        names: &[Exactly("amp-mcp-client")],
+        version: Known("2025-06-18", Registry),
+        refuses_alternatives: BY_ITS_MODELS,
+        restart: Known(true, Documents),
+        sources: "mcp-client-capabilities 0.0.14",
+        ..Client::unknown("amp", "Amp")
+    },
+    Client {
+        refuses_alternatives: BY_ITS_MODELS,
+        sources: "junie.jetbrains.com/docs",
+        ..Client::unknown("junie", "JetBrains Junie")
+    },
+    Client {
+        refuses_alternatives: BY_ITS_MODELS,
+        by_hand: Some(
+            "Its list of servers is in the IDE's settings only: Settings > Tools > AI Assistant > Model Context Protocol (MCP) > Add > \
+             As JSON. Paste this there, with the full path of the program (`command -v holdfast` prints it); if no tools of Unity \
+             appear, name the project: `\"args\": [\"--project\", \"DIR\"]`.",
+        ),
+        sources: "jetbrains.com/help/ai-assistant",
+        ..Client::unknown("ai_assistant", "JetBrains AI Assistant")
+    },
+    Client {
+        refuses_alternatives: BY_ITS_MODELS,
+        restart: Known(false, Documents),
+        sources: "kiro.dev/docs/mcp",
+        ..Client::unknown("kiro", "Kiro")
+    },
+    Client {
+        // The Copilot plugin, one name an IDE.
+        names: &[From("JetBrains-")],
+        version: Known("2025-06-18", Registry),
+        tools_max: Known(128, Users),
+        refuses_alternatives: BY_ITS_MODELS,
+        notes: &["The same plugin in another IDE of JetBrains behaves so, and reads the same file."],
+        sources: "mcp-client-capabilities 0.0.14, microsoft/copilot-intellij-feedback#1842",
+        ..Client::unknown("rider", "Rider (GitHub Copilot)")
+    },
+    Client {
+        names: &[From("mcp-inspector")],
+        // uLoop's server counts it among those that honour changes.
+        list_changed: Known(true, Users),
+        by_hand: Some(
+            "Start it with the program: `npx @modelcontextprotocol/inspector holdfast --project DIR`. With `--config FILE` it reads a \
+             file that says the same:",
+        ),
+        notes: &["It shows what a server sends: nothing is changed for it."],
+        sources: "hatayama/uLoopMCP, @modelcontextprotocol/inspector",
+        ..Client::unknown("mcp_inspector", "MCP Inspector")
+    },
+];

@@ -1,0 +1,222 @@
+//! Results fitted to a client: what it does not take is named and kept in a file, and a text that it would cut is cut here, where
+//! the note says how much there is and where all of it lies.
+
+use std::borrow::Cow;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::protocol::jsonrpc;
+
+use super::audience::Audience;
+use super::result::{Content, Kind, ToolResult, kind_of, structured};
+
+/// Whether the client takes the result as it is. What is too large for any client is not asked here.
+pub fn fits(result: &ToolResult, audience: &Audience) -> bool {
+    let client = &audience.client;
+    let untaken = !(client.images && client.audio)
+        && result.content.iter().any(|content| media(content).is_some_and(|kind| !taken(kind, audience)));
+    !untaken && client.result_text_max.is_none_or(|most| text_len(result, audience) <= most)
+}
+
+/// An image or sound that the client does not take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Its place among the blocks.
+    pub index: usize,
+    /// "image" or "audio".
+    pub kind: &'static str,
+    /// Its media type, as the editor says.
+    pub mime: String,
+    /// The usual ending of such a file.
+    pub extension: &'static str,
+    /// What it holds; `None` if it is no base64.
+    pub data: Option<Vec<u8>>,
+}
+
+impl LeftOut {
+    /// What stands in its place. `path` is the file with its content, or why there is none.
+    pub fn note(&self, audience: &Audience, path: Result<&str, &str>) -> Content {
+        let Self { kind, mime, data, .. } = self;
+        let (article, title) = (if *kind == "image" { "An image" } else { "A sound" }, audience.client.title);
+        let size = data.as_ref().map(|data| format!(", {} bytes", data.len())).unwrap_or_default();
+        let kept = match path {
+            Ok(path) => format!("It is kept for a day in the file {path}."),
+            Err(why) => format!("It is not kept: {why}."),
+        };
+        Content::Text(format!("[{article} ({mime}{size}) is left out: {title} takes no {kind} in results. {kept}]"))
+    }
+}
+
+/// What the client does not take of a result, in its order, the content decoded.
+pub fn left_out(result: &ToolResult, audience: &Audience) -> Vec<LeftOut> {
+    let blocks = result.content.iter().enumerate();
+    let untaken = blocks.filter_map(|(index, content)| {
+        let kind = media(content).filter(|kind| !taken(*kind, audience))?;
+        let Content::Raw(raw) = content else { return None };
+        let (mime, data) = media_content(raw)?;
+        let kind = if kind == Kind::Image { "image" } else { "audio" };
+        Some(LeftOut { index, kind, extension: extension(&mime), mime, data: STANDARD.decode(data.as_bytes()).ok() })
+    });
+    untaken.collect()
+}
+
+/// The beginning of a result whose text is longer than the client takes, behind a note; images and sound stay. `path` is the file
+/// with all of it. The same result if it is not too long.
+pub fn cut_text(result: ToolResult, audience: &Audience, path: &str) -> ToolResult {
+    let Some(most) = audience.client.result_text_max.filter(|most| text_len(&result, audience) > *most) else {
+        return result;
+    };
+    let (texts, media): (Vec<Content>, Vec<Content>) =
+        result.content.into_iter().partition(|content| media(content).is_none());
+    let whole = texts.iter().map(plain).collect::<Vec<_>>().join("\n");
+    let outcome = if result.is_error { "the tool failed" } else { "the tool ran to its end" };
+    // The note names a number that its own length decides: one with as many digits stands for it.
+    let note = |shown: usize| {
+        format!(
+            "Executed: {outcome}. Its text has {} bytes, and {} shows its model {most} of a result: the first {shown} bytes follow, \
+             and all of it is kept for a day in the file {path}. Do not repeat the call for the rest: read the part of the file \
+             that you need, or call again with arguments that ask for less.",
+            whole.len(),
+            audience.client.title
+        )
+    };
+    let room = most.saturating_sub(jsonrpc::quoted_len(&note(whole.len())) + QUOTES);
+    let head = head(&whole, room);
+    let content = [note(head.len()), head.to_owned()].map(Content::Text).into_iter().chain(media).collect();
+    ToolResult { content, structured: None, is_error: result.is_error }
+}
+
+/// The quotes around a JSON string.
+const QUOTES: usize = 2;
+
+/// The text of a result as the client counts it: JSON strings, or `structuredContent` if that is longer.
+fn text_len(result: &ToolResult, audience: &Audience) -> usize {
+    let blocks = result.content.iter().map(|content| match content {
+        Content::Text(text) => jsonrpc::quoted_len(text),
+        Content::Raw(_) if media(content).is_some() => 0,
+        Content::Raw(raw) => raw.get().len(),
+    });
+    let structured = structured(result, audience).map_or(0, |json| json.len());
+    blocks.sum::<usize>().max(structured)
+}
+
+/// The longest beginning of a text that has at most `max` bytes inside of a JSON string, ending at a good place: a line's end if
+/// one is near, else behind a comma or a space; never within a character, nor within an escape of a text that is JSON itself.
+pub fn head(text: &str, max: usize) -> &str {
+    let (mut end, mut bytes) = (0, 0);
+    for (at, c) in text.char_indices() {
+        let next = at + c.len_utf8();
+        bytes += text.get(at..next).map_or(0, jsonrpc::quoted_len).saturating_sub(QUOTES);
+        if bytes > max {
+            break;
+        }
+        end = next;
+    }
+    let head = text.get(..end).unwrap_or_default();
+    if head.len() == text.len() {
+        return head;
+    }
+    let near = end - end / 4;
+    for sign in ['\n', ',', ' '] {
+        if let Some(behind) = head.rfind(sign).map(|at| at + sign.len_utf8()).filter(|behind| *behind >= near) {
+            return head.get(..behind).unwrap_or_default();
+        }
+    }
+    outside_of_escapes(head)
+}
+
+/// A text without the beginning of an escape at its end: `\`, `\u12`, or the first half of a pair of surrogates.
+fn outside_of_escapes(head: &str) -> &str {
+    let mut head = head;
+    while let Some(cut) = open_escape(head.as_bytes()).and_then(|at| head.get(..at)) {
+        head = cut;
+    }
+    head
+}
+
+/// Where an escape begins that the end of the text leaves open.
+fn open_escape(text: &[u8]) -> Option<usize> {
+    // The backslash that begins an escape is no second half of `\\`.
+    let begins = |at: usize| {
+        let before = text.get(..at).unwrap_or_default();
+        text.get(at) == Some(&b'\\') && before.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 0
+    };
+    let at = (1..=6).filter_map(|back| text.len().checked_sub(back)).find(|at| begins(*at))?;
+    let escape = text.get(at + 1..)?;
+    let open = match escape.split_first() {
+        None => true,
+        Some((b'u', digits)) if digits.iter().all(u8::is_ascii_hexdigit) => {
+            let high = matches!(digits, [b'd' | b'D', b'8' | b'9' | b'a' | b'b' | b'A' | b'B', _, _]);
+            digits.len() < 4 || high
+        }
+        Some(_) => false,
+    };
+    open.then_some(at)
+}
+
+/// Whether a block is an image or sound.
+fn media(content: &Content) -> Option<Kind> {
+    match content {
+        Content::Text(_) => None,
+        Content::Raw(raw) => kind_of(raw).filter(|kind| matches!(kind, Kind::Image | Kind::Audio)),
+    }
+}
+
+fn taken(kind: Kind, audience: &Audience) -> bool {
+    match kind {
+        Kind::Image => audience.client.images,
+        Kind::Audio => audience.client.audio,
+        Kind::Text | Kind::Resource | Kind::ResourceLink => true,
+    }
+}
+
+/// A block's text for reading.
+fn plain(content: &Content) -> Cow<'_, str> {
+    #[derive(Deserialize)]
+    struct Text {
+        text: String,
+    }
+    match content {
+        Content::Text(text) => Cow::Borrowed(text),
+        Content::Raw(raw) if kind_of(raw) == Some(Kind::Text) => match serde_json::from_str::<Text>(raw.get()) {
+            Ok(Text { text }) => Cow::Owned(text),
+            Err(_) => jsonrpc::compact(raw.get()),
+        },
+        Content::Raw(raw) => jsonrpc::compact(raw.get()),
+    }
+}
+
+/// The media type and the base64 of an image or sound.
+fn media_content(raw: &RawValue) -> Option<(String, String)> {
+    #[derive(Deserialize)]
+    struct Media {
+        data: String,
+        #[serde(rename = "mimeType")]
+        mime_type: String,
+    }
+    let Media { data, mime_type } = serde_json::from_str(raw.get()).ok()?;
+    Some((super::cut_with_ellipsis(&mime_type, crate::limits::LOG_FIELD_MAX_BYTES), data))
+}
+
+/// The endings that [`LeftOut::extension`] may have.
+pub const EXTENSIONS: [&str; 11] = ["png", "jpg", "gif", "webp", "svg", "wav", "mp3", "ogg", "flac", "webm", "bin"];
+
+/// The usual ending of a file of this media type.
+fn extension(mime: &str) -> &'static str {
+    match mime {
+        "image/png" => "png",
+        "image/jpeg" => "jpg",
+        "image/gif" => "gif",
+        "image/webp" => "webp",
+        "image/svg+xml" => "svg",
+        "audio/wav" | "audio/x-wav" | "audio/wave" => "wav",
+        "audio/mpeg" | "audio/mp3" => "mp3",
+        "audio/ogg" => "ogg",
+        "audio/flac" => "flac",
+        "audio/webm" => "webm",
+        _ => "bin",
+    }
+}
