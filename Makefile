@@ -4,7 +4,7 @@
 SHELL := /bin/sh
 CARGO ?= cargo
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench charts chaos chaos-cycles chaos-figures soak fuzz chaos-report clean
+.PHONY: help demo static dist test lint bench charts chaos chaos-cycles chaos-figures soak fuzz chaos-report clean
 # The steps of a target stand in an order, and two cargos would only wait for each other.
 .NOTPARALLEL:
 
@@ -16,7 +16,13 @@ demo: ## watch a session survive a reload and a crash; needs nothing but this
 	@$(CARGO) build --quiet --release --bin holdfast
 	@$(CURDIR)/target/release/holdfast demo
 
-test: ## everything: Rust, dependencies, MCP clients, Prometheus, the page in a browser, the Unity package
+static: ## the release binary of this machine; on Linux a static one, for every distribution
+	@sh packaging/build.sh
+
+dist: static ## every package for this machine with its sums, into dist/, installed and tried (packaging/README.md)
+	@sh packaging/dist.sh
+
+test: ## everything: Rust, dependencies, MCP clients, Prometheus, the page in a browser, the Unity package, the packages
 	@sh scripts/test.sh
 
 lint: ## formatting, clippy and rustdoc, warnings denied
@@ -65,5 +71,5 @@ fuzz: ## coverage-guided fuzzing: make fuzz SECONDS=600 TARGETS="session lines"
 
 clean: ## remove what was built and what was installed here
 	$(CARGO) clean
-	rm -rf .tools tests/clients/node_modules tests/clients/__pycache__
+	rm -rf .tools dist tests/clients/node_modules tests/clients/__pycache__
 	@echo "clean: done"

@@ -77,6 +77,13 @@ make_venv() {
     python3 -m venv "$1" || die "python3 -m venv failed"
 }
 
+# need_venv: what Python's own venv needs, which Debian keeps apart.
+need_venv() {
+    need python3 python3
+    python3 -c 'import ensurepip, venv' 2>/dev/null || apt_install python3-venv ||
+        die "python3 cannot make a virtual environment; install python3-venv"
+}
+
 # need_npm: npm from the machine, else from PyPI (no root needed, 60 MB), else from Debian.
 need_npm() {
     PATH=$PATH:$PWD/.tools/npm/bin

@@ -4,6 +4,7 @@
 //! cannot be used says why: corrupt (moved aside), of another project, or of another format. Never fatal.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -25,12 +26,12 @@ pub struct CatalogueFile {
     /// The package's version when it was written, if known.
     pub package_version: Option<String>,
     /// The editor's tools.
-    pub tools: Vec<EditorTool>,
+    pub tools: Vec<Arc<EditorTool>>,
 }
 
 impl CatalogueFile {
     /// What is to be written.
-    pub fn new(project: &Path, dialect: &str, package_version: Option<String>, tools: Vec<EditorTool>) -> Self {
+    pub fn new(project: &Path, dialect: &str, package_version: Option<String>, tools: Vec<Arc<EditorTool>>) -> Self {
         Self { format: FORMAT, project: project.to_path_buf(), dialect: dialect.to_owned(), package_version, tools }
     }
 }

@@ -1,12 +1,17 @@
 //! What the flags, the environment and the project mean, decided once at start. The flags themselves stand in `cli`.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 use crate::protocol::dialect::{self, Dialects};
 use crate::protocol::mcp::ClientTraits;
 use crate::protocol::mcp::clients::ClientOverrides;
+use crate::protocol::policy::Policy;
 
 /// Where a port number comes from; decides how much it is trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr)]
@@ -63,6 +68,12 @@ pub struct Config {
     pub list_changed: Option<bool>,
     /// What in the environment is not used and why, with the mend: `holdfast_status` names it.
     pub complaints: Vec<String>,
+    /// The user's configuration file, and whether it is there; `None` where no home is known.
+    pub file: Option<(PathBuf, bool)>,
+    /// Which tools may be called, by flags, environment and the user's file. A project's own file may narrow it further.
+    pub policy: Policy,
+    /// Where each call is recorded, if it is.
+    pub audit: Option<PathBuf>,
     /// Serve metrics on this loopback address (port 0: any); `None` neither serves nor counts.
     pub metrics: Option<SocketAddr>,
     /// Take the logs that an editor posts, on this loopback address.
@@ -102,11 +113,48 @@ impl Default for Config {
             patience: None,
             list_changed: None,
             complaints: Vec::new(),
+            file: None,
+            policy: Policy::default(),
+            audit: None,
             metrics: None,
             logger: None,
             documented_hop: None,
             seed: None,
         }
+    }
+}
+
+/// Where metrics are served, if they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MetricsAddress(pub Option<SocketAddr>);
+
+impl FromStr for MetricsAddress {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.trim() {
+            "" | "off" | "false" | "0" => return Ok(Self(None)),
+            "on" | "true" | "1" => return Ok(Self(Some((Ipv4Addr::LOCALHOST, 0).into()))),
+            _ => {}
+        }
+        let literal = text.trim().replacen("localhost:", "127.0.0.1:", 1);
+        let address: SocketAddr = literal.parse().map_err(|_| {
+            "it is an address and a port, such as 127.0.0.1:9464, or nothing at all for any free port".to_owned()
+        })?;
+        if !address.ip().is_loopback() {
+            return Err(
+                "only loopback addresses are served (127.0.0.1 or [::1]): the page has no password, and what it shows is nobody \
+                 else's business. Let a Prometheus on this machine scrape it, or forward the port"
+                    .to_owned(),
+            );
+        }
+        Ok(Self(Some(address)))
+    }
+}
+
+impl<'de> Deserialize<'de> for MetricsAddress {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
     }
 }
 

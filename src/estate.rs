@@ -6,6 +6,7 @@
 mod answers;
 mod guests;
 mod link;
+mod rules;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
@@ -21,6 +22,7 @@ pub use self::link::{LinkView, Outage, Stranger};
 use crate::actors::mailbox::Mailbox;
 use crate::actors::slot::Slot;
 use crate::actors::{bridge, discovery, push, registry, session};
+use crate::audit::Audit;
 use crate::config::Config;
 use crate::front::Front;
 use crate::fsm::cause::{Cause, Loss, Outlook};
@@ -47,7 +49,7 @@ pub struct Published {
     /// What clients see.
     pub catalogue: Arc<Catalogue>,
     /// The editor's tools as they were read, development-only ones included.
-    pub tools: Arc<Vec<EditorTool>>,
+    pub tools: Arc<Vec<Arc<EditorTool>>>,
     /// What stood in the editor's list and is no usable tool: name (or position) and reason.
     pub unusable: Arc<Vec<(String, String)>>,
 }
@@ -59,6 +61,8 @@ pub struct Client {
     pub opened: bool,
     /// Its name, as it says.
     pub name: String,
+    /// Its version, as it says.
+    pub release: Option<String>,
     /// The negotiated version, and what is known of it.
     pub audience: Audience,
     /// Whether it honours `list_changed`.
@@ -125,6 +129,8 @@ pub struct Estate {
     pub connection: Arc<Semaphore>,
     /// When the gateway began.
     pub began: Instant,
+    /// The record of calls, if it was asked for.
+    audit: Option<Audit>,
     ledger: Mutex<Ledger>,
     deadline_moved: Notify,
     call_settled: Notify,
@@ -166,7 +172,7 @@ impl Estate {
         let nothing = Published {
             source: Source::None,
             disk_read: false,
-            catalogue: Arc::new(Catalogue::new(Vec::new(), development)),
+            catalogue: Arc::new(Catalogue::new(Vec::<EditorTool>::new(), development)),
             tools: Arc::default(),
             unusable: Arc::default(),
         };
@@ -185,6 +191,7 @@ impl Estate {
         let gateway = uuid::Builder::from_random_bytes(host.random()).into_uuid().to_string();
         let push_token = Secret::new(hex(&host.random()));
         let events = Events::new(Arc::clone(&host), config.metrics.is_some());
+        let audit = config.audit.clone().map(|path| Audit::new(path, Arc::clone(&host)));
         Arc::new(Self {
             config,
             net,
@@ -200,6 +207,7 @@ impl Estate {
             edges: Edges::default(),
             connection: Arc::new(Semaphore::new(1)),
             began: Instant::now(),
+            audit,
             ledger: Mutex::default(),
             deadline_moved: Notify::new(),
             call_settled: Notify::new(),
@@ -207,6 +215,7 @@ impl Estate {
             client: Mutex::new(Client {
                 opened: false,
                 name: String::new(),
+                release: None,
                 audience: ProtocolVersion::LATEST.into(),
                 kind: Kind::Sync,
                 roots: false,
@@ -263,7 +272,10 @@ impl Estate {
         let settled = !settlements.is_empty();
         for settlement in settlements {
             match settlement {
-                Settlement::Answer(answer) => self.answer(answer),
+                Settlement::Answer(answer) => {
+                    self.audit_answer(&answer);
+                    self.answer(answer);
+                }
                 Settlement::Progress { request, news, version } => {
                     let line = mcp::progress(&news.token, news.progress, news.total, Some(&news.message), version);
                     self.front.progress(&request, news.progress, line);
@@ -275,7 +287,10 @@ impl Estate {
                     self.addresses.bridge.cast(bridge::Message::Withdrawn(key));
                 }
                 Settlement::KeepLate { call, answer } => self.keep_late(call, answer),
-                Settlement::Noted { call, tool, verdict } => self.events.call_noted(call, &tool, verdict),
+                Settlement::Noted { call, tool, verdict } => {
+                    self.audit_noted(call, &tool, verdict);
+                    self.events.call_noted(call, &tool, verdict);
+                }
             }
         }
         if settled {

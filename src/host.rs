@@ -62,6 +62,11 @@ pub trait Host: Send + Sync + 'static {
     /// # Errors
     /// As the system says.
     fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
+    /// Adds bytes at the end of a private regular file in one write, without following a link, making it and its folder if needed.
+    ///
+    /// # Errors
+    /// As the system says; `InvalidData` for something that is no regular file, `WriteZero` if only some of the bytes were written.
+    fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
     /// Moves a file.
     ///
     /// # Errors
@@ -152,6 +157,24 @@ impl Host for RealHost {
             let _ = std::fs::remove_file(&temporary);
         }
         done
+    }
+
+    fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        use std::io::Write as _;
+        let mut file = match open_end(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                make_private_folder(path.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
+                open_end(path)?
+            }
+            opened => opened?,
+        };
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "not a regular file"));
+        }
+        match file.write(bytes)? {
+            count if count == bytes.len() => Ok(()),
+            _ => Err(io::Error::new(io::ErrorKind::WriteZero, "only a part could be written: the disk is full")),
+        }
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -272,6 +295,24 @@ fn open_without_following(path: &Path) -> io::Result<std::fs::File> {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "a link"));
     }
     std::fs::File::open(path)
+}
+
+/// The end of a file that is made if it is not there.
+fn open_end(path: &Path) -> io::Result<std::fs::File> {
+    let mut options = std::fs::OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        // NONBLOCK: as for reading.
+        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::CLOEXEC;
+        options.mode(0o600).custom_flags(flags.bits().cast_signed());
+    }
+    #[cfg(not(unix))]
+    if path.symlink_metadata().is_ok_and(|meta| meta.file_type().is_symlink()) {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "a link"));
+    }
+    options.open(path)
 }
 
 #[cfg(unix)]

@@ -5,6 +5,7 @@
 //! carries it out after letting the lock go. It never calls the front.
 
 mod clock;
+mod finished;
 mod grace;
 mod journal;
 mod progress;
@@ -19,12 +20,14 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
+use self::finished::Finished;
 use self::grace::Withheld;
 use self::progress::Progress;
+use self::words::Late;
 pub use self::words::{
-    Answer, ClaimRefused, HeldCall, Lookup, NewCall, ProgressNews, Record, Sending, Settlement, Surprises, Terms,
+    Answer, ClaimRefused, HeldCall, Lookup, NewCall, ProgressNews, Record, Refused, Sending, Settlement, Surprises,
+    Terms,
 };
-use self::words::{Late, remember};
 use crate::fsm::Driver;
 use crate::fsm::call::{Call, Effect, Event, State, Verdict};
 use crate::fsm::cause::{Cause, Loss, Outlook};
@@ -33,6 +36,7 @@ use crate::protocol::dialect::{CallProgress, EditorAnswer, Recovery};
 use crate::protocol::ids::{CallId, Epoch};
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::Audience;
+use crate::protocol::policy::Grounds;
 use crate::protocol::trace::TraceContext;
 
 #[derive(Clone)]
@@ -60,6 +64,8 @@ struct Entry {
     parallel: bool,
     /// The editor's answer, while a reload that may follow it is waited for.
     withheld: Option<Withheld>,
+    /// Why it was refused.
+    refused: Option<Box<Refused>>,
     /// The client has had its answer, or wants none.
     settled: bool,
 }
@@ -100,7 +106,7 @@ impl Entry {
 #[derive(Clone, Default)]
 pub struct Ledger {
     entries: VecDeque<Entry>,
-    finished: VecDeque<Record>,
+    finished: Finished,
     open_epochs: BTreeSet<Epoch>,
     outlook: Option<Outlook>,
     absent_since: Option<Instant>,
@@ -160,6 +166,7 @@ impl Ledger {
             sending: None,
             parallel: call.parallel,
             withheld: None,
+            refused: None,
             settled: false,
         });
         if let Some(cause) = self.entries.back().map(|entry| self.hold_cause(entry))
@@ -372,6 +379,15 @@ impl Ledger {
         self.feed_call(call, &Event::Refused(cause), None, now)
     }
 
+    /// As [`refuse`](Self::refuse), for a cause that does not tell all.
+    pub fn turn_down(&mut self, call: CallId, cause: Cause, grounds: Grounds, now: Instant) -> Vec<Settlement> {
+        let held = |entry: &&mut Entry| entry.id == call && entry.state() == State::Held;
+        if let Some(entry) = self.entries.iter_mut().find(held) {
+            entry.refused = Some(Box::new(Refused { grounds, arguments: Arc::clone(&entry.arguments) }));
+        }
+        self.refuse(call, cause, now)
+    }
+
     /// The editor replied on the connection the call was claimed for. False if that call owes nothing to that connection.
     pub fn reply(&mut self, call: CallId, epoch: Epoch, answer: EditorAnswer, now: Instant) -> (bool, Vec<Settlement>) {
         let Some(index) = self.position_in(call, epoch) else { return (false, Vec::new()) };
@@ -572,13 +588,14 @@ impl Ledger {
                             .map(|lost| now.saturating_duration_since(lost)),
                         // Only the editor's own word leaves a sending behind that is no loss.
                         unrun: matches!(verdict, Verdict::NotExecuted(_)) && entry.machine.machine().sendings > 0,
+                        refused: entry.refused.take(),
                         audience: entry.audience,
                         trace: entry.trace.clone(),
                     }));
                     let mut record = Record::of(entry);
                     record.verdict = Some(verdict);
                     record.ended = Some(now);
-                    remember(&mut self.finished, record);
+                    self.finished.remember(record);
                 }
                 Effect::KeepLate => {
                     if let Some(answer) = body.take() {
@@ -595,7 +612,7 @@ impl Ledger {
                     if late {
                         record.late = Late::Rendering;
                     }
-                    remember(&mut self.finished, record);
+                    self.finished.remember(record);
                 }
                 Effect::Withdraw => {
                     if let Recovery::Journal(key) = &entry.recovery {

@@ -47,8 +47,9 @@ pub const INSTRUCTIONS_MAX_BYTES: usize = 2048;
 pub const DESCRIPTION_MAX_BYTES: usize = 2048;
 /// Longest tool name handed to a client: with a client's own `mcp__server__` prefix it stays below 64.
 pub const TOOL_NAME_MAX_BYTES: usize = 48;
-/// Longest input schema of one tool handed to a client, as compact JSON. The largest seen has 12 KiB, and a model reads all of it.
-pub const TOOL_SCHEMA_MAX_BYTES: usize = 128 * 1024;
+/// Longest input schema of one tool handed to a client, as compact JSON. The largest seen has 12 KiB, and a model reads all of it;
+/// one of 500 KB is listed whole, since that is for the client to judge.
+pub const TOOL_SCHEMA_MAX_BYTES: usize = 512 * 1024;
 /// Longest `tools` array of the editor's tools; with ours it stays far below the longest message.
 pub const TOOLS_LIST_MAX_BYTES: usize = 4 * MIB;
 /// Longest name, title or version kept of a client; they are shown in the editor and stand in logs.
@@ -220,8 +221,11 @@ pub const RECOVERY_MAX: Duration = Duration::from_secs(90);
 pub const RECOVERY_POLL: Duration = Duration::from_millis(100);
 /// Between two progress notifications of one call while nothing changes.
 pub const PROGRESS_EVERY: Duration = Duration::from_secs(2);
-/// Finished calls kept for `holdfast_calls` and `holdfast_result`.
-pub const FINISHED_CALLS_MAX: usize = 200;
+/// Finished calls kept for `holdfast_calls` and `holdfast_result`: a day of an agent that never rests. A record has 500
+/// bytes at the most with its tool's name and its place in the index: 5 MB for all of them, and 3 MB with usual names.
+pub const FINISHED_CALLS_MAX: usize = 10_000;
+/// Calls that one `holdfast_calls` lists: a model reads all of it, and asks for the older ones if it wants them.
+pub const CALLS_LISTED_MAX: usize = 200;
 /// Bytes of late results kept.
 pub const LATE_RESULTS_MAX_BYTES: usize = 16 * MIB;
 /// Age at which a late result expires.
@@ -453,6 +457,20 @@ pub const DEMO_LINE_MAX_BYTES: usize = 2 * CLIENT_MESSAGE_MAX_BYTES;
 /// Narrowest and widest output of the demo, in columns: below it lines break anyway, above it the eye loses the line.
 pub const TIMELINE_COLUMNS: std::ops::RangeInclusive<usize> = 60..=120;
 
+// ---- Configuration, policy, audit ----------------------------------------------------------------------------------
+
+/// Largest configuration file. A long one has a hundred lines; what is larger is another file.
+pub const CONFIG_FILE_MAX_BYTES: usize = 256 * 1024;
+/// Rules of one list of a policy; an editor has some hundred tools, and each call is compared with each rule.
+pub const POLICY_RULES_MAX: usize = 512;
+/// Longest rule: far above any tool's name.
+pub const POLICY_RULE_MAX_BYTES: usize = 256;
+/// Lines on their way to the audit file at once: two for each request that may be open, and as many again.
+pub const AUDIT_LINES_MAX: usize = 4 * OPEN_REQUESTS_MAX;
+/// How long a call waits for its line in the audit file before it counts as not written; a local disk takes milliseconds, and the
+/// call's client is still patient afterwards.
+pub const AUDIT_WRITE_MAX: Duration = Duration::from_secs(5);
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -468,6 +486,7 @@ mod tests {
                 RESULT_INLINE_MAX_BYTES + REQUEST_ID_MAX_BYTES + RESPONSE_ENVELOPE_MAX_BYTES < CLIENT_MESSAGE_MAX_BYTES
             );
             assert!(TOOL_SCHEMA_MAX_BYTES < TOOLS_LIST_MAX_BYTES && TOOLS_LIST_MAX_BYTES < RESULT_INLINE_MAX_BYTES);
+            assert!(CALLS_LISTED_MAX < FINISHED_CALLS_MAX);
             assert!(CLIENT_LINE_MAX_BYTES <= MAILBOX_BYTES_MAX);
             assert!((WINDOW_MAX as usize) < ORDERS_MAX);
             assert!(ROOT_RESTARTS_MAX != LEAF_RESTARTS_MAX);

@@ -6,11 +6,13 @@
 use std::path::{Path, PathBuf};
 
 use crate::config::{self, Config, PortSource};
+use crate::config_file::{self, ProjectRules};
 use crate::fsm::bridge::{ConnectFailure, Evidence, Sign};
 use crate::fsm::cause::Cause;
 use crate::host::{Host, Liveness, Owner};
 use crate::limits::PROJECT_FILE_MAX_BYTES;
 use crate::protocol::dialect::{self, Dialect, Dialects, Expected, FileState, ProjectFacts, ProjectFiles, Transport};
+use crate::protocol::policy::Policy;
 use crate::telemetry::clean;
 
 /// A port that may be dialled.
@@ -56,6 +58,8 @@ pub struct Survey {
     pub dialect: &'static dyn Dialect,
     /// What the project's files say.
     pub facts: ProjectFacts,
+    /// What the project's own configuration file narrows.
+    pub rules: ProjectRules,
     /// Ports that may be dialled, best first.
     pub targets: Vec<Target>,
     /// Ports that may not.
@@ -77,12 +81,15 @@ impl Survey {
     /// Looking around failed, by a bug of ours.
     pub fn failed() -> Self {
         let problem = "holdfast failed while it looked for the editor (our fault, please report it with the log); it looks again.";
+        let mut policy = Policy::default();
+        policy.refuse_all(problem.to_owned());
         Self {
             project: None,
             ambiguous: Vec::new(),
             packages: Vec::new(),
             dialect: dialect::fallback(dialect::ALL),
             facts: ProjectFacts { problems: vec![problem.to_owned()], ..ProjectFacts::default() },
+            rules: ProjectRules { policy, ..ProjectRules::default() },
             targets: Vec::new(),
             listed: Vec::new(),
             evidence: Evidence { editor: Sign::Unknown, activity: None },
@@ -141,8 +148,10 @@ pub fn survey(host: &dyn Host, config: &Config, roots: &[PathBuf]) -> Survey {
         },
         activity: facts.activity,
     };
-    let mut survey =
-        Survey { project, ambiguous, packages, dialect, facts, targets: Vec::new(), listed: Vec::new(), evidence };
+    let rules = project.as_deref().map(|project| config_file::read_project(host, project)).unwrap_or_default();
+    facts.problems.extend(rules.complaints.iter().cloned());
+    let (targets, listed) = (Vec::new(), Vec::new());
+    let mut survey = Survey { project, ambiguous, packages, dialect, facts, rules, targets, listed, evidence };
     for (port, source) in candidates(config, &survey.facts, dialect) {
         let named = source.is_named();
         if abroad.is_none() && survey.packages.is_empty() && (named || survey.project.is_some()) {

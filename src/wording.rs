@@ -65,6 +65,8 @@ pub fn stranger(stranger: &Stranger) -> String {
 
 fn not_executed(answer: &Answer, cause: Cause) -> String {
     let waited = seconds(answer.took);
+    let grounds =
+        |otherwise: &str| answer.refused.as_ref().map_or(otherwise, |refused| &refused.grounds.says).to_owned();
     let (happened, next): (String, &str) = match cause {
         Cause::Connecting => (
             format!("Unity did not become reachable within {waited}"),
@@ -140,9 +142,20 @@ fn not_executed(answer: &Answer, cause: Cause) -> String {
             "the request is larger than Unity's bridge accepts".into(),
             "Send less at once, for example by writing the content to a file in the project and passing its path.",
         ),
-        Cause::Policy => {
-            ("the configuration refuses this tool".into(), "Use another tool, or ask the user to allow it.")
-        }
+        Cause::Policy if answer.refused.as_ref().is_some_and(|refused| refused.grounds.rule.is_none()) => (
+            grounds("the policy cannot be read"),
+            "Do not repeat the call: ask the user to mend that (`holdfast doctor` shows what is wrong, and where).",
+        ),
+        Cause::Policy => (
+            grounds("policy refuses it"),
+            "That is the user's decision: do not look for a way around it, and do not repeat the call. Use another tool, or ask the \
+             user to change the rule.",
+        ),
+        Cause::Audit => (
+            grounds("the audit that the user asked for cannot record it"),
+            "Ask the user to let the audit file be written (holdfast_status names it), or to run without --audit; the same call \
+             works then.",
+        ),
         Cause::Overload => (
             "more requests are open than the gateway keeps".into(),
             "Wait for some of them to be answered, then make the same call again.",
@@ -309,6 +322,7 @@ mod tests {
             behind: None,
             came_back: None,
             unrun: false,
+            refused: None,
             audience: ProtocolVersion::negotiate("2025-11-25").into(),
         }
     }

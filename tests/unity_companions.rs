@@ -18,6 +18,7 @@ use holdfast::fake_unity::{FakeDialect, FakeUnity, FakeUnityConfig};
 use holdfast::limits::{COMPANION_CONNECTIONS_MAX, GUEST_CALLS_MAX, LOG_NAME_MAX_BYTES, LOG_POST_MAX_BYTES};
 use holdfast::net::{BoxFuture, BoxStream, Listener, Net};
 use holdfast::protocol::dialect;
+use holdfast::protocol::policy::Pattern;
 use serde_json::{Value, json};
 use support::net::MemoryNet;
 use support::sabotage::MARK;
@@ -371,7 +372,10 @@ fn with_hop() -> Setup {
 }
 
 async fn hopping() -> (Gateway, FakeUnity, Companions) {
-    let setup = with_hop();
+    hopping_with(with_hop()).await
+}
+
+async fn hopping_with(setup: Setup) -> (Gateway, FakeUnity, Companions) {
     let net = setup.net.clone();
     let (it, unity) = with_editor(setup).await;
     let companions = Companions::start(&it.estate);
@@ -465,6 +469,19 @@ async fn what_unity_queued_is_not_complete_and_runs_once() {
     until("it ran", || unity.runs("queued") == 1).await;
     sleep(Duration::from_secs(60)).await;
     assert_eq!(unity.runs("queued"), 1);
+    companions.end().await;
+    it.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_policy_denies_is_forbidden_and_does_not_run() {
+    let mut setup = with_hop();
+    setup.config.policy.deny(vec![Pattern::parse("execute_*").unwrap()], "--deny");
+    let (it, unity, companions) = hopping_with(setup).await;
+    let (status, told) = execute(&it, "denied", json!(null)).await;
+    assert_eq!((status, &told["success"], &told["complete"]), (403, &json!(false), &json!(true)), "{told}");
+    assert!(told["error"].as_str().unwrap().contains("deny \"execute_*\" (--deny)"), "{told}");
+    assert_eq!(unity.runs("denied"), 0);
     companions.end().await;
     it.close().await;
 }

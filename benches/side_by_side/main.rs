@@ -10,6 +10,7 @@
     reason = "a bench reads the real clock, and its two peers are blocking programs of their own"
 )]
 
+mod long;
 mod measures;
 mod peer;
 mod session;
@@ -67,13 +68,14 @@ type Part = fn(&mut Bench) -> io::Result<()>;
 fn run(quick: bool, only: Option<&str>) -> io::Result<()> {
     let began = Instant::now();
     let mut bench = Bench::start(if quick { Sizes::QUICK } else { Sizes::FULL })?;
-    let parts: [(&str, Part); 6] = [
+    let parts: [(&str, Part); 7] = [
         ("start", Bench::starts),
         ("latency", Bench::latency),
         ("throughput", Bench::throughput),
         ("sizes", Bench::results),
         ("exit", Bench::exits),
         ("recovery", Bench::recovery),
+        ("long", Bench::long),
     ];
     for (name, part) in parts {
         if only.is_none_or(|only| only == name) {

@@ -12,16 +12,16 @@ use crate::session::{Session, Steering};
 use crate::stats::{Row, Table, median, middle, ms, quantile};
 
 const MIB: usize = 1024 * 1024;
-const HOLDFAST: &str = env!("CARGO_BIN_EXE_holdfast");
+pub const HOLDFAST: &str = env!("CARGO_BIN_EXE_holdfast");
 
 /// How much is measured.
 pub struct Sizes {
-    starts: usize,
+    pub starts: usize,
     /// Blocks of sequential calls, and calls in each.
-    blocks: (usize, usize),
+    pub blocks: (usize, usize),
     /// Rounds of concurrent calls, and calls in each.
     storms: (usize, u32),
-    results: usize,
+    pub results: usize,
     exits: usize,
     /// Pairs of gateway and editor that recover at the same time, and the outages of each with their rounds.
     pairs: usize,
@@ -53,9 +53,11 @@ impl Sizes {
 
 /// The peer, and what was measured so far.
 pub struct Bench {
-    sizes: Sizes,
-    state: TempDir,
+    pub sizes: Sizes,
+    pub state: TempDir,
     port: u16,
+    /// As `port`, with a long list of tools.
+    pub long_port: u16,
     _peer: Session,
     pub table: Table,
 }
@@ -64,25 +66,26 @@ impl Bench {
     /// Starts the peer.
     pub fn start(sizes: Sizes) -> io::Result<Self> {
         let mut peer = Session::start(Command::new(std::env::current_exe()?).arg("--peer"))?;
-        let port = peer.read()?.trim().parse().map_err(io::Error::other)?;
-        Ok(Self { sizes, state: tempfile::tempdir()?, port, _peer: peer, table: Table::default() })
+        let mut port = || peer.read()?.trim().parse().map_err(io::Error::other);
+        let (port, long_port) = (port()?, port()?);
+        Ok(Self { sizes, state: tempfile::tempdir()?, port, long_port, _peer: peer, table: Table::default() })
     }
 
-    fn gateway(&self, port: u16) -> io::Result<Session> {
+    pub fn gateway(&self, port: u16) -> io::Result<Session> {
         Session::start(Command::new(HOLDFAST).args(["--port", &port.to_string()]).envs(self.environment()))
     }
 
     /// A client's: no project in sight, a state folder of its own.
-    fn environment(&self) -> [(&str, &Path); 2] {
+    pub fn environment(&self) -> [(&str, &Path); 2] {
         [("HOLDFAST_STATE_DIR", self.state.path()), ("HOME", self.state.path())]
     }
 
-    fn relay(&self) -> io::Result<Session> {
+    pub fn relay(&self) -> io::Result<Session> {
         Session::start(Command::new(std::env::current_exe()?).args(["--relay", &self.port.to_string()]))
     }
 
     /// Both, opened and warm.
-    fn both(&self) -> io::Result<(Session, Session)> {
+    pub fn both(&self) -> io::Result<(Session, Session)> {
         let (mut gateway, mut relay) = (self.gateway(self.port)?, self.relay()?);
         gateway.open()?;
         for _ in 0..200 {
@@ -133,7 +136,7 @@ impl Bench {
         Ok(())
     }
 
-    fn memory(&mut self, what: &str, gateway: u64, relay: u64, budget_mib: u64) {
+    pub fn memory(&mut self, what: &str, gateway: u64, relay: u64, budget_mib: u64) {
         let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / MIB as f64);
         self.table.push(Row {
             what: what.into(),
@@ -377,7 +380,7 @@ fn listening(events: &mpsc::Receiver<(Instant, String)>) -> io::Result<Instant> 
     }
 }
 
-fn difference(ours: Duration, floor: Duration) -> String {
+pub fn difference(ours: Duration, floor: Duration) -> String {
     let (more, sign) = if ours >= floor { (ours - floor, "+") } else { (floor - ours, "-") };
     format!("{sign}{}", ms(more))
 }

@@ -7,19 +7,26 @@
 use std::collections::HashMap;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// Serves until stdin ends. Prints its port as the first line.
+use crate::long;
+
+/// Serves until stdin ends. Prints its ports in two lines: of an editor with few tools and of one with a long list.
 pub fn serve() -> io::Result<()> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-    writeln!(io::stdout(), "{}", listener.local_addr()?.port())?;
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            std::thread::spawn(move || converse(stream));
-        }
-    });
+    for tools in [TOOLS.to_owned(), long_list()] {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        writeln!(io::stdout(), "{}", listener.local_addr()?.port())?;
+        let tools: Arc<str> = tools.into();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let tools = Arc::clone(&tools);
+                std::thread::spawn(move || converse(stream, &tools));
+            }
+        });
+    }
     io::copy(&mut io::stdin(), &mut io::sink()).map(drop)
 }
 
@@ -34,7 +41,27 @@ struct Asked<'a> {
 
 const TOOLS: &str = r#"{"Tools":[{"name":"echo","description":"Returns what it is given.","parameterSchema":{"Properties":{},"Required":[]}},{"name":"big","description":"Returns a text of n bytes.","parameterSchema":{"Properties":{},"Required":[]}}],"Success":true}"#;
 
-fn converse(stream: TcpStream) -> io::Result<()> {
+/// As many tools as a long list has, with a few parameters each and very many of the last one.
+fn long_list() -> String {
+    let parameter = |number: usize| {
+        format!(
+            r#""p{number:05}":{{"Type":"string","Description":"One of the values that the tool is to work with","DefaultValue":"","Enum":null}}"#
+        )
+    };
+    let wide = long::SCHEMA_BYTES / parameter(0).len() * 5 / 4;
+    let mut list = TOOLS.trim_end_matches(r#"],"Success":true}"#).to_owned();
+    for number in 2..long::TOOLS {
+        let parameters = if number + 1 == long::TOOLS { wide } else { 4 };
+        let parameters: Vec<String> = (0..parameters).map(parameter).collect();
+        list += &format!(
+            r#",{{"name":"more-{number:04}","description":"One of the many tools of a large project.","parameterSchema":{{"Properties":{{{}}},"Required":[]}}}}"#,
+            parameters.join(",")
+        );
+    }
+    list + r#"],"Success":true}"#
+}
+
+fn converse(stream: TcpStream, tools: &str) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut out = stream.try_clone()?;
     let mut input = BufReader::with_capacity(64 * 1024, stream);
@@ -45,7 +72,7 @@ fn converse(stream: TcpStream) -> io::Result<()> {
         let made;
         let result = match asked.method {
             "set-client-name" => r#"{"Message":"ok","ClientName":"bench"}"#,
-            "get-tool-details" => TOOLS,
+            "get-tool-details" => tools,
             "big" => {
                 let bytes = serde_json::from_str::<HashMap<String, usize>>(params)?.remove("n").unwrap_or(0);
                 // Made once: the time to make it is not what is measured.

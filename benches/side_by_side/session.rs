@@ -33,9 +33,6 @@ impl Drop for Steering {
     }
 }
 
-const INITIALIZE: &str =
-    r#"{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}"#;
-
 impl Session {
     /// Starts a child.
     pub fn start(command: &mut Command) -> io::Result<Self> {
@@ -70,16 +67,30 @@ impl Session {
 
     /// Opens the session and waits for the answer.
     pub fn initialize(&mut self) -> io::Result<()> {
-        self.ask("initialize", INITIALIZE)?;
+        self.initialize_as("bench")
+    }
+
+    /// As [`initialize`](Self::initialize), as a client of this name.
+    pub fn initialize_as(&mut self, client: &str) -> io::Result<()> {
+        let client = format!(r#"{{"name":"{client}","version":"1"}}"#);
+        self.ask(
+            "initialize",
+            &format!(r#"{{"protocolVersion":"2025-06-18","capabilities":{{}},"clientInfo":{client}}}"#),
+        )?;
         self.read().map(drop)
+    }
+
+    /// Asks for the tools.
+    pub fn list(&mut self) -> io::Result<&str> {
+        self.ask("tools/list", "{}")?;
+        self.read()
     }
 
     /// Opens the session and waits for the tool list, which a client that is not known gets complete.
     pub fn open(&mut self) -> io::Result<()> {
         self.initialize()?;
         self.steering.write("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n")?;
-        self.ask("tools/list", "{}")?;
-        let list = self.read()?;
+        let list = self.list()?;
         if list.contains(r#""echo""#) { Ok(()) } else { Err(io::Error::other("the list does not have the tools")) }
     }
 

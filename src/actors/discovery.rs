@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 
 use super::supervisor::Tasks;
 use super::{bridge, registry};
+use crate::config_file::PROJECT_FILE;
 use crate::estate::Estate;
 use crate::fsm::Driver;
 use crate::fsm::cause::Cause;
@@ -181,7 +182,8 @@ impl DiscoveryActor {
         }
         // Those of every dialect: a package may come while we look.
         let named = self.estate.config.dialects.iter().flat_map(|dialect| dialect.project_files());
-        let files: BTreeSet<PathBuf> = named.map(|file| project.join(file.path)).collect();
+        let paths = named.map(|file| file.path).chain([PROJECT_FILE]);
+        let files: BTreeSet<PathBuf> = paths.map(|path| project.join(path)).collect();
         let files: Vec<PathBuf> = files.into_iter().collect();
         let (hold, released) = oneshot::channel::<()>();
         let (estate, me) = (Arc::clone(&self.estate), state.me.clone());

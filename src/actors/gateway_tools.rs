@@ -10,10 +10,11 @@ use tokio::time::Instant;
 
 use super::supervisor::Tasks;
 use crate::estate::{Estate, LinkView, Outage};
+use crate::fsm::call::Verdict;
 use crate::fsm::cause::Outlook;
 use crate::fsm::registry::Source;
 use crate::ledger::{Lookup, Record};
-use crate::limits::{PICTURE_CALLS_MAX, PICTURE_STEPS_MAX, PICTURE_WINDOW, WAIT_READY_MAX};
+use crate::limits::{FINISHED_CALLS_MAX, PICTURE_CALLS_MAX, PICTURE_STEPS_MAX, PICTURE_WINDOW, WAIT_READY_MAX};
 use crate::protocol::dialect::Pulse;
 use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc::RequestId;
@@ -31,8 +32,15 @@ pub fn run(estate: &Arc<Estate>, tasks: &Tasks, id: RequestId, tool: GatewayTool
     match tool.parse_arguments(arguments) {
         Err(mend) => answer(estate, &id, ToolResult::error(mend)),
         Ok(GatewayCall::Status) => answer(estate, &id, of_value(&status(estate))),
-        Ok(GatewayCall::Calls { limit, verdict }) => {
-            answer(estate, &id, of_value(&calls(estate, limit.unwrap_or(CALLS_LISTED), verdict.as_deref())));
+        Ok(GatewayCall::Calls { limit, before, verdict }) => {
+            let told = match calls(estate, limit.unwrap_or(CALLS_LISTED), before, verdict.as_deref()) {
+                Some(calls) => of_value(&calls),
+                None => ToolResult::error(format!(
+                    "holdfast_calls: not executed: the call that `before` names is not on record (any more). Leave `before` out to \
+                     begin at the newest call; the last {FINISHED_CALLS_MAX} are kept, for this session only."
+                )),
+            };
+            answer(estate, &id, told);
         }
         Ok(GatewayCall::Result { call }) => result(estate, &id, call),
         Ok(GatewayCall::WaitReady { timeout }) => {
@@ -95,6 +103,9 @@ pub fn status(estate: &Estate) -> Value {
         "problems": problems(estate, survey.as_deref()),
         "candidates": survey.as_deref().map(candidates).unwrap_or_default(),
         "tools": {"count": published.catalogue.entries().len(), "from": source_label(published.source)},
+        // Rules that keep tools from being called, and where they stand; and the file in which calls are recorded.
+        "policy": estate.policy_lines(),
+        "audit": estate.config.audit.as_ref().map(|path| path.display().to_string()),
         "queue": {"held": held, "running": running, "busy_with": busy_with},
         "gateway": {
             "version": env!("CARGO_PKG_VERSION"),
@@ -137,14 +148,12 @@ pub fn picture(estate: &Estate) -> Value {
     let mut picture = status(estate);
     let now = Instant::now();
     let (open, waiting, recent) = estate.ledger(|ledger, _| {
-        let shown = |records: Vec<Record>| -> Vec<Value> {
-            records.iter().take(PICTURE_CALLS_MAX).map(|record| of_record(record, now)).collect()
-        };
-        let (mut open, ended): (Vec<Record>, Vec<Record>) =
-            ledger.records().partition(|record| record.verdict.is_none());
+        let mut open: Vec<Record> = ledger.open_records().collect();
         // The oldest is sent first, and has waited longest.
         open.reverse();
-        (open.len(), shown(open), shown(ended))
+        let waiting: Vec<Value> = open.iter().take(PICTURE_CALLS_MAX).map(|record| of_record(record, now)).collect();
+        let recent = ledger.finished_records().take(PICTURE_CALLS_MAX).map(|record| of_record(record, now));
+        (open.len(), waiting, recent.collect::<Vec<Value>>())
     });
     let outages: Vec<Value> = estate.link.borrow().outages.iter().rev().map(of_outage).collect();
     if let Value::Object(members) = &mut picture {
@@ -213,19 +222,19 @@ fn summary(link: &LinkView, survey: Option<&Survey>, held: usize) -> String {
     }
 }
 
-fn calls(estate: &Estate, limit: usize, verdict: Option<&str>) -> Value {
+/// The newest calls, or those that are older than `before`; `None` if that one is not on record.
+fn calls(estate: &Estate, limit: usize, before: Option<CallId>, verdict: Option<&str>) -> Option<Value> {
     let now = Instant::now();
-    let records: Vec<Value> = estate.ledger(|ledger, _| {
-        ledger
-            .records()
-            .filter(|record| {
-                verdict.is_none_or(|wanted| record.verdict.map(super::super::fsm::call::Verdict::label) == Some(wanted))
-            })
-            .take(limit)
-            .map(|record| of_record(&record, now))
-            .collect()
-    });
-    json!({"calls": records})
+    estate.ledger(|ledger, _| {
+        let mut records = ledger.records();
+        if let Some(before) = before {
+            records.by_ref().find(|record| record.id == before)?;
+        }
+        let mut wanted =
+            records.filter(|record| verdict.is_none_or(|wanted| record.verdict.map(Verdict::label) == Some(wanted)));
+        let shown: Vec<Value> = wanted.by_ref().take(limit).map(|record| of_record(&record, now)).collect();
+        Some(json!({"calls": shown, "more": wanted.next().is_some()}))
+    })
 }
 
 fn of_record(record: &Record, now: Instant) -> Value {
@@ -234,8 +243,8 @@ fn of_record(record: &Record, now: Instant) -> Value {
         "call_id": record.id.to_string(),
         "tool": clean(&record.tool),
         "state": record.state,
-        "verdict": record.verdict.map(super::super::fsm::call::Verdict::label),
-        "cause": record.verdict.and_then(super::super::fsm::call::Verdict::cause),
+        "verdict": record.verdict.map(Verdict::label),
+        "cause": record.verdict.and_then(Verdict::cause),
         "waits_for": record.waits_for.map(<&str>::from),
         "accepted_ms_ago": millis(now.saturating_duration_since(record.accepted)),
         "held_ms": record.sent.map(|sent| millis(sent.saturating_duration_since(record.accepted))),

@@ -77,6 +77,7 @@ pub async fn run<S: Spawn>(estate: &Arc<Estate>, spawn: S, pumps: Pumps, mut qui
         estate.front.answer_error(&id, &error);
     }
     let _ = timeout(FLUSH_MAX, estate.front.flushed()).await;
+    let _ = timeout(FLUSH_MAX, estate.audit_written()).await;
     for task in [sweeper, input, output] {
         task.abort();
     }

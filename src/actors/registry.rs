@@ -148,7 +148,13 @@ impl RegistryActor {
             return;
         }
         self.estate.events.tools_listed(listing.tools.len(), &listing.dropped);
-        let changed = !same_tools(&self.estate.published.borrow().tools, &listing.tools);
+        let known = Arc::clone(&self.estate.published.borrow().tools);
+        let (tools, changed) = adopt(&known, &listing.tools);
+        let listing =
+            Arc::new(ToolListing { tools, revision: listing.revision.clone(), dropped: listing.dropped.clone() });
+        if listing.revision.is_some() {
+            self.estate.keep_listing(Arc::clone(&listing));
+        }
         state.staged = Some(listing);
         self.feed(state, &Event::ListReceived { changed });
         self.list_is_over(epoch, News::ListAnswered);
@@ -200,14 +206,19 @@ impl RegistryActor {
         let dialect = self.estate.dialect();
         let raises_windows = |tool: &EditorTool| dialect.own_tool(&tool.name) == Some(OwnTool::FocusWindow);
         let can_focus = self.estate.can_focus();
+        let known = Arc::clone(&self.estate.published.borrow().tools);
+        // Made before it is put in place: whoever sends a call looks there meanwhile.
+        let fresh = staged.as_ref().filter(|listing| listing.tools != *known).map(|listing| {
+            let shown = listing.tools.iter().filter(|tool| can_focus || !raises_windows(tool));
+            (Arc::new(Catalogue::new(shown.map(Arc::clone), development)), Arc::new(listing.tools.clone()))
+        });
         self.estate.published.send_modify(|published| {
             published.source = source;
-            let Some(listing) = staged else { return };
-            published.unusable = Arc::new(listing.dropped.clone());
-            if listing.tools != *published.tools {
-                let shown = listing.tools.iter().filter(|tool| can_focus || !raises_windows(tool)).cloned().collect();
-                published.catalogue = Arc::new(Catalogue::new(shown, development));
-                published.tools = Arc::new(listing.tools.clone());
+            if let Some(listing) = staged {
+                published.unusable = Arc::new(listing.dropped.clone());
+            }
+            if let Some((catalogue, tools)) = fresh {
+                (published.catalogue, published.tools) = (catalogue, tools);
             }
         });
         let catalogue = Arc::clone(&self.estate.published.borrow().catalogue);
@@ -255,12 +266,18 @@ impl RegistryActor {
     }
 }
 
-/// Whether two lists hold the same tools. Their order is the editor's mood (a hash map's, after a reload) and no change.
-fn same_tools(known: &[EditorTool], listed: &[EditorTool]) -> bool {
-    let by_name = |tools| -> HashMap<&str, &EditorTool> {
-        <[EditorTool]>::iter(tools).map(|tool| (tool.name.as_str(), tool)).collect()
-    };
-    known.len() == listed.len() && by_name(known) == by_name(listed)
+/// A list with each tool that is known already in place of its copy, and whether anything is new. Its order is the editor's mood
+/// (a hash map's, after a reload) and no change: the known one is kept.
+fn adopt(known: &[Arc<EditorTool>], listed: &[Arc<EditorTool>]) -> (Vec<Arc<EditorTool>>, bool) {
+    let mut by_name: HashMap<&str, &Arc<EditorTool>> = known.iter().map(|tool| (tool.name.as_str(), tool)).collect();
+    let mut changed = known.len() != listed.len();
+    let adopted = listed.iter().map(|tool| {
+        let same = by_name.remove(tool.name.as_str()).filter(|known| *known == tool);
+        changed |= same.is_none();
+        Arc::clone(same.unwrap_or(tool))
+    });
+    let adopted = adopted.collect();
+    if changed { (adopted, true) } else { (known.to_vec(), false) }
 }
 
 #[cfg(test)]
@@ -268,8 +285,8 @@ mod tests {
     use super::*;
     use crate::protocol::dialect::Annotations;
 
-    fn tool(name: &str, description: &str) -> EditorTool {
-        EditorTool {
+    fn tool(name: &str, description: &str) -> Arc<EditorTool> {
+        Arc::new(EditorTool {
             name: name.to_owned(),
             description: description.to_owned(),
             input_schema: serde_json::Map::new(),
@@ -284,16 +301,25 @@ mod tests {
             repeatable: false,
             parallel: false,
             resumable: false,
-        }
+        })
     }
 
     #[test]
     fn another_order_is_no_change_and_another_content_is() {
         let (a, b, other) = (tool("a", "x"), tool("b", "y"), tool("b", "z"));
         let known = [a.clone(), b.clone()];
-        assert!(same_tools(&known, &[b.clone(), a.clone()]));
+        assert_eq!(adopt(&known, &[b.clone(), a.clone()]), (known.to_vec(), false));
         for changed in [vec![a.clone()], vec![a.clone(), other], vec![a.clone(), a.clone()], vec![a, b.clone(), b]] {
-            assert!(!same_tools(&known, &changed), "{changed:?}");
+            assert_eq!(adopt(&known, &changed), (changed, true));
         }
+    }
+
+    #[test]
+    fn what_is_listed_again_is_kept_once() {
+        let known = [tool("a", "x"), tool("b", "y")];
+        let (listed, changed) = adopt(&known, &[tool("c", "new"), tool("b", "y"), tool("a", "other")]);
+        assert!(changed && Arc::ptr_eq(&listed[1], &known[1]));
+        let (again, changed) = adopt(&known, &[tool("a", "x"), tool("b", "y")]);
+        assert!(!changed && again.iter().zip(&known).all(|(listed, known)| Arc::ptr_eq(listed, known)));
     }
 }

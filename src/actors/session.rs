@@ -23,7 +23,9 @@ use crate::ledger::NewCall;
 use crate::protocol::dialect::OwnTool;
 use crate::protocol::jsonrpc::{self, RequestId, RpcError};
 use crate::protocol::mcp::stateless::{self, Caller, Filter};
-use crate::protocol::mcp::{self, Audience, CallTool, GatewayTool, Initialize, Notification, ProtocolVersion, Request};
+use crate::protocol::mcp::{
+    self, Audience, CallTool, ClientInfo, GatewayTool, Initialize, Notification, ProtocolVersion, Request,
+};
 use crate::wording;
 
 /// What the session receives.
@@ -197,19 +199,20 @@ impl SessionActor {
         if self.estate.client().opened {
             return;
         }
-        let kind = self.opened(caller.client.name.clone(), caller.audience, false);
+        let kind = self.opened(caller.client.clone(), caller.audience, false);
         self.feed(state, &Event::Opened(kind));
     }
 
     /// Remembers who opened the session.
-    fn opened(&self, name: String, audience: Audience, roots: bool) -> Kind {
+    fn opened(&self, client: ClientInfo, audience: Audience, roots: bool) -> Kind {
         // Without a handshake a change is heard over a subscription only: who has none is told first what it is told at all.
         let honours_changes = audience.client.list_changed && !audience.version.is_stateless();
         let kind = if honours_changes { Kind::Async } else { Kind::Sync };
-        self.estate.events.session_opened(&name, audience.version, honours_changes);
+        self.estate.events.session_opened(&client.name, audience.version, honours_changes);
         self.estate.with_client(|known| {
             known.opened = true;
-            known.name = name;
+            known.name = client.name;
+            known.release = client.version;
             known.audience = audience;
             known.kind = kind;
             known.roots = roots;
@@ -222,7 +225,7 @@ impl SessionActor {
         let Initialize { requested, client, roots } = initialize;
         let version = ProtocolVersion::negotiate(&requested);
         let audience = Audience { version, client: self.estate.config.traits_of(&client.name) };
-        let kind = self.opened(client.name, audience, roots);
+        let kind = self.opened(client, audience, roots);
         state.opening = Some((id, mcp::initialize_result(version, &SERVER, mcp::INSTRUCTIONS)));
         self.feed(state, &Event::Opened(kind));
     }
@@ -363,7 +366,8 @@ impl SessionActor {
             gateway_tools::run(&self.estate, &self.tasks, id, tool, &call.arguments);
             return;
         }
-        if let Some(tool) = self.own_tool(&call.name) {
+        let refused = self.estate.refusal_at_once(&call.name);
+        if let (Some(tool), None) = (self.own_tool(&call.name), &refused) {
             own_tools::run(&self.estate, &self.tasks, id, tool, &call.arguments);
             return;
         }
@@ -372,7 +376,7 @@ impl SessionActor {
             // "Unknown tool" is said only against a live list; else the call waits for one.
             published.source == Source::Live && published.catalogue.find(&call.name).is_none()
         };
-        if unknown {
+        if unknown && refused.is_none() {
             self.estate.front.answer_error(&id, &mcp::unknown_tool(&call.name));
             return;
         }
@@ -393,7 +397,7 @@ impl SessionActor {
             audience,
         };
         self.estate.events.call_accepted(new.id, &new.tool, id.as_json(), new.trace.as_deref());
-        self.estate.decide(|ledger, now| ledger.accept(new, now));
+        self.estate.take_in(new, refused);
         self.estate.front.became_call(&id);
         // A cancel that came between the look above and the ledger found nothing to cancel there.
         if !self.estate.front.is_open(&id) {

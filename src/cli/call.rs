@@ -102,7 +102,7 @@ async fn call(arguments: &CallArgs, json: String, config: Config) -> Exit {
     let progress: Option<&mut dyn FnMut(&str)> = if std::io::stderr().is_terminal() { Some(&mut report) } else { None };
     let answered = one_shot.call(&arguments.tool, &json, progress).await;
     // The one call of this gateway, if it became one: an unknown tool and the gateway's own tools do not.
-    let verdict = one_shot.estate.ledger(|ledger, _| ledger.records().next()).and_then(|record| record.verdict);
+    let verdict = one_shot.estate.ledger(|ledger, _| ledger.records().next().and_then(|record| record.verdict));
     let exit = match answered {
         Ok(Ok(result)) => tell(arguments, &result, verdict),
         Ok(Err(error)) => refused(arguments, &error),

@@ -1,14 +1,19 @@
 //! The flags of everything that talks to an editor, and what they mean.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::str::FromStr as _;
 use std::time::Duration;
 
 use clap::Args;
 
-use crate::config::{BadProject, Config, PortSource};
+use crate::config::{BadProject, Config, MetricsAddress, PortSource};
+use crate::config_file::{self, Places, PolicySection};
+use crate::host::RealHost;
 use crate::limits::PATIENCE_MAX;
 use crate::protocol::dialect::{self, Dialects, unity_mcp};
+use crate::protocol::policy::{BadPattern, Pattern, Policy};
+use crate::telemetry::clean;
 use crate::telemetry::logs::{Format, Verbosity};
 
 /// Which editor.
@@ -31,6 +36,19 @@ pub struct EditorArgs {
     /// Show development-only tools (also NODE_ENV=development).
     #[arg(long, env = "HOLDFAST_DEVELOPMENT", value_parser = clap::builder::FalseyValueParser::new())]
     pub development: bool,
+    /// The configuration file, in place of the user's own (docs/configuration.md).
+    #[arg(long, value_name = "FILE", env = "HOLDFAST_CONFIG")]
+    pub config: Option<PathBuf>,
+    /// Call only these of the editor's tools: names with * and ?, or annotations such as @read-only or !@destructive. In place of
+    /// the file's list. Also HOLDFAST_ALLOW.
+    #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = rule)]
+    pub allow: Vec<Pattern>,
+    /// Call none of these, written as for --allow; whatever is allowed, and beside those of the file. Also HOLDFAST_DENY.
+    #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = rule)]
+    pub deny: Vec<Pattern>,
+    /// Add a line to this file before each call is sent and when it has ended; what cannot be recorded is not sent.
+    #[arg(long, value_name = "FILE", env = "HOLDFAST_AUDIT")]
+    pub audit: Option<PathBuf>,
     /// Folder for catalogues, run records and large results.
     #[arg(long, value_name = "DIR", env = "HOLDFAST_STATE_DIR")]
     pub state_dir: Option<PathBuf>,
@@ -97,7 +115,7 @@ pub struct GatewayArgs {
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "on",
-        value_parser = metrics
+        value_parser = MetricsAddress::from_str
     )]
     pub metrics: Option<MetricsAddress>,
     /// Take the logs that the editor of TSavo/Unity-MCP posts, for get_logs and get_log_by_name: listen for HTTP on the loopback
@@ -136,31 +154,6 @@ fn documented_hop(text: &str) -> Result<DocumentedHop, String> {
     }
 }
 
-/// Where metrics are served, if they are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MetricsAddress(pub Option<SocketAddr>);
-
-/// An address as `--metrics` gives it.
-fn metrics(text: &str) -> Result<MetricsAddress, String> {
-    match text.trim() {
-        "" | "off" | "false" | "0" => return Ok(MetricsAddress(None)),
-        "on" | "true" | "1" => return Ok(MetricsAddress(Some((Ipv4Addr::LOCALHOST, 0).into()))),
-        _ => {}
-    }
-    let literal = text.trim().replacen("localhost:", "127.0.0.1:", 1);
-    let address: SocketAddr = literal.parse().map_err(|_| {
-        "it is an address and a port, such as 127.0.0.1:9464, or nothing at all for any free port".to_owned()
-    })?;
-    if !address.ip().is_loopback() {
-        return Err(
-            "only loopback addresses are served (127.0.0.1 or [::1]): the page has no password, and what it shows is \
-                    nobody else's business. Let a Prometheus on this machine scrape it, or forward the port"
-                .to_owned(),
-        );
-    }
-    Ok(MetricsAddress(Some(address)))
-}
-
 impl GatewayArgs {
     /// What the flags and the environment mean, and what in them is not used and why.
     pub fn config(&self) -> (Config, Vec<String>) {
@@ -179,7 +172,7 @@ impl GatewayArgs {
             push: !self.no_push,
             patience: self.patience.map(Duration::from_secs),
             list_changed: self.list_changed,
-            metrics: self.metrics.and_then(|metrics| metrics.0),
+            metrics: self.metrics.map_or(config.metrics, |metrics| metrics.0),
             ..config
         };
         (config, complaints)
@@ -198,7 +191,7 @@ impl EditorArgs {
                 Ok(port @ 1..) => ports.push((port, source)),
                 _ => complaints.push(format!(
                     "{name} is \"{}\", which is no port (1 to 65535), and is not used; correct it or remove it",
-                    crate::telemetry::clean(&text)
+                    clean(&text)
                 )),
             }
         }
@@ -208,7 +201,19 @@ impl EditorArgs {
             Some(here) => here.join(project),
             None => project.clone(),
         });
+        let mut file = config_file::read_user(&RealHost, self.config.as_deref(), &places());
+        complaints.append(&mut file.complaints);
+        let policy = self.policy(file.rules, file.path.as_deref(), file.grave, &mut complaints);
+        let audit = self.audit.as_ref().map(|audit| match &working_dir {
+            Some(here) => here.join(audit),
+            None => audit.clone(),
+        });
         let config = Config {
+            policy,
+            audit: audit.or(file.audit),
+            metrics: file.gateway.metrics.and_then(|metrics| metrics.0),
+            clients: file.clients,
+            file: file.path.map(|path| (path, file.found)),
             project,
             working_dir,
             ports,
@@ -221,6 +226,40 @@ impl EditorArgs {
             ..Config::default()
         };
         (config, complaints)
+    }
+
+    /// The policy of flags, environment and file. What any of them denies is denied; of their allow lists the nearest holds.
+    /// A variable that is no list of rules refuses everything, and is complained of.
+    fn policy(
+        &self,
+        rules: PolicySection,
+        path: Option<&Path>,
+        mut grave: Vec<String>,
+        complaints: &mut Vec<String>,
+    ) -> Policy {
+        let mut of_variable = |name: &str| -> Vec<Pattern> {
+            let text = variable(name).unwrap_or_default();
+            let written = text.split(',').filter(|rule| !rule.trim().is_empty()).map(rule);
+            written.collect::<Result<_, _>>().unwrap_or_else(|bad| {
+                grave.push(format!("{name}: {bad}"));
+                complaints.push(format!("{name}: {bad}"));
+                Vec::new()
+            })
+        };
+        let (allowed, denied) = (of_variable("HOLDFAST_ALLOW"), of_variable("HOLDFAST_DENY"));
+        let file = path.map(|path| clean(&path.to_string_lossy())).unwrap_or_default();
+        let mut policy = Policy::default();
+        policy.deny(self.deny.clone(), "--deny");
+        policy.deny(denied, "HOLDFAST_DENY");
+        policy.deny(rules.deny, &file);
+        let lists = [(self.allow.clone(), "--allow"), (allowed, "HOLDFAST_ALLOW"), (rules.allow, &file)];
+        if let Some((nearest, place)) = lists.into_iter().find(|(list, _)| !list.is_empty()) {
+            policy.allow(nearest, place);
+        }
+        for why in grave {
+            policy.refuse_all(why);
+        }
+        policy
     }
 
     /// How much is logged, when nothing is said: `quiet` for commands whose output is for people.
@@ -237,6 +276,11 @@ impl EditorArgs {
 /// Why the project that the user named cannot be used, if one was named and cannot.
 pub fn bad_project(config: &Config) -> Option<BadProject> {
     config.project.as_deref().and_then(|project| crate::config::named_project(project).err())
+}
+
+/// A rule as a flag or a variable gives it.
+fn rule(text: &str) -> Result<Pattern, BadPattern> {
+    Pattern::parse(text.trim())
 }
 
 /// A port as a flag gives it.
@@ -273,7 +317,7 @@ fn logger_address(url: &str) -> Result<SocketAddr, String> {
         format!(
             "AI_LOGGER_URL is \"{}\", which is no plain http address of this machine, and so --logger takes no logs: holdfast \
              listens on loopback only, and sends logs nowhere. Set it to http://127.0.0.1:{}, or remove it",
-            crate::telemetry::clean(url),
+            clean(url),
             unity_mcp::LOGGER_PORT
         )
     })
@@ -288,6 +332,21 @@ fn is_this_machine(host: &str) -> bool {
 
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// Where the user's configuration is, from variables that clients pass on even when they clear the environment.
+fn places() -> Places {
+    let folder = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = if cfg!(windows) { folder("USERPROFILE").or_else(|| folder("HOME")) } else { folder("HOME") };
+    let below = |path: &str| home.as_ref().map(|home| home.join(path));
+    let config = if cfg!(windows) {
+        folder("APPDATA").or_else(|| below(r"AppData\Roaming"))
+    } else if cfg!(target_os = "macos") {
+        below("Library/Application Support")
+    } else {
+        folder("XDG_CONFIG_HOME").or_else(|| below(".config"))
+    };
+    Places { config, home }
 }
 
 /// The state folder, from variables that clients pass on even when they clear the environment.
@@ -371,13 +430,13 @@ mod tests {
             ("localhost:9464", Ok(MetricsAddress(Some(SocketAddr::from(([127, 0, 0, 1], 9464)))))),
             ("[::1]:0", Ok(MetricsAddress(Some("[::1]:0".parse().unwrap())))),
         ] {
-            assert_eq!(metrics(text), meant, "{text}");
+            assert_eq!(text.parse::<MetricsAddress>(), meant, "{text}");
         }
         for text in ["0.0.0.0:9464", "192.168.1.2:80", "[::]:9464"] {
-            assert!(metrics(text).unwrap_err().contains("only loopback"), "{text}");
+            assert!(text.parse::<MetricsAddress>().unwrap_err().contains("only loopback"), "{text}");
         }
         for text in ["9464", "example.org:80", "127.0.0.1", "127.0.0.1:99999"] {
-            assert!(metrics(text).unwrap_err().contains("such as 127.0.0.1:9464"), "{text}");
+            assert!(text.parse::<MetricsAddress>().unwrap_err().contains("such as 127.0.0.1:9464"), "{text}");
         }
     }
 }

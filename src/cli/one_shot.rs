@@ -53,7 +53,7 @@ impl OneShot {
     /// [`GatewayGone`].
     pub async fn open(config: Config) -> Result<Self, GatewayGone> {
         // A client that lives for one request leaves nothing behind in the editor: no push listener is offered to it.
-        let config = Config { push: false, list_changed: Some(false), ..config };
+        let config = Config { push: false, list_changed: Some(false), metrics: None, ..config };
         let name = config.client_name.clone().unwrap_or_else(|| "holdfast".to_owned());
         let estate = Estate::new(config, Arc::new(Tcp), Arc::new(RealHost));
         let (to, input) = tokio::io::duplex(ONE_SHOT_PIPE_BYTES);

@@ -118,6 +118,12 @@ fn print_gateway(gateway: &Value) {
         "tools",
         &format!("{} from {}", number(gateway, "/tools/count"), clean(text(gateway, "/tools/from").unwrap_or("?"))),
     );
+    for line in gateway.pointer("/policy").and_then(Value::as_array).into_iter().flatten() {
+        row("policy", &clean(line.as_str().unwrap_or_default()));
+    }
+    if let Some(file) = text(gateway, "/audit") {
+        row("audit", &clean(file));
+    }
     let busy = text(gateway, "/queue/busy_with/tool")
         .map(|tool| format!(" ({} for {})", clean(tool), span(gateway, "/queue/busy_with/for_ms")));
     row(

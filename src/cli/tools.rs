@@ -78,6 +78,8 @@ const FOR_CLIENT: &str = "changed for the client";
 struct Seen {
     published: Published,
     survey: Option<Arc<Survey>>,
+    /// What the policy refuses: the name for clients, and why.
+    refused: Vec<(String, String)>,
     /// Why the list is not the editor's own of now.
     why_not_live: Option<&'static str>,
     /// The client for whom it is shown, if one was named.
@@ -92,7 +94,10 @@ impl Seen {
             Source::Live => None,
             Source::None | Source::Disk | Source::Stale => Some(outlook.cause().map_or("listing", <&str>::from)),
         };
-        Self { published, survey: estate.survey.borrow().clone(), why_not_live, client }
+        let why = |entry| estate.refusal(entry).map(|grounds| grounds.rule.unwrap_or(grounds.says));
+        let entries = published.catalogue.entries().iter();
+        let refused = entries.filter_map(|entry| Some((entry.name.clone(), why(entry)?))).collect();
+        Self { published, survey: estate.survey.borrow().clone(), refused, why_not_live, client }
     }
 
     /// What became of the editor's tools that are not listed as they are.
@@ -132,12 +137,12 @@ impl Seen {
             "project": survey.and_then(|survey| survey.project.as_ref()).map(|path| path.display().to_string()),
             "package_version": survey.and_then(|survey| survey.facts.package_version.clone()),
             "tools": serde_json::from_str::<Value>(&tools).unwrap_or_default(),
+            "refused": of_pairs(&self.refused),
         });
         if let Some(all) = all.as_object_mut() {
             let shown = |what: &str| if what == FOR_CLIENT { self.client.is_some() } else { dropped };
             for (what, tools) in self.changed().into_iter().filter(|(what, _)| shown(what)) {
-                let tools: Vec<Value> = tools.iter().map(|(tool, why)| json!({"tool": tool, "why": why})).collect();
-                all.insert(what.replace(' ', "_"), tools.into());
+                all.insert(what.replace(' ', "_"), of_pairs(&tools));
             }
         }
         all
@@ -165,6 +170,12 @@ impl Seen {
         for (name, description) in rows {
             output::line(&format!("  {name:width$}  {}", first_sentence(description)));
         }
+        if !self.refused.is_empty() {
+            output::line(&format!("{} refused by policy:", self.refused.len()));
+        }
+        for (tool, why) in &self.refused {
+            output::line(&format!("  {tool}: {}", clean(why)));
+        }
         if let Some(client) = self.client {
             let catalogue = &self.published.catalogue;
             if catalogue.changed_for(&client).is_empty() {
@@ -189,6 +200,10 @@ impl Seen {
             }
         }
     }
+}
+
+fn of_pairs(tools: &[(String, String)]) -> Value {
+    tools.iter().map(|(tool, why)| json!({"tool": tool, "why": why})).collect()
 }
 
 /// The first sentence, on one line: a list is to be skimmed.

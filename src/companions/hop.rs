@@ -134,6 +134,7 @@ async fn call(estate: &Arc<Estate>, tool: &str, member: &str, body: &[u8]) -> Re
         Ok(Ok(answer)) => match answer.verdict {
             Verdict::Ok | Verdict::ToolError => answered(id, &text_of(&answer.result), answer.result.is_error),
             Verdict::NotExecuted(Cause::TooLarge) => ended(id, 413, false, &text_of(&answer.result)),
+            Verdict::NotExecuted(Cause::Policy) => ended(id, 403, false, &text_of(&answer.result)),
             Verdict::NotExecuted(_) => ended(id, 503, false, &text_of(&answer.result)),
             Verdict::StillRunning => open(id, &still_open(estate, id, tool, began)),
             // Not a 5xx: some programs send those again by themselves.
@@ -152,7 +153,7 @@ fn text_of(result: &ToolResult) -> String {
 
 /// Whether it waits for Unity or runs in it, and how its result is fetched.
 fn still_open(estate: &Estate, id: CallId, tool: &str, began: Instant) -> String {
-    let state = estate.ledger(|ledger, _| ledger.records().find(|record| record.id == id).map(|record| record.state));
+    let state = estate.ledger(|ledger, _| ledger.record(id).map(|record| record.state));
     let what = match state {
         Some("held") => "has not been sent to Unity yet, and is when Unity is ready",
         _ => "was sent to Unity, which has not answered yet; do not send it again",

@@ -98,8 +98,7 @@ impl Estate {
         tokio::spawn(async move {
             let audience = estate.client().audience;
             let result = ToolResult::from_editor(answer);
-            let tool =
-                estate.ledger(|ledger, _| ledger.records().find(|record| record.id == call).map(|record| record.tool));
+            let tool = estate.ledger(|ledger, _| ledger.record(call).map(|record| Arc::clone(&record.tool)));
             if let Some(tool) = tool {
                 estate.log_result(call, &tool, &result, &audience);
             }

@@ -71,7 +71,7 @@ impl Estate {
         };
         self.events.call_accepted(id, tool, "guest", None);
         self.want_editor();
-        self.decide(|ledger, now| ledger.accept(new, now));
+        self.take_in(new, self.refusal_at_once(tool));
         self.addresses.bridge.cast(bridge::Message::CallsWaiting);
         Some(GuestCall { id, answer })
     }

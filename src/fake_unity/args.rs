@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::config::{FakeDialect, FakeUnityConfig};
 use super::steer::SteerOptions;
 use super::uloop::PackageVersion;
+use crate::limits::{FAKE_TOOLS_MAX, TOOLS_LIST_MAX_BYTES};
 
 /// Flags of `holdfast fake-unity`.
 #[derive(Debug, Clone, clap::Args)]
@@ -65,6 +66,12 @@ pub struct FakeUnityArgs {
     /// Also the tools that the official MCP conformance suite calls
     #[arg(long)]
     pub conformance_tools: bool,
+    /// List so many tools at least, where the package has a list
+    #[arg(long, default_value_t = 0, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(..=FAKE_TOOLS_MAX as i64))]
+    pub tools: u16,
+    /// Bytes of the last tool's schema (uloop, umcp and holdfast)
+    #[arg(long, default_value_t = 0, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(..=TOOLS_LIST_MAX_BYTES as i64))]
+    pub schema_bytes: u32,
     /// Stay when stdin ends; end by a signal then
     #[arg(long)]
     pub stay: bool,
@@ -96,6 +103,8 @@ impl FakeUnityArgs {
             blocked_tools: self.block_tools,
             test_tools: !self.no_test_tools,
             conformance_tools: self.conformance_tools,
+            tools: self.tools.into(),
+            schema_bytes: self.schema_bytes as usize,
             ..FakeUnityConfig::default()
         }
     }

@@ -81,6 +81,10 @@ pub struct FakeUnityConfig {
     pub test_tools: bool,
     /// The tools of the official conformance suite are registered too, where the dialect is uLoop's or holdfast's.
     pub conformance_tools: bool,
+    /// Tools that are listed at least: as many as are missing are added, and take a text as `echo` does.
+    pub tools: usize,
+    /// Bytes of the last tool's schema, or a little more (uloop, umcp and holdfast); 0: no longer than it is.
+    pub schema_bytes: usize,
     /// Does this against its protocol.
     pub misconduct: Option<Misconduct>,
     /// Makes [`rst`](super::FakeUnity::rst) send real resets; see [`AbortiveTcp`](super::AbortiveTcp).
@@ -110,6 +114,8 @@ impl Default for FakeUnityConfig {
             blocked_tools: Vec::new(),
             test_tools: true,
             conformance_tools: false,
+            tools: 0,
+            schema_bytes: 0,
             misconduct: None,
             reset: None,
         }

@@ -83,7 +83,9 @@ impl FakeUnity {
     async fn start_with(config: FakeUnityConfig, net: Arc<dyn Net>, face: Arc<dyn Face>) -> io::Result<Self> {
         let (events, first) = broadcast::channel(FAKE_EVENTS_MAX);
         let (orders, requests) = mpsc::channel(FAKE_NOTES_MAX);
-        let editor = Arc::new(Editor::new(config, net, events, orders, face.tools())?);
+        let mut tools = face.tools();
+        tools::lengthen(&mut tools, config.tools, config.schema_bytes);
+        let editor = Arc::new(Editor::new(config, net, events, orders, tools)?);
         let runtime = Runtime::start(editor.clone(), face, requests).await?;
         Ok(Self { editor, runtime: tokio::spawn(runtime.run()), first_events: Mutex::new(Some(first)) })
     }

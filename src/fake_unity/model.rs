@@ -340,7 +340,7 @@ impl Editor {
         if state.tools.len() >= FAKE_TOOLS_MAX {
             return Err(format!("an editor has at most {FAKE_TOOLS_MAX} tools"));
         }
-        state.tools.push(Tool { name: name.to_owned(), spec });
+        state.tools.push(Tool::named(name, spec));
         drop(state);
         self.order(Order::ToolsChanged { names: vec![name.to_owned()], change: "added" });
         Ok(())

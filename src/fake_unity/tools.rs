@@ -9,7 +9,7 @@ use super::conformance;
 use super::json::{Object, quoted};
 use super::main_thread::{Begun, Done, Fault};
 use super::model::{Editor, Order};
-use crate::limits::FAKE_BIG_MAX_BYTES;
+use crate::limits::{FAKE_BIG_MAX_BYTES, FAKE_TOOLS_MAX};
 
 /// The type of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,11 +50,40 @@ pub(crate) struct ToolSpec {
 pub(crate) struct Tool {
     pub(crate) name: String,
     pub(crate) spec: &'static ToolSpec,
+    /// Parameters that it has besides those of its specification, which make a long schema.
+    pub(crate) more_params: usize,
+}
+
+impl Tool {
+    /// A tool of this name that does what the specification says.
+    pub(crate) fn named(name: impl Into<String>, spec: &'static ToolSpec) -> Self {
+        Self { name: name.into(), spec, more_params: 0 }
+    }
+
+    /// Names of the parameters that make its schema long; each is a [`MORE_PARAM`].
+    pub(crate) fn more_params(&self) -> impl Iterator<Item = String> + use<> {
+        (0..self.more_params).map(|number| format!("p{number:05}"))
+    }
 }
 
 impl From<&'static ToolSpec> for Tool {
     fn from(spec: &'static ToolSpec) -> Self {
-        Self { name: spec.name.to_owned(), spec }
+        Self::named(spec.name, spec)
+    }
+}
+
+/// What a parameter is that only makes a schema long: with a name of six characters it has [`MORE_PARAM_BYTES`] of JSON Schema.
+pub(crate) const MORE_PARAM: Param = text("", "\"\"", "One of very many; nothing is done with what i");
+/// See [`MORE_PARAM`].
+const MORE_PARAM_BYTES: usize = 102;
+
+/// Adds tools until there are so many, the last one with a schema of so many bytes.
+pub(crate) fn lengthen(tools: &mut Vec<Tool>, wanted: usize, schema_bytes: usize) {
+    let more =
+        (tools.len()..wanted.min(FAKE_TOOLS_MAX)).map(|number| Tool::named(format!("more-{number:04}"), &ADDED_TOOL));
+    tools.extend(more.collect::<Vec<_>>());
+    if let Some(last) = tools.last_mut() {
+        last.more_params = schema_bytes.div_ceil(MORE_PARAM_BYTES);
     }
 }
 

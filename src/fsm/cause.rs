@@ -52,6 +52,8 @@ pub enum Cause {
     TooLarge,
     /// Policy refuses the tool.
     Policy,
+    /// The audit that was asked for cannot record the call.
+    Audit,
     /// More requests are open than the gateway keeps.
     Overload,
     /// The gateway is shutting down.
@@ -81,6 +83,7 @@ impl Cause {
             | Self::UnknownTool
             | Self::TooLarge
             | Self::Policy
+            | Self::Audit
             | Self::ShuttingDown => false,
         }
     }

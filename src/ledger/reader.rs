@@ -1,5 +1,6 @@
 //! What may be asked of the ledger: counts, records, late results.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use tokio::time::Instant;
@@ -7,7 +8,6 @@ use tokio::time::Instant;
 use super::words::Late;
 use super::{Entry, Ledger, Lookup, Record};
 use crate::fsm::call::State;
-use crate::limits::{LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES};
 use crate::protocol::ids::CallId;
 
 impl Ledger {
@@ -29,19 +29,36 @@ impl Ledger {
         Some((entry.id, Arc::clone(&entry.tool), entry.sent.unwrap_or(entry.accepted)))
     }
 
-    /// The newest calls first: open ones, then finished ones.
-    pub fn records(&self) -> impl Iterator<Item = Record> + '_ {
-        let owes = |entry: &&Entry| !entry.settled;
-        let open = |entry: &Entry| {
-            let waits_for = (entry.state() == State::Held).then(|| self.hold_cause(entry));
-            Record { waits_for, ..Record::of(entry) }
-        };
-        self.entries.iter().rev().filter(owes).map(open).chain(self.finished.iter().rev().cloned())
+    /// The newest calls first: open ones, then finished ones. Nothing is copied of the latter.
+    pub fn records(&self) -> impl Iterator<Item = Cow<'_, Record>> {
+        self.open_records().map(Cow::Owned).chain(self.finished.newest_first().map(Cow::Borrowed))
+    }
+
+    /// The open calls, the newest first.
+    pub fn open_records(&self) -> impl Iterator<Item = Record> + '_ {
+        self.entries.iter().rev().filter(|entry| !entry.settled).map(|entry| self.open_record(entry))
+    }
+
+    /// The finished calls, the newest first.
+    pub fn finished_records(&self) -> impl Iterator<Item = &Record> {
+        self.finished.newest_first()
+    }
+
+    /// A call's record.
+    pub fn record(&self, call: CallId) -> Option<Cow<'_, Record>> {
+        let open = self.entries.iter().find(|entry| entry.id == call && !entry.settled);
+        let open = open.map(|entry| Cow::Owned(self.open_record(entry)));
+        open.or_else(|| self.finished.get(call).map(Cow::Borrowed))
+    }
+
+    fn open_record(&self, entry: &Entry) -> Record {
+        let waits_for = (entry.state() == State::Held).then(|| self.hold_cause(entry));
+        Record { waits_for, ..Record::of(entry) }
     }
 
     /// What is known of a call's result.
     pub fn look_up(&mut self, call: CallId, now: Instant) -> Lookup {
-        self.expire(now);
+        self.finished.expire(now);
         let flying = |entry: &&Entry| {
             // A cancelled call that has its place still is Unity's to answer.
             let ended = matches!(entry.state(), State::Answered | State::Uncertain | State::Cancelled);
@@ -50,7 +67,7 @@ impl Ledger {
         if let Some(entry) = self.entries.iter().find(flying) {
             return Lookup::Open(Record::of(entry));
         }
-        if let Some(record) = self.finished.iter().find(|record| record.id == call) {
+        if let Some(record) = self.finished.get(call) {
             return match &record.late {
                 Late::Kept(result, _) => Lookup::Late(record.clone(), Arc::clone(result)),
                 Late::Expired => Lookup::Expired(record.clone()),
@@ -63,22 +80,6 @@ impl Ledger {
 
     /// Keeps a rendered late result, within the bounds of count, bytes and age.
     pub fn keep_late(&mut self, call: CallId, result: &str, now: Instant) {
-        if let Some(record) = self.finished.iter_mut().find(|record| record.id == call) {
-            let fits = result.len() <= LATE_RESULTS_MAX_BYTES;
-            record.late = if fits { Late::Kept(result.into(), now) } else { Late::Expired };
-        }
-        self.expire(now);
-    }
-
-    fn expire(&mut self, now: Instant) {
-        let mut bytes = 0;
-        for record in self.finished.iter_mut().rev() {
-            if let Late::Kept(result, since) = &record.late {
-                bytes += result.len();
-                if bytes > LATE_RESULTS_MAX_BYTES || now.saturating_duration_since(*since) > LATE_RESULT_MAX_AGE {
-                    record.late = Late::Expired;
-                }
-            }
-        }
+        self.finished.keep_late(call, result, now);
     }
 }

@@ -1,6 +1,6 @@
 //! What the ledger takes, gives and remembers.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,11 +10,12 @@ use tokio::time::Instant;
 use super::Entry;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::Cause;
-use crate::limits::{FINISHED_CALLS_MAX, PATIENCE_MARGIN, RUNNING_MAX};
+use crate::limits::{PATIENCE_MARGIN, RUNNING_MAX};
 use crate::protocol::dialect::{EditorAnswer, JournalKey, Recovery};
 use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::{Audience, ProtocolVersion};
+use crate::protocol::policy::Grounds;
 use crate::protocol::trace::TraceContext;
 
 /// A call as the session hands it over.
@@ -150,8 +151,19 @@ pub struct Answer {
     pub came_back: Option<Duration>,
     /// It was sent, and an editor says that nothing of it ran.
     pub unrun: bool,
+    /// Why it was refused, where its cause does not tell all.
+    pub refused: Option<Box<Refused>>,
     /// For whom it is written.
     pub audience: Audience,
+}
+
+/// A call that was refused on the user's word.
+#[derive(Debug, Clone)]
+pub struct Refused {
+    /// Why.
+    pub grounds: Grounds,
+    /// What it was to be called with.
+    pub arguments: Arc<RawValue>,
 }
 
 /// A claim, for the log and the numbers.
@@ -233,23 +245,6 @@ pub enum Lookup {
     Late(Record, Arc<str>),
     /// It had a late result, which was dropped for age or space.
     Expired(Record),
-}
-
-/// Adds or updates a finished call's record, newest last.
-pub(super) fn remember(finished: &mut VecDeque<Record>, mut record: Record) {
-    if let Some(known) = finished.iter_mut().find(|known| known.id == record.id) {
-        // The client was answered earlier: when it was stays, what became of the call is new.
-        record.ended = known.ended;
-        if matches!(record.late, Late::None) {
-            record.late = known.late.clone();
-        }
-        *known = record;
-        return;
-    }
-    if finished.len() >= FINISHED_CALLS_MAX {
-        finished.pop_front();
-    }
-    finished.push_back(record);
 }
 
 impl Record {

@@ -5,4 +5,5 @@ pub mod framing;
 pub mod ids;
 pub mod jsonrpc;
 pub mod mcp;
+pub mod policy;
 pub mod trace;

@@ -216,7 +216,7 @@ function handle(message) {
   const request = { ...message, modern: version !== undefined };
   if (id !== undefined && !opened) {
     opened = request;
-    setTimeout(begun, 5);
+    setImmediate(begun);
   }
   if (request.modern && version !== MODERN) {
     return send({ id, error: { code: -32022, message: 'version', data: { supported: [MODERN], requested: version } } });

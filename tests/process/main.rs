@@ -20,6 +20,7 @@ mod system;
 #[allow(dead_code, reason = "shared with the chaos suite, which uses the rest")]
 mod unity;
 
+mod audit;
 mod cuts;
 mod ends;
 mod finding;

@@ -23,6 +23,7 @@ struct Inner {
     dice: fastrand::Rng,
     slow: Duration,
     ahead: Duration,
+    full: Option<io::ErrorKind>,
 }
 
 /// See the module's documentation.
@@ -43,6 +44,7 @@ impl MemoryHost {
                 dice: fastrand::Rng::with_seed(11),
                 slow: Duration::ZERO,
                 ahead: Duration::ZERO,
+                full: None,
             }),
             began: Instant::now(),
             clock_panics: AtomicBool::new(false),
@@ -75,6 +77,11 @@ impl MemoryHost {
     /// From now on every piece of blocking work takes so long.
     pub fn slow(&self, time: Duration) {
         self.inner.lock().unwrap().slow = time;
+    }
+
+    /// From now on nothing can be added to a file, for this reason; of a write that is cut short the first half is there.
+    pub fn fill(&self, full: Option<io::ErrorKind>) {
+        self.inner.lock().unwrap().full = full;
     }
 
     /// Sets the wall clock so far ahead of the time that passed.
@@ -112,6 +119,19 @@ impl Host for MemoryHost {
     fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         self.put(path, bytes);
         Ok(())
+    }
+
+    fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let full = self.inner.lock().unwrap().full;
+        let written = match full {
+            None => bytes,
+            Some(io::ErrorKind::WriteZero) => &bytes[..bytes.len() / 2],
+            Some(_) => &[],
+        };
+        let mut all = self.read(path, usize::MAX).unwrap_or_default();
+        all.extend_from_slice(written);
+        self.write(path, &all)?;
+        full.map_or(Ok(()), |kind| Err(kind.into()))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {

@@ -90,6 +90,12 @@ impl Host for SimHost {
         Ok(())
     }
 
+    fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let mut all = self.read(path, usize::MAX).unwrap_or_default();
+        all.extend_from_slice(bytes);
+        self.write(path, &all)
+    }
+
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         let mut inner = self.inner();
         let file = inner.files.remove(from).ok_or(io::ErrorKind::NotFound)?;

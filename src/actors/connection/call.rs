@@ -17,6 +17,7 @@ use crate::protocol::dialect::{
 };
 use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc::RpcError;
+use crate::protocol::policy::Grounds;
 use crate::telemetry::metrics::labels::Stray;
 use crate::wording;
 
@@ -25,6 +26,9 @@ impl Line {
         let HeldCall { id, tool, arguments, nth, progress, trace } = held;
         let catalogue = Arc::clone(&self.estate.published.borrow().catalogue);
         let Some(entry) = catalogue.find(&tool) else { return self.refuse(id, Cause::UnknownTool) };
+        if let Some(grounds) = self.estate.refusal(entry) {
+            return self.turn_down(id, Cause::Policy, grounds);
+        }
         let dialect = self.target.dialect;
         let wire_name = &entry.tool.name;
         if let Some(own) = dialect.own_tool(wire_name) {
@@ -39,7 +43,7 @@ impl Line {
             journal: self.met.get().and_then(|met| met.journal.as_deref()),
             project_known: self.target.project.is_some(),
         };
-        let prepared = dialect.prepare_call(&sending, wire_name, Some(&entry.tool), &arguments);
+        let prepared = dialect.prepare_call(&sending, wire_name, Some(&*entry.tool), &arguments);
         let prepared = PreparedCall { trace, ..prepared };
         let order =
             WireOrder::Call { tool: wire_name, call: &prepared, expected: self.target.expected.as_ref(), progress };
@@ -49,6 +53,9 @@ impl Line {
             // No tool that this editor could be called with: the list that named it was another's.
             Err(EncodeError::NotSpoken | EncodeError::NoGreeting(_)) => return self.refuse(id, Cause::UnknownTool),
         };
+        if let Err(grounds) = self.estate.audit_sending(id, nth, &tool, &arguments).await {
+            return self.turn_down(id, Cause::Audit, grounds);
+        }
         let after = After { recoverable: prepared.recovery != Recovery::None, reload: prepared.reload_follows };
         let terms = Terms {
             recovery: prepared.recovery,
@@ -95,6 +102,12 @@ impl Line {
 
     fn refuse(&self, call: CallId, cause: Cause) -> Result<(), NotWritten> {
         self.estate.decide(|ledger, now| ledger.refuse(call, cause, now));
+        self.free_place();
+        Ok(())
+    }
+
+    fn turn_down(&self, call: CallId, cause: Cause, grounds: Grounds) -> Result<(), NotWritten> {
+        self.estate.decide(|ledger, now| ledger.turn_down(call, cause, grounds, now));
         self.free_place();
         Ok(())
     }

@@ -35,13 +35,7 @@ impl Line {
 
     pub(super) fn listed(&self, reply: &Reply, step: usize) {
         let told = match self.target.dialect.read_tools(reply, step) {
-            ListStep::Tools(listing) => {
-                let listing = Arc::new(listing);
-                if listing.revision.is_some() {
-                    self.estate.keep_listing(Arc::clone(&listing));
-                }
-                registry::Message::ListReceived(self.epoch, listing)
-            }
+            ListStep::Tools(listing) => registry::Message::ListReceived(self.epoch, Arc::new(listing)),
             ListStep::TryNext => {
                 let orders = self.orders.upgrade();
                 if orders.is_some_and(|orders| orders.try_send(Order::List { step: step + 1 }).is_ok()) {

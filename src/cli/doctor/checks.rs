@@ -12,6 +12,7 @@ use crate::catalogue_file::{self, Unusable};
 use crate::cli::look::{self, Look, Port, Standing};
 use crate::cli::one_shot::OneShot;
 use crate::config::{Config, PortSource};
+use crate::config_file::PROJECT_FILE;
 use crate::fsm::bridge::ConnectFailure;
 use crate::fsm::cause::{Cause, Outlook};
 use crate::host::{Host as _, Liveness, RealHost};
@@ -25,8 +26,13 @@ use crate::{config, run_record, wording};
 pub async fn examine(config: &Config, complaints: &[String]) -> Vec<Finding> {
     let look = Look::around(config).await;
     let mut findings = vec![project(config, &look)];
-    findings.extend(complaints.iter().map(|complaint| split("environment", complaint)));
+    let file = config.file.as_ref().map(|(path, _)| clean(&path.to_string_lossy()));
+    let of_file = |complaint: &&String| file.as_ref().is_some_and(|file| complaint.starts_with(file.as_str()));
+    let (in_file, elsewhere): (Vec<_>, Vec<_>) = complaints.iter().partition(of_file);
+    findings.extend(elsewhere.into_iter().map(|complaint| split("environment", complaint)));
     findings.extend(environment());
+    findings.extend(configuration(config, &look, in_file.is_empty()));
+    findings.extend(in_file.into_iter().map(|complaint| split("settings", complaint)));
     let of_project = config.project.as_deref().and_then(|project| config::named_project(project).err());
     let said = of_project.map(|bad| bad.to_string());
     let problems = look.survey.facts.problems.iter().filter(|problem| Some(*problem) != said.as_ref());
@@ -104,7 +110,7 @@ fn project(config: &Config, look: &Look) -> Finding {
 }
 
 /// The variables that change what a gateway does, and how.
-const VARIABLES: [(&str, &str); 22] = [
+const VARIABLES: [(&str, &str); 26] = [
     ("HOLDFAST_PROJECT", "names the project, like --project"),
     ("HOLDFAST_PORT", "names the port, like --port: it is called without a proof of whose it is"),
     ("UNITY_TCP_PORT", "names the port to try first: it is called without a proof of whose it is"),
@@ -118,6 +124,10 @@ const VARIABLES: [(&str, &str); 22] = [
     ("HOLDFAST_NO_PUSH", "offers the editor no push listener: reloads are seen a little later"),
     ("HOLDFAST_PATIENCE", "replaces what is known of the client's patience"),
     ("HOLDFAST_LIST_CHANGED", "replaces what is known of the client's ear for list changes"),
+    ("HOLDFAST_CONFIG", "is the configuration file, in place of the user's own"),
+    ("HOLDFAST_ALLOW", "allows only these of the editor's tools, like --allow"),
+    ("HOLDFAST_DENY", "refuses these of the editor's tools, like --deny"),
+    ("HOLDFAST_AUDIT", "is the file in which calls are recorded, like --audit"),
     ("HOLDFAST_STATE_DIR", "is the folder for catalogues, run records and large results"),
     ("HOLDFAST_METRICS", "serves metrics and a status page"),
     ("HOLDFAST_LOGGER", "takes the logs that the editor of TSavo/Unity-MCP posts, like --logger"),
@@ -218,6 +228,31 @@ fn locks(look: &Look) -> Vec<Finding> {
             .likely(),
         );
     }
+    findings
+}
+
+/// The configuration files, the policy, and whether calls can be recorded. What is wrong in the files stands beside it.
+fn configuration(config: &Config, look: &Look, right: bool) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    findings.extend(config.file.as_ref().map(|(path, found)| match (found, right) {
+        (false, _) => Finding::ok("settings", format!("there is no {}, and none is needed", path.display())),
+        (true, true) => Finding::ok("settings", format!("{} was read", path.display())),
+        (true, false) => Finding::note("settings", format!("{} was read, as far as it can be", path.display())),
+    }));
+    if let Some(project) = look.survey.project.as_ref().filter(|_| look.survey.rules.found) {
+        let path = project.join(PROJECT_FILE);
+        findings.push(Finding::ok("settings", format!("{} was read; it can only narrow", path.display())));
+    }
+    let rules = config.policy.lines().into_iter().chain(look.survey.rules.policy.lines());
+    findings.extend(rules.map(|rules| Finding::note("policy", clean(&rules))));
+    findings.extend(config.audit.as_ref().map(|path| match RealHost.append(path, b"") {
+        Ok(()) => Finding::ok("audit", format!("calls are recorded in {}", path.display())),
+        Err(error) => Finding::problem(
+            "audit",
+            format!("{} cannot be written ({error}): no call is sent", path.display()),
+            "let this user write it as a plain file, or run without --audit",
+        ),
+    }));
     findings
 }
 

@@ -45,18 +45,36 @@ impl Launch {
     }
 
     /// Why the program may not stay where it is.
-    pub fn passing(&self) -> Option<&'static str> {
+    pub fn passing(&self) -> Option<Passing> {
         let path = Path::new(&self.program);
         let parts: Vec<&str> = path.iter().filter_map(|part| part.to_str()).collect();
         let built = |pair: &[&str]| matches!(pair, ["target", "debug" | "release"]);
+        let temporary = || config::canonical(&std::env::temp_dir()).is_some_and(|folder| path.starts_with(folder));
         if parts.windows(2).any(built) {
-            return Some("lies in a build folder");
+            return Some(Passing { lies: "in a build folder", mend: "Install it" });
         }
-        config::canonical(&std::env::temp_dir())
-            .is_some_and(|folder| path.starts_with(folder))
-            .then_some("lies in a folder for temporary files")
+        let cached = RUN_ONCE.iter().find(|(start, _)| parts.iter().any(|part| part.starts_with(start)));
+        cached
+            .map(|(_, passing)| *passing)
+            .or_else(|| temporary().then_some(Passing { lies: "in a folder for temporary files", mend: "Install it" }))
     }
 }
+
+/// A place that a program may vanish from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Passing {
+    /// Where it lies.
+    pub lies: &'static str,
+    /// What makes it stay.
+    pub mend: &'static str,
+}
+
+/// How a folder begins that a package runner keeps programs in which it was told to run once, and may clear.
+const RUN_ONCE: [(&str, Passing); 3] = [
+    ("_npx", Passing { lies: "in the cache of npx", mend: "Install it (npm install --global holdfast-mcp)" }),
+    ("dlx", Passing { lies: "in the cache of pnpm dlx", mend: "Install it (pnpm add --global holdfast-mcp)" }),
+    ("archive-v", Passing { lies: "in the cache of uvx", mend: "Install it (uv tool install holdfast-mcp)" }),
+];
 
 /// Where our entry stands in a client's file.
 pub fn slot(client: &Client) -> Slot<'static> {
@@ -123,4 +141,27 @@ pub fn common_snippet(launch: &Launch) -> String {
     let fields =
         Map::from_iter([("command".to_owned(), json!(launch.program)), ("args".to_owned(), json!(launch.args))]);
     edit::put(Format::Json, "", Slot { keys: &["mcpServers"], name: NAME }, &fields).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_may_vanish_is_named_with_what_makes_it_stay() {
+        let temporary = std::env::temp_dir().join("x/holdfast");
+        for (program, lies, mend) in [
+            ("/home/a/.npm/_npx/0a1b/node_modules/@holdfast-mcp/linux-x64/holdfast", "npx", "npm install --global"),
+            ("/home/a/.cache/pnpm/dlx/0a1b/node_modules/@holdfast-mcp/linux-x64/holdfast", "pnpm dlx", "pnpm add"),
+            ("/home/a/.cache/uv/archive-v0/0a1b/bin/holdfast-mcp", "uvx", "uv tool install"),
+            ("/home/a/holdfast/target/release/holdfast", "build folder", "Install it"),
+            (temporary.to_str().expect("Unicode"), "temporary", "Install it"),
+        ] {
+            let passing = Launch { program: program.to_owned(), args: Vec::new() }.passing().expect(program);
+            assert!(passing.lies.contains(lies) && passing.mend.contains(mend), "{program}: {passing:?}");
+        }
+        for program in ["/home/a/.local/bin/holdfast", "/home/a/.local/share/uv/tools/holdfast-mcp/bin/holdfast"] {
+            assert_eq!(Launch { program: program.to_owned(), args: Vec::new() }.passing(), None, "{program}");
+        }
+    }
 }

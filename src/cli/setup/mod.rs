@@ -163,10 +163,11 @@ impl Task<'_> {
         }
         if let (Wish::Have(_), Some(passing)) = (self.wish, self.launch.passing()) {
             output::complain(&format!(
-                "holdfast setup: this program {passing} ({}): when it is gone, {} cannot start it. Install it, and run this again \
-                 from there.",
+                "holdfast setup: this program lies {} ({}): when it is gone, {} cannot start it. {}, and run this again from there.",
+                passing.lies,
                 self.launch.program,
-                client.title()
+                client.title(),
+                passing.mend
             ));
         }
         let done = if arguments.dry_run { self.show(&file, of_project) } else { self.make(&file) };

@@ -5,7 +5,7 @@ use super::tools::Turn;
 use crate::fake_unity::conformance::{self, FIXTURES};
 use crate::fake_unity::json::{self, Object, quoted};
 use crate::fake_unity::main_thread::{Begun, Fault};
-use crate::fake_unity::tools::{Arguments, Kind, Param, TEST_TOOLS, Tool, ToolSpec, number, text};
+use crate::fake_unity::tools::{Arguments, Kind, MORE_PARAM, Param, TEST_TOOLS, Tool, ToolSpec, number, text};
 use crate::fake_unity::uloop::catalogue::EARLIER;
 
 /// Why a tool is blocked, in the list and in the refusal.
@@ -170,7 +170,7 @@ pub(crate) fn entry(tool: &Tool, traits: &Traits, blocked: bool) -> String {
         .flag("destructiveHint", traits.destructive)
         .flag("idempotentHint", traits.idempotent)
         .flag("openWorldHint", traits.open_world);
-    let schema = traits.schema.map_or_else(|| schema(tool.spec), str::to_owned);
+    let schema = traits.schema.map_or_else(|| schema(tool), str::to_owned);
     Object::new()
         .text("name", &tool.name)
         .text("description", tool.spec.about)
@@ -185,8 +185,11 @@ pub(crate) fn entry(tool: &Tool, traits: &Traits, blocked: bool) -> String {
 }
 
 /// The JSON Schema of a tool's parameters.
-fn schema(spec: &ToolSpec) -> String {
+fn schema(tool: &Tool) -> String {
+    let spec = tool.spec;
     let properties = spec.params.iter().fold(Object::new(), |all, param| all.raw(param.name, &property(param)));
+    let one_more = property(&MORE_PARAM);
+    let properties = tool.more_params().fold(properties, |all, name| all.raw(&name, &one_more));
     let limit = Object::new()
         .text("type", "integer")
         .text("description", "Seconds until the tool is stopped")

@@ -276,11 +276,11 @@ impl Gateway {
         }
     }
 
-    async fn call(&mut self, tools: &[EditorTool], name: &str, arguments: &str) -> (bool, String) {
+    async fn call(&mut self, tools: &[std::sync::Arc<EditorTool>], name: &str, arguments: &str) -> (bool, String) {
         let sending = Sending::first(CallId::from_random([9; 16]), true);
         let arguments = RawValue::from_string(arguments.to_owned()).unwrap();
         let tool = tools.iter().find(|tool| tool.name == name);
-        let call = Turbokettle.prepare_call(&sending, name, tool, &arguments);
+        let call = Turbokettle.prepare_call(&sending, name, tool.map(AsRef::as_ref), &arguments);
         let reply = self.ask(&Order::Call { tool: name, call: &call, expected: None, progress: false }).await;
         let answer = Turbokettle.read_answer(reply);
         match answer.body {

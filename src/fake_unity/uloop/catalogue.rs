@@ -3,7 +3,9 @@
 
 use super::version::PackageVersion;
 use crate::fake_unity::json::{self, Object, quoted};
-use crate::fake_unity::tools::{Kind, Param, TIMEOUT_SECONDS, Tool, ToolSpec, array, choice, flag, number, text};
+use crate::fake_unity::tools::{
+    Kind, MORE_PARAM, Param, TIMEOUT_SECONDS, Tool, ToolSpec, array, choice, flag, number, text,
+};
 
 const fn tool(name: &'static str, about: &'static str, params: &'static [Param], result: &'static str) -> ToolSpec {
     ToolSpec { name, about, development: false, params, timeout_seconds: TIMEOUT_SECONDS, result }
@@ -381,6 +383,8 @@ pub(crate) fn entry(tool: &Tool, version: PackageVersion, blocked: bool) -> Stri
         };
         properties.raw(param.name, &property(kind, param.about, param.default, words))
     });
+    let one_more = property("string", MORE_PARAM.about, MORE_PARAM.default, None);
+    properties = tool.more_params().fold(properties, |properties, name| properties.raw(&name, &one_more));
     if version.tool_timeouts() {
         let default = tool.spec.timeout_seconds.to_string();
         properties = properties.raw(TIMEOUT, &property("number", "Seconds until the editor gives up", &default, None));

@@ -314,7 +314,7 @@ impl Face for UloopFace {
         let built_in: &'static [ToolSpec] =
             if self.version.later_catalogue() { &catalogue::LATER } else { &catalogue::EARLIER };
         let test: &'static [ToolSpec] = if self.test_tools { &TEST_TOOLS } else { &[] };
-        let named = |spec: &'static ToolSpec| self.version.tool_name(spec.name).map(|name| Tool { name, spec });
+        let named = |spec: &'static ToolSpec| self.version.tool_name(spec.name).map(|name| Tool::named(name, spec));
         let built_in = built_in.iter().filter_map(named);
         let fixtures: &'static [ToolSpec] = if self.conformance_tools { &FIXTURES } else { &[] };
         built_in.chain(test.iter().chain(fixtures).map(Tool::from)).collect()

@@ -548,10 +548,10 @@ fn shutdown_leaves_no_call_without_an_answer() {
 #[test]
 fn finished_calls_are_bounded_and_listed_newest_first() {
     let mut book = Book::connected();
-    for _ in 0..FINISHED_CALLS_MAX + 5 {
-        book.ids = book.ids.wrapping_add(1);
+    let id = |number: usize| CallId::from_random((number as u128).to_be_bytes());
+    for number in 0..FINISHED_CALLS_MAX + 5 {
         let call = NewCall {
-            id: CallId::from_random(u128::from(book.ids).to_le_bytes().map(|byte| byte ^ 0x55)),
+            id: id(number),
             request: RequestId::from_number(0),
             tool: "t".to_owned(),
             arguments: raw("{}"),
@@ -561,11 +561,13 @@ fn finished_calls_are_bounded_and_listed_newest_first() {
             patience: secs(60),
             audience: ProtocolVersion::LATEST.into(),
         };
-        let id = call.id;
         book.ledger.accept(call, book.now);
-        book.ledger.refuse(id, Cause::Policy, book.now);
+        book.ledger.refuse(id(number), Cause::Policy, book.now);
     }
-    assert_eq!(book.ledger.records().count(), FINISHED_CALLS_MAX);
+    let listed: Vec<CallId> = book.ledger.records().map(|record| record.id).collect();
+    assert_eq!(listed, (5..FINISHED_CALLS_MAX + 5).rev().map(id).collect::<Vec<_>>());
+    assert!(matches!(book.ledger.look_up(id(4), book.now), Lookup::Unknown));
+    assert!(matches!(book.ledger.look_up(id(5), book.now), Lookup::Ended(_)));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! A tool list out of its entries.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
@@ -22,7 +23,7 @@ pub(super) fn collect(entries: &[&RawValue], tool: impl Fn(&RawValue) -> Result<
             break;
         }
         match tool(entry) {
-            Ok(tool) if names.insert(tool.name.clone()) => listing.tools.push(tool),
+            Ok(tool) if names.insert(tool.name.clone()) => listing.tools.push(Arc::new(tool)),
             Ok(tool) => listing.dropped.push((tool.name, "listed twice; the first one counts".to_owned())),
             Err((name, reason)) => listing.dropped.push((name.unwrap_or_else(|| format!("#{position}")), reason)),
         }

@@ -386,7 +386,7 @@ pub enum BadMessage {
 }
 
 /// A tool of the editor, normalised: the same shape for every dialect, and the shape of the catalogue on disk.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EditorTool {
     /// The tool's own name in the editor.
     pub name: String,
@@ -427,10 +427,10 @@ pub struct Annotations {
 }
 
 /// A tool list as it was read.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ToolListing {
-    /// The usable tools, in the editor's order.
-    pub tools: Vec<EditorTool>,
+    /// The usable tools, in the editor's order. A schema may have hundreds of kilobytes and is kept once, whoever lists it.
+    pub tools: Vec<Arc<EditorTool>>,
     /// What of it is the same as long as the tools are, if the editor says so.
     pub revision: Option<String>,
     /// The unusable ones: name (or position) and reason. One bad tool never takes the list with it.

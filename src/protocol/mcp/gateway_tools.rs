@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::limits::{FINISHED_CALLS_MAX, LOG_FIELD_MAX_BYTES, WAIT_READY_MAX};
+use crate::limits::{CALLS_LISTED_MAX, LOG_FIELD_MAX_BYTES, WAIT_READY_MAX};
 use crate::protocol::dialect::Annotations;
 use crate::protocol::ids::CallId;
 
@@ -41,8 +41,10 @@ pub enum GatewayCall {
     },
     /// [`GatewayTool::Calls`].
     Calls {
-        /// The most calls to show, if the caller named a number; 1 to [`FINISHED_CALLS_MAX`].
+        /// The most calls to show, if the caller named a number; 1 to [`CALLS_LISTED_MAX`].
         limit: Option<usize>,
+        /// Only calls that are older than this one.
+        before: Option<CallId>,
         /// Only calls with this verdict: one of [`VERDICTS`].
         verdict: Option<String>,
     },
@@ -135,8 +137,12 @@ impl GatewayTool {
                         "limit": {
                             "type": "integer",
                             "minimum": 1,
-                            "maximum": FINISHED_CALLS_MAX,
+                            "maximum": CALLS_LISTED_MAX,
                             "description": "The most calls to list.",
+                        },
+                        "before": {
+                            "type": "string",
+                            "description": "Only calls older than this one: the last `call_id` of a list that said `more`.",
                         },
                         "verdict": {"type": "string", "enum": VERDICTS, "description": "Only calls that ended like this."},
                     },
@@ -177,15 +183,13 @@ impl GatewayTool {
             }
             Self::Result => {
                 let id = given.remove("call_id").unwrap_or_default();
-                let call = id.as_str().and_then(CallId::parse).ok_or_else(|| {
-                    self.bad("`call_id` must be the call id (a GUID) from an earlier answer; holdfast_calls lists them")
-                })?;
-                GatewayCall::Result { call }
+                GatewayCall::Result { call: self.call_id("call_id", &id)? }
             }
             Self::Calls => {
                 let limit = given.remove("limit").map(|value| self.count(&value)).transpose()?;
+                let before = given.remove("before").map(|value| self.call_id("before", &value)).transpose()?;
                 let verdict = given.remove("verdict").map(|value| self.verdict(&value)).transpose()?;
-                GatewayCall::Calls { limit, verdict }
+                GatewayCall::Calls { limit, before, verdict }
             }
         };
         match given.keys().next() {
@@ -210,7 +214,7 @@ impl GatewayTool {
             Self::Status => &[],
             Self::WaitReady => &["timeout_seconds"],
             Self::Result => &["call_id"],
-            Self::Calls => &["limit", "verdict"],
+            Self::Calls => &["limit", "before", "verdict"],
         }
     }
 
@@ -225,12 +229,20 @@ impl GatewayTool {
     }
 
     fn count(self, value: &Value) -> Result<usize, String> {
-        let bad = || self.bad(&format!("`limit` must be a whole number from 1 to {FINISHED_CALLS_MAX}"));
+        let bad = || self.bad(&format!("`limit` must be a whole number from 1 to {CALLS_LISTED_MAX}"));
         let number = value.as_f64().ok_or_else(bad)?;
         // JSON Schema counts 5.0 as an integer, and models write it.
-        (1..=FINISHED_CALLS_MAX)
+        (1..=CALLS_LISTED_MAX)
             .find(|limit| u32::try_from(*limit).is_ok_and(|limit| f64::from(limit) == number))
             .ok_or_else(bad)
+    }
+
+    fn call_id(self, parameter: &str, value: &Value) -> Result<CallId, String> {
+        value.as_str().and_then(CallId::parse).ok_or_else(|| {
+            self.bad(&format!(
+                "`{parameter}` must be the call id (a GUID) from an earlier answer; holdfast_calls lists them"
+            ))
+        })
     }
 
     fn verdict(self, value: &Value) -> Result<String, String> {

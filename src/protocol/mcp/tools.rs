@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -24,7 +25,7 @@ pub struct Entry {
     /// or no longer unique ends in a hash of the editor's name; a gateway tool's name gets `_unity`).
     pub name: String,
     /// The tool; `name` in it is the editor's own, its description and schema are as they are listed.
-    pub tool: EditorTool,
+    pub tool: Arc<EditorTool>,
 }
 
 /// The tools of one editor, in the editor's order. The default has none; our own tools are listed with any.
@@ -51,11 +52,11 @@ impl Catalogue {
     /// A tool that cannot be listed is dropped with a reason and takes no other with it. Bounds: [`TOOLS_MAX`] tools,
     /// [`TOOLS_LIST_MAX_BYTES`] of JSON in all, [`TOOL_SCHEMA_MAX_BYTES`] a schema, [`DESCRIPTION_MAX_BYTES`] a description
     /// (longer ones are cut).
-    pub fn new(tools: Vec<EditorTool>, development: bool) -> Self {
+    pub fn new(tools: impl IntoIterator<Item = impl Into<Arc<EditorTool>>>, development: bool) -> Self {
         let mut catalogue = Self::default();
         let mut seen = HashSet::new();
         let mut fit = Vec::new();
-        for tool in tools.into_iter().filter(|tool| development || !tool.development_only) {
+        for tool in tools.into_iter().map(Into::into).filter(|tool| development || !tool.development_only) {
             let label = cut_with_ellipsis(&tool.name, LOG_FIELD_MAX_BYTES);
             if tool.name.is_empty() {
                 catalogue.dropped.push((label, String::from("it has no name and cannot be called")));
@@ -148,8 +149,9 @@ impl Catalogue {
     }
 }
 
-/// Makes a tool fit but for its name.
-fn prepare(mut tool: EditorTool) -> Result<(EditorTool, Vec<&'static str>), String> {
+/// Makes a tool fit but for its name. One that is fit already is not copied.
+fn prepare(given: Arc<EditorTool>) -> Result<(Arc<EditorTool>, Vec<&'static str>), String> {
+    let mut tool = EditorTool::clone(&given);
     let changes = schema::repair(&mut tool.input_schema).map_err(str::to_owned)?;
     let bytes = serde_json::to_string(&tool.input_schema).map_or(usize::MAX, |json| json.len());
     if bytes > TOOL_SCHEMA_MAX_BYTES {
@@ -165,7 +167,7 @@ fn prepare(mut tool: EditorTool) -> Result<(EditorTool, Vec<&'static str>), Stri
         tool.annotations.title.clone_from(&tool.name);
     }
     tool.annotations.title = cut_with_ellipsis(&tool.annotations.title, LOG_FIELD_MAX_BYTES);
-    Ok((tool, changes))
+    Ok((if tool == *given { given } else { Arc::new(tool) }, changes))
 }
 
 fn listed<'a>(name: &'a str, tool: &'a EditorTool, audience: &Audience) -> Listed<'a> {

@@ -145,6 +145,11 @@ impl Events {
         tracing::warn!(event = "catalogue_trouble", what, detail = %clean(detail));
     }
 
+    /// A line could not be added to the audit file.
+    pub fn audit_failed(&self, trouble: &str) {
+        tracing::warn!(event = "audit_failed", trouble = %clean(trouble));
+    }
+
     /// Something in the project's files is wrong.
     pub fn project_problem(&self, problem: &str) {
         tracing::warn!(event = "project_problem", problem = %clean(problem));

@@ -238,6 +238,7 @@ impl Wait {
             | Cause::UnknownTool
             | Cause::TooLarge
             | Cause::Policy
+            | Cause::Audit
             | Cause::ShuttingDown => Self::Connect,
         }
     }

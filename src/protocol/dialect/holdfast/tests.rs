@@ -283,7 +283,7 @@ fn check_tools(vector: &Vector, reply: &Reply) {
     for tool in listing.tools {
         let meant = &meant[&tool.name];
         let schema: Value = serde_json::from_str(meant["input_schema"].as_str().unwrap()).unwrap();
-        assert_eq!(Value::Object(tool.input_schema), schema);
+        assert_eq!(Value::Object(tool.input_schema.clone()), schema);
         assert_eq!(
             (tool.repeatable, tool.development_only, tool.parallel),
             (meant["repeatable"] == true, meant["development_only"] == true, meant["parallel"] == true)

@@ -33,7 +33,7 @@ fn listed(tools: Value) -> ToolListing {
 fn with_schema(schema: &str) -> EditorTool {
     let entry =
         json!({ "name": "mine", "description": "Does it.", "requiresMainThread": true, "parameterSchema": schema });
-    listed(json!([entry])).tools.swap_remove(0)
+    EditorTool::clone(&listed(json!([entry])).tools[0])
 }
 
 fn prepared(name: &str, tool: Option<&EditorTool>, arguments: &str) -> PreparedCall {
@@ -147,10 +147,10 @@ fn decimal_commas_are_mended_where_they_can_only_be_such() {
 fn a_tool_whose_schema_is_lost_takes_anything_and_says_so() {
     for schema in ["{", "[]", "7", "", r#"{"type":"string"}"#, r#"{"properties":[]}"#] {
         let tool = with_schema(schema);
-        assert_eq!(Value::Object(tool.input_schema), json!({ "type": "object" }), "{schema}");
+        assert_eq!(Value::Object(tool.input_schema.clone()), json!({ "type": "object" }), "{schema}");
         assert!(tool.description.starts_with("Does it. (Its parameters are not known here: its package "), "{schema}");
     }
-    let closed = Value::Object(with_schema("{}").input_schema);
+    let closed = Value::Object(with_schema("{}").input_schema.clone());
     assert_eq!(closed, json!({ "type": "object", "properties": {}, "additionalProperties": false }));
 }
 

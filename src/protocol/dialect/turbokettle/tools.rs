@@ -1,5 +1,7 @@
 //! The tool list: its entries, what is known of the package's own tools, and the one that its server answered by itself.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -40,7 +42,7 @@ pub(super) fn read(reply: &Reply) -> ListStep {
         Err(error) => return ListStep::Failed(format!("the editor's tool list cannot be read: {error}")),
     };
     if listing.tools.len() < TOOLS_MAX {
-        listing.tools.push(wait_ready());
+        listing.tools.push(Arc::new(wait_ready()));
     }
     ListStep::Tools(listing)
 }

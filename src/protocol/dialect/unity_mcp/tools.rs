@@ -1,6 +1,8 @@
 //! The tools. The package has no list: these are the ones that its own server and its documents name, described as they really work
 //! in the editor.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
 use super::super::{Annotations, EditorTool, ListStep, OwnTool, Reply, ToolListing};
@@ -91,7 +93,9 @@ pub(super) fn read(reply: &Reply) -> ListStep {
         return ListStep::Failed("the editor did not answer /ping".to_owned());
     };
     match wire::ping(&heard) {
-        Ok(()) => ListStep::Tools(ToolListing { tools: all(), ..ToolListing::default() }),
+        Ok(()) => {
+            ListStep::Tools(ToolListing { tools: all().into_iter().map(Arc::new).collect(), ..ToolListing::default() })
+        }
         Err(why) => ListStep::Failed(format!("the editor did not answer /ping as Unity-MCP does: {why}")),
     }
 }

@@ -33,7 +33,7 @@ fn with_schema(name: &str, schema: Value) -> EditorTool {
 }
 
 fn of(names: &[&str]) -> Catalogue {
-    Catalogue::new(names.iter().map(|name| tool(name)).collect(), false)
+    Catalogue::new(names.iter().map(|name| tool(name)), false)
 }
 
 fn names(catalogue: &Catalogue) -> Vec<&str> {
@@ -260,9 +260,9 @@ fn a_list_beyond_the_bounds_ends_early_and_says_so() {
     assert_eq!(catalogue.entries().len(), TOOLS_MAX);
     assert_eq!(catalogue.dropped()[0].0, "the last 3 tools");
 
-    let fat = json!({"type": "object", "description": "\u{1}".repeat(TOOL_SCHEMA_MAX_BYTES / 7)});
-    let count = TOOLS_LIST_MAX_BYTES / (TOOL_SCHEMA_MAX_BYTES / 7 * 6) + 5;
-    let catalogue = Catalogue::new((0..count).map(|n| with_schema(&format!("t{n}"), fat.clone())).collect(), false);
+    let fat = json!({"type": "object", "description": "\u{1}".repeat(TOOL_SCHEMA_MAX_BYTES / 28)});
+    let count = TOOLS_LIST_MAX_BYTES / (TOOL_SCHEMA_MAX_BYTES / 28 * 6) + 5;
+    let catalogue = Catalogue::new((0..count).map(|n| with_schema(&format!("t{n}"), fat.clone())), false);
     assert!(!catalogue.dropped().is_empty() && catalogue.entries().len() > 10);
     assert!(catalogue.list_result(&ProtocolVersion::LATEST.into()).len() < CLIENT_MESSAGE_MAX_BYTES);
 }
@@ -283,7 +283,7 @@ fn equality_sees_every_change_and_nothing_else() {
 fn building_it_again_from_its_own_tools_changes_nothing() {
     let long = "x".repeat(100);
     let first = of(&["a.b", "a b", "日本", &long, "holdfast_status"]);
-    let again = Catalogue::new(first.entries().iter().map(|entry| entry.tool.clone()).collect(), true);
+    let again = Catalogue::new(first.entries().iter().map(|entry| entry.tool.clone()), true);
     assert_eq!(first, again);
     assert_eq!(first.list_result(&ProtocolVersion::LATEST.into()), again.list_result(&ProtocolVersion::LATEST.into()));
 }

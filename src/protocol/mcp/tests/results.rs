@@ -210,11 +210,11 @@ fn gateway_arguments_are_checked_and_the_text_names_the_mend() {
             GatewayCall::WaitReady { timeout: Some(Duration::from_secs(120)) },
         ),
         (GatewayTool::Result, &format!(r#"{{"call_id":" {} "}}"#, id.to_uppercase()), GatewayCall::Result { call }),
-        (GatewayTool::Calls, "{}", GatewayCall::Calls { limit: None, verdict: None }),
+        (GatewayTool::Calls, "{}", GatewayCall::Calls { limit: None, before: None, verdict: None }),
         (
             GatewayTool::Calls,
             r#"{"limit":200.0,"verdict":"ok"}"#,
-            GatewayCall::Calls { limit: Some(200), verdict: Some(String::from("ok")) },
+            GatewayCall::Calls { limit: Some(200), before: None, verdict: Some(String::from("ok")) },
         ),
     ] {
         assert_eq!(parse(tool, json), Ok(expected), "{json}");

@@ -87,7 +87,7 @@ fn list(tools: &[Value]) -> ToolListing {
 
 /// One tool by its line, as the table above writes it.
 pub(super) fn one(line: &str) -> EditorTool {
-    list(&[wire_tool(line)]).tools.remove(0)
+    EditorTool::clone(&list(&[wire_tool(line)]).tools[0])
 }
 
 #[test]

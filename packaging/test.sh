@@ -1,0 +1,101 @@
+#!/bin/sh
+# Makes every package from $HOLDFAST_BIN, looks at them with the official tools, installs each into an empty place without a
+# network, and lets an official MCP client drive it. A suite of `make test`, for Linux.
+set -eu
+cd "$(dirname "$0")/.."
+. scripts/lib.sh
+[ -n "${HOLDFAST_BIN:-}" ] || die "HOLDFAST_BIN is not set; \`make test\` builds the binary and sets it"
+[ -x "$HOLDFAST_BIN" ] || die "HOLDFAST_BIN=$HOLDFAST_BIN is not an executable file"
+need_rust
+need_venv
+need_npm
+need_node
+need strip binutils
+NPM=$(command -v npm)
+export NODE NPM
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+step() { # step WHAT COMMAND...
+    what=$1
+    shift
+    if "$@" >"$work/out" 2>&1; then echo "ok   $what"; else
+        cat "$work/out"
+        echo "FAIL $what"
+        failed=$((failed + 1))
+    fi
+}
+
+# need_validators: the official tool for bundles, and the registry's schema out of a package that carries its released versions.
+need_validators() {
+    validators=$PWD/.tools/packaging
+    recipe='@anthropic-ai/mcpb@2.1.2 skillsaw==0.22.0 jsonschema==4.26.0'
+    [ "$(cat "$validators/recipe" 2>/dev/null)" = "$recipe" ] && return 0
+    say "installing the validators for bundles and the registry"
+    make_venv "$validators/venv"
+    pip="$validators/venv/bin/pip install --quiet --disable-pip-version-check"
+    $pip jsonschema==4.26.0 </dev/null && $pip --no-deps skillsaw==0.22.0 </dev/null ||
+        die "pip could not install the registry's schema"
+    npm install --prefix "$validators" --no-save --no-audit --no-fund --loglevel=error @anthropic-ai/mcpb@2.1.2 </dev/null >/dev/null ||
+        die "npm could not install the official tool for bundles"
+    echo "$recipe" >"$validators/recipe"
+}
+official_bundle() {
+    mkdir -p "$work/bundle"
+    mcpb="$NODE $validators/node_modules/@anthropic-ai/mcpb/dist/cli/cli.js"
+    $mcpb unpack "$work"/dist/*.mcpb "$work/bundle" && $mcpb validate "$work/bundle/manifest.json"
+}
+official_registry() {
+    "$validators/venv/bin/python" - "$work/dist/server.json" <<'EOF'
+import importlib.util, json, pathlib, sys, jsonschema
+entry = json.load(open(sys.argv[1], encoding="utf-8"))
+schemas = pathlib.Path(importlib.util.find_spec("skillsaw").origin).parent / "schemas" / "mcp_registry"
+known = {schema["$id"]: schema for schema in (json.loads(path.read_text()) for path in schemas.glob("*/server.schema.json"))}
+assert entry["$schema"] == max(known), f"the newest is {max(known)}"
+jsonschema.Draft7Validator(known[entry["$schema"]]).validate(entry)
+EOF
+}
+# The probe against a server that breaks one promise: it has to fail, and at the check that watches this promise.
+probe_notices() { # probe_notices MODE CHECK
+    if "$NODE" packaging/probe.mjs --version 0.0.0 -- "$NODE" packaging/broken_server.mjs "$1" >"$work/probe" 2>&1; then return 1; fi
+    grep -q "^FAIL $2:" "$work/probe" || { cat "$work/probe"; return 1; }
+}
+# The debug build that is there is taken: nothing but the copy is new.
+cargo_install() {
+    cargo install --path . --locked --offline --debug --root "$work/root" --target-dir "${CARGO_TARGET_DIR:-$PWD/target}" --no-track &&
+        "$NODE" packaging/probe.mjs --version "$version" -- "$work/root/bin/holdfast"
+}
+crate() {
+    cargo package --list --allow-dirty --offline >"$work/listed" && cargo package --no-verify --allow-dirty --offline --target-dir "$work/crate"
+    for file in build.rs LICENSE-MIT LICENSE-APACHE README.md unity/package.json src/cli/unity/placed.rs; do
+        grep -qx "$file" "$work/listed" || { echo "$file would not be in the crate"; return 1; }
+    done
+    # Cargo makes these by itself; everything else is known to git.
+    git ls-files --cached --others --exclude-standard >"$work/known" && printf '%s\n' .cargo_vcs_info.json Cargo.toml.orig >>"$work/known"
+    if grep -vxFf "$work/known" "$work/listed"; then echo "these are not in git, and would be in the crate"; return 1; fi
+    # What the build script embeds, of which one file too few would only be missed in a project.
+    embedded=$(cd unity && find . -type f | sed 's,^\./,,' | grep -v '^Tests\(~\|\.meta\|/\)' | grep -vc '/\.\|^\.')
+    [ "$(grep -c '^unity/' "$work/listed")" = "$embedded" ] || { echo "the crate would not have the $embedded files of unity/"; return 1; }
+}
+
+version=$(python3 packaging/make.py version)
+target=$(python3 packaging/make.py host)
+# Its names for the debugger are nine tenths of it, and every package would carry them.
+strip -o "$work/holdfast" "$HOLDFAST_BIN"
+
+step "what every package promises, for all platforms" python3 -m unittest discover packaging
+for pair in initialize:initialize version:version tools:tools status:status stdout:stdout lingers:end orphan:end; do
+    step "the probe notices a server that breaks: ${pair%%:*}" probe_notices "${pair%%:*}" "${pair##*:}"
+done
+step "the packages of this platform" python3 packaging/make.py make --stand-in --out "$work/dist" --program "$target=$work/holdfast"
+need_validators
+step "the official tool takes the bundle" official_bundle
+step "server.json is valid by the registry's newest schema" official_registry
+python3 packaging/try_packages.py "$work/dist" || failed=$((failed + 1))
+step "cargo install" cargo_install
+step "the crate carries what its build needs" crate
+if [ "$failed" = 0 ]; then echo "packages: every one was installed and driven"; else
+    echo "packages: $failed FAILED"
+    exit 1
+fi

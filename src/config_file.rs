@@ -1,0 +1,410 @@
+//! Configuration files: the user's own, and a project's `holdfast.toml`.
+//!
+//! Each section is one struct: its fields are the section's keys ([`Section`]). A file is read once into meaning. What is wrong in
+//! it is told with file, line, key and mend; a section that is wrong counts as not there. Where that would allow what somebody
+//! meant to refuse, or leave unrecorded what somebody meant to record, everything is refused until the file is mended.
+//!
+//! A project's file comes from anywhere, with a clone: it may narrow what is allowed and nothing else.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::de::value::Error as ProbeError;
+use serde::de::{DeserializeOwned, Deserializer, Error as _, IntoDeserializer as _, Visitor};
+use serde::{Deserialize, forward_to_deserialize_any};
+use toml_edit::{ImDocument, Item, Key};
+
+use crate::config::MetricsAddress;
+use crate::host::Host;
+use crate::limits::CONFIG_FILE_MAX_BYTES;
+use crate::protocol::mcp::clients::{ClientOverrides, ClientSettings};
+use crate::protocol::policy::{Pattern, Policy};
+use crate::telemetry::clean;
+
+/// The name of a project's own file, beside `Assets`.
+pub const PROJECT_FILE: &str = "holdfast.toml";
+
+/// A section of a configuration file.
+pub trait Section: DeserializeOwned + Default {
+    /// Its name.
+    const NAME: &'static str;
+    /// How it looks, for whoever has to mend it.
+    const EXAMPLE: &'static str;
+    /// It keeps something from happening: where it cannot be read, everything is refused.
+    const GUARDS: bool = false;
+}
+
+/// `[policy]`: which tools may be called.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct PolicySection {
+    /// Only these.
+    pub allow: Vec<Pattern>,
+    /// Not these.
+    pub deny: Vec<Pattern>,
+}
+
+impl Section for PolicySection {
+    const NAME: &'static str = "policy";
+    const EXAMPLE: &'static str = r#"deny = ["execute-*", "@destructive"]"#;
+    const GUARDS: bool = true;
+}
+
+/// `[audit]`: where calls are recorded.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct AuditSection {
+    /// The file that lines are added to.
+    pub file: Option<PathBuf>,
+}
+
+impl Section for AuditSection {
+    const NAME: &'static str = "audit";
+    const EXAMPLE: &'static str = r#"file = "~/holdfast-audit.jsonl""#;
+    const GUARDS: bool = true;
+}
+
+/// `[gateway]`: what flags of the same names say.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct GatewaySection {
+    /// Where metrics are served.
+    pub metrics: Option<MetricsAddress>,
+}
+
+impl Section for GatewaySection {
+    const NAME: &'static str = "gateway";
+    const EXAMPLE: &'static str = r#"metrics = "on""#;
+}
+
+/// `[clients.NAME]`: how a client is treated, in place of what is known of it.
+impl Section for ClientSettings {
+    const NAME: &'static str = "clients";
+    const EXAMPLE: &'static str = "patience = 300";
+}
+
+/// The names of all sections.
+pub const SECTIONS: &[&str] = &[PolicySection::NAME, AuditSection::NAME, GatewaySection::NAME, ClientSettings::NAME];
+/// Those that keep something from happening.
+const GUARDS: &[&str] = &[PolicySection::NAME, AuditSection::NAME];
+
+/// What the user's file says.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct UserFile {
+    /// Where it is, or would be. `None` where the environment tells no home.
+    pub path: Option<PathBuf>,
+    /// It is there.
+    pub found: bool,
+    /// [`PolicySection`].
+    pub rules: PolicySection,
+    /// Where calls are recorded.
+    pub audit: Option<PathBuf>,
+    /// [`GatewaySection`].
+    pub gateway: GatewaySection,
+    /// What is said of single clients.
+    pub clients: ClientOverrides,
+    /// What is wrong in it, each with file, line, key and mend.
+    pub complaints: Vec<String>,
+    /// Those for which everything is refused.
+    pub grave: Vec<String>,
+}
+
+/// What a project's file says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProjectRules {
+    /// It is there.
+    pub found: bool,
+    /// What it narrows.
+    pub policy: Policy,
+    /// What is wrong in it.
+    pub complaints: Vec<String>,
+}
+
+/// Reads the user's file: `named`, else the conventional one, which need not be there. Links to it are followed: people keep such
+/// files elsewhere.
+pub fn read_user(host: &dyn Host, named: Option<&Path>, places: &Places) -> UserFile {
+    let Some(path) = named.map(Path::to_path_buf).or_else(|| places.user_file()) else { return UserFile::default() };
+    let real = crate::config::canonical(&path).unwrap_or_else(|| path.clone());
+    let read = host.read(&real, CONFIG_FILE_MAX_BYTES);
+    if named.is_none() && read.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+        return UserFile { path: Some(path), ..UserFile::default() };
+    }
+    let mut reader = Reader::new(&path, read);
+    let rules = reader.take();
+    let named = reader.take::<AuditSection>().file;
+    let audit = named.as_deref().and_then(|file| places.whole(file));
+    if let (Some(file), None) = (&named, &audit) {
+        let says = format!("[audit] file \"{}\" would be another file in each folder", clean(&file.to_string_lossy()));
+        reader.refuse(AuditSection::NAME, true, &says, "write its whole path, or one that begins with ~/");
+    }
+    let gateway = reader.take();
+    let clients = reader.clients();
+    let Told { complaints, grave, .. } = reader.end();
+    UserFile { path: Some(path), found: true, rules, audit, gateway, clients, complaints, grave }
+}
+
+/// Reads a project's file. Only what narrows is taken from it.
+pub fn read_project(host: &dyn Host, project: &Path) -> ProjectRules {
+    let path = project.join(PROJECT_FILE);
+    let read = host.read(&path, CONFIG_FILE_MAX_BYTES);
+    if read.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+        return ProjectRules::default();
+    }
+    let mut reader = Reader::new(&path, read);
+    let PolicySection { allow, deny } = reader.take();
+    for name in SECTIONS.iter().filter(|name| **name != PolicySection::NAME) {
+        let says = format!("[{name}] means nothing in a project's file, which may only narrow what is allowed");
+        reader.refuse(name, false, &says, "move it to your own file, or remove it");
+    }
+    let Told { file, complaints, grave } = reader.end();
+    let mut policy = Policy::default();
+    policy.deny(deny, &file);
+    policy.allow(allow, &file);
+    for why in grave {
+        policy.refuse_all(why);
+    }
+    ProjectRules { found: true, policy, complaints }
+}
+
+/// Where the user's files are.
+#[derive(Debug, Clone, Default)]
+pub struct Places {
+    /// The user's home.
+    pub home: Option<PathBuf>,
+    /// The folder for configurations of programs.
+    pub config: Option<PathBuf>,
+}
+
+impl Places {
+    /// The conventional file.
+    fn user_file(&self) -> Option<PathBuf> {
+        self.config.as_ref().map(|config| config.join("holdfast").join("config.toml"))
+    }
+
+    /// A path that is the same wherever the gateway is started; `None` for one that is not.
+    fn whole(&self, path: &Path) -> Option<PathBuf> {
+        match (path.strip_prefix("~"), &self.home) {
+            (Ok(rest), Some(home)) => Some(home.join(rest)),
+            _ => path.is_absolute().then(|| path.to_path_buf()),
+        }
+    }
+}
+
+/// The keys of a section: what its struct's fields are called.
+pub fn keys_of<T: DeserializeOwned>() -> &'static [&'static str] {
+    /// Asked for a struct, it learns the fields, and gives none.
+    struct Probe<'a>(&'a mut &'static [&'static str]);
+    impl<'de> Deserializer<'de> for Probe<'_> {
+        type Error = ProbeError;
+
+        fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, ProbeError> {
+            Err(ProbeError::custom("no struct"))
+        }
+
+        fn deserialize_struct<V: Visitor<'de>>(
+            self,
+            _: &'static str,
+            fields: &'static [&'static str],
+            _: V,
+        ) -> Result<V::Value, ProbeError> {
+            *self.0 = fields;
+            Err(ProbeError::custom("only its fields were wanted"))
+        }
+
+        forward_to_deserialize_any! {
+            bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+            newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+        }
+    }
+    let mut fields: &'static [&'static str] = &[];
+    let _ = T::deserialize(Probe(&mut fields));
+    fields
+}
+
+/// Of these, what somebody meant who wrote `word`.
+fn meant(word: &str, known: &[&'static str]) -> Option<&'static str> {
+    let scored = known.iter().map(|name| (strsim::jaro_winkler(word, name), *name));
+    // As clap finds what a misspelt flag meant.
+    scored.filter(|(score, _)| *score > 0.7).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
+}
+
+/// A file while it is read.
+struct Reader {
+    /// `None`: it could not be read, which was told.
+    document: Option<ImDocument<String>>,
+    /// Sections that were asked for.
+    taken: Vec<&'static str>,
+    told: Told,
+}
+
+/// What is wrong in a file.
+struct Told {
+    /// How it is called.
+    file: String,
+    complaints: Vec<String>,
+    /// Those of what guards.
+    grave: Vec<String>,
+}
+
+impl Told {
+    fn add(&mut self, grave: bool, line: Option<usize>, says: &str, mend: &str) {
+        let line = line.map(|line| format!(", line {line}")).unwrap_or_default();
+        let all = format!("{}{line}: {says}; {mend}", self.file);
+        if grave {
+            self.grave.push(all.clone());
+        }
+        self.complaints.push(all);
+    }
+}
+
+impl Reader {
+    fn new(path: &Path, read: io::Result<Vec<u8>>) -> Self {
+        let mut told = Told { file: clean(&path.to_string_lossy()), complaints: Vec::new(), grave: Vec::new() };
+        let document = match read.map(String::from_utf8) {
+            Ok(Ok(text)) => match ImDocument::parse(text.clone()) {
+                Ok(document) => Some(document),
+                Err(error) => {
+                    let line = error.span().map(|span| line_of(&text, span.start));
+                    told.add(true, line, &one_line(error.message()), "correct that line: the file is TOML");
+                    None
+                }
+            },
+            Ok(Err(_)) => {
+                told.add(true, None, "it is no UTF-8 text", "save it as UTF-8");
+                None
+            }
+            Err(error) => {
+                let mend = "let this user read it, and let it be a plain file of at most 256 KiB";
+                told.add(true, None, &format!("it cannot be read ({error})"), mend);
+                None
+            }
+        };
+        Self { document, taken: Vec::new(), told }
+    }
+
+    /// The section `T`: its default where it is not there, or wrong.
+    fn take<T: Section>(&mut self) -> T {
+        self.taken.push(T::NAME);
+        let Self { document: Some(document), told, .. } = self else { return T::default() };
+        match document.get_key_value(T::NAME) {
+            Some((key, item)) => read_table(told, document.raw(), &format!("[{}]", T::NAME), key, item),
+            None => None,
+        }
+        .unwrap_or_default()
+    }
+
+    /// What each `[clients.NAME]` says. One that is wrong takes no other with it.
+    fn clients(&mut self) -> ClientOverrides {
+        self.taken.push(ClientSettings::NAME);
+        let Self { document: Some(document), told, .. } = self else { return ClientOverrides::default() };
+        let text = document.raw();
+        let Some((key, item)) = document.get_key_value(ClientSettings::NAME) else { return ClientOverrides::default() };
+        let Some(table) = item.as_table_like() else {
+            let mend = "write [clients.NAME] on a line of its own, with keys below it";
+            told.add(false, place_of(text, key, item), "[clients] must hold sections", mend);
+            return ClientOverrides::default();
+        };
+        let names: Vec<&str> = table.iter().map(|(name, _)| name).collect();
+        let mut said: Vec<(String, ClientSettings)> = Vec::new();
+        for name in names {
+            let Some((key, item)) = table.get_key_value(name) else { continue };
+            let title = format!("[clients.{}]", clean(name));
+            let Some(settings) = read_table::<ClientSettings>(told, text, &title, key, item) else { continue };
+            said.push((name.to_owned(), settings));
+            if let Err(faults) = ClientOverrides::new(said.iter().cloned()) {
+                said.pop();
+                for fault in faults {
+                    let mend = "correct it, or remove it: until then what is known of that client counts";
+                    told.add(false, place_of(text, key, item), &clean(&fault), mend);
+                }
+            }
+        }
+        ClientOverrides::new(said).unwrap_or_default()
+    }
+
+    /// Tells of a section, if it is there.
+    fn refuse(&mut self, name: &'static str, grave: bool, says: &str, mend: &str) {
+        self.taken.push(name);
+        let Self { document: Some(document), told, .. } = self else { return };
+        if let Some((key, item)) = document.get_key_value(name) {
+            told.add(grave, place_of(document.raw(), key, item), says, mend);
+        }
+    }
+
+    /// What is wrong in all.
+    fn end(self) -> Told {
+        let Self { document, taken, mut told } = self;
+        for (name, item) in document.iter().flat_map(|document| document.iter()) {
+            if taken.contains(&name) {
+                continue;
+            }
+            let document = document.as_ref();
+            let key = document.and_then(|document| document.get_key_value(name));
+            let line = key.and_then(|(key, item)| place_of(document?.raw(), key, item));
+            // Keys of a rule in a section that is none, or in no section: somebody meant to refuse something.
+            let rules = keys_of::<PolicySection>();
+            let holds_rules = item.as_table_like().is_some_and(|table| rules.iter().any(|key| table.contains_key(key)));
+            let meant =
+                if holds_rules || rules.contains(&name) { Some(PolicySection::NAME) } else { meant(name, SECTIONS) };
+            let grave = meant.is_some_and(|section| GUARDS.contains(&section));
+            let mend = match meant {
+                Some(section) => format!("write [{section}] if that is what you mean, or remove it"),
+                None => format!("remove it: there are [{}]", SECTIONS.join("], [")),
+            };
+            told.add(grave, line, &format!("there is no section [{}]", clean(name)), &mend);
+        }
+        told
+    }
+}
+
+/// A table into its struct; `None` where something in it is wrong, which is told. `text` is the whole file's.
+fn read_table<T: Section>(told: &mut Told, text: &str, title: &str, key: &Key, item: &Item) -> Option<T> {
+    let mend = format!("write it as in: {}", T::EXAMPLE);
+    let (Some(table), Ok(value)) = (item.as_table_like(), item.clone().into_value()) else {
+        let says = format!("{title} must be a section with keys");
+        told.add(T::GUARDS, place_of(text, key, item), &says, &format!("write {title} on a line of its own"));
+        return None;
+    };
+    let keys = keys_of::<T>();
+    let mut whole = true;
+    for (name, _) in table.iter().filter(|(name, _)| !keys.contains(name)) {
+        let line = table.get_key_value(name).and_then(|(key, item)| place_of(text, key, item));
+        let mend = match meant(name, keys) {
+            Some(key) => format!("write {key} if that is what you mean, or remove it"),
+            None => format!("remove it: its keys are {}", keys.join(", ")),
+        };
+        told.add(T::GUARDS, line, &format!("{title} has no key \"{}\"", clean(name)), &mend);
+        whole = false;
+    }
+    if !whole {
+        return None;
+    }
+    match T::deserialize(value.into_deserializer()) {
+        Ok(section) => Some(section),
+        Err(error) => {
+            let span = error.span();
+            let at = span.as_ref().map(|span| span.start);
+            let within = |item: &Item| at.is_some_and(|at| item.span().is_some_and(|span| span.contains(&at)));
+            let name = table.iter().find(|(_, item)| within(item)).map(|(name, _)| format!(" {name}"));
+            let says = format!("{title}{}: {}", name.unwrap_or_default(), one_line(error.message()));
+            told.add(T::GUARDS, at.map(|at| line_of(text, at)), &says, &mend);
+            None
+        }
+    }
+}
+
+/// The line on which a key stands.
+fn place_of(text: &str, key: &Key, item: &Item) -> Option<usize> {
+    key.span().or_else(|| item.span()).map(|span| line_of(text, span.start))
+}
+
+fn line_of(text: &str, at: usize) -> usize {
+    text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
+}
+
+fn one_line(message: &str) -> String {
+    clean(&message.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+#[cfg(test)]
+mod tests;

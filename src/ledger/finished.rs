@@ -1,0 +1,213 @@
+//! The records of ended calls: as many as are kept, found by their identity in the same short time however many there are, and
+//! the late results among them.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use tokio::time::Instant;
+
+use super::Record;
+use super::words::Late;
+use crate::limits::{FINISHED_CALLS_MAX, LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES, LOG_FIELD_MAX_BYTES};
+use crate::protocol::ids::CallId;
+
+/// Bounded by [`FINISHED_CALLS_MAX`] records, [`LATE_RESULTS_MAX_BYTES`] of late results and [`LATE_RESULT_MAX_AGE`] of each.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Finished {
+    /// In the order in which they ended.
+    records: VecDeque<Record>,
+    /// Each has a number, by the order in which they ended.
+    numbers: BTreeMap<CallId, u64>,
+    /// The number of the oldest record.
+    oldest: u64,
+    /// The late results that are kept, by the number of their record and in the order in which they came. One whose record is gone
+    /// stays until its turn.
+    late: VecDeque<(u64, Instant)>,
+    late_bytes: usize,
+}
+
+impl Finished {
+    /// Records that are kept.
+    pub(super) fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// The newest first.
+    pub(super) fn newest_first(&self) -> impl Iterator<Item = &Record> {
+        self.records.iter().rev()
+    }
+
+    /// A call's record.
+    pub(super) fn get(&self, call: CallId) -> Option<&Record> {
+        self.numbers.get(&call).and_then(|number| self.records.get(self.index(*number)?))
+    }
+
+    /// Adds a record as the newest, or changes that of a call which is on record already.
+    pub(super) fn remember(&mut self, mut record: Record) {
+        if record.tool.len() > LOG_FIELD_MAX_BYTES {
+            let end = (0..=LOG_FIELD_MAX_BYTES).rev().find(|end| record.tool.is_char_boundary(*end));
+            record.tool = record.tool.get(..end.unwrap_or(0)).unwrap_or_default().into();
+        }
+        if let Some(known) = self.number(record.id).and_then(|number| self.at(number)) {
+            // The client was answered earlier: when it was stays, what became of the call is new.
+            record.ended = known.ended;
+            if matches!(record.late, Late::None) {
+                record.late = std::mem::replace(&mut known.late, Late::None);
+            }
+            let replaced = std::mem::replace(known, record);
+            self.forget_bytes(&replaced.late);
+            return;
+        }
+        if self.records.len() >= FINISHED_CALLS_MAX
+            && let Some(gone) = self.records.pop_front()
+        {
+            self.numbers.remove(&gone.id);
+            self.oldest += 1;
+            self.forget_bytes(&gone.late);
+        }
+        let kept = self.records.len();
+        if kept == self.records.capacity() {
+            // Doubled by itself it would end far above what is kept, and a ring touches all that it has.
+            self.records.reserve_exact(kept.max(16).min(FINISHED_CALLS_MAX - kept));
+        }
+        self.numbers.insert(record.id, self.oldest + self.records.len() as u64);
+        self.records.push_back(record);
+    }
+
+    /// Keeps a late result.
+    pub(super) fn keep_late(&mut self, call: CallId, result: &str, now: Instant) {
+        if let Some(number) = self.number(call)
+            && let Some(record) = self.at(number)
+        {
+            let fits = result.len() <= LATE_RESULTS_MAX_BYTES;
+            let late = if fits { Late::Kept(result.into(), now) } else { Late::Expired };
+            let replaced = std::mem::replace(&mut record.late, late);
+            self.forget_bytes(&replaced);
+            if fits {
+                self.late_bytes += result.len();
+                self.late.push_back((number, now));
+            }
+        }
+        self.expire(now);
+    }
+
+    /// Drops the late results that came first until the others are within their bounds.
+    pub(super) fn expire(&mut self, now: Instant) {
+        while let Some((number, since)) = self.late.front().copied() {
+            let over = self.late_bytes > LATE_RESULTS_MAX_BYTES;
+            let held = |record: &&mut Record| matches!(&record.late, Late::Kept(_, kept) if *kept == since);
+            let record = self.at(number).filter(held);
+            let old = now.saturating_duration_since(since) > LATE_RESULT_MAX_AGE;
+            if record.is_some() && !over && !old {
+                return;
+            }
+            if let Some(record) = record {
+                let dropped = std::mem::replace(&mut record.late, Late::Expired);
+                self.forget_bytes(&dropped);
+            }
+            self.late.pop_front();
+        }
+    }
+
+    fn number(&self, call: CallId) -> Option<u64> {
+        self.numbers.get(&call).copied()
+    }
+
+    fn index(&self, number: u64) -> Option<usize> {
+        number.checked_sub(self.oldest).and_then(|index| usize::try_from(index).ok())
+    }
+
+    fn at(&mut self, number: u64) -> Option<&mut Record> {
+        let index = self.index(number)?;
+        self.records.get_mut(index)
+    }
+
+    fn forget_bytes(&mut self, late: &Late) {
+        if let Late::Kept(result, _) = late {
+            self.late_bytes -= result.len();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn id(number: u64) -> CallId {
+        let mut bytes = [0; 16];
+        bytes[8..].copy_from_slice(&number.to_be_bytes());
+        CallId::from_random(bytes)
+    }
+
+    fn record(number: u64, now: Instant) -> Record {
+        Record {
+            id: id(number),
+            tool: "t".into(),
+            state: "answered",
+            verdict: None,
+            waits_for: None,
+            accepted: now,
+            sent: None,
+            ended: Some(now),
+            late: Late::None,
+        }
+    }
+
+    #[test]
+    fn as_many_as_are_kept_are_found_and_the_next_one_pushes_the_oldest_out() {
+        let now = Instant::now();
+        let mut finished = Finished::default();
+        let most = FINISHED_CALLS_MAX as u64;
+        (0..most).for_each(|number| finished.remember(record(number, now)));
+        assert!((0..most).all(|number| finished.get(id(number)).is_some_and(|found| found.id == id(number))));
+        finished.remember(record(most, now));
+        assert!(finished.get(id(0)).is_none() && finished.get(id(1)).is_some());
+        assert_eq!((finished.len(), finished.numbers.len()), (FINISHED_CALLS_MAX, FINISHED_CALLS_MAX));
+        assert_eq!(finished.records.capacity(), FINISHED_CALLS_MAX);
+        let order: Vec<CallId> = finished.newest_first().map(|record| record.id).collect();
+        assert_eq!(order, (1..=most).rev().map(id).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn what_is_kept_of_late_results_is_what_is_counted_of_them() {
+        let now = Instant::now();
+        let mut finished = Finished::default();
+        let kept = |finished: &Finished| -> usize {
+            let bytes = |record: &Record| match &record.late {
+                Late::Kept(result, _) => result.len(),
+                _ => 0,
+            };
+            finished.records.iter().map(bytes).sum()
+        };
+        let quarter = "x".repeat(LATE_RESULTS_MAX_BYTES / 4);
+        (0..8).for_each(|number| finished.remember(record(number, now)));
+        // The order in which they come is not that in which the calls ended.
+        for number in [5, 1, 7, 0] {
+            finished.keep_late(id(number), &quarter, now);
+        }
+        assert_eq!(kept(&finished), LATE_RESULTS_MAX_BYTES);
+        finished.keep_late(id(2), "y", now);
+        assert!(matches!(finished.get(id(5)).unwrap().late, Late::Expired), "it came first");
+        finished.keep_late(id(1), "once more", now);
+        finished.remember(Record { late: Late::Rendering, ..record(7, now) });
+        assert_eq!(kept(&finished), finished.late_bytes);
+        assert_eq!(finished.late_bytes, LATE_RESULTS_MAX_BYTES / 4 + "y".len() + "once more".len());
+        (8..FINISHED_CALLS_MAX as u64 + 8).for_each(|number| finished.remember(record(number, now)));
+        assert_eq!((kept(&finished), finished.late_bytes), (0, 0), "results go with their records");
+        finished.expire(now);
+        assert!(finished.late.is_empty());
+    }
+
+    #[test]
+    fn a_record_is_small_whatever_its_tool_is_called() {
+        let now = Instant::now();
+        let mut finished = Finished::default();
+        let tool: Arc<str> = "ü".repeat(LOG_FIELD_MAX_BYTES).into();
+        finished.remember(Record { tool, ..record(1, now) });
+        let kept = finished.get(id(1)).unwrap().tool.len();
+        assert!(kept > 0 && kept <= LOG_FIELD_MAX_BYTES);
+        // What FINISHED_CALLS_MAX reckons with.
+        assert!(size_of::<Record>() <= 192, "{}", size_of::<Record>());
+    }
+}

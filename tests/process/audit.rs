@@ -1,0 +1,178 @@
+//! What the user asked for, held against the editor's own count: no run without its line in the audit, no run of what is denied.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::client::{self, Client, Verdict};
+use super::proxy::Proxy;
+use super::unity::Unity;
+use super::{Room, SOON, until};
+
+/// Writes the user's configuration file.
+fn configure(room: &Room, text: &str) -> PathBuf {
+    let file = if cfg!(target_os = "macos") { "Library/Application Support" } else { ".config" };
+    let file = room.home().join(file).join("holdfast/config.toml");
+    std::fs::create_dir_all(file.parent().expect("a folder")).expect("a home");
+    std::fs::write(&file, text).expect("a file");
+    file
+}
+
+fn lines(room: &Room) -> Vec<Value> {
+    let text = std::fs::read_to_string(room.path().join("audit.jsonl")).unwrap_or_default();
+    text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line}"))).collect()
+}
+
+/// What the audit says of the arguments with this key.
+fn digest(key: &str) -> String {
+    let arguments = json!({"key": key}).to_string();
+    Sha256::digest(arguments.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The keys that the editor counted.
+fn ran(room: &Room) -> BTreeSet<String> {
+    let text = std::fs::read_to_string(room.count_file()).unwrap_or_default();
+    let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    lines.filter_map(|line| line["key"].as_str().map(str::to_owned)).collect()
+}
+
+/// Every run has its line.
+fn check(room: &Room) {
+    let lines = lines(room);
+    let sent = lines.iter().filter(|line| line["event"] == "sent");
+    let recorded: BTreeSet<&str> = sent.filter_map(|line| line["arguments_sha256"].as_str()).collect();
+    for key in ran(room) {
+        assert!(recorded.contains(&*digest(&key)), "{key} ran and is not recorded: {lines:#?}");
+    }
+}
+
+#[test]
+fn every_run_is_recorded_whenever_the_gateway_or_the_editor_is_killed() {
+    let room = Room::new();
+    configure(&room, &format!("[audit]\nfile = '{}'\n", room.path().join("audit.jsonl").display()));
+    let mut unity = Unity::start(&room, &["--quiet"]);
+    let proxy = Proxy::start(unity.port);
+    let port = proxy.port.to_string();
+    for round in 0..8 {
+        let before = ran(&room).len();
+        // Two at once share the file.
+        let mut clients = [(); 2].map(|()| Client::open(&room, &["--port", &port]));
+        for client in &mut clients {
+            client.echoes();
+        }
+        for n in 0..10 {
+            for (number, client) in clients.iter_mut().enumerate() {
+                client.call("count", &json!({"key": format!("a-{round}-{number}-{n}")}));
+            }
+        }
+        // In the middle of the twenty, each time at another place.
+        until("some of them ran", || ran(&room).len() > before + round);
+        if round % 2 == 1 {
+            unity.kill();
+            unity = Unity::start(&room, &["--quiet"]);
+            proxy.lead_to(unity.port);
+        }
+        let [mut killed, other] = clients;
+        killed.signal(Signal::SIGKILL);
+        killed.ended_within(SOON);
+        other.signal(Signal::SIGTERM);
+        let mut other = other;
+        other.ended_within(SOON);
+    }
+    check(&room);
+    // What ended in peace has its end too.
+    let mut client = Client::open(&room, &["--port", &port]);
+    assert_eq!(client.done("count", &json!({"key": "last"})).verdict(), Verdict::Ok);
+    client.close(&room);
+    let last = lines(&room).pop().expect("a line");
+    assert_eq!((&last["event"], &last["verdict"], &last["tool"]), (&json!("verdict"), &json!("ok"), &json!("count")));
+    check(&room);
+}
+
+#[test]
+fn nothing_that_is_denied_ever_runs_through_reloads_and_kills() {
+    let room = Room::new();
+    configure(&room, "[policy]\ndeny = ['count']\n");
+    let mut unity = Unity::start(&room, &["--quiet"]);
+    let proxy = Proxy::start(unity.port);
+    let mut client = Client::open(&room, &["--port", &proxy.port.to_string()]);
+    let mut calls = Vec::new();
+    for round in 0..6_u64 {
+        calls.extend((0..10).map(|n| client.call("count", &json!({"key": format!("d-{round}-{n}")}))));
+        match round % 3 {
+            0 => unity.say("reload 60"),
+            1 => {
+                unity.say("rst");
+                unity.say("up");
+            }
+            _ => {
+                unity.kill();
+                unity = Unity::start(&room, &["--quiet"]);
+                proxy.lead_to(unity.port);
+            }
+        }
+        // The reset may cut it; what counts is that it has ended.
+        client.done("echo", &json!({}));
+    }
+    for id in calls {
+        let answer = client.answer(id);
+        assert_eq!(answer.verdict(), Verdict::NotExecuted, "{}", answer.0);
+    }
+    assert_eq!(ran(&room), BTreeSet::new());
+    client.close(&room);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_lets_nothing_through_and_says_where_it_is_wrong() {
+    let room = Room::new();
+    let file = configure(&room, "[policy]\nallow = ['echo']\n\ndeny = [count]\n");
+    let unity = Unity::start(&room, &[]);
+    let port = unity.port.to_string();
+    let mut client = Client::open(&room, &["--port", &port]);
+    let place = format!("{}, line 4", file.display());
+    let answer = client.done("echo", &json!({}));
+    assert!(answer.verdict() == Verdict::NotExecuted && answer.text().contains(&place), "{}", answer.0);
+    let status = client.done("holdfast_status", &json!({})).text();
+    assert!(status.contains(&place), "{status}");
+    assert!(client.log().contains("line 4"), "{}", client.log());
+    client.close(&room);
+    // By hand the same, and it is doctor's to say.
+    for (arguments, code) in [(&["call", "echo"][..], 3), (&["doctor"], 1)] {
+        let done = client::command(&room).args(arguments).args(["--port", &port]).output().expect("it runs");
+        let said = [done.stdout, done.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+        assert_eq!(done.status.code(), Some(code), "{said}");
+        assert!(said.contains(&place), "{said}");
+    }
+    // A start later it is mended; the flag takes the place of the file's list, and its deny stands.
+    configure(&room, "[policy]\nallow = ['echo']\n\ndeny = ['count']\n");
+    let mut client = Client::open(&room, &["--port", &port, "--allow", "count,get-logs"]);
+    let verdicts = ["count", "echo", "get-logs"].map(|tool| client.done(tool, &json!({"key": "k"})).verdict());
+    assert_eq!(verdicts, [Verdict::NotExecuted, Verdict::NotExecuted, Verdict::Ok]);
+    client.close(&room);
+    assert_eq!(room.runs("k"), 0);
+    drop(unity);
+}
+
+#[test]
+fn an_audit_that_is_renamed_goes_on_in_a_new_file_and_one_that_is_a_link_takes_nothing() {
+    let room = Room::new();
+    let unity = Unity::start(&room, &["--quiet"]);
+    let audit = room.path().join("audit.jsonl");
+    let mut client = Client::open(&room, &["--port", &unity.port.to_string(), "--audit", "audit.jsonl"]);
+    assert_eq!(client.done("count", &json!({"key": "one"})).verdict(), Verdict::Ok);
+    until("its end is recorded", || lines(&room).len() == 2);
+    std::fs::rename(&audit, room.path().join("audit.1")).expect("renamed");
+    assert_eq!(client.done("count", &json!({"key": "two"})).verdict(), Verdict::Ok);
+    until("its end is recorded", || lines(&room).len() == 2);
+    std::fs::remove_file(&audit).expect("removed");
+    std::os::unix::fs::symlink(room.path().join("audit.1"), &audit).expect("a link");
+    let answer = client.done("count", &json!({"key": "three"}));
+    assert!(answer.verdict() == Verdict::NotExecuted && answer.text().contains("audit.jsonl"), "{}", answer.0);
+    assert_eq!(["one", "two", "three"].map(|key| room.runs(key)), [1, 1, 0]);
+    let old = std::fs::read_to_string(room.path().join("audit.1")).expect("it is there");
+    assert_eq!(old.lines().count(), 2, "nothing was written through the link");
+    client.close(&room);
+}
