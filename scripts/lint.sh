@@ -13,7 +13,10 @@ cargo clippy --workspace --all-targets --locked -- -D warnings
 cargo clippy --workspace --test unity_host --locked -- -D warnings
 say "rustdoc"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --locked
-say "lock file of fuzz/"
-# A workspace of its own: nothing else here notices that its lock file has fallen behind.
-cargo metadata --locked --manifest-path fuzz/Cargo.toml --format-version 1 >/dev/null
+say "lock files of fuzz/ and tests/clients/rmcp/"
+# Workspaces of their own: nothing else here notices that a lock file has fallen behind.
+for package in fuzz tests/clients/rmcp; do
+    cargo metadata --locked --manifest-path "$package/Cargo.toml" --format-version 1 >/dev/null
+done
+cargo fmt --manifest-path tests/clients/rmcp/Cargo.toml --check
 echo "lint: passed"

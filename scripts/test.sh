@@ -39,6 +39,14 @@ CHAOS_REPORT=$PWD/target/chaos-report
 export CHAOS_REPORT
 rm -rf "$CHAOS_REPORT"
 
+# What the gateway says in every test below is held against MCP's schemas at the end.
+HOLDFAST_WIRE=$PWD/target/wire
+export HOLDFAST_WIRE
+rm -rf "$HOLDFAST_WIRE"
+wire_schema() {
+    need_node && need_python && need_schemas && "$NODE" tests/clients/wire_schema.mjs "$SCHEMAS" "$HOLDFAST_WIRE"
+}
+
 # A picture that nobody has reviewed is a failure, not a new picture.
 INSTA_UPDATE=no
 export INSTA_UPDATE
@@ -53,9 +61,10 @@ if [ "$(uname -s)" = Linux ]; then
     suite "Unity package" sh scripts/csharp.sh test
     suite "gateway and Unity package" gateway_and_package
     suite "packages" sh packaging/test.sh
+    suite "wire schema" wire_schema
 else
     loud "not run, as their runners know Linux only: the official MCP clients, the status page in a browser, the dashboards against
-    a real Prometheus, the Unity package, the gateway with that package, the packages for npm, PyPI and the like"
+    a real Prometheus, the Unity package, the gateway with that package, the packages for npm, PyPI and the like, MCP's schemas"
 fi
 
 # The tests of its package have built it; built alone it would have other features, and everything below it would be built again.

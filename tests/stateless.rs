@@ -106,6 +106,14 @@ async fn the_first_list_of_a_client_that_does_not_listen_is_complete() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_honours_changes_and_does_not_listen_cannot_hear_of_them_and_gets_the_whole_list() {
+    let (mut gateway, _unity) = beside().await;
+    let id = gateway.client.request("tools/list", said_by("mcp-inspector", json!({}))).await;
+    let listed = names(&gateway.client.result(&id).await);
+    assert!(listed.iter().any(|name| name == "echo"), "{listed:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn each_request_is_of_the_era_that_it_says() {
     let (mut gateway, _unity) = beside().await;
     let client = &mut gateway.client;

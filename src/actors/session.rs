@@ -94,6 +94,7 @@ impl Actor for SessionActor {
             source: self.estate.published.borrow().source,
             disk_awaited: !self.estate.published.borrow().disk_read,
             outlook: bridge::likelihood(link.outlook, link.undecided),
+            roots_awaited: false,
             first_list_served: client.first_list_served,
         });
         self.estate.events.machine_started(driver.machine(), driver.state());
@@ -148,8 +149,8 @@ impl SessionActor {
                     self.request(state, id, &method, params.as_deref());
                 }
             }
-            jsonrpc::Message::Notification { method, params } => self.notification(&method, params.as_deref()),
-            jsonrpc::Message::Response { id, outcome } => self.response(id.as_ref(), outcome.ok().as_deref()),
+            jsonrpc::Message::Notification { method, params } => self.notification(state, &method, params.as_deref()),
+            jsonrpc::Message::Response { id, outcome } => self.response(state, id.as_ref(), outcome.ok().as_deref()),
         }
     }
 
@@ -204,7 +205,8 @@ impl SessionActor {
 
     /// Remembers who opened the session.
     fn opened(&self, client: ClientInfo, audience: Audience, roots: bool) -> Kind {
-        let honours_changes = audience.client.list_changed;
+        // Without a handshake a change is heard over a subscription only: who has none is told first what it is told at all.
+        let honours_changes = audience.client.list_changed && !audience.version.is_stateless();
         let kind = if honours_changes { Kind::Async } else { Kind::Sync };
         self.estate.events.session_opened(&client.name, audience.version, honours_changes);
         self.estate.with_client(|known| {
@@ -228,30 +230,33 @@ impl SessionActor {
         self.feed(state, &Event::Opened(kind));
     }
 
-    fn notification(&self, method: &str, params: Option<&RawValue>) {
+    fn notification(&self, state: &mut State, method: &str, params: Option<&RawValue>) {
         match mcp::parse_notification(method, params) {
-            Notification::Initialized | Notification::RootsListChanged => self.ask_roots(),
+            Notification::Initialized | Notification::RootsListChanged => self.ask_roots(state),
             // The intake has cancelled the call already: a cancel overtakes what waits for this actor.
             Notification::Cancelled { .. } | Notification::Other => {}
         }
     }
 
     /// Roots are a hint where the project is; a project that the user named needs none.
-    fn ask_roots(&self) {
+    fn ask_roots(&self, state: &mut State) {
         if self.estate.client().roots && self.estate.config.project.is_none() {
             let line = mcp::roots_list_request(&RequestId::from_text(ROOTS_REQUEST));
             self.estate.front.notify(ROOTS_LIST, line, true);
+            self.feed(state, &Event::RootsAwaited(true));
         }
     }
 
-    fn response(&self, id: Option<&RequestId>, result: Option<&RawValue>) {
+    fn response(&self, state: &mut State, id: Option<&RequestId>, result: Option<&RawValue>) {
         if id != Some(&RequestId::from_text(ROOTS_REQUEST)) {
             return;
         }
-        let Some(result) = result else { return };
-        let roots: Vec<PathBuf> = mcp::parse_roots(result).into_iter().map(PathBuf::from).collect();
-        if self.estate.set_roots(roots) {
+        let roots = result.map(|result| mcp::parse_roots(result).into_iter().map(PathBuf::from).collect());
+        if roots.is_some_and(|roots| self.estate.set_roots(roots)) {
+            // A first list goes on waiting: for the editor that is found by them, or until its time is up.
             self.estate.addresses.discovery.cast(discovery::Message::RootsHinted);
+        } else {
+            self.feed(state, &Event::RootsAwaited(false));
         }
     }
 

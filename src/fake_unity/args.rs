@@ -63,6 +63,9 @@ pub struct FakeUnityArgs {
     /// Only the built-in tools, no test tools
     #[arg(long)]
     pub no_test_tools: bool,
+    /// Also the tools that the official MCP conformance suite calls
+    #[arg(long)]
+    pub conformance_tools: bool,
     /// List so many tools at least, where the package has a list
     #[arg(long, default_value_t = 0, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(..=FAKE_TOOLS_MAX as i64))]
     pub tools: u16,
@@ -99,6 +102,7 @@ impl FakeUnityArgs {
             count_file: self.count_file,
             blocked_tools: self.block_tools,
             test_tools: !self.no_test_tools,
+            conformance_tools: self.conformance_tools,
             tools: self.tools.into(),
             schema_bytes: self.schema_bytes as usize,
             ..FakeUnityConfig::default()

@@ -79,6 +79,8 @@ pub struct FakeUnityConfig {
     pub blocked_tools: Vec<String>,
     /// The test tools (`echo`, `count`, …) are registered beside the built-in ones.
     pub test_tools: bool,
+    /// The tools of the official conformance suite are registered too, where the dialect is uLoop's or holdfast's.
+    pub conformance_tools: bool,
     /// Tools that are listed at least: as many as are missing are added, and take a text as `echo` does.
     pub tools: usize,
     /// Bytes of the last tool's schema, or a little more (uloop, umcp and holdfast); 0: no longer than it is.
@@ -111,6 +113,7 @@ impl Default for FakeUnityConfig {
             count_file: None,
             blocked_tools: Vec::new(),
             test_tools: true,
+            conformance_tools: false,
             tools: 0,
             schema_bytes: 0,
             misconduct: None,

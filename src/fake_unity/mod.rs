@@ -9,6 +9,7 @@
 
 mod args;
 mod config;
+mod conformance;
 mod events;
 mod face;
 mod holdfast;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use super::conformance;
 use super::json::{Object, quoted};
 use super::main_thread::{Begun, Done, Fault};
 use super::model::{Editor, Order};
@@ -288,9 +289,16 @@ pub(crate) fn begin(editor: &Arc<Editor>, spec: &ToolSpec, arguments: &Arguments
             block(editor, Duration::from_millis(ms), false);
             Begun::Later(Box::pin(async move { Done::ok(Object::new().number("BlockedMs", ms)) }))
         }
-        _ => return None,
+        conformance::SWAP_TOOL => swap(editor),
+        name => return conformance(name),
     };
     Some(begun)
+}
+
+/// Begins a tool of the conformance suite.
+fn conformance(name: &str) -> Option<Begun> {
+    let result = Object::new().flag("Success", name != conformance::ERROR_TOOL);
+    Some(Begun::ok(result.text("Message", conformance::text(name)?)))
 }
 
 /// Answers with `result` once released.

@@ -62,6 +62,8 @@ pub struct Session {
     pub outlook: Outlook,
     /// The catalogue on disk is still being looked for.
     pub disk_awaited: bool,
+    /// The client was asked for its roots, which may name the project: what is known of an editor is of no project yet.
+    pub roots_awaited: bool,
     /// The first list of this handshake is answered. A session that follows a crashed one starts with what main remembers.
     pub first_list_served: bool,
 }
@@ -124,6 +126,8 @@ pub enum Event {
     DiskRead,
     /// How likely an editor is.
     OutlookChanged(Outlook),
+    /// The client was asked for its roots; or its answer tells nothing new.
+    RootsAwaited(bool),
     /// stdin ended.
     InputEnded,
     /// A signal, or the gateway stops.
@@ -167,7 +171,7 @@ impl Session {
         self.kind == Kind::Sync
             && !self.first_list_served
             && self.source != Source::Live
-            && (self.outlook != Outlook::Unlikely || self.disk_awaited)
+            && (self.outlook != Outlook::Unlikely || self.disk_awaited || self.roots_awaited)
     }
 
     /// Where a session with waiting lists goes after news: on, if nothing speaks for waiting any more.
@@ -186,6 +190,7 @@ impl Session {
 
     fn open(&mut self, kind: Kind, out: &mut Outbox<Self>) {
         self.kind = kind;
+        self.roots_awaited = false;
         out.order(Effect::AnswerOpen);
         out.order(Effect::WantEditor);
     }
@@ -210,6 +215,10 @@ impl Session {
             }
             Event::DiskRead => {
                 self.disk_awaited = false;
+                Outcome::Handled
+            }
+            Event::RootsAwaited(awaited) => {
+                self.roots_awaited = *awaited;
                 Outcome::Handled
             }
             Event::CatalogueChanged => out.ignore("no client has opened, so none knows the old list"),
@@ -243,6 +252,10 @@ impl Session {
             }
             Event::DiskRead => {
                 self.disk_awaited = false;
+                self.wait_or_serve()
+            }
+            Event::RootsAwaited(awaited) => {
+                self.roots_awaited = *awaited;
                 self.wait_or_serve()
             }
             Event::Elapsed(Timer::ToolsWait) => Outcome::Transition(State::Serving),
@@ -288,6 +301,10 @@ impl Session {
                 self.disk_awaited = false;
                 Outcome::Handled
             }
+            Event::RootsAwaited(awaited) => {
+                self.roots_awaited = *awaited;
+                Outcome::Handled
+            }
             Event::CallRequested
             | Event::CatalogueChanged
             | Event::InputEnded
@@ -303,9 +320,11 @@ impl Session {
                 out.order(Effect::RefuseDraining);
                 Outcome::Handled
             }
-            Event::CataloguePublished(_) | Event::CatalogueChanged | Event::DiskRead | Event::OutlookChanged(_) => {
-                out.ignore("no list is answered any more")
-            }
+            Event::CataloguePublished(_)
+            | Event::CatalogueChanged
+            | Event::DiskRead
+            | Event::OutlookChanged(_)
+            | Event::RootsAwaited(_) => out.ignore("no list is answered any more"),
             Event::InputEnded | Event::StopRequested => out.ignore("already ending"),
             Event::CallsSettled | Event::Elapsed(Timer::Drain) if state == State::Draining => {
                 Outcome::Transition(State::Closed)
@@ -365,6 +384,7 @@ impl Machine for Session {
                 | Event::CataloguePublished(_)
                 | Event::DiskRead
                 | Event::OutlookChanged(_)
+                | Event::RootsAwaited(_)
                 | Event::Elapsed(Timer::ToolsWait | Timer::Drain),
             )
             | (Group::Root, _) => Outcome::Super,
@@ -412,6 +432,8 @@ impl Charted for Session {
             Event::OutlookChanged(Outlook::Unknown),
             Event::OutlookChanged(Outlook::Likely),
             Event::OutlookChanged(Outlook::Unlikely),
+            Event::RootsAwaited(true),
+            Event::RootsAwaited(false),
             Event::InputEnded,
             Event::StopRequested,
             Event::CallsSettled,

@@ -12,6 +12,9 @@ use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
+#[path = "../support/wire.rs"]
+mod wire;
+
 /// Longest wait for anything: only a broken binary needs it.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -189,6 +192,7 @@ pub struct Server {
     stdin: Option<ChildStdin>,
     lines: Lines<BufReader<ChildStdout>>,
     requests: u64,
+    wire: wire::Recording,
 }
 
 impl Server {
@@ -207,7 +211,7 @@ impl Server {
         let mut child = command.spawn().expect("the binary starts");
         let stdin = child.stdin.take();
         let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
-        let mut server = Self { child, stdin, lines, requests: 0 };
+        let mut server = Self { child, stdin, lines, requests: 0, wire: wire::Recording::begin() };
         let client = json!({
             "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": name, "version": "1"},
         });
@@ -224,6 +228,7 @@ impl Server {
 
     /// Sends bytes as a line.
     pub async fn send(&mut self, line: &[u8]) {
+        self.wire.sent(&[line, b"\n"].concat());
         let stdin = self.stdin.as_mut().expect("open");
         within("room in stdin", async {
             stdin.write_all(line).await.expect("it lives");
@@ -236,6 +241,7 @@ impl Server {
     /// The next message.
     pub async fn hear(&mut self) -> Value {
         let line = within("message", self.lines.next_line()).await.expect("readable").expect("it lives");
+        self.wire.received(line.as_bytes());
         serde_json::from_str(&line).expect("stdout carries MCP and nothing else")
     }
 

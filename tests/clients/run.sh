@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Official MCP clients against the holdfast binary (each must pass) and against a server that breaks one promise at a time
-# (each must fail, and at the check that watches this promise). Ends with "N passed, N failed".
+# What people run against the holdfast binary: the official SDKs, the Inspector and the conformance suite, in both eras of MCP; each
+# must pass. And the same against a server that breaks one promise at a time: each must fail, and at the check that watches this
+# promise. Ends with "N passed, N failed".
 #
 #     HOLDFAST_BIN=target/debug/holdfast tests/clients/run.sh
 #     tests/clients/run.sh --self-test      only the second half: no binary is needed
@@ -15,39 +16,79 @@ if [ -z "$self_test_only" ]; then
     [ -x "$HOLDFAST_BIN" ] || die "HOLDFAST_BIN=$HOLDFAST_BIN is not an executable file"
     HOLDFAST_BIN=$(cd "$(dirname "$HOLDFAST_BIN")" && pwd)/$(basename "$HOLDFAST_BIN")
 fi
+need_rust
 need_node
 need_python
+need_schemas
 command -v mkfifo >/dev/null || die "mkfifo is missing (coreutils)"
 
 here=$PWD/tests/clients
 work=$(mktemp -d)
-unity=
 cleanup() {
-    [ -n "$unity" ] && kill "$unity" 2>/dev/null
     for job in $(jobs -p); do kill "$job" 2>/dev/null; done
     rm -rf "$work"
 }
 trap cleanup EXIT
-passed=0
-failed=0
-ok() { passed=$((passed + 1)) && echo "ok   $*"; }
-not_ok() { failed=$((failed + 1)) && echo "FAIL $*"; }
+# A minute of building, the first time, which the other clients need not wait for.
+RMCP=${CARGO_TARGET_DIR:-$PWD/target}/rmcp-client
+build_rmcp() {
+    cargo build --quiet --locked --manifest-path "$here/rmcp/Cargo.toml" --target-dir "$RMCP" </dev/null >"$work/rmcp.log" 2>&1
+    echo $? >"$work/rmcp.partial" && mv "$work/rmcp.partial" "$work/rmcp.built"
+}
+rmcp() {
+    until [ -f "$work/rmcp.built" ]; do sleep 0.2; done
+    [ "$(cat "$work/rmcp.built")" = 0 ] || { echo "FAIL build: $(tail -n 5 "$work/rmcp.log")"; return 1; }
+    "$RMCP/debug/rmcp-client" "$@"
+}
+build_rmcp &
 
-client() { # client NAME SERVER...: in a home of its own, so that nothing of this machine is found and nothing stays
+# Every client in every mode: its name, and the era that it speaks then.
+CLIENTS="ts_v1:legacy ts_v2-legacy:legacy ts_v2-auto:modern ts_v2-pin:modern
+    py_v1:legacy py_v2-legacy:legacy py_v2-auto:modern py_v2-2026-07-28:modern rmcp-legacy:legacy rmcp-modern:modern"
+
+client() { # client NAME SERVER...
     local name=$1
     shift
     case $name in
         ts_v1) "$NODE" "$here/ts_v1_client.mjs" -- "$@" ;;
+        ts_v2-*) "$NODE" "$here/ts_v2_client.mjs" "${name#ts_v2-}" -- "$@" ;;
         py_v1) "$PYTHON" "$here/py_v1_client.py" -- "$@" ;;
+        py_v2-*) "$PYTHON_V2" "$here/py_v2_client.py" "${name#py_v2-}" -- "$@" ;;
+        # Nobody can reach this one's pipes.
+        rmcp-*) rmcp "${name#rmcp-}" -- "$NODE" "$here/record.mjs" "$name" "$@" ;;
+        conformance-*) "$NODE" "$here/conformance.mjs" "$here/conformance_${name#conformance-}.yml" -- "$@" ;;
+        inspector-*) inspector "${name#inspector-}" "$@" ;;
     esac
 }
 
-against_the_gateway() { # against_the_gateway CLIENT
-    local name=$1 room=$work/real-$1 line= port=
-    mkdir -p "$room/home"
+inspector() { # inspector ERA SERVER...: calls, lists, and puts load on
+    local era=$1 out
+    shift
+    inspect() { PATH="$(dirname "$NODE"):$PATH" "$NODE" "$here/node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js" --cli --protocol-era "$era" "$@"; }
+    local recorded=("$NODE" "$here/record.mjs" "inspector-$era" "$@")
+    out=$(inspect --method tools/call --tool-name echo --tool-args-json '{"text":"the-word"}' "${recorded[@]}") || { echo "FAIL echo: exit code $?"; return 1; }
+    case $out in *the-word*) echo "  ok echo" ;; *) echo "FAIL echo: ${out:0:300}"; return 1 ;; esac
+    # 6 is its exit code for a schema that some clients refuse.
+    out=$(inspect --method tools/list --strict "${recorded[@]}") || { echo "FAIL tools: exit code $?"; return 1; }
+    case $out in *'"holdfast_status"'*'"echo"'*) echo "  ok tools" ;; *) echo "FAIL tools: no echo in ${out:0:300}"; return 1 ;; esac
+    out=$(inspect --method tools/call --tool-name echo --tool-args-json '{"text":"x"}' --load --load-requests 500 --load-concurrency 10 "$@") ||
+        { echo "FAIL load: exit code $?: ${out:0:300}"; return 1; }
+    case $out in *'"ok": 500,'*) echo "  ok load" ;; *) echo "FAIL load: ${out:0:500}"; return 1 ;; esac
+}
+
+# A home of its own, so that nothing of this machine is found and nothing stays. `room` is a local of the callers.
+in_room() { (cd "$room" && HOME=$room/home TMPDIR=$room/tmp FAKE_UNITY_STEER=$room/steer "$@"); }
+
+against_the_gateway() { # against_the_gateway CLIENT DIALECT: writes what it saw and its verdict to files; runs beside others
+    local name=$1 dialect=$2 room=$work/real-$1-$2 line= unity= status=0 fixtures=()
+    mkdir -p "$room/home" "$room/tmp"
     mkfifo "$room/steer"
     exec 9<>"$room/steer" # held open, so that neither side waits for the other or sees an end
-    (cd "$room" && HOME=$room/home exec "$HOLDFAST_BIN" fake-unity --port 0 --push) \
+    # The Inspector holds every schema against what most clients take: the suite's odd one is not for it.
+    case $name in inspector-*) ;; *) fixtures=(--conformance-tools) ;; esac
+    export PROOF_IMAGES=yes
+    [ "$dialect" = holdfast ] || PROOF_IMAGES=no
+    (cd "$room" && HOME=$room/home exec "$HOLDFAST_BIN" fake-unity --dialect "$dialect" --port 0 --push --project "$room/project" "${fixtures[@]}") \
         <"$room/steer" >"$room/unity.out" 2>"$room/unity.err" 9>&- &
     unity=$!
     for _ in $(seq 100); do
@@ -55,21 +96,20 @@ against_the_gateway() { # against_the_gateway CLIENT
         kill -0 "$unity" 2>/dev/null || break
         sleep 0.1
     done
-    port=$(printf '%s' "$line" | sed -n 's/.*"event": *"listening".*"port": *\([0-9]\{1,5\}\).*/\1/p')
-    [ -n "$port" ] || port=$(printf '%s' "$line" | sed -n 's/.*"port": *\([0-9]\{1,5\}\).*"event": *"listening".*/\1/p')
-    if [ -z "$port" ]; then
-        not_ok "$name against holdfast: the fake Unity did not say where it listens: $line"
-        tail -n 5 "$room/unity.err"
-    elif (cd "$room" && HOME=$room/home FAKE_UNITY_STEER=$room/steer client "$name" "$HOLDFAST_BIN" --port "$port") \
-        >"$room/client.out" 2>"$room/client.err" 9>&- </dev/null; then
-        cat "$room/client.out"
-        ok "$name against holdfast"
+    case $line in
+        *'"listening"'*)
+            # It listens for changes, lists once and goes: at its first meeting with an editor it would see our own tools only.
+            case $name in inspector-*) in_room "$HOLDFAST_BIN" tools --project "$room/project" --dialect "$dialect" >/dev/null 2>&1 9>&- </dev/null ;; esac
+            in_room client "$name" "$HOLDFAST_BIN" --project "$room/project" --dialect "$dialect" >"$room/out" 2>"$room/err" 9>&- </dev/null || status=$?
+            ;;
+        *) status="no fake Unity: $line" ;;
+    esac
+    if [ "$status" = 0 ]; then
+        echo "ok   $name against holdfast, with $dialect"
     else
-        cat "$room/client.out"
-        tail -n 20 "$room/client.err"
-        tail -n 5 "$room/unity.out" "$room/unity.err"
-        not_ok "$name against holdfast"
-    fi
+        { tail -n 20 "$room/err" && tail -n 5 "$room/unity.out" "$room/unity.err"; } >>"$room/out" 2>&1
+        echo "FAIL $name against holdfast, with $dialect ($status)"
+    fi >"$room/verdict"
     echo quit >&9
     for _ in $(seq 20); do
         kill -0 "$unity" 2>/dev/null || break
@@ -77,17 +117,16 @@ against_the_gateway() { # against_the_gateway CLIENT
     done
     kill "$unity" 2>/dev/null
     wait "$unity" 2>/dev/null
-    unity=
-    exec 9>&-
 }
 
-against_a_mode() { # against_a_mode CLIENT MODE CHECK: writes its verdict to a file; runs beside others
-    local name=$1 mode=$2 expected=$3 room=$work/$1-$2 status=0 got=
-    mkdir -p "$room/home"
+against_a_mode() { # against_a_mode CLIENT MODE CHECK RUNS: the broken server's; writes its verdict to a file
+    local name=$1 mode=$2 expected=$3 runs=$4 room=$work/$1-$2 status=0 got=
+    mkdir -p "$room/home" "$room/tmp"
     mkfifo "$room/steer"
     exec 9<>"$room/steer"
-    (cd "$room" && HOME=$room/home FAKE_UNITY_STEER=$room/steer client "$name" \
-        /usr/bin/env "FAKE_UNITY_STEER=$room/steer" "TMPDIR=$room" "$NODE" "$here/broken_server.mjs" "$mode") \
+    unset HOLDFAST_WIRE # these lines are wrong on purpose
+    [ "$runs" = all ] || export PROOF_ONLY=$runs
+    in_room client "$name" /usr/bin/env "FAKE_UNITY_STEER=$room/steer" "TMPDIR=$room/tmp" "$NODE" "$here/broken_server.mjs" "$mode" \
         >"$room/out" 2>"$room/err" 9>&- </dev/null || status=$?
     got=$(sed -n 's/^FAIL \([a-z-]*\):.*/\1/p' "$room/out" | head -n 1)
     if [ "$expected" = - ]; then
@@ -105,31 +144,126 @@ against_a_mode() { # against_a_mode CLIENT MODE CHECK: writes its verdict to a f
     fi >"$room/verdict"
 }
 
-if [ -z "$self_test_only" ]; then
-    say "official clients against holdfast"
-    for name in ts_v1 py_v1; do against_the_gateway "$name"; done
-fi
+conformance_against() { # conformance_against MODE EXIT_CODE SCENARIOS FAILURES: the suite itself, and its file of expected failures
+    local mode=$1 expected=$2 scenarios=$3 failures=$4 room=$work/conformance-$1-$2 status=0
+    mkdir -p "$room/home" "$room/tmp"
+    mkfifo "$room/steer"
+    exec 9<>"$room/steer"
+    unset HOLDFAST_WIRE
+    printf '%s\n' "server: [$failures]" >"$room/failures.yml"
+    # shellcheck disable=SC2086 # a list of words
+    in_room "$NODE" "$here/conformance.mjs" "$room/failures.yml" $scenarios -- \
+        /usr/bin/env "FAKE_UNITY_STEER=$room/steer" "$NODE" "$here/broken_server.mjs" "$mode" >"$room/out" 2>&1 9>&- </dev/null || status=$?
+    if [ "$status" = "$expected" ]; then
+        echo "ok   conformance ends with $status against: $mode${failures:+, expected to fail: $failures}"
+    else
+        echo "FAIL conformance ends with $status and not $expected against $mode: $(tail -n 4 "$room/out")"
+    fi >"$room/verdict"
+}
 
-say "the same clients against broken servers"
-"$NODE" "$here/broken_server.mjs" --list >"$work/modes" || die "broken_server.mjs does not run"
-at_once=${CLIENT_JOBS:-8}
-while read -r mode expected; do
-    for name in ts_v1 py_v1; do
-        while [ "$(jobs -rp | wc -l)" -ge "$at_once" ]; do wait -n; done
-        against_a_mode "$name" "$mode" "$expected" &
+at_once() { # at_once N COMMAND...: in the background, as soon as fewer than N run
+    local most=$1
+    shift
+    while [ "$(jobs -rp | wc -l)" -ge "$most" ]; do wait -n; done
+    "$@" &
+}
+
+section=$(date +%s)
+took() { # took WHAT: since the last of these
+    say "$1 took $(($(date +%s) - section)) s"
+    section=$(date +%s)
+}
+
+passed=0
+failed=0
+verdicts() { # verdicts ROOM...: reads what the background wrote
+    local room verdict
+    for room in "$@"; do
+        [ -f "$room/shown" ] || continue
+        cat "$room/out" 2>/dev/null
     done
-done <"$work/modes"
-wait
-while read -r mode _; do
-    for name in ts_v1 py_v1; do
-        verdict=$(cat "$work/$name-$mode/verdict" 2>/dev/null)
+    for room in "$@"; do
+        verdict=$(cat "$room/verdict" 2>/dev/null)
         case $verdict in
             ok*) passed=$((passed + 1)) ;;
-            *) failed=$((failed + 1)) ;;
+            *)
+                failed=$((failed + 1))
+                [ -f "$room/shown" ] || sed 's/^/    /' "$room/out" 2>/dev/null | tail -n 15
+                ;;
         esac
-        echo "${verdict:-FAIL $name against $mode: no verdict}"
+        echo "${verdict:-FAIL no verdict: $room}"
+    done
+}
+finished() { # finished: waits, and reads the rooms so far
+    wait
+    verdicts "${rooms[@]}"
+    rooms=()
+}
+
+rooms=()
+if [ -z "$self_test_only" ]; then
+    say "what people run, against holdfast"
+    real() { # real CLIENT DIALECT
+        rooms+=("$work/real-$1-$2")
+        mkdir -p "$work/real-$1-$2" && touch "$work/real-$1-$2/shown"
+        at_once "${CLIENT_JOBS:-3}" against_the_gateway "$1" "$2"
+    }
+    for entry in $CLIENTS; do real "${entry%:*}" holdfast; done
+    for name in ts_v1 py_v1; do real "$name" uloop; done
+    for era in legacy auto modern; do real "inspector-$era" holdfast; done
+    finished
+    # By itself: some of its checks wait for half a second only.
+    for dialect in holdfast uloop; do
+        real "conformance-$dialect" "$dialect"
+        wait
+    done
+    finished
+fi
+
+took "what people run"
+say "the same against broken servers"
+"$NODE" "$here/broken_server.mjs" --list >"$work/modes" || die "broken_server.mjs does not run"
+jobs_at_once=${CLIENT_JOBS:-6}
+while read -r mode eras expected runs; do
+    for entry in $CLIENTS; do
+        name=${entry%:*} era=${entry#*:}
+        case $eras:$era in both:* | legacy:legacy | modern:modern) ;; *) continue ;; esac
+        # How the era is found is all that these two do otherwise than their pinned twins.
+        case $name:$mode in *-auto:good | *-auto:silent-discover | *-auto:discover-unknown) ;; *-auto:*) continue ;; esac
+        # Both eras of an SDK share its checks: the older is tried with what the eras do differently.
+        case $name:$expected in
+            ts_v2-legacy:* | py_v2-legacy:* | rmcp-legacy:*)
+                case $expected in - | *initialize* | *stray* | list-changed) ;; *) continue ;; esac
+                ;;
+        esac
+        # The Rust SDK passes over strays in silence and tells nobody how its child ended.
+        case $name:$expected:$mode in rmcp-*:*stray*:* | rmcp-*:*:bad-exit-code | rmcp-*:*:subscription-never-ends) continue ;; esac
+        rooms+=("$work/$name-$mode")
+        at_once "$jobs_at_once" against_a_mode "$name" "$mode" "$expected" "$runs"
     done
 done <"$work/modes"
+inspected() { rooms+=("$work/inspector-$1-$2") && at_once "$jobs_at_once" against_a_mode "inspector-$1" "$2" "$3" all; }
+for era in legacy modern; do
+    inspected "$era" good -
+    inspected "$era" unportable-schema tools
+    inspected "$era" wrong-echo echo
+    inspected "$era" fails-under-load load
+done
+conformed() { rooms+=("$work/conformance-$1-$2") && at_once "$jobs_at_once" conformance_against "$@"; }
+both_lists="2025-11-25:tools-list 2026-07-28:tools-list"
+conformed good 0 "$both_lists 2025-11-25:ping" ""
+conformed good 1 "2025-11-25:ping" "ping" # what passes must not stand among the expected failures
+conformed no-cache-hints 1 "2026-07-28:tools-list" ""
+conformed no-result-type 1 "2026-07-28:tools-call-image" ""
+conformed no-image 1 "2025-11-25:tools-call-image" ""
+conformed no-image 0 "2025-11-25:tools-call-image" "tools-call-image"
+finished
+if "$NODE" "$here/wire_schema.mjs" "$SCHEMAS" --self-test >"$work/wire.out"; then
+    passed=$((passed + 1)) && echo "ok   the schemas of the specification notice $(grep -c 'is noticed' "$work/wire.out") bad lines"
+else
+    failed=$((failed + 1)) && cat "$work/wire.out" && echo "FAIL the schemas of the specification"
+fi
 
+took "broken servers"
 echo "clients: $passed passed, $failed failed"
 [ "$failed" = 0 ]

@@ -14,6 +14,10 @@ use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use super::{Room, SOON};
+use wire::Recording;
+
+#[path = "../support/wire.rs"]
+mod wire;
 
 /// How a call ended, read from its answer as an AI reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,6 +133,7 @@ impl Heard {
 struct Ear {
     heard: Mutex<Heard>,
     changed: Condvar,
+    wire: Recording,
 }
 
 impl Ear {
@@ -141,6 +146,7 @@ impl Ear {
         let mut line = Vec::new();
         while stdout.read_until(b'\n', &mut line).is_ok_and(|count| count > 0) {
             let whole = line.pop() == Some(b'\n');
+            self.wire.received(&line);
             let mut heard = self.lock();
             if whole {
                 heard.line(&line);
@@ -237,7 +243,8 @@ impl Client {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr);
         let mut child = command.spawn().expect("the gateway starts");
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
-        Self { child, stdin, stdout, ear: Arc::default(), deaf: true, last_id: 0, log }
+        let ear = Arc::new(Ear { wire: Recording::begin(), ..Ear::default() });
+        Self { child, stdin, stdout, ear, deaf: true, last_id: 0, log }
     }
 
     pub fn pid(&self) -> u32 {
@@ -258,6 +265,7 @@ impl Client {
 
     /// Writes bytes as they are. An error is the gateway's end of the pipe being gone.
     pub fn write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.ear.wire.sent(bytes);
         let stdin = self.stdin.as_mut().expect("stdin is open");
         stdin.write_all(bytes).and_then(|()| stdin.flush())
     }
@@ -278,10 +286,25 @@ impl Client {
 
     /// The line of a request, and its id: it may be answered from now on.
     pub fn request_line(&mut self, method: &str, params: &Value) -> (u64, String) {
-        self.last_id += 1;
+        self.last_id = self.last_id.wrapping_add(1);
         let id = self.last_id;
         self.ear.lock().asked.insert(id);
         (id, format!("{}\n", json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})))
+    }
+
+    /// The first request gets this id; the next ones count up from it. To be said before the first.
+    pub fn count_from(&mut self, first: u64) {
+        self.last_id = first.wrapping_sub(1);
+    }
+
+    /// The id of a request that the gateway sent to the client, if it did.
+    pub fn asked_by_server(&self, method: &str) -> Option<Value> {
+        self.ear
+            .lock()
+            .notifications
+            .iter()
+            .find(|message| message["method"] == method)
+            .map(|message| message["id"].clone())
     }
 
     /// Sends a request and gives its id.

@@ -27,6 +27,7 @@ mod finding;
 mod floods;
 mod losses;
 mod metrics;
+mod openings;
 mod secrets;
 mod storms;
 mod watch;

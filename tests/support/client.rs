@@ -9,6 +9,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStrea
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::wire::Recording;
 use super::within;
 
 /// A line that came.
@@ -23,6 +24,7 @@ pub struct Client {
     input: Option<DuplexStream>,
     output: Option<BufReader<DuplexStream>>,
     lines: Arc<Mutex<Vec<Line>>>,
+    wire: Arc<Recording>,
     count: watch::Receiver<usize>,
     counted: Option<watch::Sender<usize>>,
     /// Ids of requests, as JSON text.
@@ -41,6 +43,7 @@ impl Client {
             input: Some(input),
             output: Some(BufReader::new(output)),
             lines: Arc::default(),
+            wire: Arc::new(Recording::begin()),
             count,
             counted: Some(counted),
             asked: BTreeSet::new(),
@@ -53,11 +56,12 @@ impl Client {
     /// Begins to take what stdout has.
     pub fn read(&mut self) {
         let (Some(mut output), Some(counted)) = (self.output.take(), self.counted.take()) else { return };
-        let lines = self.lines.clone();
+        let (lines, wire) = (self.lines.clone(), Arc::clone(&self.wire));
         tokio::spawn(async move {
             let mut line = String::new();
             while let Ok(1..) = output.read_line(&mut line).await {
                 assert!(line.ends_with('\n'), "a line that is cut: {line:.200}");
+                wire.received(line.trim_end_matches('\n').as_bytes());
                 let value: Value = serde_json::from_str(&line).unwrap_or_else(|_| Value::String(line.clone()));
                 lines.lock().unwrap().push(Line { at: Instant::now(), value });
                 counted.send_modify(|count| *count += 1);
@@ -74,6 +78,7 @@ impl Client {
 
     /// Writes bytes.
     pub async fn bytes(&mut self, bytes: &[u8]) {
+        self.wire.sent(bytes);
         let input = self.input.as_mut().expect("stdin is open");
         within("room in stdin", input.write_all(bytes)).await.expect("the gateway reads");
     }
@@ -109,6 +114,7 @@ impl Client {
     pub async fn try_line(&mut self, text: &str, at_most: std::time::Duration) -> bool {
         let input = self.input.as_mut().expect("stdin is open");
         let line = format!("{text}\n");
+        self.wire.sent(line.as_bytes());
         tokio::time::timeout(at_most, input.write_all(line.as_bytes())).await.is_ok()
     }
 

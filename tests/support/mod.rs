@@ -10,6 +10,7 @@ pub mod host;
 pub mod net;
 pub mod sabotage;
 pub mod scrape;
+pub mod wire;
 
 use std::sync::{Arc, Once};
 use std::time::Duration;

@@ -16,6 +16,10 @@ use super::net::now;
 use super::plan::{Act, Break, Plan, Tool};
 use super::{Phase, SLACK};
 use crate::history::{Ask, Event, Recorder};
+use wire::Recording;
+
+#[path = "../../../tests/support/wire.rs"]
+mod wire;
 
 /// The client gives up on an editor that does not come back in this time after the healing.
 const COMEBACK_MAX: Duration = Duration::from_secs(60);
@@ -35,6 +39,7 @@ pub struct Client<W> {
     output: W,
     open: Arc<Mutex<Open>>,
     answered: Arc<Notify>,
+    wire: Arc<Recording>,
     next: AtomicU64,
 }
 
@@ -52,19 +57,22 @@ impl<W: AsyncWrite + Unpin> Client<W> {
     ) -> (Self, tokio::task::JoinHandle<()>) {
         let open = Arc::<Mutex<Open>>::default();
         let answered = Arc::<Notify>::default();
+        let wire = Arc::new(Recording::begin());
         let reader = Reader {
             recorder: recorder.clone(),
             open: Arc::clone(&open),
             answered: Arc::clone(&answered),
+            wire: Arc::clone(&wire),
             broken: plan.broken,
             progress: None,
             lines: 0,
         };
         let reading = tokio::spawn(reader.run(input));
-        (Self { plan, recorder, output, open, answered, next: AtomicU64::new(1) }, reading)
+        (Self { plan, recorder, output, open, answered, wire, next: AtomicU64::new(1) }, reading)
     }
 
     async fn write(&mut self, line: &str) {
+        self.wire.sent(format!("{line}\n").as_bytes());
         // A gateway that has ended reads nothing more; the history shows what it owed.
         let _ = self.output.write_all(line.as_bytes()).await;
         let _ = self.output.write_all(b"\n").await;
@@ -309,6 +317,7 @@ struct Reader {
     recorder: Recorder,
     open: Arc<Mutex<Open>>,
     answered: Arc<Notify>,
+    wire: Arc<Recording>,
     broken: Option<Break>,
     progress: Option<String>,
     lines: u32,
@@ -318,6 +327,7 @@ impl Reader {
     async fn run(mut self, input: impl AsyncRead + Unpin) {
         let mut lines = BufReader::new(input).lines();
         while let Ok(Some(line)) = lines.next_line().await {
+            self.wire.received(line.as_bytes());
             loop {
                 let wait = enter(&self.open).paused_until.saturating_sub(now());
                 if wait.is_zero() {

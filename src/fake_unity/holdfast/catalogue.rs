@@ -2,6 +2,7 @@
 
 use super::HoldfastFace;
 use super::tools::Turn;
+use crate::fake_unity::conformance::{self, FIXTURES};
 use crate::fake_unity::json::{self, Object, quoted};
 use crate::fake_unity::main_thread::{Begun, Fault};
 use crate::fake_unity::tools::{Arguments, Kind, MORE_PARAM, Param, TEST_TOOLS, Tool, ToolSpec, number, text};
@@ -99,6 +100,7 @@ static TRAITS: &[Traits] = &[
     Traits::of("sound", "Sound").reads(),
     Traits::of("off-main", "Off the main thread").reads().off_main_thread(),
     Traits { schema: Some(PLACE), ..Traits::of("place", "Place objects") },
+    Traits { schema: Some(conformance::SCHEMA), ..Traits::of(conformance::SCHEMA_TOOL, "Contact").reads() },
 ];
 
 /// A schema that only a full JSON Schema can say.
@@ -138,7 +140,8 @@ impl HoldfastFace {
             return fixed.tools.iter().map(|own| Tool::from(&own.spec)).collect();
         }
         let tests = TEST_TOOLS.iter().chain(&SHOWN).filter(|_| self.desk.setup.test_tools);
-        EARLIER.iter().chain(tests).map(Tool::from).collect()
+        let fixtures = FIXTURES.iter().filter(|_| self.desk.setup.conformance_tools);
+        EARLIER.iter().chain(tests).chain(fixtures).map(Tool::from).collect()
     }
 
     /// What is said of a tool.

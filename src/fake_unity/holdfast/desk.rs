@@ -120,6 +120,7 @@ pub(crate) struct Fixed {
 pub(crate) struct Setup {
     pub(crate) blocked: Vec<String>,
     pub(crate) test_tools: bool,
+    pub(crate) conformance_tools: bool,
     pub(crate) fixed: Option<Fixed>,
 }
 

@@ -42,7 +42,12 @@ pub(crate) struct HoldfastFace {
 
 impl HoldfastFace {
     pub(crate) fn new(config: &FakeUnityConfig) -> Self {
-        Self::with(Setup { blocked: config.blocked_tools.clone(), test_tools: config.test_tools, fixed: None })
+        Self::with(Setup {
+            blocked: config.blocked_tools.clone(),
+            test_tools: config.test_tools,
+            conformance_tools: config.conformance_tools,
+            fixed: None,
+        })
     }
 
     pub(crate) fn with(setup: Setup) -> Self {

@@ -4,15 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{HoldfastFace, link};
-use crate::fake_unity::json::Object;
+use crate::fake_unity::conformance::{self, PNG, WAV};
+use crate::fake_unity::json::{self, Object};
 use crate::fake_unity::main_thread::{Begun, Done};
 use crate::fake_unity::model::{Editor, NextPort, Order};
 use crate::fake_unity::tools::{self, Arguments, ToolSpec};
-
-/// A picture of one grey pixel.
-const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg==";
-/// Four samples of silence.
-const WAV: &str = "UklGRigAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQQAAACAgICA";
 
 /// What a tool sees of the call that it runs for.
 #[derive(Clone)]
@@ -71,8 +67,36 @@ pub(crate) fn run(turn: &Turn, spec: &'static ToolSpec, arguments: &Arguments, r
         }
         "off-main" => Begun::ok(Object::new().text("Echo", &arguments.text("text").unwrap_or_default())),
         "place" => Begun::ok(Object::new().raw("Given", &arguments.json())),
+        conformance::PROGRESS_TOOL => told(turn),
+        name if conformance::text(name).is_some() => {
+            conformance::blocks(name).into_iter().for_each(|block| turn.attach(block));
+            said(name)
+        }
         _ => tools::begin(editor, spec, arguments).unwrap_or_else(|| Begun::ok(tools::plausible(spec))),
     }
+}
+
+/// The text of a tool of the conformance suite, as a value; one that fails says so.
+fn said(name: &str) -> Begun {
+    let text = conformance::text(name).unwrap_or_default();
+    if name == conformance::ERROR_TOOL {
+        return Begun::ok(Object::new().flag("Success", false).text("Message", text));
+    }
+    Begun::ok(Object::instead(json::quoted(text)))
+}
+
+/// Tells its progress as the conformance suite wants it.
+fn told(turn: &Turn) -> Begun {
+    let turn = turn.clone();
+    Begun::Later(Box::pin(async move {
+        let (steps, pause) = conformance::PROGRESS;
+        for step in steps {
+            turn.progress(f64::from(step), 100.0, "on its way");
+            tokio::time::sleep(pause).await;
+        }
+        let text = conformance::text(conformance::PROGRESS_TOOL).unwrap_or_default();
+        Done::ok(Object::instead(json::quoted(text)))
+    }))
 }
 
 /// Compiles; a success ends the domain, and the answer comes from the next one.

@@ -13,6 +13,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 
 use super::config::FakeUnityConfig;
+use super::conformance::FIXTURES;
 use super::events::Event;
 use super::face::{Face, Link, Moment, OwnFile};
 use super::json::{self, Object};
@@ -37,6 +38,7 @@ pub(crate) struct UloopFace {
     push: Option<Hub>,
     blocked: Vec<String>,
     test_tools: bool,
+    conformance_tools: bool,
 }
 
 /// What a result gets at its end in this version.
@@ -51,6 +53,7 @@ impl UloopFace {
             push: config.push.then(|| Hub::new(push::Uloop)),
             blocked: config.blocked_tools.clone(),
             test_tools: config.test_tools,
+            conformance_tools: config.conformance_tools,
         }
     }
 
@@ -313,7 +316,8 @@ impl Face for UloopFace {
         let test: &'static [ToolSpec] = if self.test_tools { &TEST_TOOLS } else { &[] };
         let named = |spec: &'static ToolSpec| self.version.tool_name(spec.name).map(|name| Tool::named(name, spec));
         let built_in = built_in.iter().filter_map(named);
-        built_in.chain(test.iter().map(Tool::from)).collect()
+        let fixtures: &'static [ToolSpec] = if self.conformance_tools { &FIXTURES } else { &[] };
+        built_in.chain(test.iter().chain(fixtures).map(Tool::from)).collect()
     }
 
     fn serve<'a>(&'a self, editor: &'a Arc<Editor>, link: Link) -> BoxFuture<'a, &'static str> {

@@ -139,6 +139,17 @@ fn no_configuration_waits_without_a_reason_or_lets_a_second_list_wait() {
 }
 
 #[test]
+fn a_first_list_waits_for_the_roots_that_the_client_was_asked_for() {
+    let mut it = session(&[SYNC, Event::OutlookChanged(Outlook::Unlikely), Event::RootsAwaited(true)]);
+    assert!(!it.feed(&Event::ListRequested).effects.contains(&Effect::AnswerLists), "the project is not known yet");
+    assert!(it.feed(&Event::OutlookChanged(Outlook::Likely)).effects.is_empty(), "now it is, and an editor has it");
+    assert_eq!(it.feed(&LIVE).effects, ANSWERED);
+    let mut it =
+        session(&[SYNC, Event::OutlookChanged(Outlook::Unlikely), Event::RootsAwaited(true), Event::ListRequested]);
+    assert_eq!(it.feed(&Event::RootsAwaited(false)).effects, ANSWERED, "it has nothing to say");
+}
+
+#[test]
 fn a_first_list_without_an_editor_waits_for_the_catalogue_on_disk() {
     let (mut driver, _) = crate::fsm::Driver::start(Session { disk_awaited: true, ..Session::default() });
     driver.feed(&Event::Opened(Kind::Sync));

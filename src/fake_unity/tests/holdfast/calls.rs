@@ -38,6 +38,22 @@ async fn the_list_has_full_schemas_and_every_annotation() {
 }
 
 #[tokio::test]
+async fn the_conformance_suite_has_its_tools_where_it_is_wanted() {
+    let config = FakeUnityConfig { conformance_tools: true, ..config() };
+    let editor = Editor::with(config).await;
+    let mut gateway = editor.gateway().await;
+    let mixed = gateway.call("1", 1, "test_multiple_content_types", "{}").await["result"].clone();
+    assert_eq!(mixed["value"], "Multiple content types test:");
+    let kinds: Vec<&Value> = mixed["content"].as_array().unwrap().iter().map(|block| &block["type"]).collect();
+    assert_eq!(kinds, ["image", "resource"]);
+    let failed = gateway.call("2", 2, "test_error_handling", "{}").await["result"].clone();
+    assert_eq!(failed["isError"], true, "{failed}");
+    let list = gateway.ask("holdfast/tools", "{}").await["result"].clone();
+    let schema = |tool: &Value| tool["name"] == "json_schema_2020_12_tool" && tool["inputSchema"]["allOf"].is_array();
+    assert!(list["tools"].as_array().unwrap().iter().any(schema), "{list}");
+}
+
+#[tokio::test]
 async fn values_and_content_blocks_come_as_they_are() {
     let editor = Editor::start().await;
     let mut gateway = editor.gateway().await;

@@ -60,7 +60,8 @@ async fn fixed(project: Option<std::path::PathBuf>) -> FakeUnity {
         project: "/projects/Täst",
         tools: &TOOLS,
     };
-    let face = HoldfastFace::with(Setup { blocked: vec!["guarded".to_owned()], test_tools: true, fixed: Some(fixed) });
+    let setup = Setup { blocked: vec!["guarded".to_owned()], test_tools: true, fixed: Some(fixed), ..Setup::default() };
+    let face = HoldfastFace::with(setup);
     let config = FakeUnityConfig { dialect: FakeDialect::Holdfast, pid: Some(4242), project, ..config() };
     FakeUnity::start_with(config, Arc::new(Tcp), Arc::new(face)).await.unwrap()
 }

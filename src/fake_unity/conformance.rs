@@ -1,0 +1,88 @@
+//! The tools that the official conformance suite calls, as a Unity project would register them.
+//!
+//! What they answer is what the suite's scenarios ask for. A face whose protocol carries content blocks shows all of it; another
+//! one answers with the text alone, as a package would that knows no better.
+
+use std::time::Duration;
+
+use super::json::{Object, quoted};
+use super::tools::ToolSpec;
+
+/// A picture of one grey pixel.
+pub(crate) const PNG: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg==";
+/// Four samples of silence.
+pub(crate) const WAV: &str = "UklGRigAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQQAAACAgICA";
+
+/// A schema with the words of JSON Schema 2020-12 that a server must not lose.
+pub(crate) const SCHEMA: &str = r##"{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","$defs":{"address":{"$anchor":"addressDef","type":"object","properties":{"street":{"type":"string"},"city":{"type":"string"}}}},"properties":{"name":{"type":"string"},"address":{"$ref":"#/$defs/address"},"contactMethod":{"type":"string","enum":["phone","email"]},"phone":{"type":"string"},"email":{"type":"string"}},"allOf":[{"anyOf":[{"required":["phone"]},{"required":["email"]}]}],"if":{"properties":{"contactMethod":{"const":"phone"}},"required":["contactMethod"]},"then":{"required":["phone"]},"else":{"required":["email"]},"additionalProperties":false}"##;
+
+/// The tool that has [`SCHEMA`].
+pub(crate) const SCHEMA_TOOL: &str = "json_schema_2020_12_tool";
+/// The tool that tells its progress.
+pub(crate) const PROGRESS_TOOL: &str = "test_tool_with_progress";
+/// The tool that changes the list of tools.
+pub(crate) const SWAP_TOOL: &str = "test_trigger_tool_change";
+/// The tool that fails.
+pub(crate) const ERROR_TOOL: &str = "test_error_handling";
+/// What progress is told, and the pause after each: the package passes on no more than ten a second.
+pub(crate) const PROGRESS: ([i32; 3], Duration) = ([0, 50, 100], Duration::from_millis(120));
+
+const fn fixture(name: &'static str, about: &'static str) -> ToolSpec {
+    ToolSpec { name, about, development: false, params: &[], timeout_seconds: 60, result: "" }
+}
+
+/// All of them.
+pub(crate) static FIXTURES: [ToolSpec; 11] = [
+    fixture("test_simple_text", "Returns a text."),
+    fixture("test_image_content", "Returns an image."),
+    fixture("test_audio_content", "Returns a sound."),
+    fixture("test_embedded_resource", "Returns a resource."),
+    fixture("test_multiple_content_types", "Returns a text, an image and a resource."),
+    fixture(ERROR_TOOL, "Reports that it failed."),
+    fixture(PROGRESS_TOOL, "Tells its progress three times."),
+    fixture(SCHEMA_TOOL, "Has an input schema that only a full JSON Schema can say."),
+    fixture(SWAP_TOOL, "Adds the tool swapped, or removes it."),
+    fixture("test_logging_tool", "Runs, and says nothing beside its result."),
+    fixture("test_streaming_elicitation", "Runs, and asks its caller nothing."),
+];
+
+/// What a tool says; `None` for one that is not of this page.
+pub(crate) fn text(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "test_simple_text" => "This is a simple text response for testing.",
+        "test_image_content" => "One grey pixel",
+        "test_audio_content" => "Four samples of silence",
+        "test_embedded_resource" => "A resource in the result",
+        "test_multiple_content_types" => "Multiple content types test:",
+        ERROR_TOOL => "This tool intentionally returns an error for testing",
+        PROGRESS_TOOL => "Told 0, 50 and 100 of 100",
+        SCHEMA_TOOL => "Took its arguments",
+        "test_logging_tool" => "Nothing to log",
+        "test_streaming_elicitation" => "Nothing to ask",
+        _ => return None,
+    })
+}
+
+/// The content blocks that belong to a tool's result.
+pub(crate) fn blocks(name: &str) -> Vec<Object> {
+    let image = || Object::new().text("type", "image").text("data", PNG).text("mimeType", "image/png");
+    let sound = || Object::new().text("type", "audio").text("data", WAV).text("mimeType", "audio/wav");
+    match name {
+        "test_image_content" => vec![image()],
+        "test_audio_content" => vec![sound()],
+        "test_embedded_resource" => {
+            vec![resource("test://embedded-resource", "text/plain", "This is an embedded resource content.")]
+        }
+        "test_multiple_content_types" => {
+            let json = r#"{"test":"data","value":123}"#;
+            vec![image(), resource("test://mixed-content-resource", "application/json", json)]
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn resource(uri: &str, kind: &str, text: &str) -> Object {
+    let resource = Object::new().text("uri", uri).text("mimeType", kind).raw("text", &quoted(text));
+    Object::new().text("type", "resource").raw("resource", &resource.finish())
+}

@@ -1,0 +1,382 @@
+"""What both official Python SDKs must find true of a server. They differ in an adapter; the checks, their names (the same as in
+checks.mjs; run.sh relies on them) and their order stand here once.
+
+    FAKE_UNITY_STEER=FIFO python py_vN_client.py [MODE] -- holdfast --port PORT
+
+FAKE_UNITY_STEER is what the fake Unity reads its orders from (a named pipe at its stdin). PROOF_ONLY=name,name leaves the other
+checks out, but for the first and the last; PROOF_IMAGES=no says that the editor's protocol carries none.
+"""
+
+import base64
+import json
+import os
+import re
+import signal
+import sys
+import time
+import uuid
+from pathlib import Path
+
+import anyio
+
+MIB = 1024 * 1024
+DEADLINE_S = 90
+META = "io.modelcontextprotocol/"
+LEGACY, MODERN = "2025-11-25", "2026-07-28"
+MARKER = ("HOLDFAST_PROOF", str(uuid.uuid4()))  # inherited by every process that the server starts
+ONLY = os.environ["PROOF_ONLY"].split(",") if os.environ.get("PROOF_ONLY") else None
+IMAGES = os.environ.get("PROOF_IMAGES") != "no"
+LONG_LINE, LONG_TEXT = 64 * 1024, 256
+
+
+class Broken(Exception):
+    """A promise that did not hold."""
+
+
+def insist(condition, what):
+    if not condition:
+        raise Broken(what)
+
+
+def marked():
+    """Living processes that carry the marker: the server and whatever it started."""
+    wanted, found = "=".join(MARKER).encode(), []
+    for pid in os.listdir("/proc") if sys.platform == "linux" else []:
+        if pid.isdigit():
+            try:
+                with open(f"/proc/{pid}/environ", "rb") as environ:
+                    if wanted in environ.read().split(b"\0"):
+                        found.append(int(pid))
+            except OSError:
+                pass  # gone, or another user's
+    return found
+
+
+def fail(name, error):
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    print(f"FAIL {name}: {' | '.join(str(error or repr(error)).splitlines()[:3])[:600]}", flush=True)
+    for pid in marked():
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    os._exit(1)
+
+
+def text_of(result):
+    return "\n".join(block.text for block in result.content if block.type == "text")
+
+
+def shortened(value):
+    """A text of megabytes says no more to a schema than its beginning."""
+    if isinstance(value, str):
+        return value[:LONG_TEXT]
+    if isinstance(value, list):
+        return [shortened(item) for item in value]
+    if isinstance(value, dict):
+        return {key: shortened(item) for key, item in value.items()}
+    return value
+
+
+class Wire:
+    """What an SDK may pass over in silence: reads the server's lines as they are, and records them as wire.mjs does."""
+
+    def __init__(self, name):
+        self.strays = []
+        self.era = None
+        self.open = {}  # by id: method, progress token, whether it is of the stateless era
+        self.cancelled = set()
+        self.tokens = set()
+        self.rest = {">": b"", "<": b""}
+        folder = os.environ.get("HOLDFAST_WIRE")
+        self.file = None
+        if folder:
+            os.makedirs(folder, exist_ok=True)
+            self.file = Path(folder) / f"{name}-{os.getpid()}-{uuid.uuid4().hex[:8]}.wire"
+
+    def bytes(self, sign, chunk):
+        *whole, self.rest[sign] = (self.rest[sign] + chunk).split(b"\n")
+        for line in whole:
+            text = line.decode()
+            try:
+                message = json.loads(text)
+            except ValueError:
+                message = None
+            self.record(sign, text, message)
+            if message is None:
+                self.strays.append(f"a line that is not JSON: {text[:200]}")
+            elif sign == ">":
+                self.sent(message)
+            else:
+                self.received(message)
+
+    def record(self, sign, text, message):
+        if self.file:
+            if len(text) > LONG_LINE and message is not None:
+                text = json.dumps(shortened(message))
+            with open(self.file, "a", encoding="utf-8") as file:
+                file.write(f"{sign}{text}\n")
+
+    def sent(self, message):
+        params = message.get("params") or {}
+        meta = params.get("_meta") or {}
+        if message.get("method") == "notifications/cancelled":
+            self.cancelled.add(params.get("requestId"))
+        if "id" not in message or "method" not in message:
+            return
+        token = meta.get("progressToken")
+        self.open[message["id"]] = {
+            "method": message["method"],
+            "token": token,
+            "modern": meta.get(f"{META}protocolVersion") == MODERN,
+        }
+        if token is not None:
+            self.tokens.add(token)
+
+    def received(self, message):
+        if "method" not in message:
+            self.answered(message)
+        elif "id" in message:
+            self.strays.append(f"a request of the server: {message['method']}")
+        else:
+            self.notified(message["method"], message.get("params") or {})
+
+    def answered(self, message):
+        id_ = message.get("id")
+        request = self.open.pop(id_, None)
+        if request is None:
+            self.strays.append(f"an answer to nothing open: {id_}")
+            return
+        if id_ in self.cancelled and request["method"] != "subscriptions/listen":
+            self.strays.append(f"an answer to the cancelled {id_}")
+        self.tokens.discard(request["token"])
+        result = message.get("result")
+        if not request["modern"] or result is None:
+            return
+        if "resultType" not in result:
+            self.strays.append(f"no resultType in the result of {request['method']}")
+        if request["method"] in ("server/discover", "tools/list"):
+            ttl, scope = result.get("ttlMs"), result.get("cacheScope")
+            if not (isinstance(ttl, int) and ttl >= 0 and scope in ("public", "private")):
+                self.strays.append(f"no ttlMs or no cacheScope in the result of {request['method']}")
+
+    def notified(self, method, params):
+        if method == "notifications/progress" and params.get("progressToken") not in self.tokens:
+            self.strays.append(f"progress for nothing open: {params.get('progressToken')}")
+        modern = self.era == MODERN or any(request["modern"] for request in self.open.values())
+        if not modern or not method.endswith(("/list_changed", "/acknowledged")):
+            return
+        about = (params.get("_meta") or {}).get(f"{META}subscriptionId")
+        subscription = self.open.get(about)
+        if subscription is None or subscription["method"] != "subscriptions/listen":
+            self.strays.append(f"{method} outside of a subscription: {about}")
+        elif method.endswith("/acknowledged"):
+            subscription["acknowledged"] = True
+        elif not subscription.get("acknowledged"):
+            self.strays.append(f"{method} before the subscription was acknowledged")
+
+
+class Tap:
+    """Puts itself between an SDK's stdio module and the process that it starts: the SDK tells nobody of either."""
+
+    def __init__(self, stdio, wire):
+        self.children, self.signals = [], []
+        create, terminate = stdio._create_platform_compatible_process, stdio._terminate_process_tree
+
+        async def remember(*a, **k):
+            process = await create(*a, **k)
+            self.children.append(process)
+            receive, send = process.stdout.receive, process.stdin.send
+
+            async def receive_and_tell(*a, **k):
+                chunk = await receive(*a, **k)
+                wire.bytes("<", chunk)
+                return chunk
+
+            async def tell_and_send(item):
+                wire.bytes(">", item)
+                await send(item)
+
+            process.stdout.receive, process.stdin.send = receive_and_tell, tell_and_send
+            return process
+
+        async def record(process, *a, **k):
+            self.signals.append("terminated")
+            await terminate(process, *a, **k)
+
+        stdio._create_platform_compatible_process, stdio._terminate_process_tree = remember, record
+
+
+class Proof:
+    """The checks, run over an adapter: see py_v1_client.py."""
+
+    def __init__(self, client, wire, steer_path):
+        self.client, self.wire, self.steer_path = client, wire, steer_path
+        self.current = "initialize"
+        self.passed = 0
+
+    async def check(self, name, body, always=False):
+        if ONLY and not always and name not in ONLY:
+            return
+        self.current, start, fault = name, time.monotonic(), None
+        try:
+            await body()
+        except Exception as error:  # noqa: BLE001 - every failure is a finding
+            fault = error
+        if self.wire.strays:
+            fail("stray", self.wire.strays[0])
+        if fault:
+            fail(name, fault)
+        self.passed += 1
+        print(f"  ok {name} ({(time.monotonic() - start) * 1000:.0f} ms)", flush=True)
+
+    async def all(self):
+        await self.check("initialize", self.initialize, always=True)
+        await self.check("tools", self.tools)
+        await self.check("echo", self.echoes)
+        await self.check("image", self.image)
+        await self.check("progress", self.progress)
+        await self.check("cancel", self.cancel)
+        await self.check("list-changed", self.list_changed)
+        await self.check("unknown-tool", self.unknown_tool)
+        await self.check("unknown-method", self.unknown_method)
+        await self.check("big-inline", self.big_inline)
+        await self.check("big-file", self.big_file)
+        await self.check("reload", self.reload)
+
+    async def names(self):
+        with anyio.fail_after(10):
+            return sorted(await self.client.tools())
+
+    async def echoes(self, timeout=10.0):
+        word = f"word-{uuid.uuid4()}"
+        result = await self.client.call("echo", {"text": word}, timeout)
+        insist(not self.client.is_error(result), f"echo is an error: {text_of(result)[:300]}")
+        insist(word in text_of(result), f"echo answered {text_of(result)[:300]}")
+
+    async def until(self, what, seconds, condition):
+        start = time.monotonic()
+        while not condition():
+            insist(time.monotonic() - start < seconds, f"{what} did not happen within {seconds} s")
+            await anyio.sleep(0.01)
+
+    async def initialize(self):
+        with anyio.fail_after(5):
+            name, version, list_changed = await self.client.connect()
+        insist(name == "holdfast", f"serverInfo.name is {name}")
+        insist(version == self.client.era, f"protocolVersion is {version}")
+        insist(list_changed is True, "capabilities.tools.listChanged is not true")
+
+    async def tools(self):
+        names = await self.names()
+        wanted = ["holdfast_status", "echo", "sleep", "swap", "big"] + (["test_image_content"] if IMAGES else [])
+        for name in wanted:
+            insist(name in names, f"no {name} in {names}")
+
+    async def image(self):
+        if not IMAGES:
+            return
+        result = await self.client.call("test_image_content", {}, 10)
+        images = [block for block in result.content if block.type == "image"]
+        insist(len(images) == 1, f"{len(images)} images")
+        insist(base64.b64decode(images[0].data)[1:4] == b"PNG", "the image is no PNG")
+
+    async def progress(self):
+        seen, start = [], time.monotonic()
+
+        async def on_progress(progress, _total, _message):
+            seen.append((progress, time.monotonic() - start))
+
+        result = await self.client.call("sleep", {"ms": 3000}, 20, progress_callback=on_progress)
+        insist(not self.client.is_error(result), text_of(result))
+        insist(time.monotonic() - start >= 2.9, "did not sleep")
+        insist(len(seen) >= 2, f"{len(seen)} progress notifications")
+        insist(seen[0][1] < 1, f"the first progress came after {seen[0][1]} s")
+        insist(all(a[0] < b[0] for a, b in zip(seen, seen[1:])), f"progress does not increase: {seen}")
+        await anyio.sleep(0.1)  # late progress would be a stray
+
+    async def cancel(self):
+        async with self.client.cancelling("sleep", {"ms": 1500}):
+            await anyio.sleep(0.3)
+        insist(self.wire.cancelled, "the server was not told")
+        await self.echoes()
+        await anyio.sleep(1.6)  # an answer to the cancelled call would be a stray
+
+    async def list_changed(self):
+        async with self.client.listening():
+            before, changes = await self.names(), self.client.list_changes
+            await self.client.call("swap", {}, 10)
+            await self.until("notifications/tools/list_changed", 5, lambda: self.client.list_changes > changes)
+            insist(await self.names() != before, "the list was announced as changed but is the same")
+
+    async def unknown_tool(self):
+        code, message = await self.client.error_of(self.client.call("no_such_tool", {}, 10))
+        insist(code == -32602, f"code {code}: {message}")
+
+    async def unknown_method(self):
+        with anyio.fail_after(5):
+            code, message = await self.client.error_of(self.client.prompts())
+        insist(code == -32601, f"code {code}: {message}")
+
+    async def big_inline(self):
+        result = await self.client.call("big", {"n": 4 * MIB}, 10)
+        insist(not self.client.is_error(result), text_of(result)[:300])
+        insist(len(text_of(result)) >= 4 * MIB, f"{len(text_of(result))} characters")
+
+    async def big_file(self):
+        text = text_of(await self.client.call("big", {"n": 11 * MIB}, 10))
+        insist(len(text) < MIB, f"{len(text)} characters inline")
+        files = [path.rstrip(".,;:") for path in re.findall(r"/[^\s\"'`<>()]+", text)]
+        sizes = [os.path.getsize(path) for path in files if os.path.isfile(path)]
+        insist(any(size >= 11 * MIB for size in sizes), f"names no file with the result: {text[:300]}")
+        await self.echoes()
+
+    async def reload(self):
+        await self.echoes()
+        with open(self.steer_path, "a", encoding="utf-8") as steer:
+            steer.write("reload 1500\n")
+        await anyio.sleep(0.3)
+        start = time.monotonic()
+        await self.echoes(timeout=8)
+        took = time.monotonic() - start
+        # Answered at once means that there was no reload to survive, and the check would prove nothing.
+        insist(took > 0.5, f"answered after {took:.3f} s: the reload was not in the way")
+        insist("echo" in await self.names(), "no echo after the reload")
+
+
+async def run(make, stdio, name, command, args, steer_path):
+    wire = Wire(name)
+    tap = Tap(stdio, wire)
+    environment = {**stdio.get_default_environment(), MARKER[0]: MARKER[1]}
+    server = stdio.StdioServerParameters(command=command, args=args, env=environment)
+    client = make(stdio.stdio_client(server), wire)
+    proof = Proof(client, wire, steer_path)
+    wire.era = client.era
+    try:
+        with anyio.fail_after(DEADLINE_S):
+            async with client.session():
+                await proof.all()
+                proof.current, start = "close", time.monotonic()
+            took = time.monotonic() - start
+    except Exception as error:  # noqa: BLE001
+        fail("stray" if wire.strays else proof.current, wire.strays[0] if wire.strays else error)
+
+    async def close():
+        insist(not tap.signals and took < 1.9, f"took {took:.1f} s: the SDK had to send a signal")
+        insist(tap.children[0].returncode == 0, f"exit code {tap.children[0].returncode}")
+        await anyio.sleep(0.2)
+        insist(marked() == [], f"processes left behind: {marked()}")
+
+    await proof.check("close", close, always=True)
+    print(f"  all {proof.passed} checks passed, in {client.era}")
+
+
+def main(make, stdio, name):
+    """`make` makes the adapter of an SDK, `stdio` is its module of that name."""
+    steer_path = os.environ.get("FAKE_UNITY_STEER")
+    if "--" not in sys.argv or sys.argv[-1] == "--" or not steer_path:
+        print("usage: FAKE_UNITY_STEER=FIFO python CLIENT [MODE] -- SERVER [ARGS...]", file=sys.stderr)
+        sys.exit(64)
+    command, *args = sys.argv[sys.argv.index("--") + 1 :]
+    anyio.run(run, make, stdio, name, command, args, steer_path)

@@ -1,0 +1,285 @@
+//! The opening of each AI editor, replayed literally: what it calls itself, the version and capabilities that it sends, how many
+//! copies it starts at once, in what environment, from which directory, and how it ends them.
+//!
+//! What is known of each, and how well, stands at its row in `src/protocol/mcp/clients.rs`; versions and capabilities are those seen
+//! on the wire or in its source, in November 2026.
+
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+
+use super::client::{Client, Verdict};
+use super::unity::Unity;
+use super::{Room, SOON, until};
+
+/// How a client ends its servers: all of them close stdin; these look at what else comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// And waits.
+    Stdin,
+    /// SIGTERM to the process group, with stdin still open.
+    Group,
+}
+
+/// Which of the two eras it opens in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Era {
+    Handshake,
+    Stateless,
+}
+
+struct Opening {
+    name: &'static str,
+    title: Option<&'static str>,
+    version: &'static str,
+    sends: &'static str,
+    capabilities: &'static str,
+    era: Era,
+    copies: usize,
+    /// The first id: the TypeScript SDK counts from 0, others from 1.
+    first_id: u64,
+    end: End,
+}
+
+const PLAIN: Opening = Opening {
+    name: "",
+    title: None,
+    version: "1.0.0",
+    sends: "2025-11-25",
+    capabilities: "{}",
+    era: Era::Handshake,
+    copies: 2,
+    first_id: 0,
+    end: End::Stdin,
+};
+
+/// What the TypeScript SDK lets through to a server; Codex clears all and gives back about the same.
+const ENVIRONMENT: [(&str, &str); 5] = [
+    ("LOGNAME", "dev"),
+    ("PATH", "/usr/local/bin:/usr/bin:/bin"),
+    ("SHELL", "/bin/sh"),
+    ("TERM", "dumb"),
+    ("USER", "dev"),
+];
+
+const OPENINGS: [Opening; 19] = [
+    Opening { name: "claude-code", version: "2.1.240", capabilities: r#"{"roots":{},"elicitation":{}}"#, ..PLAIN },
+    // Asked to negotiate (MCP_PROTOCOL_NEGOTIATION=auto).
+    Opening { name: "claude-code", version: "2.1.240", era: Era::Stateless, ..PLAIN },
+    // One launch of the application starts both of these.
+    Opening { name: "claude-ai", version: "0.1.0", end: End::Group, ..PLAIN },
+    Opening { name: "local-agent-mode-holdfast", end: End::Group, ..PLAIN },
+    Opening { name: "cursor-vscode", ..PLAIN },
+    Opening {
+        name: "cursor-vscode",
+        sends: "2025-06-18",
+        // Booleans where objects belong: an old version of it.
+        capabilities: r#"{"tools":true,"prompts":true,"resources":true,"logging":false,"elicitation":{},"roots":{"listChanged":false}}"#,
+        ..PLAIN
+    },
+    Opening {
+        name: "Visual Studio Code",
+        version: "1.125.0",
+        capabilities: r#"{"roots":{"listChanged":true},"sampling":{},"elicitation":{"form":{},"url":{}},"tasks":{"list":{},"cancel":{}}}"#,
+        first_id: 1,
+        ..PLAIN
+    },
+    Opening {
+        name: "codex-mcp-client",
+        title: Some("Codex"),
+        version: "0.154.0",
+        sends: "2025-06-18",
+        capabilities: r#"{"elicitation":{}}"#,
+        copies: 3,
+        end: End::Group,
+        ..PLAIN
+    },
+    Opening {
+        name: "gemini-cli-mcp-client",
+        version: "0.0.1",
+        capabilities: r#"{"roots":{"listChanged":true}}"#,
+        ..PLAIN
+    },
+    Opening { name: "Cline", version: "3.86.0", ..PLAIN },
+    Opening { name: "@cline/core", ..PLAIN },
+    Opening { name: "windsurf-client", sends: "2025-03-26", first_id: 1, ..PLAIN },
+    Opening { name: "Zed", version: "0.220.0", sends: "2025-03-26", end: End::Group, ..PLAIN },
+    Opening { name: "opencode", ..PLAIN },
+    Opening { name: "amp-mcp-client", version: "0.0.0-dev", sends: "2025-06-18", ..PLAIN },
+    Opening { name: "goose", sends: "2025-03-26", capabilities: r#"{"sampling":{},"elicitation":{}}"#, ..PLAIN },
+    Opening {
+        name: "JetBrains-IU-copilot-intellij",
+        sends: "2025-06-18",
+        capabilities: r#"{"roots":{"listChanged":true}}"#,
+        first_id: 1,
+        ..PLAIN
+    },
+    // Whoever uses an early SDK, and whoever uses a new one as it comes.
+    Opening { name: "mcp", version: "0.1.0", sends: "2024-11-05", ..PLAIN },
+    Opening { name: "mcp", version: "0.1.0", era: Era::Stateless, copies: 3, first_id: 1, ..PLAIN },
+];
+
+impl Opening {
+    fn information(&self) -> Value {
+        let mut information = json!({"name": self.name, "version": self.version});
+        if let Some(title) = self.title {
+            information["title"] = json!(title);
+        }
+        information
+    }
+
+    fn capabilities(&self) -> Value {
+        serde_json::from_str(self.capabilities).expect("JSON")
+    }
+
+    fn is_asked_for_roots(&self) -> bool {
+        self.capabilities().get("roots").is_some()
+    }
+
+    /// Params as this client writes them.
+    fn params(&self, mut params: Value) -> Value {
+        if self.era == Era::Stateless {
+            params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
+            params["_meta"]["io.modelcontextprotocol/clientInfo"] = self.information();
+            params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = self.capabilities();
+        }
+        params
+    }
+
+    /// Who declares roots is asked for the project; the others' entry names it.
+    fn start(&self, room: &Room) -> Client {
+        let mut command = Command::new(super::holdfast());
+        command.env_clear().envs(ENVIRONMENT).env("HOME", room.home()).current_dir("/").process_group(0);
+        if let Some(profile) = std::env::var_os("LLVM_PROFILE_FILE") {
+            command.env("LLVM_PROFILE_FILE", profile);
+        }
+        if !self.is_asked_for_roots() {
+            command.args(["--project".into(), room.project()]);
+        }
+        command.stdin(Stdio::piped());
+        let mut client = Client::spawn(room, command);
+        client.count_from(self.first_id);
+        client
+    }
+
+    fn open(&self, client: &mut Client) {
+        let began = Instant::now();
+        match self.era {
+            Era::Handshake => {
+                let params = json!({"protocolVersion": self.sends, "capabilities": self.capabilities(), "clientInfo": self.information()});
+                let id = client.ask("initialize", &params);
+                let answer = client.answer(id).0;
+                assert_eq!(answer["result"]["protocolVersion"], self.sends, "{}: {answer}", self.name);
+                assert_eq!(answer["result"]["serverInfo"]["name"], "holdfast", "{}: {answer}", self.name);
+                client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+            }
+            Era::Stateless => {
+                let id = client.ask("server/discover", &self.params(json!({})));
+                let answer = client.answer(id).0;
+                let versions = answer["result"]["supportedVersions"].as_array().expect("a list");
+                assert!(versions.contains(&json!("2026-07-28")), "{}: {answer}", self.name);
+            }
+        }
+        // Clients give up on a start after 5 s at the earliest; this machine may be busy with the other copies.
+        assert!(began.elapsed() < Duration::from_secs(3), "{}: the opening took {:?}", self.name, began.elapsed());
+    }
+
+    fn answer_roots(&self, client: &mut Client, room: &Room) {
+        if !self.is_asked_for_roots() {
+            assert_eq!(client.notified("roots/list"), 0, "{} is not to be asked", self.name);
+            return;
+        }
+        until("roots/list", || client.notified("roots/list") > 0);
+        let id = client.asked_by_server("roots/list").expect("it was asked");
+        let uri = format!("file://{}", room.project().display());
+        let roots = json!([{"uri": uri, "name": "project"}]);
+        client.send(&json!({"jsonrpc": "2.0", "id": id, "result": {"roots": roots}}));
+    }
+
+    fn list(&self, client: &mut Client) -> Vec<String> {
+        let id = client.ask("tools/list", &self.params(json!({})));
+        let answer = client.answer(id).0;
+        let tools = answer["result"]["tools"].as_array().unwrap_or_else(|| panic!("{}: no tools: {answer}", self.name));
+        tools.iter().filter_map(|tool| tool["name"].as_str().map(str::to_owned)).collect()
+    }
+
+    fn works(&self, client: &mut Client) {
+        let traits = holdfast::protocol::mcp::traits_of(self.name);
+        let hears = traits.list_changed && self.era == Era::Handshake;
+        let is_whole = |tools: &[String]| tools.iter().any(|tool| tool == "echo");
+        let first = self.list(client);
+        assert!(first.iter().any(|tool| tool == "holdfast_status"), "{}: {first:?}", self.name);
+        if hears {
+            // It may have been told less at first, and is told of the rest.
+            until("the editor's tools", || is_whole(&self.list(client)));
+        } else {
+            assert!(
+                is_whole(&first),
+                "{} never asks again, and its only list lacks the editor's tools: {first:?}",
+                self.name
+            );
+        }
+        if self.era == Era::Handshake {
+            let id = client.ask("ping", &json!({}));
+            assert_eq!(client.answer(id).0["result"], json!({}), "{}", self.name);
+        }
+        let call = self.params(json!({"name": "echo", "arguments": {"text": self.name}}));
+        let id = client.ask("tools/call", &call);
+        let answer = client.answer(id);
+        assert_eq!((answer.verdict(), &answer.body()["Echo"]), (Verdict::Ok, &json!(self.name)), "{}", answer.0);
+    }
+
+    fn end(&self, mut client: Client, room: &Room) {
+        match self.end {
+            End::Stdin => client.close_stdin(),
+            End::Group => {
+                let group = i32::try_from(client.pid()).expect("a pid");
+                killpg(Pid::from_raw(group), Signal::SIGTERM).expect("the group is there");
+            }
+        }
+        // The SDKs wait for 2 s before they send the next signal.
+        let (status, took) = client.ended_within(SOON);
+        assert_eq!(status.code(), Some(0), "{}: {status} after {took:?}", self.name);
+        assert!(took < Duration::from_secs(2), "{}: it took {took:?} to end", self.name);
+        client.check(room);
+    }
+}
+
+#[test]
+fn every_client_opens_as_many_copies_as_it_does_and_each_works_and_leaves_nothing() {
+    let room = Room::new();
+    let unity = Unity::of_project(&room, &["--quiet"]);
+    for opening in &OPENINGS {
+        let mut copies: Vec<Client> = (0..opening.copies).map(|_| opening.start(&room)).collect();
+        for client in &mut copies {
+            opening.open(client);
+        }
+        for client in &mut copies {
+            opening.answer_roots(client, &room);
+        }
+        for client in &mut copies {
+            opening.works(client);
+        }
+        for client in copies {
+            opening.end(client, &room);
+        }
+        let left = holdfast::run_record::all(&room.home().join(".local/state/holdfast"));
+        assert!(left.is_empty(), "{}: records left behind: {left:?}", opening.name);
+    }
+    drop(unity);
+}
+
+#[test]
+fn every_client_in_the_table_has_its_opening_here() {
+    let replayed: Vec<&str> =
+        OPENINGS.iter().map(|opening| holdfast::protocol::mcp::traits_of(opening.name).name).collect();
+    for client in holdfast::protocol::mcp::clients::known_clients() {
+        // Nobody knows what some call themselves, and the Inspector opens by itself: see tests/clients/run.sh.
+        let told = client.names.is_empty() || client.label == "mcp_inspector";
+        assert!(told || replayed.contains(&client.label), "{} is not replayed", client.label);
+    }
+}
