@@ -197,21 +197,38 @@ async fn changes_are_told_to_those_who_listen_and_to_nobody_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_listens_is_not_kept_waiting_for_its_first_list() {
+async fn the_first_list_is_the_same_whether_or_not_anybody_listens() {
     let (mut gateway, unity) = beside().await;
     // It is there, and does not answer.
     unity.freeze();
     let client = &mut gateway.client;
+    let listening = listen(client, "s").await;
     let list = ask(client, "tools/list", json!({})).await;
-    sleep(Duration::from_millis(100)).await;
-    assert!(client.answered(&list).is_none(), "it may never hear of more");
-    let began = Instant::now();
-    listen(client, "s").await;
-    assert_eq!(names(&client.result(&list).await).len(), 4);
-    assert!(began.elapsed() < SLACK);
-    let again = Instant::now();
+    sleep(Duration::from_millis(500)).await;
+    assert!(client.answered(&list).is_none(), "Unity's own may still come");
+    unity.thaw();
+    assert!(names(&client.result(&list).await).contains(&"echo".to_owned()));
+    assert_eq!(changes(client, &listening), 0, "it was told with the list");
+    assert_eq!(gateway.close().await, Why::InputEnded);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_changed_between_a_list_and_the_subscription_behind_it_is_told() {
+    let (mut gateway, unity) = beside().await;
+    let client = &mut gateway.client;
     result(client, "tools/list", json!({})).await;
-    assert!(again.elapsed() < SLACK);
+    let current = listen(client, "current").await;
+    unity.add_tool("between").unwrap();
+    sleep(Duration::from_secs(5)).await;
+    client.cancel(&current).await;
+    let told = changes(client, &current);
+    let late = listen(client, "late").await;
+    result(client, "server/discover", json!({})).await;
+    assert_eq!((told, changes(client, &late)), (1, 1), "the list that it has is the one before");
+    result(client, "tools/list", json!({})).await;
+    let again = listen(client, "again").await;
+    result(client, "server/discover", json!({})).await;
+    assert_eq!(changes(client, &again), 0, "it has the newest");
     assert_eq!(gateway.close().await, Why::InputEnded);
 }
 

@@ -176,9 +176,6 @@ impl SessionActor {
                 front.answer(&id, &stateless::discover_result(mcp::INSTRUCTIONS));
             }
             Ok(Request::Listen(filter)) => {
-                if filter.tools {
-                    self.estate.with_client(|known| known.kind = Kind::Async);
-                }
                 state.listen = Some((id, filter));
                 self.feed(state, &Event::ListenRequested { tools: filter.tools });
             }
@@ -205,7 +202,8 @@ impl SessionActor {
 
     /// Remembers who opened the session.
     fn opened(&self, client: ClientInfo, audience: Audience, roots: bool) -> Kind {
-        // Without a handshake a change is heard over a subscription only: who has none is told first what it is told at all.
+        // Without a handshake a list must not depend on what else the client asked for, a subscription included: the first is
+        // always whole.
         let honours_changes = audience.client.list_changed && !audience.version.is_stateless();
         let kind = if honours_changes { Kind::Async } else { Kind::Sync };
         self.estate.events.session_opened(&client.name, audience.version, honours_changes);

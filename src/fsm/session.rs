@@ -179,15 +179,6 @@ impl Session {
         if self.list_waits() { Outcome::Handled } else { Outcome::Transition(State::Serving) }
     }
 
-    /// Who listens for changes need not be told everything at once.
-    fn listened(&mut self, tools: bool, out: &mut Outbox<Self>) {
-        if tools {
-            self.kind = Kind::Async;
-            out.order(Effect::WantEditor);
-        }
-        out.order(Effect::AcceptListen);
-    }
-
     fn open(&mut self, kind: Kind, out: &mut Outbox<Self>) {
         self.kind = kind;
         self.roots_awaited = false;
@@ -238,10 +229,6 @@ impl Session {
                 out.order(Effect::WantEditor);
                 Outcome::Handled
             }
-            Event::ListenRequested { tools } => {
-                self.listened(*tools, out);
-                self.wait_or_serve()
-            }
             Event::CataloguePublished(source) => {
                 self.source = *source;
                 self.wait_or_serve()
@@ -261,6 +248,7 @@ impl Session {
             Event::Elapsed(Timer::ToolsWait) => Outcome::Transition(State::Serving),
             Event::Elapsed(Timer::Drain)
             | Event::CallRequested
+            | Event::ListenRequested { .. }
             | Event::CatalogueChanged
             | Event::InputEnded
             | Event::StopRequested
@@ -285,10 +273,6 @@ impl Session {
                 out.order(Effect::AnswerLists);
                 Outcome::Handled
             }
-            Event::ListenRequested { tools } => {
-                self.listened(*tools, out);
-                Outcome::Handled
-            }
             Event::CataloguePublished(source) => {
                 self.source = *source;
                 Outcome::Handled
@@ -306,6 +290,7 @@ impl Session {
                 Outcome::Handled
             }
             Event::CallRequested
+            | Event::ListenRequested { .. }
             | Event::CatalogueChanged
             | Event::InputEnded
             | Event::StopRequested
@@ -370,6 +355,13 @@ impl Machine for Session {
                 out.order(Effect::AcceptCall);
                 Outcome::Handled
             }
+            (Group::Open, Event::ListenRequested { tools }) => {
+                if *tools {
+                    out.order(Effect::WantEditor);
+                }
+                out.order(Effect::AcceptListen);
+                Outcome::Handled
+            }
             (Group::Open, Event::CatalogueChanged) => {
                 out.order(Effect::AnnounceChange);
                 Outcome::Handled
@@ -380,7 +372,6 @@ impl Machine for Session {
                 Group::Open,
                 Event::Opened(_)
                 | Event::ListRequested
-                | Event::ListenRequested { .. }
                 | Event::CataloguePublished(_)
                 | Event::DiskRead
                 | Event::OutlookChanged(_)
