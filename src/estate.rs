@@ -291,8 +291,8 @@ impl Estate {
                     self.addresses.bridge.cast(bridge::Message::Withdrawn(key));
                 }
                 Settlement::KeepLate { call, answer, audience } => self.keep_late(call, answer, audience),
-                Settlement::Noted { call, tool, verdict } => {
-                    self.audit_noted(call, &tool, verdict);
+                Settlement::Noted { call, tool, verdict, asker } => {
+                    self.audit_noted(call, &tool, verdict, asker.as_deref());
                     self.events.call_noted(call, &tool, verdict);
                 }
             }

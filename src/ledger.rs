@@ -35,7 +35,7 @@ use crate::limits::{HOLD_MAX, HOLD_WITHOUT_EVIDENCE, PATIENCE_MARGIN, RECOVERY_M
 use crate::protocol::dialect::{CallProgress, EditorAnswer, Recovery};
 use crate::protocol::ids::{CallId, Epoch};
 use crate::protocol::jsonrpc::RequestId;
-use crate::protocol::mcp::Audience;
+use crate::protocol::mcp::{Audience, ClientInfo};
 use crate::protocol::policy::Grounds;
 use crate::protocol::trace::TraceContext;
 
@@ -56,6 +56,7 @@ struct Entry {
     running_max: Duration,
     audience: Audience,
     trace: Option<Arc<TraceContext>>,
+    asker: Option<Arc<ClientInfo>>,
     progress: Option<Progress>,
     /// What it waits for, or waited for last.
     waits_for: Cause,
@@ -161,6 +162,7 @@ impl Ledger {
             running_max: RUNNING_MAX,
             audience: call.audience,
             trace: call.trace,
+            asker: call.asker,
             progress,
             waits_for: Cause::Connecting,
             sending: None,
@@ -268,6 +270,7 @@ impl Ledger {
             nth: entry.machine.machine().sendings.saturating_add(1),
             progress: entry.progress.is_some(),
             trace: entry.trace.clone(),
+            asker: entry.asker.clone(),
         })
     }
 
@@ -591,6 +594,7 @@ impl Ledger {
                         refused: entry.refused.take(),
                         audience: entry.audience,
                         trace: entry.trace.clone(),
+                        asker: entry.asker.clone(),
                     }));
                     let mut record = Record::of(entry);
                     record.verdict = Some(verdict);
@@ -605,7 +609,12 @@ impl Ledger {
                 }
                 Effect::Note(verdict) => {
                     entry.settled = true;
-                    out.push(Settlement::Noted { call: entry.id, tool: Arc::clone(&entry.tool), verdict });
+                    out.push(Settlement::Noted {
+                        call: entry.id,
+                        tool: Arc::clone(&entry.tool),
+                        verdict,
+                        asker: entry.asker.clone(),
+                    });
                     let mut record = Record::of(entry);
                     record.verdict = Some(verdict);
                     record.ended = Some(now);

@@ -315,6 +315,7 @@ mod tests {
             request: RequestId::from_number(1),
             call: CallId::from_random([7; 16]),
             trace: None,
+            asker: None,
             tool: "compile".into(),
             verdict,
             body: None,

@@ -221,6 +221,7 @@ impl World {
                         arguments: RawValue::from_string("{}".to_owned()).unwrap(),
                         progress_token: progress.then(|| RawValue::from_string("1".to_owned()).unwrap()),
                         trace: None,
+                        asker: None,
                         parallel: true,
                         patience,
                         audience: ProtocolVersion::LATEST.into(),

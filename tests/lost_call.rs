@@ -26,6 +26,7 @@ fn claimed(recovery: Recovery, now: Instant) -> (Ledger, Epoch) {
         arguments: RawValue::from_string("{}".to_owned()).expect("it is JSON"),
         progress_token: None,
         trace: None,
+        asker: None,
         parallel: false,
         patience: Duration::from_secs(60),
         audience: ProtocolVersion::negotiate("2025-11-25").into(),

@@ -7,15 +7,18 @@ mod support;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use holdfast::config::{Config, PortSource};
+use holdfast::config_file::ProjectRules;
 use holdfast::fake_unity::{FakeDialect, FakeUnity, FakeUnityConfig};
 use holdfast::fsm::registry::Source;
 use holdfast::host::Host as _;
 use holdfast::limits::AUDIT_WRITE_MAX;
 use holdfast::protocol::dialect;
 use holdfast::protocol::policy::{Pattern, Policy};
+use holdfast::survey::Survey;
 use serde_json::{Value, json};
 use support::{Gateway, PATIENT, PORT, Setup, editor, gateway, unity, until};
 use tokio::time::{Instant, sleep};
@@ -192,6 +195,14 @@ async fn a_projects_file_narrows_and_a_change_of_it_holds_at_once() {
     let (text, error) = told(&mut it, "get-logs", json!({})).await;
     assert!(error && text.contains("--allow"), "a project widens nothing: {text}");
 
+    // The client names other roots, and another project is looked at: this one's rules hold while its editor is connected.
+    let found = it.estate.survey.borrow().clone().unwrap();
+    let other = Survey { project: Some("/elsewhere".into()), rules: ProjectRules::default(), ..(*found).clone() };
+    it.estate.surveyed(&Arc::new(other));
+    let (text, error) = told(&mut it, "count", json!({"key": "narrowed"})).await;
+    assert!(error && text.contains("holdfast.toml"), "{text}");
+    it.estate.surveyed(&found);
+
     let unreadable = || it.estate.survey.borrow().as_ref().unwrap().rules.policy.refusal_of_all().is_some();
     it.host.put(&file, "[policy]\nalow = ['echo']\n");
     until("it is read again", unreadable).await;
@@ -332,5 +343,22 @@ async fn a_call_that_is_sent_again_has_a_line_for_each_sending() {
     assert_eq!(sendings, [&json!(1), &json!(2)]);
     let calls: BTreeSet<String> = all.iter().map(|line| line["call"].to_string()).collect();
     assert_eq!(calls.len(), 1);
+    it.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_line_names_who_asked_and_not_who_opened_the_session() {
+    let (mut it, _unity) = connected(audited(Config::default())).await;
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": "another", "version": "2"},
+    });
+    let id = it.client.request("tools/call", json!({"name": "echo", "arguments": {}, "_meta": meta})).await;
+    it.client.answer(&id).await;
+    it.client.ok("echo", json!({})).await;
+    until("every line is there", || lines(&it).len() == 4).await;
+    let asked = |client: &str| lines(&it).iter().filter(|line| line["client"] == client).count();
+    assert_eq!((asked("another"), asked(PATIENT)), (2, 2), "{:?}", lines(&it));
     it.close().await;
 }

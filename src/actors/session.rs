@@ -396,6 +396,7 @@ impl SessionActor {
             arguments: call.arguments,
             progress_token: call.progress_token,
             trace: call.trace.map(Arc::new),
+            asker: self.estate.front.caller(&id).map(|caller| Arc::new(caller.client.clone())),
             parallel,
             patience: audience.client.patience,
             audience,

@@ -16,7 +16,10 @@ use crate::ledger::NewCall;
 use crate::limits::GUEST_CALLS_MAX;
 use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc::RequestId;
-use crate::protocol::mcp::ToolResult;
+use crate::protocol::mcp::{ClientInfo, ToolResult};
+
+/// What an audit calls them: who they are nobody knows.
+const GUEST: &str = "documented HTTP API";
 
 /// The guests that wait, by the request that stands for each in the ledger.
 pub(super) type Guests = HashMap<RequestId, oneshot::Sender<GuestAnswer>>;
@@ -65,6 +68,7 @@ impl Estate {
             arguments,
             progress_token: None,
             trace: None,
+            asker: Some(Arc::new(ClientInfo { name: GUEST.to_owned(), ..ClientInfo::default() })),
             parallel: false,
             patience,
             audience: self.client().audience,

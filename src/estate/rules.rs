@@ -13,7 +13,7 @@ use crate::fsm::registry::Source;
 use crate::ledger::{Answer, NewCall};
 use crate::protocol::dialect::Annotations;
 use crate::protocol::ids::CallId;
-use crate::protocol::mcp;
+use crate::protocol::mcp::{self, ClientInfo};
 use crate::protocol::policy::{Grounds, Policy, unstated};
 use crate::survey::Survey;
 
@@ -112,9 +112,10 @@ impl Estate {
         nth: u8,
         tool: &Arc<str>,
         arguments: &Arc<RawValue>,
+        asker: Option<&ClientInfo>,
     ) -> Result<(), Grounds> {
         let Some(audit) = &self.audit else { return Ok(()) };
-        let entry = Entry { sending: Some(nth), ..self.audit_entry(Event::Sent, call, tool) };
+        let entry = Entry { sending: Some(nth), ..self.audit_entry(Event::Sent, call, tool, asker) };
         let added = audit.add(entry, Some(Arc::clone(arguments))).await;
         self.audited(added.as_ref().err());
         added.map_err(|why| {
@@ -134,14 +135,20 @@ impl Estate {
         let refused = answer.refused.as_ref();
         let event = if refused.is_some() { Event::Refused } else { Event::Verdict };
         let rule = refused.and_then(|refused| refused.grounds.rule.clone());
-        let entry = Entry { rule, ..self.audit_entry(event, answer.call, &answer.tool) };
+        let entry = Entry { rule, ..self.audit_entry(event, answer.call, &answer.tool, answer.asker.as_deref()) };
         self.audit_verdict(entry, answer.verdict, refused.map(|refused| Arc::clone(&refused.arguments)));
     }
 
     /// Records what became of a call whose client waits no more.
-    pub(super) fn audit_noted(self: &Arc<Self>, call: CallId, tool: &Arc<str>, verdict: Verdict) {
+    pub(super) fn audit_noted(
+        self: &Arc<Self>,
+        call: CallId,
+        tool: &Arc<str>,
+        verdict: Verdict,
+        asker: Option<&ClientInfo>,
+    ) {
         if self.audit.is_some() {
-            self.audit_verdict(self.audit_entry(Event::Verdict, call, tool), verdict, None);
+            self.audit_verdict(self.audit_entry(Event::Verdict, call, tool, asker), verdict, None);
         }
     }
 
@@ -157,8 +164,14 @@ impl Estate {
         });
     }
 
-    fn audit_entry(&self, event: Event, call: CallId, tool: &Arc<str>) -> Entry {
-        let client = self.client();
+    fn audit_entry(&self, event: Event, call: CallId, tool: &Arc<str>, asker: Option<&ClientInfo>) -> Entry {
+        let (client, client_version) = match asker {
+            Some(asker) => (asker.name.clone(), asker.version.clone()),
+            None => {
+                let client = self.client();
+                (client.name, client.release)
+            }
+        };
         let found = || self.survey.borrow().as_ref().and_then(|survey| survey.project.clone());
         let project = self.connected_project().or_else(found).map(|path| path.display().to_string());
         let catalogue = Arc::clone(&self.published.borrow().catalogue);
@@ -166,8 +179,8 @@ impl Estate {
         Entry {
             event,
             gateway_pid: std::process::id(),
-            client: client.name,
-            client_version: client.release,
+            client,
+            client_version,
             project,
             dialect: self.dialect().name(),
             call,

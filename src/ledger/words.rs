@@ -14,7 +14,7 @@ use crate::limits::{PATIENCE_MARGIN, RUNNING_MAX};
 use crate::protocol::dialect::{EditorAnswer, JournalKey, Recovery};
 use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc::RequestId;
-use crate::protocol::mcp::{Audience, ProtocolVersion};
+use crate::protocol::mcp::{Audience, ClientInfo, ProtocolVersion};
 use crate::protocol::policy::Grounds;
 use crate::protocol::trace::TraceContext;
 
@@ -33,6 +33,8 @@ pub struct NewCall {
     pub progress_token: Option<Box<RawValue>>,
     /// The trace that it is part of.
     pub trace: Option<Arc<TraceContext>>,
+    /// Who asked, where the request says so itself; else it is the client that opened the session.
+    pub asker: Option<Arc<ClientInfo>>,
     /// It may run while other calls run, as far as is known.
     pub parallel: bool,
     /// How long the client waits for an answer.
@@ -74,6 +76,8 @@ pub struct HeldCall {
     pub progress: bool,
     /// The trace that it is part of.
     pub trace: Option<Arc<TraceContext>>,
+    /// Who asked, where the request says so itself; else it is the client that opened the session.
+    pub asker: Option<Arc<ClientInfo>>,
 }
 
 /// One piece of news of a call's progress.
@@ -127,6 +131,8 @@ pub enum Settlement {
         tool: Arc<str>,
         /// How.
         verdict: Verdict,
+        /// Who asked; see [`NewCall::asker`].
+        asker: Option<Arc<ClientInfo>>,
     },
 }
 
@@ -139,6 +145,8 @@ pub struct Answer {
     pub call: CallId,
     /// The trace that it is part of.
     pub trace: Option<Arc<TraceContext>>,
+    /// Who asked, where the request says so itself; else it is the client that opened the session.
+    pub asker: Option<Arc<ClientInfo>>,
     /// Its tool.
     pub tool: Arc<str>,
     /// How it ended.

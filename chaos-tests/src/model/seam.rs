@@ -122,6 +122,7 @@ impl Seam {
             arguments: RawValue::NULL.to_owned(),
             progress_token: None,
             trace: None,
+            asker: None,
             parallel: true,
             patience: PATIENCE_MARGIN + Duration::from_secs(10 + u64::from(rank)),
             audience: ProtocolVersion::LATEST.into(),

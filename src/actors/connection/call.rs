@@ -23,7 +23,7 @@ use crate::wording;
 
 impl Line {
     pub(super) async fn send_call(&self, socket: &mut WriteHalf<BoxStream>, held: HeldCall) -> Result<(), NotWritten> {
-        let HeldCall { id, tool, arguments, nth, progress, trace } = held;
+        let HeldCall { id, tool, arguments, nth, progress, trace, asker } = held;
         let catalogue = Arc::clone(&self.estate.published.borrow().catalogue);
         let Some(entry) = catalogue.find(&tool) else { return self.refuse(id, Cause::UnknownTool) };
         if let Some(grounds) = self.estate.refusal(entry) {
@@ -53,7 +53,7 @@ impl Line {
             // No tool that this editor could be called with: the list that named it was another's.
             Err(EncodeError::NotSpoken | EncodeError::NoGreeting(_)) => return self.refuse(id, Cause::UnknownTool),
         };
-        if let Err(grounds) = self.estate.audit_sending(id, nth, &tool, &arguments).await {
+        if let Err(grounds) = self.estate.audit_sending(id, nth, &tool, &arguments, asker.as_deref()).await {
             return self.turn_down(id, Cause::Audit, grounds);
         }
         let after = After { recoverable: prepared.recovery != Recovery::None, reload: prepared.reload_follows };

@@ -35,6 +35,7 @@ fn sent_call_of(estate: &Arc<Estate>, number: u64, audience: Audience) -> CallId
         arguments: serde_json::value::RawValue::from_string("{}".to_owned()).unwrap(),
         progress_token: None,
         trace: None,
+        asker: None,
         parallel: false,
         patience: Duration::from_secs(600),
         audience,
