@@ -1,8 +1,8 @@
 //! The opening of each AI editor, replayed literally: what it calls itself, the version and capabilities that it sends, how many
 //! copies it starts at once, in what environment, from which directory, and how it ends them.
 //!
-//! What is known of each, and how well, stands at its row in `src/protocol/mcp/clients.rs`; versions and capabilities are those seen
-//! on the wire or in its source, in November 2026.
+//! What is known of each, and how well, stands at its row in `src/protocol/mcp/clients/table.rs`; where a version or a capability of
+//! a client is not known, its opening has what the SDK that it is built on sends.
 
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};

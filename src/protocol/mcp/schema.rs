@@ -77,35 +77,40 @@ pub(super) fn flattened(schema: &Map<String, Value>) -> Cow<'_, Map<String, Valu
     if !has_alternatives(schema) {
         return Cow::Borrowed(schema);
     }
-    let mut schema = schema.clone();
+    let whole = schema;
+    let mut schema = whole.clone();
     for keyword in ALTERNATIVES {
         let Some(branches) = schema.remove(keyword) else { continue };
-        let branches = match branches {
-            Value::Array(branches) => branches,
-            _ => Vec::new(),
-        };
-        for branch in branches {
-            let Value::Object(mut branch) = branch else { continue };
-            if let Some(Value::Object(theirs)) = branch.remove("properties")
+        for branch in branches.as_array().into_iter().flatten().filter_map(Value::as_object) {
+            let branch = named(whole, branch);
+            if let Some(Value::Object(theirs)) = branch.get("properties")
                 && let Value::Object(ours) = schema.entry("properties").or_insert_with(|| Value::Object(Map::new()))
             {
                 for (name, property) in theirs {
-                    ours.entry(name).or_insert(property);
+                    ours.entry(name).or_insert_with(|| property.clone());
                 }
             }
             if keyword == "allOf"
-                && let Some(Value::Array(theirs)) = branch.remove("required")
+                && let Some(Value::Array(theirs)) = branch.get("required")
                 && let Value::Array(ours) = schema.entry("required").or_insert_with(|| Value::Array(Vec::new()))
             {
                 for name in theirs {
-                    if !ours.contains(&name) {
-                        ours.push(name);
+                    if !ours.contains(name) {
+                        ours.push(name.clone());
                     }
                 }
             }
         }
     }
     Cow::Owned(schema)
+}
+
+/// The definition of the same schema that a branch is, where it only names one; else the branch.
+fn named<'a>(schema: &'a Map<String, Value>, branch: &'a Map<String, Value>) -> &'a Map<String, Value> {
+    let target = branch.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix("#/"));
+    let place = target.and_then(|target| target.split_once('/'));
+    let place = place.filter(|(folder, _)| matches!(*folder, "$defs" | "definitions"));
+    place.and_then(|(folder, name)| schema.get(folder)?.get(name)?.as_object()).unwrap_or(branch)
 }
 
 const TOO_DEEP: &str = "its input schema is nested too deep";

@@ -236,6 +236,12 @@ fn flattening_keeps_every_property_and_what_all_branches_require() {
             json!({"type": "object", "properties": {"a": {"type": "number"}}, "allOf": [{"properties": {"a": {}, "b": {}}, "required": ["b"]}]}),
             json!({"type": "object", "properties": {"a": {"type": "number"}, "b": {}}, "required": ["b"]}),
         ),
+        (
+            json!({"type": "object", "oneOf": [{"$ref": "#/$defs/A"}, {"$ref": "#/$defs/none"}, {"$ref": "#/properties"}],
+                "$defs": {"A": {"properties": {"a": {"$ref": "#/$defs/N"}}}, "N": {"type": "number"}}}),
+            json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/N"}},
+                "$defs": {"A": {"properties": {"a": {"$ref": "#/$defs/N"}}}, "N": {"type": "number"}}}),
+        ),
         (json!({"anyOf": {"not": "a list"}}), json!({"type": "object"})),
     ] {
         let catalogue = Catalogue::new(vec![with_schema("t", schema.clone())], false);
