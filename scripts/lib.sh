@@ -113,8 +113,8 @@ need_node() {
         die "node $("$NODE" --version) is too old; the clients need 22.19 or newer"
 }
 
-# need_venv NAME REQUIREMENTS: the virtual environment .tools/NAME with what the file pins, and nothing that it does not.
-need_venv() {
+# need_environment NAME REQUIREMENTS: the virtual environment .tools/NAME with what the file pins, and nothing that it does not.
+need_environment() {
     stamp=.tools/$1/.holdfast-requirements
     cmp -s "$2" "$stamp" && ".tools/$1/bin/python" -c '' 2>/dev/null && return 0
     say "making the Python environment $1"
@@ -125,8 +125,8 @@ need_venv() {
 
 # need_python: the official Python SDKs, whose two versions share a name; sets PYTHON and PYTHON_V2.
 need_python() {
-    need_venv venv tests/clients/requirements.txt
-    need_venv venv-v2 tests/clients/requirements-v2.txt
+    need_environment venv tests/clients/requirements.txt
+    need_environment venv-v2 tests/clients/requirements-v2.txt
     PYTHON=$PWD/.tools/venv/bin/python
     PYTHON_V2=$PWD/.tools/venv-v2/bin/python
 }
