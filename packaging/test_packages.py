@@ -251,11 +251,15 @@ class Workflow(unittest.TestCase):
         for target in PROGRAMS:
             self.assertNotIn(target, self.text)
 
-    def test_whatever_publishes_waits_for_the_environment(self):
+    def test_whatever_publishes_waits_for_its_environment_and_a_pushed_tag(self):
         jobs = re.split(r"\n  (?=[a-z-]+:\n)", self.text.split("\njobs:\n", 1)[1])
-        for job in jobs:
-            if re.search(r"npm publish|pypi-publish|mcp-publisher|release create", job):
-                self.assertIn("environment: release", job)
+        publishing = [job for job in jobs if re.search(r"npm publish|pypi-publish|mcp-publisher|release create", job)]
+        self.assertEqual(len(publishing), 4)
+        for job in publishing:
+            # What is not pinned must not run where npm and PyPI trust what is minted.
+            name = "registry" if "mcp-publisher" in job else "release"
+            self.assertIn(f"\n    environment: {name}\n", job)
+            self.assertIn("github.event_name == 'push' && github.ref_type == 'tag'", job)
 
 
 if __name__ == "__main__":
