@@ -13,6 +13,9 @@ cargo clippy --workspace --all-targets --locked -- -D warnings
 cargo clippy --workspace --test unity_host --locked -- -D warnings
 say "rustdoc"
 RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --locked
+say "nothing that is built or installed is committed"
+tracked=$(git ls-files --cached --ignored --exclude-standard 2>/dev/null | head -n 5)
+[ -z "$tracked" ] || die "these are committed and git is told to ignore them; git rm --cached them: $tracked"
 say "lock files of fuzz/ and tests/clients/rmcp/"
 # Workspaces of their own: nothing else here notices that a lock file has fallen behind.
 for package in fuzz tests/clients/rmcp; do
