@@ -16,7 +16,7 @@ use toml_edit::{ImDocument, Item, Key};
 
 use crate::config::MetricsAddress;
 use crate::host::Host;
-use crate::limits::CONFIG_FILE_MAX_BYTES;
+use crate::limits::{CLIENT_SETTINGS_MAX, CONFIG_FILE_MAX_BYTES};
 use crate::protocol::mcp::clients::{ClientOverrides, ClientSettings};
 use crate::protocol::policy::{Pattern, Policy};
 use crate::telemetry::clean;
@@ -304,7 +304,11 @@ impl Reader {
             told.add(false, place_of(text, key, item), "[clients] must hold sections", mend);
             return ClientOverrides::default();
         };
-        let names: Vec<&str> = table.iter().map(|(name, _)| name).collect();
+        let names: Vec<&str> = table.iter().map(|(name, _)| name).take(CLIENT_SETTINGS_MAX).collect();
+        if table.len() > names.len() {
+            let says = format!("there are {} sections [clients.NAME], and {CLIENT_SETTINGS_MAX} are read", table.len());
+            told.add(false, place_of(text, key, item), &says, "join some with a * at the end of a name");
+        }
         let mut said: Vec<(String, ClientSettings)> = Vec::new();
         for name in names {
             let Some((key, item)) = table.get_key_value(name) else { continue };

@@ -3,6 +3,8 @@
 //! Not an actor: a bounded store with short synchronous operations. It is the only place that can put a line on stdout, and it
 //! answers a request at most once: an answer to a request that is not open (answered, cancelled) is dropped and counted.
 
+mod subscriptions;
+
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,9 +12,10 @@ use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+pub use self::subscriptions::TooManySubscriptions;
 use crate::limits::{
     CLIENT_MESSAGE_MAX_BYTES, OPEN_REQUESTS_MAX, SHARED_WRITE_BYTES, STDOUT_NOTIFICATIONS_MAX, STDOUT_QUEUE_HIGH_BYTES,
-    STDOUT_QUEUE_MAX_LINES, SUBSCRIPTIONS_MAX,
+    STDOUT_QUEUE_MAX_LINES,
 };
 use crate::protocol::jsonrpc::{self, RequestId, RpcError};
 use crate::protocol::mcp::stateless::{self, Caller, Filter};
@@ -27,10 +30,6 @@ pub const SERVER: ServerInfo<'static> = ServerInfo { version: env!("CARGO_PKG_VE
 pub const ROOTS_LIST: &str = "roots/list";
 /// The kind of the notification that the tools are others.
 pub const TOOLS_CHANGED: &str = "tools/list_changed";
-
-/// A client listens as often as it may.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TooManySubscriptions;
 
 /// Why a request is not opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -293,47 +292,6 @@ impl Front {
         }
         drop(inner);
         self.filled.notify_one();
-    }
-
-    /// Makes an open request a subscription and tells its client so, before anything else that it is told under it.
-    ///
-    /// # Errors
-    /// More are open than may be: the request is still open, and must be answered.
-    pub fn subscribe(&self, id: &RequestId, filter: Filter) -> Result<(), TooManySubscriptions> {
-        let mut inner = self.lock();
-        let count = inner.open.values().filter(|open| matches!(open.holder, Holder::Subscription(_))).count();
-        if count >= SUBSCRIPTIONS_MAX {
-            return Err(TooManySubscriptions);
-        }
-        // Cancelled meanwhile: nothing is said of it any more.
-        let Some(open) = inner.open.get_mut(id) else { return Ok(()) };
-        open.holder = Holder::Subscription(filter);
-        if inner.broken {
-            return Ok(());
-        }
-        // Queued under the same lock: what this subscription is told comes behind it. It is owed, and so is never dropped.
-        let text = stateless::acknowledged(id, filter);
-        inner.queued_bytes += text.len();
-        inner.queue.push_back(Line { text, notification: None });
-        drop(inner);
-        self.events.message_queued(MessageKind::Notification, "");
-        self.filled.notify_one();
-        Ok(())
-    }
-
-    /// Tells every subscription that asked for it, or only this one, that the list of tools is another one.
-    pub fn tools_changed(&self, only: Option<&RequestId>) {
-        let listening = self.requests(|holder| matches!(holder, Holder::Subscription(Filter { tools: true })));
-        for id in listening.into_iter().filter(|id| only.is_none_or(|only| only == id)) {
-            self.notify_of(Some(&id), TOOLS_CHANGED, stateless::tools_list_changed(&id), true);
-        }
-    }
-
-    /// Ends every subscription with the answer to its request.
-    pub fn end_subscriptions(&self) {
-        for id in self.requests(|holder| matches!(holder, Holder::Subscription(_))) {
-            self.settle(&id, Outcome::Ok, |_| stateless::subscription_ended(&id));
-        }
     }
 
     /// Sends the progress of an open request; nothing is sent once that was answered or cancelled, nor what is not more than

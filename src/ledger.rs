@@ -5,6 +5,7 @@
 //! carries it out after letting the lock go. It never calls the front.
 
 mod clock;
+mod entry;
 mod finished;
 mod grace;
 mod journal;
@@ -13,15 +14,13 @@ mod reader;
 mod words;
 
 use std::collections::{BTreeSet, VecDeque};
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
+use self::entry::Entry;
 use self::finished::Finished;
-use self::grace::Withheld;
 use self::progress::Progress;
 use self::words::Late;
 pub use self::words::{
@@ -31,77 +30,11 @@ pub use self::words::{
 use crate::fsm::Driver;
 use crate::fsm::call::{Call, Effect, Event, State, Verdict};
 use crate::fsm::cause::{Cause, Loss, Outlook};
-use crate::limits::{HOLD_MAX, HOLD_WITHOUT_EVIDENCE, PATIENCE_MARGIN, RECOVERY_MAX, RUNNING_MAX};
+use crate::limits::{HOLD_WITHOUT_EVIDENCE, RUNNING_MAX};
 use crate::protocol::dialect::{CallProgress, EditorAnswer, Recovery};
 use crate::protocol::ids::{CallId, Epoch};
 use crate::protocol::jsonrpc::RequestId;
-use crate::protocol::mcp::{Audience, ClientInfo};
 use crate::protocol::policy::Grounds;
-use crate::protocol::trace::TraceContext;
-
-#[derive(Clone)]
-struct Entry {
-    id: CallId,
-    request: RequestId,
-    tool: Arc<str>,
-    arguments: Arc<RawValue>,
-    machine: Driver<Call>,
-    reserved: Option<Epoch>,
-    epoch: Option<Epoch>,
-    recovery: Recovery,
-    accepted: Instant,
-    sent: Option<Instant>,
-    lost: Option<Instant>,
-    patience: Duration,
-    running_max: Duration,
-    audience: Audience,
-    trace: Option<Arc<TraceContext>>,
-    asker: Option<Arc<ClientInfo>>,
-    progress: Option<Progress>,
-    /// What it waits for, or waited for last.
-    waits_for: Cause,
-    sending: Option<Sending>,
-    /// It may run while other calls run.
-    parallel: bool,
-    /// The editor's answer, while a reload that may follow it is waited for.
-    withheld: Option<Withheld>,
-    /// Why it was refused.
-    refused: Option<Box<Refused>>,
-    /// The client has had its answer, or wants none.
-    settled: bool,
-}
-
-impl Entry {
-    fn state(&self) -> State {
-        self.machine.state()
-    }
-
-    /// It is in the editor's only place for calls that want to be alone, or what may follow it is.
-    fn has_place(&self) -> bool {
-        self.epoch.is_some() || self.withheld.is_some()
-    }
-
-    /// Its outcome is being looked for outside any connection.
-    fn is_looked_for(&self) -> bool {
-        let known = self.withheld.is_some();
-        !known
-            && self.lost.is_some()
-            && matches!(self.state(), State::Recovering | State::Abandoned)
-            && self.epoch.is_none()
-    }
-
-    fn hold_limit(&self) -> Instant {
-        self.accepted + self.patience.saturating_sub(PATIENCE_MARGIN).min(HOLD_MAX)
-    }
-
-    fn answer_by(&self) -> Instant {
-        let patience = self.accepted + self.patience.saturating_sub(PATIENCE_MARGIN);
-        match self.sent {
-            Some(sent) => patience.min(sent + self.running_max),
-            None => patience,
-        }
-    }
-}
 
 /// See the module's documentation.
 #[derive(Clone, Default)]
@@ -116,25 +49,6 @@ pub struct Ledger {
     surprises: Surprises,
     /// A call came, went or changed its state since somebody asked.
     moved: bool,
-}
-
-impl std::fmt::Debug for Ledger {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Ledger").field("open", &self.entries.len()).field("finished", &self.finished.len()).finish()
-    }
-}
-
-/// What decides about the open calls, so that a model checker can tell one ledger from another. What a call carries
-/// (arguments, version, limits) follows from its identity, and the records of ended calls decide nothing.
-impl Hash for Ledger {
-    fn hash<H: Hasher>(&self, hasher: &mut H) {
-        for entry in &self.entries {
-            let Entry { id, machine, reserved, epoch, sent, lost, withheld, settled, .. } = entry;
-            let withheld = withheld.as_ref().map(Withheld::is_reloading);
-            (id, machine, reserved, epoch, sent, lost, withheld, settled).hash(hasher);
-        }
-        (self.entries.len(), &self.open_epochs, self.outlook, self.absent_since, self.draining).hash(hasher);
-    }
 }
 
 impl Ledger {
@@ -663,10 +577,6 @@ impl Ledger {
             !ended || entry.has_place()
         });
     }
-}
-
-fn recovery_end(entry: &Entry) -> Instant {
-    entry.lost.unwrap_or(entry.accepted) + RECOVERY_MAX
 }
 
 #[cfg(test)]

@@ -461,6 +461,8 @@ pub const TIMELINE_COLUMNS: std::ops::RangeInclusive<usize> = 60..=120;
 
 /// Largest configuration file. A long one has a hundred lines; what is larger is another file.
 pub const CONFIG_FILE_MAX_BYTES: usize = 256 * 1024;
+/// Sections `[clients.NAME]` read from a configuration file: three times as many as there are clients known.
+pub const CLIENT_SETTINGS_MAX: usize = 64;
 /// Rules of one list of a policy; an editor has some hundred tools, and each call is compared with each rule.
 pub const POLICY_RULES_MAX: usize = 512;
 /// Longest rule: far above any tool's name.

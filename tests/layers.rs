@@ -7,9 +7,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Files of src/ that may be longer than [`LINES_MAX`], with the reason.
-const LONG_FILES: &[(&str, &str)] =
-    &[("src/ledger.rs", "all that may be done to a call, in one place; its words stand in ledger/words.rs")];
 const LINES_MAX: usize = 600;
 
 /// Crates that no pure file may name, and what it should do instead.
@@ -71,19 +68,8 @@ fn no_file_grows_beyond_what_a_reader_holds() {
     let mut findings = Vec::new();
     for (path, text) in &files {
         let lines = text.lines().count();
-        match LONG_FILES.iter().find(|(long, _)| long == path) {
-            None if lines > LINES_MAX => {
-                findings.push(format!("{path}: {lines} lines; split it by idea, or list it with a reason"));
-            }
-            Some(_) if lines <= LINES_MAX => {
-                findings.push(format!("{path}: {lines} lines; take it off the list of long files"));
-            }
-            _ => {}
-        }
-    }
-    for (long, _) in LONG_FILES {
-        if !files.iter().any(|(path, _)| path == long) {
-            findings.push(format!("{long}: is on the list of long files but does not exist"));
+        if lines > LINES_MAX {
+            findings.push(format!("{path}: {lines} lines; split it by idea"));
         }
     }
     assert!(findings.is_empty(), "\n{}", findings.join("\n"));

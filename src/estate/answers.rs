@@ -19,7 +19,7 @@ use crate::logbook::{self, LogEntry};
 use crate::protocol::dialect::EditorAnswer;
 use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc::{RequestId, compact};
-use crate::protocol::mcp::{self, Audience, ToolResult};
+use crate::protocol::mcp::{self, Audience, ProtocolVersion, ToolResult};
 use crate::wording;
 
 impl Estate {
@@ -102,7 +102,9 @@ impl Estate {
                 estate.log_result(call, &tool, &result, &audience);
             }
             let result = estate.fit(call, result, audience).await;
-            estate.keep(call, &mcp::tool_result(&result, &audience));
+            // Whoever fetches it may be of the other era, which takes less.
+            let version = audience.version.min(ProtocolVersion::LATEST);
+            estate.keep(call, &mcp::tool_result(&result, &Audience { version, ..audience }));
         });
     }
 

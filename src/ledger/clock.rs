@@ -3,7 +3,7 @@
 use tokio::time::Instant;
 
 use super::grace::grace_end;
-use super::{Entry, Ledger, Settlement, recovery_end};
+use super::{Entry, Ledger, Settlement};
 use crate::fsm::call::{Event, State};
 
 impl Ledger {
@@ -14,8 +14,8 @@ impl Ledger {
                 _ if entry.withheld.is_some() => entry.withheld.as_ref().map(|withheld| grace_end(entry, withheld)),
                 State::Accepted | State::Held => Some(self.held_until(entry)),
                 State::Sent => Some(entry.answer_by()),
-                State::Recovering => Some(entry.answer_by().min(recovery_end(entry))),
-                State::Abandoned => entry.lost.map(|_| recovery_end(entry)),
+                State::Recovering => Some(entry.answer_by().min(entry.recovery_end())),
+                State::Abandoned => entry.lost.map(|_| entry.recovery_end()),
                 State::Answered | State::Uncertain | State::Cancelled => None,
             };
             let progress = entry.progress.as_ref().filter(|_| !entry.settled).map(|progress| progress.next);
@@ -70,7 +70,7 @@ impl Ledger {
             State::Accepted | State::Held if now >= self.held_until(entry) => {
                 Some(Event::HoldEnded(self.hold_cause(entry)))
             }
-            State::Recovering | State::Abandoned if entry.lost.is_some() && now >= recovery_end(entry) => {
+            State::Recovering | State::Abandoned if entry.lost.is_some() && now >= entry.recovery_end() => {
                 Some(Event::OutcomeLost)
             }
             State::Sent | State::Recovering if now >= entry.answer_by() => Some(Event::PatienceEnded),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Entry, Ledger, Settlement, recovery_end};
+use super::{Entry, Ledger, Settlement};
 use crate::fsm::call::Event;
 use crate::fsm::cause::Outlook;
 use crate::limits::RELOAD_GRACE;
@@ -129,7 +129,7 @@ impl Ledger {
 /// for nothing, and then only what may follow counts.
 pub(super) fn grace_end(entry: &Entry, withheld: &Withheld) -> Instant {
     match (withheld.reloading, entry.settled) {
-        (true, _) => entry.answer_by().min(recovery_end(entry)),
+        (true, _) => entry.answer_by().min(entry.recovery_end()),
         (false, false) => entry.answer_by().min(withheld.since + RELOAD_GRACE),
         (false, true) => withheld.since + RELOAD_GRACE,
     }

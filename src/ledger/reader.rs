@@ -1,14 +1,35 @@
 //! What may be asked of the ledger: counts, records, late results.
 
 use std::borrow::Cow;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use tokio::time::Instant;
 
+use super::grace::Withheld;
 use super::words::Late;
 use super::{Entry, Ledger, Lookup, Record};
 use crate::fsm::call::State;
 use crate::protocol::ids::CallId;
+
+impl std::fmt::Debug for Ledger {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ledger").field("open", &self.entries.len()).field("finished", &self.finished.len()).finish()
+    }
+}
+
+/// What decides about the open calls, so that a model checker can tell one ledger from another. What a call carries
+/// (arguments, version, limits) follows from its identity, and the records of ended calls decide nothing.
+impl Hash for Ledger {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        for entry in &self.entries {
+            let Entry { id, machine, reserved, epoch, sent, lost, withheld, settled, .. } = entry;
+            let withheld = withheld.as_ref().map(Withheld::is_reloading);
+            (id, machine, reserved, epoch, sent, lost, withheld, settled).hash(hasher);
+        }
+        (self.entries.len(), &self.open_epochs, self.outlook, self.absent_since, self.draining).hash(hasher);
+    }
+}
 
 impl Ledger {
     /// Calls that are held, and calls that were sent and are not answered by the editor.

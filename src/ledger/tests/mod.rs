@@ -1,8 +1,12 @@
 mod grace;
 
+use std::time::Duration;
+
 use super::*;
 use crate::fsm::call::Verdict;
-use crate::limits::{FINISHED_CALLS_MAX, LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES, PROGRESS_EVERY};
+use crate::limits::{
+    FINISHED_CALLS_MAX, LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES, PATIENCE_MARGIN, PROGRESS_EVERY, RECOVERY_MAX,
+};
 use crate::protocol::dialect::{AnswerBody, JournalKey};
 use crate::protocol::mcp::ProtocolVersion;
 

@@ -1,0 +1,90 @@
+//! An open call in the ledger.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+use tokio::time::Instant;
+
+use super::grace::Withheld;
+use super::progress::Progress;
+use super::words::{Refused, Sending};
+use crate::fsm::Driver;
+use crate::fsm::call::{Call, State};
+use crate::fsm::cause::Cause;
+use crate::limits::{HOLD_MAX, PATIENCE_MARGIN, RECOVERY_MAX};
+use crate::protocol::dialect::Recovery;
+use crate::protocol::ids::{CallId, Epoch};
+use crate::protocol::jsonrpc::RequestId;
+use crate::protocol::mcp::{Audience, ClientInfo};
+use crate::protocol::trace::TraceContext;
+
+/// One open call, and what is known of it.
+#[derive(Clone)]
+pub(super) struct Entry {
+    pub(super) id: CallId,
+    pub(super) request: RequestId,
+    pub(super) tool: Arc<str>,
+    pub(super) arguments: Arc<RawValue>,
+    pub(super) machine: Driver<Call>,
+    pub(super) reserved: Option<Epoch>,
+    pub(super) epoch: Option<Epoch>,
+    pub(super) recovery: Recovery,
+    pub(super) accepted: Instant,
+    pub(super) sent: Option<Instant>,
+    pub(super) lost: Option<Instant>,
+    pub(super) patience: Duration,
+    pub(super) running_max: Duration,
+    pub(super) audience: Audience,
+    pub(super) trace: Option<Arc<TraceContext>>,
+    pub(super) asker: Option<Arc<ClientInfo>>,
+    pub(super) progress: Option<Progress>,
+    /// What it waits for, or waited for last.
+    pub(super) waits_for: Cause,
+    pub(super) sending: Option<Sending>,
+    /// It may run while other calls run.
+    pub(super) parallel: bool,
+    /// The editor's answer, while a reload that may follow it is waited for.
+    pub(super) withheld: Option<Withheld>,
+    /// Why it was refused.
+    pub(super) refused: Option<Box<Refused>>,
+    /// The client has had its answer, or wants none.
+    pub(super) settled: bool,
+}
+
+impl Entry {
+    pub(super) fn state(&self) -> State {
+        self.machine.state()
+    }
+
+    /// It is in the editor's only place for calls that want to be alone, or what may follow it is.
+    pub(super) fn has_place(&self) -> bool {
+        self.epoch.is_some() || self.withheld.is_some()
+    }
+
+    /// Its outcome is being looked for outside any connection.
+    pub(super) fn is_looked_for(&self) -> bool {
+        let known = self.withheld.is_some();
+        !known
+            && self.lost.is_some()
+            && matches!(self.state(), State::Recovering | State::Abandoned)
+            && self.epoch.is_none()
+    }
+
+    pub(super) fn hold_limit(&self) -> Instant {
+        self.accepted + self.patience.saturating_sub(PATIENCE_MARGIN).min(HOLD_MAX)
+    }
+
+    pub(super) fn answer_by(&self) -> Instant {
+        let patience = self.accepted + self.patience.saturating_sub(PATIENCE_MARGIN);
+        match self.sent {
+            Some(sent) => patience.min(sent + self.running_max),
+            None => patience,
+        }
+    }
+
+    /// Until then its outcome is looked for.
+    pub(super) fn recovery_end(&self) -> Instant {
+        self.lost.unwrap_or(self.accepted) + RECOVERY_MAX
+    }
+}
