@@ -1,4 +1,5 @@
-//! Lists the files of the Unity package for the binary, which carries them: `holdfast unity install` places them.
+//! Lists the files of the Unity package for the binary, which carries them: `holdfast unity install` places them. And names the
+//! commit that a release is built from.
 //!
 //! What belongs in stands in `src/cli/unity/placed.rs`. A file that is added below those entries is found by itself.
 
@@ -10,6 +11,7 @@ use std::error::Error;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use placed::{LEFT_OUT, PLACED, passed_over};
 
@@ -37,7 +39,44 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     writeln!(table, "];")?;
     fs::write(PathBuf::from(std::env::var("OUT_DIR")?).join("unity_package.rs"), table)?;
+    name_commit();
     Ok(())
+}
+
+/// Tells the program which commit it is built from, in `HOLDFAST_REVISION` (and its day in `HOLDFAST_REVISION_DAY`): what the
+/// variable says already, else git's word, else that of cargo's own record in a packaged crate, else nothing. Only in a release: a
+/// developer would wait for a whole build after each commit.
+fn name_commit() {
+    println!("cargo::rerun-if-env-changed=HOLDFAST_REVISION");
+    if std::env::var_os("HOLDFAST_REVISION").is_some() || std::env::var("PROFILE").as_deref() != Ok("release") {
+        return;
+    }
+    let of_git = || {
+        // In a folder of another repository git would name that one's commit.
+        git(&["rev-parse", "--show-prefix"]).filter(String::is_empty)?;
+        let log = git(&["rev-parse", "--git-path", "logs/HEAD"]).filter(|log| Path::new(log).exists())?;
+        println!("cargo::rerun-if-changed={log}");
+        let line = git(&["log", "-1", "--format=%H %cd", "--date=format-local:%Y-%m-%d"])?;
+        let (commit, day) = line.split_once(' ')?;
+        Some((commit.to_owned(), Some(day.to_owned())))
+    };
+    let of_cargo = || {
+        let record = fs::read_to_string(".cargo_vcs_info.json").ok()?;
+        let rest = record.split_once("\"sha1\"")?.1.split_once('"')?.1;
+        Some((rest.split_once('"')?.0.to_owned(), None))
+    };
+    let Some((commit, day)) = of_git().or_else(of_cargo) else { return };
+    let short: String = commit.chars().take(9).filter(char::is_ascii_hexdigit).collect();
+    println!("cargo::rustc-env=HOLDFAST_REVISION={short}");
+    if let Some(day) = day {
+        println!("cargo::rustc-env=HOLDFAST_REVISION_DAY={day}");
+    }
+}
+
+/// What git says, if it is here. The time zone is not the builder's.
+fn git(words: &[&str]) -> Option<String> {
+    let said = Command::new("git").args(words).env("TZ", "UTC").output().ok().filter(|said| said.status.success())?;
+    Some(String::from_utf8(said.stdout).ok()?.trim().to_owned())
 }
 
 /// The files at or below a path of the package.

@@ -13,10 +13,10 @@ STATE_COLOURS = {
     "cancelled": OVER,
     "scanning": MOVES, "seeking": MOVES, "dialing": MOVES, "greeting": MOVES, "binding": MOVES, "refreshing": MOVES,
     "waiting_for_tools": MOVES, "recovering": MOVES, "accepted": MOVES,
-    "backing_off": WAITS, "leaving": WAITS, "draining": WAITS, "stale": WAITS, "held": WAITS, "abandoned": WAITS,
+    "backing_off": WAITS, "leaving": WAITS, "parting": WAITS, "draining": WAITS, "stale": WAITS, "held": WAITS, "abandoned": WAITS,
     "watching": RESTS, "listening": RESTS, "cached": RESTS, "sent": RESTS,
     "ready": GOOD, "offering": GOOD, "attached": GOOD, "live": GOOD, "serving": GOOD, "counting": GOOD, "answered": GOOD,
-    "stalled": BAD, "exhausted": BAD, "uncertain": BAD,
+    "stalled": BAD, "stuck": BAD, "exhausted": BAD, "uncertain": BAD,
 }  # fmt: skip
 
 # Causes for which the gateway itself answers; the same selector stands in prometheus/recording.yaml.
@@ -279,7 +279,7 @@ LINK_AND_RELOAD = [
     ),
     row("Reloads"),
     counts(
-        "Reloads by result", THIRD, "Domain reloads of the editor.",
+        "Reloads by result", THIRD, "Domain reloads of the editor. `presumed`: its bridge stopped, and its package tells of none.",
         ("sum by (result) (increase(holdfast_unity_reloads_total{$f}[$i]))", "{{result}}"), runbook="slow-reloads",
     ),
     heatmap(

@@ -5,13 +5,14 @@ import readline from 'node:readline';
 const mode = process.argv[2];
 const answer = (id, result) => console.log(JSON.stringify({ jsonrpc: '2.0', id, result }));
 const tool = name => ({ name, inputSchema: { type: 'object' } });
+const big = n => JSON.stringify({ Text: 'x'.repeat(mode === 'large' ? n - 1 : n) });
 const answers = {
   initialize: ({ protocolVersion }) => ({
     protocolVersion, capabilities: { tools: {} },
     serverInfo: { name: 'holdfast', version: mode === 'version' ? '9.9.9' : '0.0.0' },
   }),
   'tools/list': () => ({ tools: mode === 'tools' ? [tool('echo')] : [tool('holdfast_status')] }),
-  'tools/call': () => ({ isError: mode === 'status', content: [{ type: 'text', text: 'ready' }] }),
+  'tools/call': ({ name, arguments: { n } }) => ({ isError: mode === 'status', content: [{ type: 'text', text: name === 'big' ? big(n) : 'ready' }] }),
 };
 if (mode === 'stdout') console.log('Starting up ...');
 if (mode === 'orphan') spawn('sleep', ['20'], { stdio: 'ignore', detached: true }).unref();

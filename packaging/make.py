@@ -51,7 +51,7 @@ def gather(programs, stand_in):
     runs = programs.get(host())
     if runs is None:
         raise SystemExit(f"error: a program for {host()} has to be among them: it is asked for its version and its completions")
-    said = output(runs, "--version").decode().strip()
+    said = output(runs, "-V").decode().strip()
     if said != f"holdfast {crate['version']}":
         raise SystemExit(f"error: {runs} says it is {said!r}, and Cargo.toml says {crate['version']}. Build it again. Nothing was made")
     documents = {name: (facts.ROOT / name).read_bytes() for name in ("LICENSE-APACHE", "LICENSE-MIT", "README.md")}

@@ -1,8 +1,9 @@
 // The official TypeScript client starts a server over stdio, as a person's AI client would after an installation, and asserts:
 // it answers, it is the version that was packed, it has its own tools, and nothing of it is left when the client goes.
 //
-//     node packaging/probe.mjs --version 0.1.0 [--starts 12] -- COMMAND [ARGS...]
+//     node packaging/probe.mjs --version 0.1.0 [--starts 12] [--large 1048576] -- COMMAND [ARGS...]
 //
+// `--large` also calls the tool `big` of an editor, whose result is a text of so many characters, and asserts that all of it comes.
 // Prints the names of the tools and the time from start to initialize; exits non-zero at the first broken promise.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -12,10 +13,10 @@ import { parseArgs } from 'node:util';
 
 const { values, positionals: [command, ...args] } = parseArgs({
   allowPositionals: true,
-  options: { version: { type: 'string' }, starts: { type: 'string', default: '1' } },
+  options: { version: { type: 'string' }, starts: { type: 'string', default: '1' }, large: { type: 'string', default: '0' } },
 });
 if (!command || !values.version) {
-  console.error('usage: probe.mjs --version VERSION [--starts N] -- COMMAND [ARGS...]');
+  console.error('usage: probe.mjs --version VERSION [--starts N] [--large N] -- COMMAND [ARGS...]');
   process.exit(64);
 }
 // The clients' tree is beside the tests that need all of it.
@@ -77,6 +78,15 @@ async function visit() {
   current = 'status';
   const result = await client.callTool({ name: 'holdfast_status', arguments: {} });
   assert.ok(!result.isError && result.content?.[0]?.text?.length > 0, `it answered ${JSON.stringify(result).slice(0, 300)}`);
+
+  const large = Number(values.large);
+  if (large) {
+    current = 'large';
+    const { isError, content } = await client.callTool({ name: 'big', arguments: { n: large } });
+    const text = content?.[0]?.text ?? '';
+    assert.ok(!isError && text.startsWith('{'), `it answered ${text.slice(0, 300)}`);
+    assert.equal(JSON.parse(text).Text?.length, large, 'not all of the result came');
+  }
 
   current = 'stdout';
   assert.deepEqual(stray, [], 'something on stdout is not MCP');

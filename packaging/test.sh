@@ -58,7 +58,7 @@ EOF
 }
 # The probe against a server that breaks one promise: it has to fail, and at the check that watches this promise.
 probe_notices() { # probe_notices MODE CHECK
-    if "$NODE" packaging/probe.mjs --version 0.0.0 -- "$NODE" packaging/broken_server.mjs "$1" >"$work/probe" 2>&1; then return 1; fi
+    if "$NODE" packaging/probe.mjs --version 0.0.0 --large 1000 -- "$NODE" packaging/broken_server.mjs "$1" >"$work/probe" 2>&1; then return 1; fi
     grep -q "^FAIL $2:" "$work/probe" || { cat "$work/probe"; return 1; }
 }
 # The debug build that is there is taken: nothing but the copy is new.
@@ -85,7 +85,7 @@ target=$(python3 packaging/make.py host)
 strip -o "$work/holdfast" "$HOLDFAST_BIN"
 
 step "what every package promises, for all platforms" python3 -m unittest discover packaging
-for pair in initialize:initialize version:version tools:tools status:status stdout:stdout lingers:end orphan:end; do
+for pair in initialize:initialize version:version tools:tools status:status large:large stdout:stdout lingers:end orphan:end; do
     step "the probe notices a server that breaks: ${pair%%:*}" probe_notices "${pair%%:*}" "${pair##*:}"
 done
 step "the packages of this platform" python3 packaging/make.py make --stand-in --out "$work/dist" --program "$target=$work/holdfast"

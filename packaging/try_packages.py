@@ -8,6 +8,7 @@ Takes what is made for this machine. NODE and NPM name the programs (default: th
 
 import argparse
 import base64
+import contextlib
 import hashlib
 import http.server
 import io
@@ -37,8 +38,10 @@ PROBE = facts.HERE / "probe.mjs"
 LINUX = sys.platform == "linux"
 # Far above what anything here needs; only something broken meets it.
 PATIENCE_S = 120
-# A launcher that is killed cannot tell its program, which then has to notice by itself.
-ORPHAN_S = 5
+# A launcher that is killed cannot tell its program, which then has to ask its client whether it lives; this one does not answer.
+ORPHAN_S = 20
+# Larger than every buffer between the program and its client.
+LARGE_RESULT = 1024 * 1024
 HELLO = {"jsonrpc": "2.0", "id": 1, "method": "initialize",
          "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "try", "version": "1"}}}
 
@@ -67,19 +70,17 @@ class Trial:
         for name in ("APPDATA", "LOCALAPPDATA"):
             self.environment[name] = str(self.home / name)
 
-    def run(self, *words, code=0, cwd=None, **more):
+    def run(self, *words, code=0, cwd=None):
         """Runs a command to its end and gives what it said."""
         words = [str(word) for word in words]
-        environment = {**self.environment, **more}
-        done = subprocess.run(words, cwd=cwd or self.place, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        done = subprocess.run(words, cwd=cwd or self.place, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, timeout=PATIENCE_S, encoding="utf-8", errors="replace")
         expect(done.returncode == code, f"`{' '.join(words)}` ended with {done.returncode}, not {code}\n{done.stdout}{done.stderr}")
         return done
 
-    def probe(self, *command, starts=None, **more):
-        """Lets the official client drive a server; gives the names of its tools."""
-        starts = self.starts if starts is None else starts
-        said = self.run(NODE, PROBE, "--version", self.version, "--starts", starts, "--", *command, **more).stdout.splitlines()
+    def probe(self, *command, large=0):
+        """Lets the official client drive a server; gives the names of its tools. `large`: see probe.mjs."""
+        said = self.run(NODE, PROBE, "--version", self.version, "--starts", self.starts, "--large", large, "--", *command).stdout.splitlines()
         print(f"       {said[-1]}")
         return said[0].split()[1:]
 
@@ -115,17 +116,23 @@ def sums(trial):
         expect(hashlib.sha256((trial.dist / name).read_bytes()).hexdigest() == is_sum, f"{name} has another sum")
 
 
-def archive(trial):
-    """the archive, unpacked"""
+def unpacked(trial):
+    """The folder of the unpacked archive, and the program in it."""
     stem = f"holdfast-{trial.version}-{trial.platform['target']}"
     path = trial.package(f"{stem}.{trial.platform['archive']}")
     if path.suffix == ".zip":
         zipfile.ZipFile(path).extractall(trial.place)
     else:
         tarfile.open(path).extractall(trial.place)
+    return trial.place / stem, trial.place / stem / trial.platform["exe"]
+
+
+def archive(trial):
+    """the archive, unpacked"""
+    folder, program = unpacked(trial)
     for name in ("LICENSE-MIT", "LICENSE-APACHE", "LICENSES-THIRD-PARTY.txt", "README.md", "completions/holdfast.bash"):
-        expect((trial.place / stem / name).stat().st_size > 500, f"{name} is empty")
-    trial.probe(trial.place / stem / trial.platform["exe"])
+        expect((folder / name).stat().st_size > 500, f"{name} is empty")
+    trial.probe(program)
 
 
 def alone(trial):
@@ -163,7 +170,7 @@ def npm(trial):
     if trial.run(NODE, "--print", "typeof process.execve").stdout.strip() == "function" and LINUX:
         end_of(trial, [str(program)], signal.SIGTERM, runs={str(program_file(trial))})
     trial.run(program, "--no-such-flag", code=2)
-    expect(trial.run(program, "--version").stdout == f"holdfast {trial.version}\n", "the launcher does not pass stdout through")
+    expect(trial.run(program, "-V").stdout == f"holdfast {trial.version}\n", "the launcher does not pass stdout through")
 
 
 def npm_without_execve(trial):
@@ -254,14 +261,35 @@ class Answer(http.server.BaseHTTPRequestHandler):
         pass
 
 
+@contextlib.contextmanager
+def editor(trial):
+    """A model of an editor; gives its port. It ends with this block, at the latest when our patience does."""
+    words = [unpacked(trial)[1], "fake-unity", "--quiet"]
+    with subprocess.Popen(words, env=trial.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as model:
+        bound = threading.Timer(PATIENCE_S, model.kill)
+        bound.start()
+        try:
+            said = model.stdout.readline()
+            expect(b'"port"' in said, f"the model of an editor said {said!r}")
+            yield json.loads(said)["port"]
+        finally:
+            bound.cancel()
+            model.kill()
+
+
 def npx(trial):
     """npx --yes holdfast-mcp, from a registry and with nothing installed"""
     with Registry(trial.dist) as registry:
         words = [Path(NPM).with_name("npx.cmd" if os.name == "nt" else "npx"), "--yes", "--no-update-notifier", "--registry", registry.address]
-        expect(trial.run(*words, f"{facts.NPM_NAME}@{trial.version}", "--version").stdout == f"holdfast {trial.version}\n", "it is another")
+        expect(trial.run(*words, f"{facts.NPM_NAME}@{trial.version}", "-V").stdout == f"holdfast {trial.version}\n", "it is another")
         wanted = sorted(path.name for path in npm_packages(trial))
         expect(sorted(registry.fetched) == wanted, f"npm fetched {registry.fetched}, and this platform needs {wanted}")
-        trial.probe(*words, facts.NPM_NAME)
+        # Node sets O_NONBLOCK on a stdin and stdout that it has looked at. It takes this back for a child, but not where it becomes
+        # the program: then whatever a person's NODE_OPTIONS load decides how these two are handed over.
+        (trial.place / "looks.cjs").write_text("process.stdin; process.stdout;")
+        with editor(trial) as port:
+            for options in [], ["--node-options=--require=./looks.cjs"]:
+                trial.probe(*words, *options, facts.NPM_NAME, "--port", port, large=LARGE_RESULT)
 
 
 def npm_incomplete(trial):
@@ -300,7 +328,7 @@ def wheel(trial):
     expect(f"Version: {facts.pypi_version(trial.version)}" in shown, shown)
     suffix = ".exe" if os.name == "nt" else ""
     trial.probe(scripts / f"holdfast-mcp{suffix}")
-    expect(trial.run(scripts / f"holdfast{suffix}", "--version").stdout == f"holdfast {trial.version}\n", "`holdfast` is not there as well")
+    expect(trial.run(scripts / f"holdfast{suffix}", "-V").stdout == f"holdfast {trial.version}\n", "`holdfast` is not there as well")
     content = (scripts / f"holdfast-mcp{suffix}").read_bytes()
     expect(not content.startswith(b"#!"), "a script stands between the client and the program")
     trial.run(python, "-m", "pip", "uninstall", "--yes", facts.PYPI_NAME)

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::host::Host;
 use crate::limits::CATALOGUE_FILE_MAX_BYTES;
 use crate::protocol::dialect::EditorTool;
+use crate::telemetry::clean;
 
 /// The format written; another one is not read.
 const FORMAT: u32 = 1;
@@ -52,7 +53,17 @@ pub enum Unusable {
         /// What is wrong with it.
         why: String,
     },
-    /// It is a catalogue of another project or dialect (two paths with one key).
+    /// It is this project's, of another package than the one that would be spoken to now.
+    #[error(
+        "{path} holds the tools of this project's other package ({dialect}); it is written anew when Unity answers"
+    )]
+    OtherPackage {
+        /// The file.
+        path: PathBuf,
+        /// The dialect of the package that it is of.
+        dialect: String,
+    },
+    /// It is a catalogue of another project (two paths with one key).
     #[error("{0} belongs to another project; it is left alone until Unity answers")]
     Foreign(PathBuf),
     /// It was written by another version of holdfast.
@@ -96,6 +107,7 @@ pub fn read(host: &dyn Host, state_dir: &Path, project: &Path, dialect: &str) ->
     }
     match serde_json::from_slice::<CatalogueFile>(&bytes) {
         Ok(file) if file.project == project && file.dialect == dialect => Ok(file),
+        Ok(file) if file.project == project => Err(Unusable::OtherPackage { path, dialect: clean(&file.dialect) }),
         Ok(_) => Err(Unusable::Foreign(path)),
         Err(error) => {
             let aside = path.with_extension("damaged");
@@ -142,8 +154,12 @@ mod tests {
         let file = CatalogueFile::new(project, "uloop", Some("2.1.1".into()), Vec::new());
         write(&RealHost, state.path(), &file).unwrap();
         assert_eq!(read_it(), Ok(file.clone()));
-        assert!(matches!(read(&RealHost, state.path(), project, "umcp"), Err(Unusable::Foreign(_))));
+        let other = read(&RealHost, state.path(), project, "umcp").unwrap_err().to_string();
+        assert!(other.contains("this project's other package (uloop)"), "{other}");
         let path = path(state.path(), project);
+        let elsewhere = CatalogueFile::new(Path::new("/elsewhere"), "uloop", None, Vec::new());
+        std::fs::write(&path, serde_json::to_vec(&elsewhere).unwrap()).unwrap();
+        assert!(matches!(read_it(), Err(Unusable::Foreign(_))));
         std::fs::write(&path, r#"{"format":7,"whatever":1}"#).unwrap();
         assert!(matches!(read_it(), Err(Unusable::Outdated(_))));
         std::fs::write(&path, r#"{"format":1,"tools":"#).unwrap();

@@ -1,5 +1,7 @@
 //! What the flags, the environment and the project mean, decided once at start. The flags themselves stand in `cli`.
 
+pub mod below;
+
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -23,6 +25,8 @@ pub enum PortSource {
     Environment,
     /// `UNITY_PORT`, which only the dialect that speaks HTTP reads.
     UnityPort,
+    /// Where the project's editor was seen to listen.
+    Process,
     /// A settings file of the project.
     Settings,
     /// The dialect's default.
@@ -34,7 +38,7 @@ impl PortSource {
     pub fn is_named(self) -> bool {
         match self {
             Self::Flag | Self::Environment | Self::UnityPort => true,
-            Self::Settings | Self::Default => false,
+            Self::Process | Self::Settings | Self::Default => false,
         }
     }
 }
@@ -62,6 +66,8 @@ pub struct Config {
     pub state_dir: Option<PathBuf>,
     /// What the user says of single clients, in place of the client table.
     pub clients: ClientOverrides,
+    /// The client lives in this process and takes results as large as they come ([`crate::estate::Estate::take_whole`]).
+    pub whole_results: bool,
     /// In place of the client table's patience.
     pub patience: Option<Duration>,
     /// In place of the client table's word on `list_changed`.
@@ -110,6 +116,7 @@ impl Default for Config {
             push: true,
             state_dir: None,
             clients: ClientOverrides::default(),
+            whole_results: false,
             patience: None,
             list_changed: None,
             complaints: Vec::new(),

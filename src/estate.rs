@@ -6,7 +6,9 @@
 mod answers;
 mod guests;
 mod link;
+mod project;
 mod rules;
+mod tasks;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
@@ -18,7 +20,7 @@ use tokio::sync::{Notify, Semaphore, watch};
 use tokio::time::Instant;
 
 pub use self::guests::{GuestAnswer, GuestCall};
-pub use self::link::{LinkView, Outage, Stranger};
+pub use self::link::{EditorIdentity, LinkView, Outage, Return, Stranger};
 use crate::actors::mailbox::Mailbox;
 use crate::actors::slot::Slot;
 use crate::actors::{bridge, discovery, push, registry, session};
@@ -33,7 +35,7 @@ use crate::ledger::{Ledger, Settlement};
 use crate::logbook::Logbook;
 use crate::net::{Listener, Net};
 use crate::protocol::dialect::{self, Dialect, EditorTool, Secret, ToolListing};
-use crate::protocol::ids::{CallId, Epoch};
+use crate::protocol::ids::{CallId, Epoch, RequestKey};
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::{self, Audience, Catalogue, ProtocolVersion};
 use crate::protocol::policy::Policy;
@@ -128,6 +130,8 @@ pub struct Estate {
     pub edges: Edges,
     /// One connection per link: no dial without it, and it falls with the socket.
     pub connection: Arc<Semaphore>,
+    /// Lines that were read from the client.
+    pub heard: AtomicU64,
     /// When the gateway began.
     pub began: Instant,
     /// The record of calls, if it was asked for.
@@ -137,7 +141,7 @@ pub struct Estate {
     call_settled: Notify,
     calls_moved: Notify,
     client: Mutex<Client>,
-    roots: Mutex<Vec<PathBuf>>,
+    whereabouts: Mutex<project::Whereabouts>,
     listing: Mutex<Option<Arc<ToolListing>>>,
     push_listener: Mutex<Option<Arc<dyn Listener>>>,
     push_port: Mutex<Option<u16>>,
@@ -147,13 +151,18 @@ pub struct Estate {
     restarts: Mutex<BTreeMap<&'static str, u64>>,
     troubles: Mutex<BTreeMap<&'static str, String>>,
     guests: Mutex<guests::Guests>,
-    /// What projects say of tools: the one that was found last, and the one that is connected.
-    rules: Mutex<Vec<(PathBuf, Policy)>>,
+    /// A result that a client in this process takes as it is ([`Config::whole_results`]).
+    whole: Mutex<Option<Box<serde_json::value::RawValue>>>,
+    /// What the project that was found last says of tools.
+    rules: Mutex<Option<(PathBuf, Policy)>>,
     runtimes: Mutex<Vec<Handle>>,
     epochs: AtomicU64,
     wire_numbers: AtomicU64,
+    roots_requests: AtomicU64,
     wanted: AtomicBool,
     draining: AtomicBool,
+    /// A task beside the tree has panicked.
+    failed: watch::Sender<bool>,
 }
 
 impl std::fmt::Debug for Estate {
@@ -186,6 +195,7 @@ impl Estate {
             since: Instant::now(),
             epoch: None,
             target: None,
+            editor: EditorIdentity::default(),
             stranger: None,
             connections: 0,
             pulse: None,
@@ -209,6 +219,7 @@ impl Estate {
             addresses: Addresses::default(),
             edges: Edges::default(),
             connection: Arc::new(Semaphore::new(1)),
+            heard: AtomicU64::new(0),
             began: Instant::now(),
             audit,
             ledger: Mutex::default(),
@@ -224,7 +235,7 @@ impl Estate {
                 roots: false,
                 first_list_served: false,
             }),
-            roots: Mutex::default(),
+            whereabouts: Mutex::default(),
             listing: Mutex::default(),
             push_listener: Mutex::default(),
             push_port: Mutex::default(),
@@ -234,12 +245,15 @@ impl Estate {
             restarts: Mutex::default(),
             troubles: Mutex::default(),
             guests: Mutex::default(),
+            whole: Mutex::default(),
             rules: Mutex::default(),
             runtimes: Mutex::default(),
             epochs: AtomicU64::new(0),
             wire_numbers: AtomicU64::new(0),
+            roots_requests: AtomicU64::new(0),
             wanted: AtomicBool::new(false),
             draining: AtomicBool::new(false),
+            failed: watch::Sender::new(false),
         })
     }
 
@@ -282,7 +296,7 @@ impl Estate {
                 }
                 Settlement::Progress { request, news, version } => {
                     let line = mcp::progress(&news.token, news.progress, news.total, Some(&news.message), version);
-                    self.front.progress(&request, news.progress, line);
+                    self.front.progress(request, news.progress, line);
                 }
                 Settlement::HeldAgain => {
                     self.addresses.bridge.cast(bridge::Message::CallsWaiting);
@@ -290,9 +304,11 @@ impl Estate {
                 Settlement::Withdraw { key } => {
                     self.addresses.bridge.cast(bridge::Message::Withdrawn(key));
                 }
-                Settlement::KeepLate { call, answer, audience } => self.keep_late(call, answer, audience),
-                Settlement::Noted { call, tool, verdict, asker } => {
-                    self.audit_noted(call, &tool, verdict, asker.as_deref());
+                Settlement::KeepLate { call, project, answer, audience } => {
+                    self.keep_late(call, project, answer, audience);
+                }
+                Settlement::Noted { call, tool, verdict, asker, project } => {
+                    self.audit_noted(call, &tool, verdict, asker.as_deref(), project.as_deref());
                     self.events.call_noted(call, &tool, verdict);
                 }
             }
@@ -353,7 +369,7 @@ impl Estate {
     }
 
     /// For whom the answer to this request is written.
-    pub fn audience(&self, request: &RequestId) -> Audience {
+    pub fn audience(&self, request: RequestKey) -> Audience {
         self.front.caller(request).map_or_else(|| self.client().audience, |caller| caller.audience)
     }
 
@@ -362,17 +378,15 @@ impl Estate {
         change(&mut enter(&self.client))
     }
 
-    /// The folders that the client named as its roots.
-    pub fn roots(&self) -> Vec<PathBuf> {
-        enter(&self.roots).clone()
+    /// The id of the next request for the client's roots: none is ever used twice.
+    pub fn next_roots_request(&self) -> RequestId {
+        self.roots_requests.fetch_add(1, Ordering::Relaxed);
+        self.last_roots_request()
     }
 
-    /// Remembers the client's roots. True if they changed.
-    pub fn set_roots(&self, roots: Vec<PathBuf>) -> bool {
-        let mut known = enter(&self.roots);
-        let changed = *known != roots;
-        *known = roots;
-        changed
+    /// The id of the last request for the client's roots.
+    pub fn last_roots_request(&self) -> RequestId {
+        RequestId::from_text(&format!("holdfast-roots-{}", self.roots_requests.load(Ordering::Relaxed)))
     }
 
     /// The name the editor is told: the client's own, else the configured one.
@@ -426,7 +440,7 @@ impl Estate {
 
     /// What the editor speaks: the one that is or was connected, else the one that was found.
     pub fn dialect(&self) -> &'static dyn Dialect {
-        let connected = self.link.borrow().target.as_ref().map(|target| target.dialect);
+        let connected = self.target().map(|target| target.dialect);
         let found = || self.survey.borrow().as_ref().map(|survey| survey.dialect);
         connected.or_else(found).unwrap_or_else(|| dialect::fallback(self.config.dialects))
     }

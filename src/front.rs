@@ -3,6 +3,7 @@
 //! Not an actor: a bounded store with short synchronous operations. It is the only place that can put a line on stdout, and it
 //! answers a request at most once: an answer to a request that is not open (answered, cancelled) is dropped and counted.
 
+mod batches;
 mod subscriptions;
 
 use std::collections::{HashMap, VecDeque};
@@ -12,11 +13,14 @@ use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use self::batches::Batch;
+pub use self::batches::BatchKey;
 pub use self::subscriptions::TooManySubscriptions;
 use crate::limits::{
     CLIENT_MESSAGE_MAX_BYTES, OPEN_REQUESTS_MAX, SHARED_WRITE_BYTES, STDOUT_NOTIFICATIONS_MAX, STDOUT_QUEUE_HIGH_BYTES,
     STDOUT_QUEUE_MAX_LINES,
 };
+use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::{self, RequestId, RpcError};
 use crate::protocol::mcp::stateless::{self, Caller, Filter};
 use crate::protocol::mcp::{Method, ServerInfo};
@@ -28,6 +32,8 @@ pub const SERVER: ServerInfo<'static> = ServerInfo { version: env!("CARGO_PKG_VE
 
 /// The kind of our own request for the client's roots.
 pub const ROOTS_LIST: &str = "roots/list";
+/// The kind of our own question whether the client lives.
+pub const PING: &str = "ping";
 /// The kind of the notification that the tools are others.
 pub const TOOLS_CHANGED: &str = "tools/list_changed";
 
@@ -55,6 +61,9 @@ enum Holder {
 
 /// An open request.
 struct Open {
+    id: RequestId,
+    /// The batch that it is a member of.
+    batch: Option<BatchKey>,
     holder: Holder,
     method: Method,
     /// Who asks, where the request says so itself.
@@ -65,12 +74,20 @@ struct Open {
 #[derive(Default)]
 struct Inner {
     /// Open requests.
-    open: HashMap<RequestId, Open>,
+    open: HashMap<RequestKey, Open>,
+    /// The open requests by the ids that their client gave them.
+    keys: HashMap<RequestId, RequestKey>,
+    /// Batches whose members are not all answered.
+    batches: HashMap<BatchKey, Batch>,
+    /// Bytes of the answers that wait there.
+    batched_bytes: usize,
+    /// The last key that was given out.
+    last_key: u64,
     /// The last requests that were cancelled: an answer may be on its way to them.
-    cancelled: VecDeque<RequestId>,
+    cancelled: VecDeque<RequestKey>,
     /// The last progress told of an open request.
-    progress: HashMap<RequestId, f64>,
-    /// Answers whose request is taken and whose line is not queued yet.
+    progress: HashMap<RequestKey, f64>,
+    /// Answers whose request is taken, or whose batch is being joined, and whose line is not queued yet.
     rendering: usize,
     queue: VecDeque<Line>,
     queued_bytes: usize,
@@ -79,6 +96,21 @@ struct Inner {
     surplus_answers: u64,
     writing: bool,
     broken: bool,
+}
+
+impl Inner {
+    fn next_key(&mut self) -> RequestKey {
+        self.last_key += 1;
+        RequestKey(self.last_key)
+    }
+
+    /// Takes a request out of the table.
+    fn close(&mut self, key: RequestKey) -> Option<Open> {
+        let open = self.open.remove(&key)?;
+        self.keys.remove(&open.id);
+        self.progress.remove(&key);
+        Some(open)
+    }
 }
 
 struct Line {
@@ -129,180 +161,197 @@ impl Front {
     }
 
     /// Opens a request: from here on it has exactly one answer, and a place for it in the queue. `caller` is who asks, for a
-    /// request of the stateless era.
+    /// request of the stateless era. Its key names it from here on.
     ///
     /// # Errors
     /// [`NotOpened`]; the request must be answered by [`reject`](Front::reject).
-    pub fn open(&self, id: &RequestId, method: Method, caller: Option<Arc<Caller>>) -> Result<(), NotOpened> {
+    pub fn open(&self, id: &RequestId, method: Method, caller: Option<Arc<Caller>>) -> Result<RequestKey, NotOpened> {
         let mut inner = self.lock();
-        if inner.open.contains_key(id) {
+        if inner.keys.contains_key(id) {
             return Err(NotOpened::Duplicate);
         }
         if inner.open.len() >= OPEN_REQUESTS_MAX {
             return Err(NotOpened::Full);
         }
-        inner.open.insert(id.clone(), Open { holder: Holder::Intake, method, caller, since: Instant::now() });
-        Ok(())
+        let key = inner.next_key();
+        let open = Open { id: id.clone(), batch: None, holder: Holder::Intake, method, caller, since: Instant::now() };
+        inner.open.insert(key, open);
+        inner.keys.insert(id.clone(), key);
+        Ok(key)
+    }
+
+    /// A key for something that is answered elsewhere; no request has it.
+    pub fn foreign_key(&self) -> RequestKey {
+        self.lock().next_key()
     }
 
     /// Marks a request as handed to a session.
-    pub fn delivered(&self, id: &RequestId) {
-        self.held_by(id, Holder::Session);
+    pub fn delivered(&self, key: RequestKey) {
+        self.held_by(key, Holder::Session);
     }
 
     /// Marks a request as not taken by the session it was handed to.
-    pub fn returned(&self, id: &RequestId) {
-        self.held_by(id, Holder::Intake);
+    pub fn returned(&self, key: RequestKey) {
+        self.held_by(key, Holder::Intake);
     }
 
     /// Marks a request as a call in the ledger: from here on a session's end does not answer it.
-    pub fn became_call(&self, id: &RequestId) {
-        self.held_by(id, Holder::Ledger);
+    pub fn became_call(&self, key: RequestKey) {
+        self.held_by(key, Holder::Ledger);
     }
 
-    fn held_by(&self, id: &RequestId, holder: Holder) {
-        if let Some(held) = self.lock().open.get_mut(id) {
+    fn held_by(&self, key: RequestKey, holder: Holder) {
+        if let Some(held) = self.lock().open.get_mut(&key) {
             held.holder = holder;
         }
     }
 
     /// The open requests that a session had and that did not become calls.
-    pub fn delivered_requests(&self) -> Vec<RequestId> {
+    pub fn delivered_requests(&self) -> Vec<RequestKey> {
         self.requests(|holder| holder == Holder::Session)
     }
 
     /// The open requests that did not become calls.
-    pub fn requests_without_call(&self) -> Vec<RequestId> {
+    pub fn requests_without_call(&self) -> Vec<RequestKey> {
         self.requests(|holder| matches!(holder, Holder::Intake | Holder::Session))
     }
 
     /// The open requests that became calls.
-    pub fn requests_with_call(&self) -> Vec<RequestId> {
+    pub fn requests_with_call(&self) -> Vec<RequestKey> {
         self.requests(|holder| holder == Holder::Ledger)
     }
 
-    fn requests(&self, wanted: impl Fn(Holder) -> bool) -> Vec<RequestId> {
-        let mut ids: Vec<RequestId> =
-            self.lock().open.iter().filter(|(_, open)| wanted(open.holder)).map(|(id, _)| id.clone()).collect();
-        ids.sort();
-        ids
+    /// In the order in which they were opened.
+    fn requests(&self, wanted: impl Fn(Holder) -> bool) -> Vec<RequestKey> {
+        let mut keys: Vec<RequestKey> =
+            self.lock().open.iter().filter(|(_, open)| wanted(open.holder)).map(|(key, _)| *key).collect();
+        keys.sort();
+        keys
     }
 
     /// Who asks, for an open request of the stateless era.
-    pub fn caller(&self, id: &RequestId) -> Option<Arc<Caller>> {
-        self.lock().open.get(id).and_then(|open| open.caller.clone())
+    pub fn caller(&self, key: RequestKey) -> Option<Arc<Caller>> {
+        self.lock().open.get(&key).and_then(|open| open.caller.clone())
     }
 
     /// Whether a request is open.
-    pub fn is_open(&self, id: &RequestId) -> bool {
-        self.lock().open.contains_key(id)
+    pub fn is_open(&self, key: RequestKey) -> bool {
+        self.lock().open.contains_key(&key)
+    }
+
+    /// The id of an open request, as its client wrote it.
+    pub fn id(&self, key: RequestKey) -> Option<RequestId> {
+        self.lock().open.get(&key).map(|open| open.id.clone())
     }
 
     /// Answers an open request with a result (JSON on one line). False if it was not open: nothing is written.
-    pub fn answer(&self, id: &RequestId, result_json: &str) -> bool {
-        self.settle(id, Outcome::Ok, |open| result_line(id, result_json, open.caller.is_some()))
+    pub fn answer(&self, key: RequestKey, result_json: &str) -> bool {
+        self.settle(key, Outcome::Ok, |open| result_line(&open.id, result_json, open.caller.is_some()))
     }
 
     /// Answers an open request with an error. False if it was not open.
-    pub fn answer_error(&self, id: &RequestId, error: &RpcError) -> bool {
-        self.settle(id, Outcome::Error, |_| jsonrpc::error(Some(id), error))
+    pub fn answer_error(&self, key: RequestKey, error: &RpcError) -> bool {
+        self.settle(key, Outcome::Error, |open| jsonrpc::error(Some(&open.id), error))
     }
 
-    fn settle(&self, id: &RequestId, outcome: Outcome, line: impl FnOnce(&Open) -> String) -> bool {
+    fn settle(&self, key: RequestKey, outcome: Outcome, line: impl FnOnce(&Open) -> String) -> bool {
         let mut inner = self.lock();
-        let Some(open) = inner.open.remove(id) else {
+        let Some(open) = inner.close(key) else {
             inner.surplus_answers += 1;
             return false;
         };
-        inner.progress.remove(id);
         inner.rendering += 1;
         drop(inner);
-        // Rendered outside the lock: results reach megabytes. The id is taken, so nobody else can answer meanwhile.
+        // Rendered outside the lock: results reach megabytes. The request is taken, so nobody else can answer meanwhile.
         let mut text = line(&open);
-        if text.len() > CLIENT_MESSAGE_MAX_BYTES {
+        // With the brackets of a batch.
+        if text.len() + 2 > CLIENT_MESSAGE_MAX_BYTES {
             let error = RpcError::internal("the answer is larger than a client can take, and was not put into a file");
-            text = jsonrpc::error(Some(id), &error);
+            text = jsonrpc::error(Some(&open.id), &error);
         }
         self.events.request_ended(open.method, outcome, open.since.elapsed());
         self.events.message_queued(MessageKind::Response, &text);
-        self.push_and(Line { text, notification: None }, |inner| inner.rendering -= 1);
-        self.emptied.notify_waiters();
+        self.push_answer(open.batch, Some(text), true);
         true
     }
 
-    /// Forgets an open request that the client cancelled: it gets no answer. False if it was not open.
-    pub fn cancel(&self, id: &RequestId) -> bool {
+    /// Forgets the open request with this id, which the client cancelled: it gets no answer. `None` if there is none.
+    pub fn cancel(&self, id: &RequestId) -> Option<RequestKey> {
         let mut inner = self.lock();
-        inner.progress.remove(id);
-        let Some(open) = inner.open.remove(id) else { return false };
+        let key = *inner.keys.get(id)?;
+        let open = inner.close(key)?;
         if inner.cancelled.len() >= OPEN_REQUESTS_MAX {
             inner.cancelled.pop_front();
         }
-        inner.cancelled.push_back(id.clone());
+        inner.cancelled.push_back(key);
+        inner.rendering += 1;
         drop(inner);
+        self.push_answer(open.batch, None, true);
         self.events.request_ended(open.method, Outcome::Cancelled, open.since.elapsed());
-        true
+        Some(key)
     }
 
     /// Whether a request was cancelled a while ago.
-    pub fn was_cancelled(&self, id: &RequestId) -> bool {
-        self.lock().cancelled.contains(id)
+    pub fn was_cancelled(&self, key: RequestKey) -> bool {
+        self.lock().cancelled.contains(&key)
     }
 
     /// Answers something that never became an open request (broken, duplicate, beyond the bound).
     pub fn reject(&self, id: Option<&RequestId>, error: &RpcError) {
         let text = jsonrpc::error(id, error);
         self.events.message_queued(MessageKind::Response, &text);
-        self.push(Line { text, notification: None });
+        self.push_lines(vec![text], |_| {});
     }
 
     /// Answers something that never became an open request with a result (JSON on one line).
     pub fn reject_with_result(&self, id: &RequestId, result_json: &str, is_stateless: bool) {
         let text = result_line(id, result_json, is_stateless);
         self.events.message_queued(MessageKind::Response, &text);
-        self.push(Line { text, notification: None });
+        self.push_lines(vec![text], |_| {});
     }
 
     /// Sends a notification (or a request of ours). `kind` names what may be coalesced: the same line that is still queued makes a
-    /// second one needless when `coalesce` is set.
-    pub fn notify(&self, kind: &'static str, text: String, coalesce: bool) {
-        self.notify_of(None, kind, text, coalesce);
+    /// second one needless when `coalesce` is set. Whether it is on its way: where too many wait, it is dropped.
+    pub fn notify(&self, kind: &'static str, text: String, coalesce: bool) -> bool {
+        self.notify_of(None, kind, text, coalesce)
     }
 
     /// The same for one subscription: nothing, if it has ended.
-    fn notify_of(&self, subscription: Option<&RequestId>, kind: &'static str, text: String, coalesce: bool) {
+    fn notify_of(&self, subscription: Option<RequestKey>, kind: &'static str, text: String, coalesce: bool) -> bool {
+        self.events.check_line(&text);
         let mut inner = self.lock();
-        if subscription.is_some_and(|id| !inner.open.contains_key(id)) {
-            return;
+        if subscription.is_some_and(|key| !inner.open.contains_key(&key)) {
+            return false;
         }
         if coalesce && inner.queue.iter().any(|line| line.notification == Some(kind) && line.text == text) {
-            return;
+            return true;
         }
         if inner.notifications >= STDOUT_NOTIFICATIONS_MAX {
             inner.dropped_notifications += 1;
-            return;
+            return false;
         }
         inner.notifications += 1;
-        let sort = if kind == ROOTS_LIST { MessageKind::Request } else { MessageKind::Notification };
-        self.events.message_queued(sort, &text);
         // Queued under the same lock as the look: the end of a subscription comes behind it.
         if !inner.broken {
             inner.queued_bytes += text.len();
             inner.queue.push_back(Line { text, notification: Some(kind) });
         }
         drop(inner);
+        let sort = if matches!(kind, ROOTS_LIST | PING) { MessageKind::Request } else { MessageKind::Notification };
+        self.events.message_queued(sort, "");
         self.filled.notify_one();
+        true
     }
 
     /// Sends the progress of an open request; nothing is sent once that was answered or cancelled, nor what is not more than
     /// was told before: whoever decides on progress does so under a lock that it has left when it comes here.
-    pub fn progress(&self, id: &RequestId, progress: f64, text: String) {
+    pub fn progress(&self, key: RequestKey, progress: f64, text: String) {
         let mut inner = self.lock();
-        let told = inner.progress.get(id).is_some_and(|told| *told >= progress);
-        if !inner.open.contains_key(id) || inner.broken || told {
+        let told = inner.progress.get(&key).is_some_and(|told| *told >= progress);
+        if !inner.open.contains_key(&key) || inner.broken || told {
             return;
         }
-        inner.progress.insert(id.clone(), progress);
+        inner.progress.insert(key, progress);
         if inner.notifications >= STDOUT_NOTIFICATIONS_MAX {
             inner.dropped_notifications += 1;
             return;
@@ -313,24 +362,6 @@ impl Front {
         inner.queue.push_back(Line { text, notification: Some("progress") });
         drop(inner);
         self.events.message_queued(MessageKind::Notification, "");
-        self.filled.notify_one();
-    }
-
-    fn push(&self, line: Line) {
-        self.push_and(line, |_| {});
-    }
-
-    fn push_and(&self, line: Line, also: impl FnOnce(&mut Inner)) {
-        let mut inner = self.lock();
-        also(&mut inner);
-        if inner.broken {
-            drop(inner);
-            self.emptied.notify_waiters();
-            return;
-        }
-        inner.queued_bytes += line.text.len();
-        inner.queue.push_back(line);
-        drop(inner);
         self.filled.notify_one();
     }
 
@@ -461,88 +492,4 @@ fn result_line(id: &RequestId, result_json: &str, is_stateless: bool) -> String 
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn id(number: u64) -> RequestId {
-        RequestId::from_number(number)
-    }
-
-    async fn written(front: &Front) -> String {
-        let (mut near, far) = tokio::io::duplex(1 << 20);
-        let pump = front.pump_out(far);
-        let read = async {
-            front.flushed().await;
-            let mut bytes = vec![0; 1 << 20];
-            let count = tokio::io::AsyncReadExt::read(&mut near, &mut bytes).await.unwrap();
-            String::from_utf8_lossy(bytes.get(..count).unwrap()).into_owned()
-        };
-        tokio::select! {
-            biased;
-            text = read => text,
-            () = pump => panic!("the pump ended"),
-        }
-    }
-
-    #[tokio::test]
-    async fn a_request_is_answered_once_and_a_cancelled_one_never() {
-        let front = Front::default();
-        front.open(&id(1), Method::CallTool, None).unwrap();
-        front.open(&id(2), Method::CallTool, None).unwrap();
-        assert_eq!(front.open(&id(1), Method::CallTool, None), Err(NotOpened::Duplicate));
-        assert!(front.cancel(&id(2)) && !front.cancel(&id(2)));
-        assert!(front.answer(&id(1), "{}"));
-        assert!(!front.answer(&id(1), "{\"again\":true}"));
-        assert!(!front.answer_error(&id(2), &RpcError::internal("late")));
-        let text = written(&front).await;
-        assert_eq!(text.lines().count(), 1, "{text}");
-        assert_eq!(front.counts().surplus_answers, 2);
-    }
-
-    #[tokio::test]
-    async fn open_requests_and_notifications_are_bounded_and_list_changes_coalesce() {
-        let front = Front::default();
-        for number in 0..OPEN_REQUESTS_MAX as u64 {
-            front.open(&id(number), Method::CallTool, None).unwrap();
-        }
-        assert_eq!(front.open(&id(9999), Method::CallTool, None), Err(NotOpened::Full));
-        for _ in 0..10 {
-            front.notify("changed", "{}".into(), true);
-        }
-        assert_eq!(front.counts().queued, 1);
-        for _ in 0..2 * STDOUT_NOTIFICATIONS_MAX {
-            front.notify("progress", "{}".into(), false);
-        }
-        assert_eq!(front.counts().queued, STDOUT_NOTIFICATIONS_MAX);
-        assert_eq!(front.counts().dropped_notifications as usize, STDOUT_NOTIFICATIONS_MAX + 1);
-    }
-
-    #[test]
-    fn progress_that_was_overtaken_is_not_told() {
-        let front = Front::default();
-        front.open(&id(1), Method::CallTool, None).unwrap();
-        for progress in [2.0, 1.0, 2.0, 3.0] {
-            front.progress(&id(1), progress, progress.to_string());
-        }
-        assert_eq!(front.counts().queued, 2);
-        front.answer(&id(1), "{}");
-        front.progress(&id(1), 4.0, "late".to_owned());
-        assert_eq!(front.counts().queued, 3);
-        // The next request with this id begins anew.
-        front.open(&id(1), Method::CallTool, None).unwrap();
-        front.progress(&id(1), 1.0, "1".to_owned());
-        assert_eq!(front.counts().queued, 4);
-    }
-
-    #[tokio::test]
-    async fn a_client_that_is_gone_blocks_nobody() {
-        let front = Front::default();
-        let (near, far) = tokio::io::duplex(64);
-        drop(near);
-        front.open(&id(1), Method::CallTool, None).unwrap();
-        front.answer(&id(1), "{}");
-        front.pump_out(far).await;
-        front.flushed().await;
-        front.room().await;
-    }
-}
+mod tests;

@@ -3,13 +3,16 @@
 pub mod focus;
 #[cfg(target_os = "linux")]
 mod sockets;
+mod watch;
 
+#[cfg(not(target_os = "linux"))]
+use std::collections::BTreeSet;
 use std::io;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use tokio::sync::mpsc;
-
+pub use self::watch::{Watch, follow};
 use crate::net::BoxFuture;
 
 /// Whether a process lives.
@@ -32,20 +35,6 @@ pub struct Owner {
     pub name: String,
     /// Its command line, where the system tells it.
     pub command_line: Vec<String>,
-}
-
-/// File changes, coalesced: one `()` for any number of changes since the last was taken. Ends the watching when dropped.
-pub struct Watch {
-    /// Wakes when something changed.
-    pub changes: mpsc::Receiver<()>,
-    _guard: Box<dyn std::any::Any + Send>,
-}
-
-impl Watch {
-    /// A watch that lives as long as `guard`.
-    pub fn new(changes: mpsc::Receiver<()>, guard: Box<dyn std::any::Any + Send>) -> Self {
-        Self { changes, _guard: guard }
-    }
 }
 
 /// The machine. Methods may block for milliseconds: actors call them inside [`Host::blocking`].
@@ -91,8 +80,16 @@ pub trait Host: Send + Sync + 'static {
     fn port_owner_near(&self, port: u16, _expected: u32) -> Option<Owner> {
         self.port_owner(port)
     }
-    /// Watches files (which need not exist yet) below existing folders; `None` where that cannot be done.
+    /// On which of these loopback ports a process listens.
+    fn ports_of(&self, pid: u32, ports: RangeInclusive<u16>) -> Vec<u16> {
+        ports.filter(|port| self.port_owner(*port).is_some_and(|owner| owner.pid == pid)).collect()
+    }
+    /// Watches files, which need not exist yet, nor their folders; `None` where that cannot be done. See [`Watch::is_outdated`].
     fn watch(&self, files: &[PathBuf]) -> Option<Watch>;
+    /// Whether this process gets no further descriptor.
+    fn lacks_descriptors(&self) -> bool {
+        false
+    }
     /// Random bytes.
     fn random(&self) -> [u8; 16];
     /// The wall clock, for file ages and for people.
@@ -120,6 +117,23 @@ pub async fn run<T: Send + 'static>(host: &dyn Host, work: impl FnOnce() -> T + 
     }))
     .await;
     receiver.await.ok()
+}
+
+/// Whether this is the name of a file that [`Host::write`] was writing.
+pub fn is_temporary(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let tag = name.and_then(|name| name.strip_prefix('.')?.strip_suffix(".tmp"));
+    tag.is_some_and(|tag| tag.len() == 32 && tag.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+/// Whether an operation failed because this process, or the machine, has no descriptor left.
+pub fn is_lack_of_descriptors(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    let codes = [rustix::io::Errno::MFILE.raw_os_error(), rustix::io::Errno::NFILE.raw_os_error()];
+    // ERROR_TOO_MANY_OPEN_FILES and WSAEMFILE.
+    #[cfg(not(unix))]
+    let codes = [4, 10024];
+    error.raw_os_error().is_some_and(|code| codes.contains(&code))
 }
 
 /// This machine.
@@ -152,6 +166,7 @@ impl Host for RealHost {
         make_private_folder(folder)?;
         let tag = uuid::Builder::from_random_bytes(self.random()).into_uuid().simple().to_string();
         let temporary = folder.join(format!(".{tag}.tmp"));
+        debug_assert!(is_temporary(&temporary), "what is cut off is found again by its name");
         let written = create_private(&temporary).and_then(|mut file| file.write_all(bytes));
         let done = written.and_then(|()| std::fs::rename(&temporary, path));
         if done.is_err() {
@@ -184,7 +199,10 @@ impl Host for RealHost {
         let whole = format!("{before}{line}\n");
         match file.write(whole.as_bytes())? {
             count if count == whole.len() => Ok(()),
-            _ => Err(io::Error::new(io::ErrorKind::WriteZero, "only a part could be written: the disk is full")),
+            _ => Err(io::Error::new(
+                io::ErrorKind::WriteZero,
+                "only a part could be written: the disk is full, or a limit on the size of files (ulimit -f) is reached",
+            )),
         }
     }
 
@@ -197,15 +215,7 @@ impl Host for RealHost {
     }
 
     fn list(&self, folder: &Path) -> io::Result<Vec<(PathBuf, SystemTime)>> {
-        let mut files = Vec::new();
-        for entry in std::fs::read_dir(folder)? {
-            let entry = entry?;
-            let meta = entry.metadata()?;
-            if meta.is_file() {
-                files.push((entry.path(), meta.modified()?));
-            }
-        }
-        Ok(files)
+        files_of(std::fs::read_dir(folder)?)
     }
 
     fn liveness(&self, pid: u32) -> Liveness {
@@ -238,28 +248,26 @@ impl Host for RealHost {
         Some(Owner { pid: expected, name: name.trim_end().to_owned(), command_line: command_line(expected) })
     }
 
+    #[cfg(target_os = "linux")]
+    fn ports_of(&self, pid: u32, ports: RangeInclusive<u16>) -> Vec<u16> {
+        ports.filter(|port| sockets::listens(pid, *port)).collect()
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn ports_of(&self, pid: u32, ports: RangeInclusive<u16>) -> Vec<u16> {
+        let all = listeners::get_all().unwrap_or_default();
+        let of_it =
+            all.into_iter().filter(|listener| listener.process.pid == pid).map(|listener| listener.socket.port());
+        let found: BTreeSet<u16> = of_it.filter(|port| ports.contains(port)).collect();
+        found.into_iter().collect()
+    }
+
     fn watch(&self, files: &[PathBuf]) -> Option<Watch> {
-        use notify::{RecursiveMode, Watcher as _};
-        let (sender, changes) = mpsc::channel(1);
-        let wanted: Vec<PathBuf> = files.to_vec();
-        let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-            let Ok(event) = event else { return };
-            if matches!(event.kind, notify::EventKind::Access(_)) {
-                return;
-            }
-            // Without paths: something was lost on the way, and may have been a change.
-            if event.paths.is_empty() || event.paths.iter().any(|path| wanted.contains(path)) {
-                // Full means that a change is reported already and not yet taken.
-                let _ = sender.try_send(());
-            }
-        })
-        .ok()?;
-        let mut folders: Vec<&Path> = files.iter().filter_map(|file| file.parent()).collect();
-        folders.sort();
-        folders.dedup();
-        let watched =
-            folders.iter().filter(|folder| watcher.watch(folder, RecursiveMode::NonRecursive).is_ok()).count();
-        (watched > 0).then(|| Watch::new(changes, Box::new(watcher)))
+        watch::real(files)
+    }
+
+    fn lacks_descriptors(&self) -> bool {
+        io::pipe().is_err_and(|error| is_lack_of_descriptors(&error))
     }
 
     fn random(&self) -> [u8; 16] {
@@ -291,6 +299,22 @@ impl Host for RealHost {
             let _ = task.await;
         })
     }
+}
+
+/// The files among these; what is gone since the folder was read is none of them.
+fn files_of(entries: impl Iterator<Item = io::Result<std::fs::DirEntry>>) -> io::Result<Vec<(PathBuf, SystemTime)>> {
+    let mut files = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        let meta = match entry.metadata() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            meta => meta?,
+        };
+        if meta.is_file() {
+            files.push((entry.path(), meta.modified()?));
+        }
+    }
+    Ok(files)
 }
 
 #[cfg(unix)]
@@ -328,13 +352,13 @@ fn open_end(path: &Path) -> io::Result<std::fs::File> {
 }
 
 #[cfg(unix)]
-fn make_private_folder(folder: &Path) -> io::Result<()> {
+pub(crate) fn make_private_folder(folder: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt as _;
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
 #[cfg(not(unix))]
-fn make_private_folder(folder: &Path) -> io::Result<()> {
+pub(crate) fn make_private_folder(folder: &Path) -> io::Result<()> {
     std::fs::create_dir_all(folder)
 }
 
@@ -417,6 +441,18 @@ mod tests {
         assert_eq!(RealHost.read(&path, 5).unwrap(), b"12345");
         assert_eq!(RealHost.read(&path, 4).unwrap_err().kind(), io::ErrorKind::InvalidData);
         assert_eq!(RealHost.list(path.parent().unwrap()).unwrap().len(), 1, "no temporary file stays behind");
+    }
+
+    #[test]
+    fn a_file_that_vanishes_while_its_folder_is_listed_hides_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let [gone, kept] = ["gone", "kept"].map(|name| folder.path().join(name));
+        std::fs::write(&gone, "").unwrap();
+        std::fs::write(&kept, "").unwrap();
+        let entries: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
+        std::fs::remove_file(gone).unwrap();
+        let files = files_of(entries.into_iter()).unwrap();
+        assert_eq!(files.into_iter().map(|(path, _)| path).collect::<Vec<_>>(), [kept]);
     }
 
     #[cfg(unix)]

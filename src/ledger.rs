@@ -10,10 +10,12 @@ mod finished;
 mod grace;
 mod journal;
 mod progress;
+mod project;
 mod reader;
 mod words;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
@@ -22,6 +24,7 @@ use tokio::time::Instant;
 use self::entry::Entry;
 use self::finished::Finished;
 use self::progress::Progress;
+pub use self::project::Wanted;
 use self::words::Late;
 pub use self::words::{
     Answer, ClaimRefused, HeldCall, Lookup, NewCall, ProgressNews, Record, Refused, Sending, Settlement, Surprises,
@@ -31,19 +34,23 @@ use crate::fsm::Driver;
 use crate::fsm::call::{Call, Effect, Event, State, Verdict};
 use crate::fsm::cause::{Cause, Loss, Outlook};
 use crate::limits::{HOLD_WITHOUT_EVIDENCE, RUNNING_MAX};
-use crate::protocol::dialect::{CallProgress, EditorAnswer, Recovery};
-use crate::protocol::ids::{CallId, Epoch};
-use crate::protocol::jsonrpc::RequestId;
+use crate::protocol::dialect::{EditorAnswer, Recovery};
+use crate::protocol::ids::{CallId, Epoch, RequestKey};
 use crate::protocol::policy::Grounds;
+use crate::wording;
 
 /// See the module's documentation.
 #[derive(Clone, Default)]
 pub struct Ledger {
     entries: VecDeque<Entry>,
     finished: Finished,
-    open_epochs: BTreeSet<Epoch>,
+    /// Connections that are usable, and whose editor each leads to.
+    open_epochs: BTreeMap<Epoch, Option<PathBuf>>,
+    wanted: Wanted,
     outlook: Option<Outlook>,
     absent_since: Option<Instant>,
+    /// When the editor was last known to be away for another cause than a domain reload.
+    no_reload: Option<Instant>,
     draining: bool,
     armed: Option<Instant>,
     surprises: Surprises,
@@ -64,7 +71,7 @@ impl Ledger {
             id: call.id,
             request: call.request,
             tool: call.tool.into(),
-            arguments: call.arguments.into(),
+            arguments: call.arguments,
             machine,
             reserved: None,
             epoch: None,
@@ -81,8 +88,10 @@ impl Ledger {
             waits_for: Cause::Connecting,
             sending: None,
             parallel: call.parallel,
+            project: self.wanted.project().map(Into::into),
             withheld: None,
             refused: None,
+            unrun: false,
             settled: false,
         });
         if let Some(cause) = self.entries.back().map(|entry| self.hold_cause(entry))
@@ -94,13 +103,13 @@ impl Ledger {
     }
 
     /// Whether a client's request became a call here.
-    pub fn owns(&self, request: &RequestId) -> bool {
-        self.entries.iter().any(|entry| !entry.settled && entry.request == *request)
+    pub fn owns(&self, request: RequestKey) -> bool {
+        self.entries.iter().any(|entry| !entry.settled && entry.request == request)
     }
 
     /// The client cancelled a request. True if it was a call that still owed an answer.
-    pub fn cancel(&mut self, request: &RequestId, now: Instant) -> (bool, Vec<Settlement>) {
-        let found = self.entries.iter().position(|entry| !entry.settled && entry.request == *request);
+    pub fn cancel(&mut self, request: RequestKey, now: Instant) -> (bool, Vec<Settlement>) {
+        let found = self.entries.iter().position(|entry| !entry.settled && entry.request == request);
         let Some(index) = found else { return (false, Vec::new()) };
         let mut out = Vec::new();
         self.feed(index, &Event::CancelledByClient, None, now, &mut out);
@@ -127,11 +136,6 @@ impl Ledger {
 
     // ---- the bridge's side ----
 
-    /// A connection is usable for claims.
-    pub fn open_epoch(&mut self, epoch: Epoch) {
-        self.open_epochs.insert(epoch);
-    }
-
     /// A connection ended: its claimed calls may have run, its unclaimed ones are held again, and no later claim or answer of
     /// it is accepted. One operation, before a successor may start.
     pub fn close_epoch(&mut self, epoch: Epoch, loss: Loss, now: Instant) -> Vec<Settlement> {
@@ -157,7 +161,7 @@ impl Ledger {
 
     /// Closes whatever epoch is open: the part that owned it is gone.
     pub fn close_all_epochs(&mut self, loss: Loss, now: Instant) -> Vec<Settlement> {
-        let open: Vec<Epoch> = self.open_epochs.iter().copied().collect();
+        let open: Vec<Epoch> = self.open_epochs.keys().copied().collect();
         let mut out: Vec<Settlement> = open.into_iter().flat_map(|epoch| self.close_epoch(epoch, loss, now)).collect();
         if loss == Loss::Shutdown {
             out.extend(self.drain(now));
@@ -171,7 +175,7 @@ impl Ledger {
     /// The oldest held call that nobody is about to send and that may run beside those that have a place; it is reserved for
     /// this connection.
     pub fn reserve(&mut self, epoch: Epoch) -> Option<HeldCall> {
-        if !self.open_epochs.contains(&epoch) {
+        if !self.is_wanted(epoch) {
             return None;
         }
         let index = self.next_to_send()?;
@@ -186,6 +190,14 @@ impl Ledger {
             trace: entry.trace.clone(),
             asker: entry.asker.clone(),
         })
+    }
+
+    /// A reserved call was not taken by its connection: it waits for the next one who sends.
+    pub fn unreserve(&mut self, call: CallId, epoch: Epoch) {
+        let reserved = |entry: &&mut Entry| entry.id == call && entry.reserved == Some(epoch);
+        if let Some(entry) = self.entries.iter_mut().find(reserved) {
+            entry.reserved = None;
+        }
     }
 
     /// Whether a held call waits for somebody to send it, and nothing that has a place stands against it.
@@ -215,15 +227,24 @@ impl Ledger {
         terms: Terms,
         now: Instant,
     ) -> Result<Vec<Settlement>, ClaimRefused> {
-        if !self.open_epochs.contains(&epoch) {
+        if !self.open_epochs.contains_key(&epoch) {
             return Err(ClaimRefused::EpochClosed);
         }
+        let wanted = self.is_wanted(epoch);
         let index = self.position(call).ok_or(ClaimRefused::NotHeld)?;
         let Some(entry) = self.entries.get_mut(index).filter(|entry| entry.state() == State::Held) else {
             return Err(ClaimRefused::NotHeld);
         };
         if now >= entry.hold_limit() {
             return Err(ClaimRefused::LimitPassed);
+        }
+        if entry.project.is_some() && !self.wanted.may_be(entry.project.as_deref()) {
+            return Err(ClaimRefused::OtherProject);
+        }
+        if !wanted {
+            // It waits for the connection to the wanted one's.
+            entry.reserved = None;
+            return Err(ClaimRefused::NotWanted);
         }
         let (recoverable, repeatable) = (terms.recovery != Recovery::None, terms.repeatable);
         let before = entry.machine.machine();
@@ -245,16 +266,6 @@ impl Ledger {
         self.feed(index, &Event::Claimed { recoverable, repeatable }, None, now, &mut out);
         self.report_progress(index, now, &mut out);
         Ok(out)
-    }
-
-    /// What is to be told of a call that was claimed just now.
-    pub fn sending(&self, call: CallId) -> Option<Sending> {
-        self.position(call).and_then(|index| self.entries.get(index)).and_then(|entry| entry.sending)
-    }
-
-    /// What should never have been seen.
-    pub fn surprises(&self) -> &Surprises {
-        &self.surprises
     }
 
     /// Proof that not a byte of a claimed call was written.
@@ -282,10 +293,10 @@ impl Ledger {
     }
 
     /// Gives a held call back as if it had never come: somebody else answers its request. `None` if it is not held any more.
-    pub fn give_back(&mut self, call: CallId) -> Option<(RequestId, Arc<RawValue>)> {
+    pub fn give_back(&mut self, call: CallId) -> Option<(RequestKey, Arc<RawValue>)> {
         let index = self.position(call)?;
         let entry = self.entries.get(index).filter(|entry| entry.state() == State::Held && !entry.settled)?;
-        let given = (entry.request.clone(), Arc::clone(&entry.arguments));
+        let given = (entry.request, Arc::clone(&entry.arguments));
         self.entries.remove(index);
         self.moved = true;
         Some(given)
@@ -308,7 +319,7 @@ impl Ledger {
     /// The editor replied on the connection the call was claimed for. False if that call owes nothing to that connection.
     pub fn reply(&mut self, call: CallId, epoch: Epoch, answer: EditorAnswer, now: Instant) -> (bool, Vec<Settlement>) {
         let Some(index) = self.position_in(call, epoch) else { return (false, Vec::new()) };
-        if !self.open_epochs.contains(&epoch) {
+        if !self.open_epochs.contains_key(&epoch) {
             return (false, Vec::new());
         }
         let mut out = Vec::new();
@@ -330,7 +341,7 @@ impl Ledger {
         answer: EditorAnswer,
         now: Instant,
     ) -> (bool, Vec<Settlement>) {
-        let open = self.open_epochs.contains(&epoch);
+        let open = self.open_epochs.contains_key(&epoch);
         let Some(index) = self.position_in(call, epoch).filter(|_| open) else { return (false, Vec::new()) };
         let mut out = Vec::new();
         self.feed(index, &Event::TurnedAway, Some(answer), now, &mut out);
@@ -373,19 +384,6 @@ impl Ledger {
         self.feed_call(call, &event, Some(answer), now)
     }
 
-    /// How far a call is, by its tool's own word.
-    pub fn progressed(&mut self, progress: CallProgress, now: Instant) -> Vec<Settlement> {
-        let CallProgress { call, done, total, message } = progress;
-        let entry = self.entries.iter_mut().find(|entry| entry.id == call && !entry.settled);
-        let Some(entry) = entry.filter(|entry| matches!(entry.state(), State::Sent | State::Recovering)) else {
-            return Vec::new();
-        };
-        let (version, request) = (entry.audience.version, entry.request.clone());
-        let told = entry.progress.as_mut().and_then(|progress| progress.measured(done, total, message, now));
-        let told = told.map(|news| Settlement::Progress { request, news, version });
-        told.into_iter().collect()
-    }
-
     /// What callers may expect of the link from now on.
     pub fn set_outlook(&mut self, outlook: Outlook, now: Instant) -> Vec<Settlement> {
         self.outlook = Some(outlook);
@@ -393,6 +391,9 @@ impl Ledger {
             for entry in self.entries.iter_mut().filter(|entry| entry.state() == State::Held) {
                 entry.waits_for = cause;
             }
+        }
+        if outlook.cause().is_some_and(|cause| cause.is_gone() || cause == Cause::Stalled) {
+            self.no_reload = Some(now);
         }
         self.absent_since = match outlook {
             Outlook::Absent(_) => self.absent_since.or(Some(now)),
@@ -403,10 +404,12 @@ impl Ledger {
         if outlook != Outlook::Open {
             return out;
         }
+        let project = self.wanted.project().map(std::path::Path::to_path_buf);
         // The editor is back: an outcome that only its return could tell is as clear now as it will ever be.
         let back = self.feed_all(now, |entry| {
             let unanswered = entry.withheld.is_none() && entry.lost.is_some();
-            let inferred = entry.recovery == Recovery::Inferred && unanswered;
+            let inferred =
+                entry.recovery == Recovery::Inferred && unanswered && entry.project.as_deref() == project.as_deref();
             (inferred && matches!(entry.state(), State::Recovering | State::Abandoned)).then_some(Event::OutcomeLost)
         });
         out.extend(back);
@@ -426,7 +429,7 @@ impl Ledger {
 
     fn held_until(&self, entry: &Entry) -> Instant {
         let limit = entry.hold_limit();
-        match self.absent_since {
+        match self.absent_since.filter(|_| self.wanted != Wanted::Asked) {
             Some(since) => limit.min(since.max(entry.accepted) + HOLD_WITHOUT_EVIDENCE),
             None => limit,
         }
@@ -434,6 +437,7 @@ impl Ledger {
 
     fn hold_cause(&self, entry: &Entry) -> Cause {
         match self.outlook {
+            _ if self.wanted == Wanted::Asked => Cause::ProjectUnsettled,
             Some(Outlook::Coming(cause) | Outlook::Absent(cause)) => cause,
             Some(Outlook::Open) if self.entries.iter().any(|other| other.has_place() && other.id != entry.id) => {
                 Cause::Busy
@@ -472,6 +476,8 @@ impl Ledger {
         out: &mut Vec<Settlement>,
     ) {
         let behind = self.running().map(|(id, _, since)| (id, now.saturating_duration_since(since)));
+        let lost = self.entries.get(index).and_then(|entry| entry.lost);
+        let reload_likely = lost.is_some_and(|lost| self.may_have_reloaded(lost));
         let Some(entry) = self.entries.get_mut(index) else { return };
         self.moved = true;
         let was_held = entry.state() == State::Held;
@@ -491,7 +497,7 @@ impl Ledger {
                     self.surprises.answered_twice += u64::from(entry.settled);
                     entry.settled = true;
                     out.push(Settlement::Answer(Answer {
-                        request: entry.request.clone(),
+                        request: entry.request,
                         call: entry.id,
                         tool: Arc::clone(&entry.tool),
                         verdict,
@@ -502,10 +508,13 @@ impl Ledger {
                             .lost
                             // While a connection ends, the outlook is still that of before.
                             .filter(|_| self.outlook == Some(Outlook::Open) && !self.open_epochs.is_empty())
+                            .filter(|_| entry.project.is_none() || self.wanted.is(entry.project.as_deref()))
                             .map(|lost| now.saturating_duration_since(lost)),
+                        reload_likely,
                         // Only the editor's own word leaves a sending behind that is no loss.
                         unrun: matches!(verdict, Verdict::NotExecuted(_)) && entry.machine.machine().sendings > 0,
                         refused: entry.refused.take(),
+                        project: entry.project.clone(),
                         audience: entry.audience,
                         trace: entry.trace.clone(),
                         asker: entry.asker.clone(),
@@ -518,7 +527,8 @@ impl Ledger {
                 Effect::KeepLate => {
                     if let Some(answer) = body.take() {
                         late = true;
-                        out.push(Settlement::KeepLate { call: entry.id, answer, audience: entry.audience });
+                        let (call, project, audience) = (entry.id, entry.project.clone(), entry.audience);
+                        out.push(Settlement::KeepLate { call, project, answer, audience });
                     }
                 }
                 Effect::Note(verdict) => {
@@ -528,6 +538,7 @@ impl Ledger {
                         tool: Arc::clone(&entry.tool),
                         verdict,
                         asker: entry.asker.clone(),
+                        project: entry.project.clone(),
                     });
                     let mut record = Record::of(entry);
                     record.verdict = Some(verdict);
@@ -546,6 +557,10 @@ impl Ledger {
                 Effect::Recover => {}
             }
         }
+        if entry.settled {
+            // It is never sent again, and what it takes is free for others.
+            entry.arguments = RawValue::NULL.to_owned().into();
+        }
     }
 
     fn report_progress(&mut self, index: usize, now: Instant, out: &mut Vec<Settlement>) {
@@ -554,16 +569,16 @@ impl Ledger {
         let message = match (entry.state(), cause) {
             (State::Sent, _) => "running in Unity".to_owned(),
             _ if entry.withheld.is_some() => "answered; waiting for the reload that may follow".to_owned(),
-            (State::Recovering, _) => "Unity reloaded; its outcome is being looked for".to_owned(),
+            (State::Recovering, _) => wording::looked_for(entry.machine.machine().cut).to_owned(),
             (_, Some(cause)) => {
                 let again = entry.machine.machine().sendings > 0;
                 let held = if again { "held, to be sent again" } else { "held, not sent yet" };
-                format!("{held}: {}", <&str>::from(cause).replace('_', " "))
+                format!("{held}: {}", wording::cause(cause))
             }
             (_, None) => return,
         };
         let changed = entry.state() == State::Sent && entry.sent == Some(now);
-        let (version, request) = (entry.audience.version, entry.request.clone());
+        let (version, request) = (entry.audience.version, entry.request);
         let Some(progress) = entry.progress.as_mut().filter(|progress| changed || now >= progress.next) else { return };
         let news = progress.beat(message, now);
         out.push(Settlement::Progress { request, news, version });

@@ -8,7 +8,7 @@
 //! * [`actors`]: shells that receive, feed a machine and carry out its effects.
 //! * [`audit`]: a line for each call, if it was asked for.
 //! * [`companions`]: HTTP services beside the tree that a package's documents have; off by default.
-//! * [`net`], [`host`]: the seams to sockets, files and processes; real here, simulated in tests.
+//! * [`net`], [`host`]: the seams to sockets, files and processes; real here, simulated in tests. [`stdio`]: our own three pipes.
 //! * [`fake_unity`]: a model of a Unity Editor for the demo and the tests.
 //! * [`timeline`]: a session as a picture, for the demo and for reports.
 //! * [`cli`], [`config`], [`config_file`]: flags and files to meaning, subcommands to exit codes.
@@ -34,11 +34,13 @@ pub mod fsm;
 pub mod host;
 pub mod ledger;
 pub mod limits;
+pub mod lock_file;
 pub mod logbook;
 pub mod net;
 pub mod protocol;
 pub mod run_record;
 pub mod state_record;
+pub mod stdio;
 pub mod survey;
 pub mod telemetry;
 pub mod timeline;

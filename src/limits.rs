@@ -27,6 +27,9 @@ pub const JSON_DEPTH_MAX: usize = 128;
 pub const REQUEST_ID_MAX_BYTES: usize = 1024;
 /// Requests open at once. Beyond it a call is answered "not executed: busy". Clients run tens in parallel at the most.
 pub const OPEN_REQUESTS_MAX: usize = 256;
+/// Bytes of arguments of all calls that are open. Each may have a longest line, and waits for up to two minutes while Unity is away:
+/// without a bound of their sum they could take 4 GiB. Beyond it a call is answered "not executed: busy".
+pub const OPEN_CALLS_MAX_BYTES: usize = 4 * CLIENT_LINE_MAX_BYTES;
 /// Notifications that may wait for a slow stdout before the oldest kinds are coalesced or dropped.
 pub const STDOUT_NOTIFICATIONS_MAX: usize = 256;
 /// Lines that wait for a slow stdout from which on nothing more is read: an answer to each open request, and as much again.
@@ -52,6 +55,13 @@ pub const TOOL_NAME_MAX_BYTES: usize = 48;
 pub const TOOL_SCHEMA_MAX_BYTES: usize = 512 * 1024;
 /// Longest `tools` array of the editor's tools; with ours it stays far below the longest message.
 pub const TOOLS_LIST_MAX_BYTES: usize = 4 * MIB;
+/// Log lines about the nonsense of one peer in [`LOG_REPEATS_WINDOW`]; more are counted and left out. Enough to see what it sends.
+pub const LOG_REPEATS_MAX: u32 = 10;
+/// See [`LOG_REPEATS_MAX`]: one line a second on average, of some 200 bytes, is 17 MB in a day of nonsense.
+pub const LOG_REPEATS_WINDOW: Duration = Duration::from_secs(10);
+/// Longest wait of the first list of a client that hears of changes, where nothing is known of the tools yet: an editor that runs is
+/// connected and has told its list well within it, and who starts several servers does not notice it.
+pub const TOOLS_WAIT_HEARING: Duration = Duration::from_millis(500);
 /// Longest name, title or version kept of a client; they are shown in the editor and stand in logs.
 pub const CLIENT_FIELD_MAX_BYTES: usize = 256;
 /// Folders taken from a client's list of roots; people open a handful.
@@ -81,8 +91,6 @@ pub const ULOOP_REQUEST_MAX_BYTES: usize = 1_048_576;
 /// Largest line sent to a uMCP bridge, its end included: what its reader takes at once. A longer one would come in pieces, and a
 /// cut between two tokens makes the reader take the piece for the whole.
 pub const UMCP_REQUEST_MAX_BYTES: usize = 4096;
-/// Longest request id of a uLoop compile taken over from a caller: it becomes a file name; ours have 40 characters.
-pub const ULOOP_COMPILE_ID_MAX_BYTES: usize = 128;
 /// For how long no lock file of a uLoop editor may exist before a compile's result file is final (its own server's figure).
 pub const ULOOP_RESULT_QUIET: Duration = Duration::from_millis(500);
 /// Largest frame sent to our own package, header included: what it takes of a gateway that has proven itself, less room for a header.
@@ -102,6 +110,13 @@ pub const OUTCOMES_ASKED_EVERY: Duration = Duration::from_secs(5);
 /// Age of an editor's last frame from which its main thread counts as standing still: an editor out of focus draws every second or
 /// three, and some work takes as long.
 pub const FRAME_OLD: Duration = Duration::from_secs(5);
+/// A call that an editor has had for so long without an answer is told in the headline, and so is a main thread that has drawn no frame
+/// for so long while it has one: whoever looks should not read "ready" while nothing moves.
+pub const STILL_AFTER: Duration = Duration::from_secs(2);
+/// Age of an editor's last word on its pulse, which is asked for every [`LIVENESS_EVERY`], from which it counts as late: half a question more.
+pub const PULSE_LATE: Duration = Duration::from_secs(3);
+/// How often `holdfast_wait_ready` looks whether an editor that stands still goes on: no event tells of that.
+pub const READY_LOOK_EVERY: Duration = Duration::from_millis(250);
 /// Silence of an editor that answers questions for its pulse, [`LIVENESS_EVERY`] apart, off its main thread, after which the connection
 /// counts as lost: three unanswered ones are no work but a frozen process or a dead network.
 pub const PULSE_MAX: Duration = Duration::from_secs(8);
@@ -172,6 +187,27 @@ pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 pub const WATCH_SPACING: Duration = Duration::from_millis(20);
 /// Calls outstanding on one connection at the most, whatever its dialect could bear.
 pub const WINDOW_MAX: u8 = 32;
+/// Projects named in one sentence; the rest are counted.
+pub const CANDIDATES_NAMED_MAX: usize = 5;
+/// How long the client may take to tell its roots before the folder that it started the gateway in decides. Clients take
+/// milliseconds, one under load a second; one that never answers waits for its first call once. Shorter than [`TOOLS_WAIT`]: a
+/// first list that waits for the roots still has a second for the editor that is found without them.
+pub const ROOTS_WAIT: Duration = Duration::from_secs(2);
+/// How long a survey may take. It reads a few small files and asks for owners of ports; a disk that spins up takes seconds.
+pub const SURVEY_MAX: Duration = Duration::from_secs(15);
+/// Levels below a workspace on which a Unity project is looked for: `games/Castle/Unity` is the third. Deeper ones are mostly samples.
+pub const BELOW_LEVELS: usize = 3;
+/// Folders that are opened for that, in one survey. Repositories have some hundreds on three levels; so many take tens of
+/// milliseconds from memory, and a second or two from a slow disk: far less than [`SURVEY_MAX`].
+pub const BELOW_FOLDERS_MAX: usize = 2_000;
+/// Entries of those folders that are looked at: a folder of a million files must not hold the survey up.
+pub const BELOW_ENTRIES_MAX: usize = 50_000;
+/// Projects that are told apart below a workspace, each by its files and its editor's process. Whoever has more names one.
+pub const BELOW_PROJECTS_MAX: usize = 50;
+/// Until a survey follows one that was given up: what hung may have been a disk that comes back.
+pub const SURVEY_AGAIN: Duration = Duration::from_secs(30);
+/// Surveys that hang at once. Each holds a thread that nothing can end.
+pub const SURVEYS_HANGING_MAX: u8 = 3;
 /// How long it may take to find out whose port was connected to; the look-up walks all processes.
 pub const OWNER_LOOKUP_MAX: Duration = Duration::from_secs(10);
 /// Orders that a connection may owe at once: a window of calls, a list, a greeting, and room.
@@ -193,6 +229,9 @@ pub const RETRY_JITTER: f64 = 0.2;
 pub const HINT_DIAL_SPACING: Duration = Duration::from_millis(20);
 /// How long after a loss (other than a normal quit) the editor still counts as likely to return.
 pub const LIKELY_AFTER_LOSS: Duration = Duration::from_secs(60);
+/// The same once its process is known to be gone: a program that starts it again has a new process in the project's files by then,
+/// and calls are held for that one; a person takes longer, and should be told soon.
+pub const LIKELY_AFTER_CRASH: Duration = Duration::from_secs(10);
 
 // ---- Calls ---------------------------------------------------------------------------------------------------------
 
@@ -276,6 +315,10 @@ pub const WAIT_READY_MAX: Duration = Duration::from_secs(120);
 /// Threads that a session begins with: the log's, the actors', those of stdin and stdout, and two for files (one look around
 /// the project, one write).
 pub const START_THREADS: usize = 6;
+/// Descriptors that a session begins with, beside its three pipes: two runtimes with three each, two for signals, a lock, the
+/// editor's connection and two for its push channel, one for file changes; the rest for files that are open for a moment.
+/// Observed with an editor: 13 to 17.
+pub const START_DESCRIPTORS: usize = 20;
 /// Restarts of a leaf under the link within [`LEAF_WINDOW`], beyond which the link itself restarts.
 pub const LEAF_RESTARTS_MAX: usize = 5;
 /// See [`LEAF_RESTARTS_MAX`].
@@ -294,12 +337,33 @@ pub const JOIN_TIMEOUT: Duration = Duration::from_secs(1);
 pub const FLUSH_MAX: Duration = Duration::from_millis(150);
 /// How often the client's process is looked at.
 pub const PARENT_WATCH_EVERY: Duration = Duration::from_millis(500);
+/// How often the lock of our own record is tried for: whoever looks at it holds it for microseconds.
+pub const CLAIM_ATTEMPTS: usize = 50;
+/// Pause between two of these.
+pub const CLAIM_PAUSE: Duration = Duration::from_millis(10);
+/// Age at which a temporary file is no write any more: the largest takes seconds.
+pub const TEMPORARY_MAX_AGE: Duration = Duration::from_secs(3600);
+/// Records of dead processes, each with its lock, and temporary files that are removed from one folder at once: a start takes
+/// milliseconds for it, and the next gateway goes on.
+pub const LEFTOVERS_AT_ONCE: usize = 256;
+/// How long a client that may be dead has for the answer to a ping: a live one answers at once.
+pub const CLIENT_ANSWER_MAX: Duration = Duration::from_secs(10);
+/// How often such a client is asked.
+pub const CLIENT_ASK_EVERY: Duration = Duration::from_secs(30);
+/// How long a client whose launcher has ended may say nothing before it opens a session: a living one opens it at once, and clients
+/// give up a server that takes longer than this to start.
+pub const CLIENT_OPENING_MAX: Duration = Duration::from_secs(60);
+/// How long such a client may say nothing if it cannot be asked: longer than a night, so that a person finds the session again in the
+/// morning, and longer than any call is waited for.
+pub const CLIENT_SILENCE_MAX: Duration = Duration::from_secs(24 * 3600);
 /// Largest run record read: far above what one gateway writes.
 pub const RUN_RECORD_MAX_BYTES: usize = MIB;
 /// Times without the editor that are remembered: an afternoon of reloads.
 pub const OUTAGES_MAX: usize = 16;
 /// Shortest time between two writes of the run record.
 pub const RUN_RECORD_SPACING: Duration = Duration::from_millis(500);
+/// The same while calls are open: `holdfast status` should show soon that one stands still.
+pub const RUN_RECORD_BUSY_EVERY: Duration = Duration::from_secs(2);
 /// Longest time between two writes of the run record.
 pub const RUN_RECORD_EVERY: Duration = Duration::from_secs(5);
 /// After stdin ends or a signal: running calls may answer this long. Nothing sent means an exit at once.
@@ -427,6 +491,9 @@ pub const FAKE_GOODBYE_MAX: Duration = Duration::from_millis(200);
 pub const FAKE_BIND_ATTEMPTS_MAX: usize = 3;
 /// See [`FAKE_BIND_ATTEMPTS_MAX`].
 pub const FAKE_BIND_RETRY: Duration = Duration::from_millis(100);
+/// For how long the listener of a fake uLoop or uMCP bridge that stops outlives its connections: the package's own code took 4 ms
+/// and more.
+pub const FAKE_LISTENER_OUTLIVES: Duration = Duration::from_millis(5);
 /// How often a fake turbokettle bridge looks for new connections (the package's own number).
 pub const FAKE_ACCEPT_POLL: Duration = Duration::from_millis(50);
 /// Connect timeout of the editor's push client (uLoop's own number).
@@ -493,9 +560,11 @@ mod tests {
             assert!((WINDOW_MAX as usize) < ORDERS_MAX);
             assert!(ROOT_RESTARTS_MAX != LEAF_RESTARTS_MAX);
         }
+        assert!(ROOTS_WAIT + TOOLS_WAIT_HEARING < TOOLS_WAIT);
         assert!(RETRY_FIRST <= RETRY_LIKELY_MAX && RETRY_LIKELY_MAX < RETRY_UNLIKELY_MAX);
         assert!(HOLD_WITHOUT_EVIDENCE < Duration::from_secs(1));
         assert!(PATIENCE_MARGIN < PATIENCE_UNKNOWN && PATIENCE_UNKNOWN < PATIENCE_MAX);
         assert!(STALL_AFTER < SILENCE_MAX);
+        assert!(CLIENT_ANSWER_MAX < CLIENT_ASK_EVERY && PATIENCE_MAX < CLIENT_SILENCE_MAX);
     }
 }

@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::actors::gateway_tools;
 use crate::estate::Estate;
-use crate::limits::{FLUSH_MAX, RUN_RECORD_EVERY, RUN_RECORD_MAX_BYTES, RUN_RECORD_SPACING};
+use crate::limits::{FLUSH_MAX, RUN_RECORD_BUSY_EVERY, RUN_RECORD_EVERY, RUN_RECORD_MAX_BYTES, RUN_RECORD_SPACING};
 use crate::state_record::{self, StateRecord};
 
 /// Our own record.
@@ -25,7 +25,6 @@ pub struct RunRecord {
 #[derive(Debug)]
 struct Keeper {
     task: JoinHandle<()>,
-    path: PathBuf,
     /// Falls when the record is to be kept no longer.
     stop: oneshot::Sender<()>,
 }
@@ -38,18 +37,19 @@ impl RunRecord {
         };
         let path = state_record::path_in(&folder);
         let (stop, stopped) = oneshot::channel();
-        let task = tokio::spawn(renew(Arc::clone(estate), path.clone(), stopped));
-        Self { keeper: Some(Keeper { task, path, stop }) }
+        let task = estate.spawn("run_record", renew(Arc::clone(estate), path, stopped));
+        Self { keeper: Some(Keeper { task, stop }) }
     }
 
-    /// Removes the record. A write that is under way ends first: it cannot be called back, and would leave the record behind.
+    /// Removes the record, if it was claimed. A write that is under way ends first: it cannot be called back, and would leave the record behind.
     pub async fn remove(self) {
-        let Some(Keeper { mut task, path, stop }) = self.keeper else { return };
+        let Some(Keeper { mut task, stop }) = self.keeper else { return };
         drop(stop);
         if timeout(FLUSH_MAX, &mut task).await.is_err() {
             task.abort();
+            // The record goes with it.
+            let _ = task.await;
         }
-        state_record::remove(&path);
     }
 }
 
@@ -68,10 +68,18 @@ async fn renew(estate: Arc<Estate>, path: PathBuf, mut stopped: oneshot::Receive
         Ok(record) => record,
         Err(error) => return estate.events.catalogue_trouble("run_record", &error.to_string()),
     };
+    let mut reaped = false;
     loop {
         let picture = gateway_tools::picture(&estate).to_string();
         if let Err(error) = record.write(&estate.host, picture.into_bytes()).await {
             estate.events.catalogue_trouble("run_record", &error.to_string());
+        }
+        // Behind the first record: nobody waits for it.
+        if !std::mem::replace(&mut reaped, true)
+            && let Some(state) = estate.config.state_dir.clone()
+        {
+            let host = Arc::clone(&estate.host);
+            crate::host::run(&*estate.host, move || state_record::reap(&*host, &state)).await;
         }
         let pause = async {
             sleep(RUN_RECORD_SPACING).await;
@@ -82,7 +90,8 @@ async fn renew(estate: Arc<Estate>, path: PathBuf, mut stopped: oneshot::Receive
                     () = estate.calls_moved() => {}
                 }
             };
-            let _ = timeout(RUN_RECORD_EVERY, news).await;
+            let idle = estate.ledger(|ledger, _| ledger.counts()) == (0, 0);
+            let _ = timeout(if idle { RUN_RECORD_EVERY } else { RUN_RECORD_BUSY_EVERY }, news).await;
         };
         tokio::select! {
             biased;

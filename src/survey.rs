@@ -3,6 +3,8 @@
 //! Blocking, read-only, quick (a few small files, a process look-up): run on the host's blocking lane. A port that a file or a
 //! default names is called only when its owner is checked to be the project's editor; a port that the user named is assumed.
 
+mod meant;
+
 use std::path::{Path, PathBuf};
 
 use crate::config::{self, Config, PortSource};
@@ -11,9 +13,13 @@ use crate::fsm::bridge::{ConnectFailure, Evidence, Sign};
 use crate::fsm::cause::Cause;
 use crate::host::{Host, Liveness, Owner};
 use crate::limits::PROJECT_FILE_MAX_BYTES;
-use crate::protocol::dialect::{self, Dialect, Dialects, Expected, FileState, ProjectFacts, ProjectFiles, Transport};
+use crate::protocol::dialect::unspoken::{self, Unspoken};
+use crate::protocol::dialect::{
+    self, Dialect, Dialects, Expected, FileState, ProjectFacts, ProjectFile, ProjectFiles, Transport,
+};
 use crate::protocol::policy::Policy;
 use crate::telemetry::clean;
+use meant::Meant;
 
 /// A port that may be dialled.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +36,8 @@ pub struct Target {
     pub expected: Option<Expected>,
     /// What it speaks.
     pub dialect: &'static dyn Dialect,
+    /// The version of its package, if the project's files tell it.
+    pub package_version: Option<String>,
 }
 
 /// A port that is not dialled, and why.
@@ -66,6 +74,10 @@ pub struct Survey {
     pub listed: Vec<Listed>,
     /// The process and the lock files.
     pub evidence: Evidence,
+    /// There was no descriptor to look with: what was not found may be there.
+    pub starved: bool,
+    /// The look around failed, by a bug of ours: it tells nothing of where the project is.
+    pub failed: bool,
 }
 
 /// How well it is known whose a port is.
@@ -92,7 +104,9 @@ impl Survey {
             rules: ProjectRules { policy, ..ProjectRules::default() },
             targets: Vec::new(),
             listed: Vec::new(),
-            evidence: Evidence { editor: Sign::Unknown, activity: None },
+            evidence: Evidence { editor: Sign::Unknown, activity: None, announces: None },
+            starved: false,
+            failed: true,
         }
     }
 
@@ -102,24 +116,17 @@ impl Survey {
             Cause::Ambiguous
         } else if self.listed.iter().any(|listed| listed.owner.is_some()) {
             Cause::Unproven
+        } else if self.starved {
+            Cause::NoDescriptors
         } else {
             Cause::NotRunning
         }
     }
 }
 
-/// Looks around.
-pub fn survey(host: &dyn Host, config: &Config, roots: &[PathBuf]) -> Survey {
-    let (projects, trouble) = match config.project.as_deref().map(config::named_project) {
-        Some(Ok(project)) => (vec![project], None),
-        // It may appear later (a disk that is not mounted yet): looked up again at each survey.
-        Some(Err(bad)) => (Vec::new(), Some(bad.to_string())),
-        None => (likely_projects(config, roots), None),
-    };
-    let (project, ambiguous) = match projects.as_slice() {
-        [one] => (Some(one.clone()), Vec::new()),
-        several => (None, several.to_vec()),
-    };
+/// Looks around. `former`: the project that was found with the same roots before; a session stays with it.
+pub fn survey(host: &dyn Host, config: &Config, roots: &[PathBuf], former: Option<&Path>) -> Survey {
+    let Meant { project, ambiguous, trouble } = meant::meant(host, config, roots, former);
     let Spoken { dialect, mut facts, packages } = match project.as_deref() {
         Some(project) => spoken(host, project, config.dialects),
         None => {
@@ -147,12 +154,17 @@ pub fn survey(host: &dyn Host, config: &Config, roots: &[PathBuf]) -> Survey {
             Some(Liveness::Unknown) | None => Sign::Unknown,
         },
         activity: facts.activity,
+        announces: dialect.announces(facts.package_version.as_deref()),
     };
     let rules = project.as_deref().map(|project| config_file::read_project(host, project)).unwrap_or_default();
     facts.problems.extend(rules.complaints.iter().cloned());
     let (targets, listed) = (Vec::new(), Vec::new());
-    let mut survey = Survey { project, ambiguous, packages, dialect, facts, rules, targets, listed, evidence };
-    for (port, source) in candidates(config, &survey.facts, dialect) {
+    let starved = host.lacks_descriptors();
+    let failed = false;
+    let mut survey =
+        Survey { project, ambiguous, packages, dialect, facts, rules, targets, listed, evidence, starved, failed };
+    let moved = moved_ports(host, &survey);
+    for (port, source) in candidates(config, &survey.facts, dialect, &moved) {
         let named = source.is_named();
         if abroad.is_none() && survey.packages.is_empty() && (named || survey.project.is_some()) {
             survey.targets.push(Target {
@@ -162,6 +174,7 @@ pub fn survey(host: &dyn Host, config: &Config, roots: &[PathBuf]) -> Survey {
                 editor_pid: survey.facts.editor_pid.filter(|_| evidence.editor != Sign::Dead),
                 expected: survey.facts.expected.clone(),
                 dialect,
+                package_version: survey.facts.package_version.clone(),
             });
         } else {
             // Looking up an owner walks all processes: only worth it when nothing else can be called.
@@ -179,21 +192,6 @@ pub fn survey(host: &dyn Host, config: &Config, roots: &[PathBuf]) -> Survey {
         }
     }
     survey
-}
-
-/// The projects that fit when none was named: those of the client's roots; else the one around the working directory.
-fn likely_projects(config: &Config, roots: &[PathBuf]) -> Vec<PathBuf> {
-    let around = |path: &Path| config::canonical(path).and_then(|path| config::project_of(&path));
-    let here = config.working_dir.as_deref().and_then(around);
-    let mut found: Vec<PathBuf> = roots.iter().filter_map(|root| around(root)).collect();
-    found.sort();
-    found.dedup();
-    match (found.as_slice(), here) {
-        ([], here) => here.into_iter().collect(),
-        // Among several roots the one that the client was started in is no guess.
-        ([_, _, ..], Some(here)) if found.contains(&here) => vec![here],
-        _ => found,
-    }
 }
 
 /// What the editor of a project speaks.
@@ -217,6 +215,10 @@ fn spoken(host: &dyn Host, project: &Path, dialects: Dialects) -> Spoken {
         return Spoken { dialect: dialect::fallback(dialects), facts: ProjectFacts::default(), packages: Vec::new() };
     }
     let (dialect, mut facts) = read.swap_remove(place);
+    if packages.is_empty() {
+        let unspoken = unspoken::read(&files(host, project, unspoken::FILES));
+        facts.problems.extend(unspoken.into_iter().map(Unspoken::says));
+    }
     if packages.len() > 1 {
         facts.problems.push(format!(
             "The project has packages of several protocols ({}), and holdfast never guesses: remove what is not used, or name one \
@@ -231,8 +233,13 @@ fn spoken(host: &dyn Host, project: &Path, dialects: Dialects) -> Spoken {
 
 /// What a project's files say.
 pub fn facts(host: &dyn Host, project: &Path, dialect: &dyn Dialect) -> ProjectFacts {
+    dialect.read_project(&files(host, project, dialect.project_files()))
+}
+
+/// What there is of these files.
+fn files(host: &dyn Host, project: &Path, wanted: &[ProjectFile]) -> ProjectFiles {
     let mut files = ProjectFiles::new();
-    for file in dialect.project_files() {
+    for file in wanted {
         let path = project.join(file.path);
         let state = if !file.content {
             if host.exists(&path) { FileState::Present } else { FileState::Missing }
@@ -245,16 +252,27 @@ pub fn facts(host: &dyn Host, project: &Path, dialect: &dyn Dialect) -> ProjectF
         };
         files.insert(file.path, state);
     }
-    dialect.read_project(&files)
+    files
 }
 
-fn candidates(config: &Config, facts: &ProjectFacts, dialect: &dyn Dialect) -> Vec<(u16, PortSource)> {
+/// Where the editor listens instead of on its own port, which was taken when its bridge started.
+fn moved_ports(host: &dyn Host, survey: &Survey) -> Vec<u16> {
+    let dialect = survey.dialect;
+    let own = survey.facts.port.map(|(port, _)| port).or(dialect.properties().default_ports.first().copied());
+    let pid = survey.facts.editor_pid.filter(|_| survey.evidence.editor == Sign::Alive);
+    let (Some(own), Some(pid), true) = (own, pid, dialect.moves_up() > 0) else { return Vec::new() };
+    let found = host.ports_of(pid, own..=own.saturating_add(dialect.moves_up()));
+    if found.contains(&own) { Vec::new() } else { found }
+}
+
+fn candidates(config: &Config, facts: &ProjectFacts, dialect: &dyn Dialect, moved: &[u16]) -> Vec<(u16, PortSource)> {
+    let moved = moved.iter().map(|port| (*port, PortSource::Process));
     let settings = facts.port.map(|(port, _)| (port, PortSource::Settings));
     let default = dialect.properties().default_ports.iter().map(|port| (*port, PortSource::Default));
     let mut seen = Vec::new();
     let reads = |source| source != PortSource::UnityPort || dialect.properties().transport == Transport::Http;
     let named = config.ports.iter().copied().filter(|(_, source)| reads(*source));
-    for (port, source) in named.chain(settings).chain(default) {
+    for (port, source) in named.chain(moved).chain(settings).chain(default) {
         if !seen.iter().any(|(known, _)| *known == port) {
             seen.push((port, source));
         }
@@ -262,19 +280,17 @@ fn candidates(config: &Config, facts: &ProjectFacts, dialect: &dyn Dialect) -> V
     seen
 }
 
-/// Whether whoever listens on a target's port may be called. Looked up after the connect, before the first byte.
+/// Whether whoever listens on a target's port may be called; `None` where nobody is seen to listen, and only the owner could tell.
+/// Looked up after the connect, before the first byte.
 ///
 /// # Errors
-/// Why not: another project's editor, or nothing proves that it is this one's.
-pub fn check_owner(host: &dyn Host, target: &Target) -> Result<Identity, ConnectFailure> {
+/// Why not: it belongs to another project's editor, or to somebody who is not seen to be this one's.
+pub fn check_owner(host: &dyn Host, target: &Target) -> Result<Option<Identity>, ConnectFailure> {
     if target.project.is_none() {
         // Nothing to compare with: only a port that the user named becomes a target without a project.
-        return Ok(Identity::Assumed);
+        return Ok(Some(Identity::Assumed));
     }
-    let owner = match target.editor_pid {
-        Some(pid) => host.port_owner_near(target.port, pid),
-        None => host.port_owner(target.port),
-    };
+    let owner = owner_of(host, target);
     if owner.as_ref().is_some_and(is_worker) {
         return Err(ConnectFailure::Unproven);
     }
@@ -284,12 +300,21 @@ pub fn check_owner(host: &dyn Host, target: &Target) -> Result<Identity, Connect
     match (&owner, &target.project) {
         // It says itself that it has another project open: not even a port that the user named is called then.
         (Some(_), Some(project)) if same(project) == Some(false) => Err(ConnectFailure::WrongProject),
-        (Some(_), Some(project)) if same(project) == Some(true) => Ok(Identity::Checked),
-        (Some(owner), Some(_)) if target.editor_pid == Some(owner.pid) => Ok(Identity::Checked),
-        _ if named => Ok(Identity::Assumed),
+        (Some(_), Some(project)) if same(project) == Some(true) => Ok(Some(Identity::Checked)),
+        (Some(owner), Some(_)) if target.editor_pid == Some(owner.pid) => Ok(Some(Identity::Checked)),
+        _ if named => Ok(Some(Identity::Assumed)),
         // The system does not tell who listens, but the editor checks by itself whom each call is for.
-        (None, Some(_)) if target.expected.is_some() => Ok(Identity::Checked),
-        _ => Err(ConnectFailure::Unproven),
+        (None, _) if target.expected.is_some() => Ok(Some(Identity::Checked)),
+        (None, _) => Ok(None),
+        (Some(_), _) => Err(ConnectFailure::Unproven),
+    }
+}
+
+/// Who listens on a target's port.
+fn owner_of(host: &dyn Host, target: &Target) -> Option<Owner> {
+    match target.editor_pid {
+        Some(pid) => host.port_owner_near(target.port, pid),
+        None => host.port_owner(target.port),
     }
 }
 

@@ -1,13 +1,18 @@
 //! What an AI or a person reads when a call did not simply succeed. Every text says three things: what happened, whether the
 //! tool ran, and what to do next. None ever suggests to end Unity.
 
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::estate::Stranger;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Loss};
 use crate::ledger::Answer;
-use crate::limits::{FRAME_OLD, OPEN_REQUESTS_MAX, SILENCE_NAMED_AFTER, SUBSCRIPTIONS_MAX};
+use crate::limits::{
+    CANDIDATES_NAMED_MAX, FRAME_OLD, OPEN_CALLS_MAX_BYTES, OPEN_REQUESTS_MAX, PULSE_LATE, SILENCE_NAMED_AFTER,
+    STILL_AFTER, SUBSCRIPTIONS_MAX,
+};
 use crate::protocol::dialect::{AnswerBody, EditorAnswer, EditorState, Pulse};
 use crate::protocol::ids::CallId;
 use crate::protocol::mcp::ClientTraits;
@@ -33,26 +38,66 @@ pub fn verdict(answer: &Answer) -> String {
     }
 }
 
-/// What stands beside an answer after which the editor was away.
-pub fn reloaded(waited: Duration) -> String {
+/// What stands beside "no editor" where the project has nothing that holdfast could speak to.
+pub const NO_PACKAGE: &str =
+    "No Unity package that holdfast speaks is in the project: `holdfast unity install` places its own.";
+
+/// What stands beside an answer after which the editor was away; `likely`: nothing speaks against a domain reload.
+pub fn reloaded(waited: Duration, likely: bool) -> String {
+    let why = if likely { ", for a domain reload most likely," } else { "" };
+    format!("Unity was away after that{why} and is ready again (waited {}).", seconds(waited))
+}
+
+/// As [`reloaded`], while the editor has not come back.
+pub fn still_reloading(waited: Duration, likely: bool) -> String {
+    let why = if likely { ", to reload its domain most likely," } else { "" };
     format!(
-        "Unity was away after that, for a domain reload most likely, and is ready again (waited {}).",
+        "Unity left after that{why} and was not back after {}. The tool ran. Call holdfast_wait_ready before the next call.",
         seconds(waited)
     )
 }
 
-/// What stands beside an answer whose reload has not ended.
-pub fn still_reloading(waited: Duration) -> String {
-    format!(
-        "Unity left after that, to reload its domain most likely, and was not back after {}. The tool ran. Call \
-         holdfast_wait_ready before the next call.",
-        seconds(waited)
-    )
+/// What is done about a call whose connection ended before its answer; without a loss the editor said that the outcome follows.
+pub fn looked_for(loss: Option<Loss>) -> &'static str {
+    match loss {
+        None => "Unity has taken it; its outcome is told elsewhere and waited for",
+        Some(Loss::Reload) => "Unity reloads its domain; looking up what became of the call",
+        Some(
+            Loss::Interrupted
+            | Loss::Quit
+            | Loss::Disconnect
+            | Loss::Protocol
+            | Loss::Silence
+            | Loss::ProjectChanged
+            | Loss::Gateway
+            | Loss::Shutdown,
+        ) => "the connection ended; looking up what became of the call",
+    }
+}
+
+/// Why the editor is away, for people.
+pub fn cause(cause: Cause) -> String {
+    match cause {
+        Cause::BridgeStopped => "the bridge stopped, probably for a domain reload".to_owned(),
+        _ => <&str>::from(cause).replace('_', " "),
+    }
 }
 
 /// Who was met on the editor's port.
 pub fn stranger(stranger: &Stranger) -> String {
-    let Stranger { port, what, owner, since } = stranger;
+    let Stranger { port, what, owner, since, ours } = stranger;
+    if *ours {
+        return match what {
+            Some(what) => format!(
+                "This project's editor gave no usable answer on port {port}: {}.",
+                clean(what).trim_end_matches('.')
+            ),
+            None => format!(
+                "This project's editor takes connections on port {port}, but has not answered for {}.",
+                seconds(since.elapsed() + SILENCE_NAMED_AFTER)
+            ),
+        };
+    }
     let owner = owner.as_deref().map(|owner| format!(", {owner}")).unwrap_or_default();
     match what {
         Some(what) => format!("On port {port} listens somebody else{owner}: {}.", clean(what).trim_end_matches('.')),
@@ -61,6 +106,21 @@ pub fn stranger(stranger: &Stranger) -> String {
             seconds(since.elapsed() + SILENCE_NAMED_AFTER)
         ),
     }
+}
+
+/// The projects among which nobody chooses, each as it is named on the command line.
+pub fn candidates(projects: &[PathBuf]) -> Option<String> {
+    let named = |path: &PathBuf| format!("--project {}", clean(&quoted(path)));
+    let shown: Vec<String> = projects.iter().take(CANDIDATES_NAMED_MAX).map(named).collect();
+    let more = projects.len().saturating_sub(shown.len());
+    let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
+    (!shown.is_empty()).then(|| format!("One of these: {}{more}.", shown.join(" or ")))
+}
+
+/// A path as one word of a command line.
+pub fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    if text.contains(char::is_whitespace) { format!("\"{text}\"") } else { text }
 }
 
 fn not_executed(answer: &Answer, cause: Cause) -> String {
@@ -81,12 +141,25 @@ fn not_executed(answer: &Answer, cause: Cause) -> String {
             "Call holdfast_wait_ready, then make the same call again. If it never gets ready, look at the compile errors in the \
              Unity console.",
         ),
+        Cause::Starting => (
+            format!("Unity's bridge is starting and was not ready after {waited}"),
+            "Call holdfast_wait_ready, then make the same call again.",
+        ),
+        Cause::BridgeStopped => (
+            format!("Unity's bridge stopped, probably for a domain reload, and was not back after {waited}"),
+            "Call holdfast_wait_ready, then make the same call again. If it never gets ready, ask the user to look at the bridge's \
+             window in Unity.",
+        ),
         Cause::Lost => (
             "the connection to Unity was lost and nothing shows that it comes back".into(),
             "Check with holdfast_status, then call again.",
         ),
         Cause::Crashed => (
-            "the Unity Editor's process is gone (it crashed or was killed)".into(),
+            "the Unity Editor's process is gone without a goodbye (it crashed or was killed)".into(),
+            "Ask the user to start Unity again; the same call works as soon as it runs. No restart of the AI client is needed.",
+        ),
+        Cause::ProcessGone => (
+            "the Unity Editor's process is gone (it was closed, or it crashed)".into(),
             "Ask the user to start Unity again; the same call works as soon as it runs. No restart of the AI client is needed.",
         ),
         Cause::Closed => (
@@ -113,9 +186,27 @@ fn not_executed(answer: &Answer, cause: Cause) -> String {
             "something listens on the port, but nothing proves that it is this project's editor".into(),
             "Name the project with --project or the port with --port (or UNITY_TCP_PORT); holdfast_status lists what was found.",
         ),
+        Cause::NoDescriptors => (
+            "holdfast's own process has no file descriptor left, so it can neither look for Unity nor connect to it (this says \
+             nothing about Unity)"
+                .into(),
+            "Raise the limit on open files (ulimit -n) of the program that starts holdfast, or let it close some; the same call \
+             works as soon as there are descriptors.",
+        ),
         Cause::Ambiguous => (
             "more than one Unity project or package fits, and holdfast never guesses".into(),
             "Name the project with --project, or the package with --dialect; holdfast_status lists them.",
+        ),
+        Cause::ProjectUnsettled => (
+            format!(
+                "which Unity project is meant was not settled within {waited}: the client's roots changed, and they are still being \
+                 looked at, or a call that was sent before still runs in the former project's editor"
+            ),
+            "Check with holdfast_status, then make the same call again.",
+        ),
+        Cause::ProjectChanged => (
+            "another project is meant, or more than one fits, since before the call could be sent".into(),
+            "If it is meant for the project that holdfast_status names now, make the same call again.",
         ),
         Cause::Busy => (
             match answer.behind {
@@ -176,11 +267,12 @@ fn outcome_unknown(answer: &Answer, loss: Loss) -> String {
         Loss::Disconnect => "the connection to Unity ended before it answered",
         Loss::Protocol => "Unity's bridge sent bytes that are not its protocol, and the connection was closed",
         Loss::Silence => "nothing came from Unity any more for far too long, and the connection was closed",
+        Loss::ProjectChanged => "another project is meant since, and the former one's editor took too long to answer",
         Loss::Gateway => "a part of holdfast failed after the call was sent",
         Loss::Shutdown => "holdfast was shut down before Unity answered",
     };
     let back = match answer.came_back {
-        Some(after) if &**tool == "compile" => format!(
+        Some(after) if &**tool == "compile" && answer.reload_likely => format!(
             " Unity was back after {}: a compile that succeeds ends in such a reload, so it most likely succeeded (inferred, \
              not confirmed).",
             seconds(after)
@@ -203,6 +295,15 @@ pub fn overload() -> String {
     )
 }
 
+/// The text for a call whose arguments have no room beside those of the calls that are open.
+pub fn too_many_bytes() -> String {
+    format!(
+        "Not executed: busy. The arguments of the calls that are open have {} MiB together, and no more is kept. Nothing was sent to \
+         Unity. Wait for some of them to be answered, then make the same call again; pass large content as a file path.",
+        OPEN_CALLS_MAX_BYTES / (1024 * 1024)
+    )
+}
+
 /// The text for a subscription beyond the bound.
 pub fn too_many_subscriptions() -> String {
     format!(
@@ -214,6 +315,13 @@ pub fn too_many_subscriptions() -> String {
 /// The text for a request on which a part of the gateway failed before it became a call.
 pub const INTERNAL: &str = "A part of holdfast failed while it handled this request (our fault, please report it). It was not \
                             sent to Unity, so nothing changed. Make the same request again.";
+
+/// The text for a request that was still open when the gateway ended in order.
+pub const SHUT_DOWN: &str = "holdfast was shut down before it answered this request. Nothing of it was sent to Unity.";
+
+/// The text for a call that Unity answered and whose large result was not in its file when the gateway ended.
+pub const RESULT_NOT_STORED: &str = "Unity answered this call, but holdfast was shut down before the large result was stored. The \
+                                     tool ran; check its effect before you repeat it.";
 
 /// The text for an answer that was to go to a file and was lost on the way there.
 pub const NOT_SPILLED: &str = "Unity answered, so the tool ran; but its answer is larger than a client takes, and holdfast failed \
@@ -230,11 +338,63 @@ pub fn too_many_tools(client: &ClientTraits, listed: usize) -> Option<String> {
     ))
 }
 
+/// What of a connected editor does not move.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Still {
+    /// It has not said how it is, although it was asked, for so long.
+    Silent(Duration),
+    /// Its main thread has drawn no frame for so long.
+    MainThread(Duration),
+    /// It has had this call for so long; whether it works on it cannot be told.
+    Call(Arc<str>, Duration),
+}
+
+impl Still {
+    /// What stands still of an editor with this pulse, and with this call since then.
+    pub fn of(pulse: Option<(Pulse, Duration)>, call: Option<(Arc<str>, Duration)>) -> Option<Self> {
+        let call = call.filter(|(_, since)| *since >= STILL_AFTER);
+        let patience = if call.is_some() { STILL_AFTER } else { FRAME_OLD };
+        match (pulse, call) {
+            (Some((_, ago)), _) if ago >= PULSE_LATE => Some(Self::Silent(ago)),
+            (Some((pulse, ago)), _) if pulse.frame_age >= patience => Some(Self::MainThread(pulse.frame_age + ago)),
+            (_, Some((tool, since))) => Some(Self::Call(tool, since)),
+            (_, None) => None,
+        }
+    }
+
+    /// For how long.
+    pub fn span(&self) -> Duration {
+        match self {
+            Self::Silent(span) | Self::MainThread(span) | Self::Call(_, span) => *span,
+        }
+    }
+}
+
+impl std::fmt::Display for Still {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let span = seconds(self.span());
+        match self {
+            Self::Silent(_) => write!(f, "it has not said anything for {span}"),
+            Self::MainThread(_) => write!(f, "its main thread stands still for {span}"),
+            Self::Call(tool, _) => write!(f, "it has had `{}` for {span} and has not answered", clean(tool)),
+        }
+    }
+}
+
+/// How many calls wait.
+pub fn calls_wait(count: impl Into<u64>) -> String {
+    match count.into() {
+        1 => "1 call waits".to_owned(),
+        many => format!("{many} calls wait"),
+    }
+}
+
 /// How an editor is, in words: what it was asked `ago`, and what its main thread makes of it.
 pub fn pulse(pulse: Pulse, ago: Duration) -> String {
     let Pulse { state, frame_age, importing, compile_errors, queued, running, .. } = pulse;
     let still = frame_age + ago;
     let doing = match state {
+        _ if ago >= PULSE_LATE => return Still::Silent(ago).to_string(),
         EditorState::Compiling => "it compiles scripts".to_owned(),
         EditorState::Reloading => "it is about to reload its domain".to_owned(),
         EditorState::Stopping => "it is about to quit".to_owned(),
@@ -248,10 +408,12 @@ pub fn pulse(pulse: Pulse, ago: Duration) -> String {
              (or it imports); somebody has to look there",
             seconds(still)
         ),
+        // Too short for a guess at the reason.
+        _ if frame_age >= STILL_AFTER && running + queued > 0 => Still::MainThread(still).to_string(),
         EditorState::Playing => "it is in play mode".to_owned(),
         EditorState::Ready | EditorState::Unknown => "it is ready".to_owned(),
     };
-    let waiting = if queued > 0 { format!("; {queued} calls wait in it") } else { String::new() };
+    let waiting = if queued > 0 { format!("; {} in it", calls_wait(queued)) } else { String::new() };
     let errors = if compile_errors { "; its scripts do not compile" } else { "" };
     format!("{doing}{waiting}{errors}")
 }
@@ -269,7 +431,7 @@ pub fn unkept(why: &str) -> EditorAnswer {
 pub fn not_finished(call: CallId, tool: &str, state: &str, since: Duration) -> String {
     let what = match state {
         "accepted" | "held" => "it waits to be sent",
-        "recovering" => "Unity reloaded, and its outcome is being looked for",
+        "recovering" => "its connection ended, and what became of it is being looked up",
         "cancelled" => "it was cancelled after it was sent, and Unity has not answered it yet",
         "answered" => "Unity has just answered, and the answer is being made ready",
         _ => "Unity has it and has not answered yet",
@@ -307,12 +469,12 @@ mod tests {
     use strum::VariantArray as _;
 
     use super::*;
-    use crate::protocol::jsonrpc::RequestId;
+    use crate::protocol::ids::RequestKey;
     use crate::protocol::mcp::ProtocolVersion;
 
     fn answer(verdict: Verdict) -> Answer {
         Answer {
-            request: RequestId::from_number(1),
+            request: RequestKey(1),
             call: CallId::from_random([7; 16]),
             trace: None,
             asker: None,
@@ -322,8 +484,10 @@ mod tests {
             took: Duration::from_millis(1500),
             behind: None,
             came_back: None,
+            reload_likely: false,
             unrun: false,
             refused: None,
+            project: None,
             audience: ProtocolVersion::negotiate("2025-11-25").into(),
         }
     }
@@ -353,6 +517,10 @@ mod tests {
         assert!(says(Pulse { importing: true, ..old }).contains("imports assets"));
         assert!(says(Pulse { state: EditorState::Compiling, ..old }).contains("compiles"));
         assert!(says(Pulse { compile_errors: true, ..at_rest }).contains("do not compile"));
+        let begun = Pulse { frame_age: Duration::from_millis(2500), running: 1, ..at_rest };
+        assert_eq!(says(begun), "its main thread stands still for 3.5 s");
+        assert_eq!(says(Pulse { running: 0, ..begun }), "it is ready");
+        assert_eq!(pulse(at_rest, Duration::from_secs(4)), "it has not said anything for 4.0 s");
         assert_eq!(says(Pulse { state: EditorState::Playing, ..at_rest }), "it is in play mode");
     }
 

@@ -124,6 +124,41 @@ async fn a_tool_that_no_live_list_has_is_unknown_and_one_that_is_not_listed_yet_
     assert_eq!(gateway.close().await, Why::InputEnded);
 }
 
+#[tokio::test(start_paused = true)]
+async fn held_calls_have_a_bound_of_their_bytes_and_what_is_too_large_for_the_editor_is_told_at_once() {
+    let (mut gateway, unity) = connected(UNKNOWN).await;
+    unity.reload(Duration::from_secs(20)).await.unwrap();
+    until("the loss is seen", || gateway.estate.link.borrow().epoch.is_none()).await;
+    let began = Instant::now();
+    let large = gateway.client.call("echo", json!({"text": "x".repeat(limits::ULOOP_REQUEST_MAX_BYTES)})).await;
+    let (text, error) = gateway.client.text(&large).await;
+    assert!(error && text.starts_with("Not executed"), "{text}");
+    assert!(began.elapsed() < Duration::from_secs(1), "it was held for {:?}", began.elapsed());
+    // Each fits the editor; together they are beyond what is kept.
+    let most = limits::OPEN_CALLS_MAX_BYTES / 1_000_000;
+    let mut calls = Vec::new();
+    for number in 0..most + 5 {
+        let text = format!("{number}{}", "x".repeat(1_000_000));
+        calls.push(gateway.client.call("echo", json!({"text": text})).await);
+    }
+    gateway.client.ping().await;
+    let mut refused = 0;
+    for call in calls.iter().skip(most) {
+        let (text, error) = gateway.client.text(call).await;
+        assert!(error && text.starts_with("Not executed: busy"), "{text}");
+        refused += 1;
+    }
+    assert!(refused == 5 && began.elapsed() < Duration::from_secs(1), "told at once: {:?}", began.elapsed());
+    assert!(calls.iter().take(most).all(|call| gateway.client.answered(call).is_none()), "the others are held");
+    for call in calls.iter().take(most) {
+        let (text, error) = gateway.client.text(call).await;
+        assert!(!error, "{text:.200}");
+    }
+    // They have left room.
+    gateway.client.ok("echo", json!({"text": "y".repeat(1_000_000)})).await;
+    assert_eq!(gateway.close().await, Why::InputEnded);
+}
+
 // ---- cancelling -------------------------------------------------------------------------------------------------------
 
 #[tokio::test(start_paused = true)]
@@ -136,6 +171,25 @@ async fn a_call_cancelled_while_held_is_never_sent_nor_answered() {
     gateway.client.cancel(&id).await;
     gateway.client.ok("count", json!({"key": "next"})).await;
     assert_eq!((unity.runs("cancelled"), unity.runs("next")), (0, 1));
+    assert_eq!(gateway.close().await, Why::InputEnded);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_id_used_again_after_a_cancel_is_the_second_calls_alone_and_the_first_is_never_sent() {
+    let (mut gateway, unity) = connected(UNKNOWN).await;
+    let call = |id: u64, key: String| {
+        let params = json!({"name": "count", "arguments": {"key": key}});
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+    };
+    for id in 700..740 {
+        let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}});
+        // Read at once: the first waits for the session when its cancel comes.
+        let (first, second) = (call(id, format!("first-{id}")), call(id, format!("second-{id}")));
+        gateway.client.line(&format!("{first}\n{cancel}\n{second}")).await;
+        let (text, error) = gateway.client.text(&json!(id)).await;
+        assert!(!error && text.contains(&format!("second-{id}")), "{text}");
+        assert_eq!((unity.runs(&format!("first-{id}")), unity.runs(&format!("second-{id}"))), (0, 1));
+    }
     assert_eq!(gateway.close().await, Why::InputEnded);
 }
 

@@ -18,7 +18,7 @@ fn finding<'a>(findings: &'a Value, about: &str, says: &str) -> &'a Value {
 #[tokio::test]
 async fn call_prints_the_result_as_it_is_and_exits_by_its_verdict() {
     let place = Place::new();
-    let unity = Unity::start(&place, &[]).await;
+    let unity = Unity::start(&place, &["--block-tool", "count"]).await;
     let at = unity.at();
     let call = |words: &[&str]| {
         let words: Vec<String> =
@@ -39,6 +39,14 @@ async fn call_prints_the_result_as_it_is_and_exits_by_its_verdict() {
     let failed = call(&["fail"]).await;
     assert_eq!((failed.code, failed.out.as_str()), (Some(1), ""), "{failed:?}");
     assert!(failed.err.contains("As asked"), "{failed:?}");
+
+    let blocked = call(&["count", r#"{"key":"k"}"#]).await;
+    assert_eq!(
+        (blocked.code, blocked.out.as_str()),
+        (Some(3), ""),
+        "the editor refuses it and runs nothing: {blocked:?}"
+    );
+    assert!(blocked.err.contains("blocked by security settings"), "{blocked:?}");
 
     let unknown = call(&["no-such-tool"]).await;
     assert_eq!(unknown.code, Some(2), "{unknown:?}");
@@ -342,7 +350,9 @@ async fn doctor_names_what_a_crash_left_behind_and_the_mend() {
 async fn every_subcommand_explains_itself_with_examples() {
     let place = Place::new();
     let version = place.run(["--version"]).await;
-    assert_eq!(version.out, format!("holdfast {}\n", env!("CARGO_PKG_VERSION")));
+    let short = place.run(["-V"]).await;
+    assert_eq!(short.out, format!("holdfast {}\n", env!("CARGO_PKG_VERSION")));
+    assert!(version.out.starts_with(short.out.trim_end()), "{version:?}");
     let help = place.run(["--help"]).await;
     assert!(help.code == Some(0) && help.out.contains("Exit codes: 0 done"), "{help:?}");
     let script = place.run(["completions", "bash"]).await.out;

@@ -49,6 +49,27 @@ const OWNED_CRATES: &[(&str, &str, &str)] = &[
 ];
 /// The one file that may print to stdout outside of the MCP stream.
 const PRINTER: &str = "src/cli/output.rs";
+/// The files that may read and write std's own handles: the one that waits where they do not block, and the fake editor, which
+/// nobody but its tests starts.
+const STDIO: &[&str] = &["src/stdio.rs", "src/cli/fake_unity.rs"];
+/// The files that may start a task or a thread by themselves, and who notices when it panics. All others spawn through
+/// `Tasks::spawn` (it fails its actor) or `Estate::spawn` (it ends the gateway).
+const SPAWNERS: &[(&str, &str)] = &[
+    ("src/estate/tasks.rs", "the watched helper itself"),
+    ("src/actors/main_loop.rs", "main joins the tree; the pumps are watched"),
+    ("src/actors/timers.rs", "sleeps and sends one message: nothing in it can panic"),
+    ("src/cli/serve.rs", "the pumps are watched; main joins their ends"),
+    ("src/cli/one_shot.rs", "the command waits for its gateway's pipes and joins it"),
+    ("src/cli/resources.rs", "joined at once"),
+    ("src/cli/watch/mod.rs", "waits for a signal and sends one message"),
+    ("src/companions/mod.rs", "joined by its keeper, which restarts it"),
+    ("src/telemetry/exporter/mod.rs", "joined by its keeper, which restarts it"),
+    ("src/telemetry/log_queue.rs", "begins again after a panic"),
+    ("src/host.rs", "a panic is the lack of an answer to whoever waits"),
+    ("src/host/focus.rs", "a panic is the lack of an answer to whoever waits"),
+];
+/// What only tests and demonstrations start.
+const UNWATCHED: &[&str] = &["src/fake_unity/", "src/cli/demo/"];
 
 #[test]
 fn the_source_keeps_the_layer_rule() {
@@ -60,6 +81,24 @@ fn the_source_keeps_the_layer_rule() {
     }
     assert!(pure_files >= 5, "only {pure_files} files in src/protocol and src/fsm were seen: the walk is broken");
     assert!(findings.is_empty(), "\n{}", findings.join("\n"));
+}
+
+#[test]
+fn no_statement_borrows_from_two_watches() {
+    let mut findings = Vec::new();
+    let mut seen = 0;
+    for (path, text) in sources().into_iter().filter(|(path, _)| !path.starts_with("src/fake_unity/")) {
+        let tokens = tokens(&without_tests(&blank(&text)));
+        seen += borrows(&tokens).len();
+        findings.extend(double_borrows(&tokens).into_iter().map(|line| {
+            format!(
+                "{path}:{line}: a second `.borrow()` in one statement: with a writer between the two, both wait for ever. Clone \
+                 what the first one shows in a statement of its own"
+            )
+        }));
+    }
+    assert!(seen > 10, "only {seen} borrows were seen: the search is broken");
+    assert!(findings.is_empty(), "{}", findings.join("\n"));
 }
 
 #[test]
@@ -149,12 +188,74 @@ fn check(path: &str, text: &str) -> Vec<String> {
             find(line, "print", "stdout carries MCP and nothing else; the command line prints through cli::output");
         }
     }
+    let may_spawn = SPAWNERS.iter().any(|(owner, _)| *owner == path) || UNWATCHED.iter().any(|of| path.starts_with(of));
+    if !may_spawn {
+        for line in spawning(&tokens) {
+            find(line, "spawn", "a panic in it would be seen by nobody; use Estate::spawn or the actor's Tasks");
+        }
+    }
+    if !STDIO.contains(&path) {
+        for line in std_handles(&tokens) {
+            find(
+                line,
+                "stdin(), stdout() or stderr()",
+                "they fail where a launcher made them non-blocking; use crate::stdio",
+            );
+        }
+    }
     findings.sort();
     findings.dedup();
     findings
 }
 
+/// Lines on which a task or a thread is started that nobody watches.
+fn spawning(tokens: &[Token]) -> Vec<usize> {
+    let at = |index: usize| tokens.get(index).map_or("", |token| token.text.as_str());
+    let spawns = |i: usize| matches!(at(i), "spawn" | "spawn_blocking" | "spawn_local" | "Builder");
+    let of = |i: usize| i >= 3 && matches!(at(i - 3), "tokio" | "task" | "thread") && at(i - 2) == ":";
+    (0..tokens.len()).filter(|&i| spawns(i) && of(i)).map(|i| tokens[i].line).collect()
+}
+
+/// Lines on which one of std's handles is taken for more than the question whether it is a terminal.
+fn std_handles(tokens: &[Token]) -> Vec<usize> {
+    let at = |index: usize| tokens.get(index).map_or("", |token| token.text.as_str());
+    (0..tokens.len())
+        .filter(|&i| matches!(at(i), "stdin" | "stdout" | "stderr") && at(i + 1) == "(" && at(i + 2) == ")")
+        .filter(|&i| at(i - 1) != "fn" && at(i + 4) != "is_terminal")
+        .map(|i| tokens[i].line)
+        .collect()
+}
+
 /// Modules of the package, from src/; a `crate::name` that is none of them is a macro or an item of lib.rs.
+/// Where `.borrow()` stands.
+fn borrows(tokens: &[Token]) -> Vec<usize> {
+    let is = |at: usize, text: &str| tokens.get(at).is_some_and(|token| token.text == text);
+    let call = |at: &usize| ["borrow", "(", ")"].iter().enumerate().all(|(nth, text)| is(at + 1 + nth, text));
+    (0..tokens.len()).filter(|at| is(*at, ".")).filter(call).collect()
+}
+
+/// Lines of a `.borrow()` whose guard lives while another one is taken: it lasts to the end of its statement.
+fn double_borrows(tokens: &[Token]) -> Vec<usize> {
+    let places = borrows(tokens);
+    let text = |at: usize| tokens.get(at).map_or("", |token| token.text.as_str());
+    let end_of = |start: usize| {
+        let mut depth = 0;
+        for at in start + 4..tokens.len() {
+            match text(at) {
+                "(" | "[" | "{" => depth += 1,
+                // The end of a block, and not of a literal or closure within the statement.
+                "}" if depth == 0 && !matches!(text(at + 1), ")" | "," | "." | "?" | ";" | "}") => return at,
+                ")" | "]" | "}" => depth -= 1,
+                ";" if depth <= 0 => return at,
+                _ => {}
+            }
+        }
+        tokens.len()
+    };
+    let doubled = places.iter().filter(|at| places.iter().any(|next| next > at && *next < end_of(**at)));
+    doubled.filter_map(|at| tokens.get(*at)).map(|token| token.line).collect()
+}
+
 fn is_module(name: &str) -> bool {
     let src = root().join("src");
     src.join(name).is_dir() || src.join(format!("{name}.rs")).is_file()
@@ -453,6 +554,10 @@ fn planted_violations_are_found() {
         ("src/front.rs", "fn f() { println!(\"x\"); }"),
         ("src/cli/demo.rs", "fn f() { print!(\"x\"); }"),
         ("src/fsm/bridge.rs", "fn f() { eprintln!(\"x\"); }"),
+        ("src/cli/output.rs", "fn f() { std::io::stdout().write_all(b) }"),
+        ("src/estate/rules.rs", "fn f() { tokio::spawn(g()); }"),
+        ("src/estate/rules.rs", "fn f() { std::thread::Builder::new().spawn(g); }"),
+        ("src/actors/push.rs", "fn f() { tokio::task::spawn_blocking(g); }"),
         ("src/fsm/bridge.rs", "#[cfg(test)]\nmod tests { fn f() {} }\nuse tokio::time;"),
         ("src/fsm/bridge.rs", "#[cfg(test)]\nmod tests;\nuse tokio::time;"),
         ("src/fsm/bridge.rs", "const C: char = '\"'; use tokio::time; const D: char = '\"';"),
@@ -467,6 +572,16 @@ fn planted_violations_are_found() {
         check("src/fsm/bridge.rs", "\n\nuse tokio::time;"),
         ["src/fsm/bridge.rs:3: names `tokio`: the runtime belongs to the shells"]
     );
+}
+
+#[test]
+fn two_borrows_in_one_statement_are_told_from_two_statements() {
+    let found = |code: &str| double_borrows(&tokens(code)).len();
+    assert_eq!(found("let x = S { a: w.borrow().a, b: w.borrow().b };"), 1);
+    assert_eq!(found("if let Some(x) = w.borrow().a { f(v.borrow().b); }"), 1);
+    assert_eq!(found("f(w.borrow().a, || v.borrow().b);"), 1);
+    assert_eq!(found("let a = w.borrow().a; let b = w.borrow().b;"), 0);
+    assert_eq!(found("fn a() { w.borrow().a } fn b() { w.borrow().b }"), 0);
 }
 
 #[test]
@@ -502,6 +617,8 @@ fn what_is_allowed_is_not_found() {
             "use tokio::time::Instant;\nuse crate::fsm::retry::backoff;\nasync fn f() { g().await }",
         ),
         ("src/cli/output.rs", "fn line() { println!(\"x\"); }"),
+        ("src/actors/push.rs", "fn f(&self) { self.tasks.spawn(g()); self.estate.spawn(\"x\", g()); }"),
+        ("src/cli/output.rs", "fn f() { x.stdin(y); std::io::stdout().is_terminal() }"),
         ("src/front.rs", "fn f() { eprint_the_cause(); }\nfn print(x: u8) -> bool { x != 3 }"),
     ];
     for (path, code) in allowed {

@@ -11,8 +11,7 @@ use holdfast::fsm::cause::{Cause, Loss, Outlook};
 use holdfast::ledger::{Ledger, NewCall, Settlement, Terms};
 use holdfast::limits::{HOLD_MAX, PATIENCE_MARGIN, SENDINGS_MAX};
 use holdfast::protocol::dialect::{AnswerBody, EditorAnswer, Recovery};
-use holdfast::protocol::ids::{CallId, Epoch};
-use holdfast::protocol::jsonrpc::RequestId;
+use holdfast::protocol::ids::{CallId, Epoch, RequestKey};
 use holdfast::protocol::mcp::ProtocolVersion;
 use proptest::prelude::*;
 use serde_json::value::RawValue;
@@ -127,8 +126,8 @@ fn call_id(number: usize) -> CallId {
     CallId::from_random((number as u128 + 1).to_be_bytes())
 }
 
-fn request(number: usize) -> RequestId {
-    RequestId::from_number(number as u64)
+fn request(number: usize) -> RequestKey {
+    RequestKey(number as u64)
 }
 
 fn answer(is_error: bool) -> EditorAnswer {
@@ -149,7 +148,7 @@ impl World {
 
     /// Holds what the ledger orders against what is known.
     fn see(&mut self, settlements: Vec<Settlement>) {
-        let numbers: BTreeMap<RequestId, usize> =
+        let numbers: BTreeMap<RequestKey, usize> =
             (0..self.calls.len()).map(|number| (request(number), number)).collect();
         for settlement in settlements {
             match settlement {
@@ -218,7 +217,7 @@ impl World {
                         id: call_id(number),
                         request: request(number),
                         tool: "tool".to_owned(),
-                        arguments: RawValue::from_string("{}".to_owned()).unwrap(),
+                        arguments: RawValue::from_string("{}".to_owned()).unwrap().into(),
                         progress_token: progress.then(|| RawValue::from_string("1".to_owned()).unwrap()),
                         trace: None,
                         asker: None,
@@ -296,7 +295,7 @@ impl World {
                 self.see(settlements);
             }
             Step::Cancel { call } => {
-                let (found, settlements) = self.ledger.cancel(&request(call.into()), now);
+                let (found, settlements) = self.ledger.cancel(request(call.into()), now);
                 if let Some(known) = self.calls.get_mut(usize::from(call)) {
                     assert_eq!(found, !known.answered && !known.cancelled, "{known:?}");
                     known.cancelled |= found;
@@ -334,7 +333,7 @@ impl World {
         }
         for (number, known) in self.calls.iter().enumerate() {
             let owed = !known.answered && !known.cancelled;
-            assert_eq!(self.ledger.owns(&request(number)), owed, "call {number}: {known:?}");
+            assert_eq!(self.ledger.owns(request(number)), owed, "call {number}: {known:?}");
         }
         if self.draining {
             assert_eq!(self.ledger.counts().0, 0, "something is held while the gateway ends");

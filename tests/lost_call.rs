@@ -6,8 +6,7 @@ use holdfast::fsm::call::Verdict;
 use holdfast::fsm::cause::{Cause, Loss, Outlook};
 use holdfast::ledger::{Answer, Ledger, NewCall, Settlement, Terms};
 use holdfast::protocol::dialect::Recovery;
-use holdfast::protocol::ids::{CallId, Epoch};
-use holdfast::protocol::jsonrpc::RequestId;
+use holdfast::protocol::ids::{CallId, Epoch, RequestKey};
 use holdfast::protocol::mcp::ProtocolVersion;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
@@ -21,9 +20,9 @@ fn claimed(recovery: Recovery, now: Instant) -> (Ledger, Epoch) {
     ledger.set_outlook(Outlook::Open, now);
     let call = NewCall {
         id,
-        request: RequestId::from_number(1),
+        request: RequestKey(1),
         tool: "count".to_owned(),
-        arguments: RawValue::from_string("{}".to_owned()).expect("it is JSON"),
+        arguments: RawValue::from_string("{}".to_owned()).expect("it is JSON").into(),
         progress_token: None,
         trace: None,
         asker: None,

@@ -1,6 +1,7 @@
 //! The promises, one checker each. A checker reads a history and says how often it looked, and what it found broken.
 
 mod bounds;
+mod causes;
 mod journal;
 mod log;
 mod recovery;
@@ -60,6 +61,7 @@ pub fn check(history: &History) -> Vec<Verdict> {
         log::discretion(&run),
         order(&run),
         log::truth(&run),
+        causes::grounded(&run),
     ];
     if run.dialect == FakeDialect::Holdfast {
         verdicts.extend([journal::kept(&run), journal::told(&run)]);
@@ -138,6 +140,13 @@ impl<'a> Run<'a> {
 
     fn calls(&self) -> impl Iterator<Item = (u64, &'a Ask)> + '_ {
         self.asks.iter().filter(|(_, (_, ask))| ask.method == "tools/call").map(|(id, (_, ask))| (*id, *ask))
+    }
+
+    /// Which request a call under this id is. Where an id was used again, the one before it had been cancelled: the call that
+    /// ended cancelled is that one's, and every other is the last one's.
+    fn request_under(&self, id: u64, cancelled: bool) -> u64 {
+        let again = self.asks.iter().find(|(_, (_, ask))| ask.under == Some(id)).map(|(request, _)| *request);
+        again.filter(|_| !cancelled).unwrap_or(id)
     }
 
     /// For how long a call may be waited for before its client gives up.
@@ -375,9 +384,20 @@ fn total(run: &Run<'_>) -> Verdict {
     verdict
 }
 
-/// I9: a stranger never hears a call.
+/// I9: a stranger never hears a call, and none that was asked in another project runs in the editor.
 fn right_editor(run: &Run<'_>) -> Verdict {
     let mut verdict = Verdict::new("I9 right-editor");
+    let rooted: Vec<(Duration, bool)> = run
+        .events()
+        .filter_map(|(at, event)| if let Event::Rooted(here) = event { Some((at, *here)) } else { None })
+        .collect();
+    for (id, ask) in run.counting() {
+        let Some((asked, _)) = run.asks.get(&id) else { continue };
+        if rooted.iter().rev().find(|(at, _)| at <= asked).is_some_and(|(_, here)| !here) {
+            let runs = run.runs(&ask.payload);
+            verdict.look(runs == 0, || format!("#{id} was asked in a project without an editor, and ran {runs} times"));
+        }
+    }
     let mut heard = String::new();
     for (_, event) in run.events() {
         match event {

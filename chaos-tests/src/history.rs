@@ -24,6 +24,8 @@ pub struct Ask {
     pub repeatable: bool,
     /// A progress token was given: the request's id.
     pub token: bool,
+    /// The id that it stands under on the wire, if an earlier, cancelled request had it first.
+    pub under: Option<u64>,
     /// It must be answered within this, whatever happens.
     pub allowed: Duration,
 }
@@ -61,6 +63,8 @@ pub struct Begun {
 pub enum Event {
     /// The client wrote a request.
     Asked(u64, Ask),
+    /// The client's roots changed: from here on it works in the editor's project, or in one without an editor.
+    Rooted(bool),
     /// The client wrote a line that is no request of MCP; whether it is owed an answer without an id.
     Noise(&'static str),
     /// The client cancelled a request.
@@ -115,6 +119,10 @@ pub enum Event {
     Ran(String, u64),
     /// An editor listens: pid, port.
     EditorUp(u32, u16),
+    /// The editor has begun to reload its domain, as the editor itself tells it.
+    Reloads,
+    /// Why the editor is away, as the gateway shows it; empty while it is there.
+    Named(&'static str),
     /// The editor's bridge began to listen, as the editor itself tells it.
     Listens(u16),
     /// An editor is gone.
@@ -156,6 +164,7 @@ impl fmt::Display for Entry {
         write!(f, "{:>10.3} ms  ", self.at.as_secs_f64() * 1000.0)?;
         match &self.what {
             Event::Asked(id, ask) => write!(f, "client   asks #{id} {} {} {}", ask.method, ask.tool, ask.payload),
+            Event::Rooted(here) => write!(f, "client   works in the editor's project: {here}"),
             Event::Noise(what) => write!(f, "client   writes {what}"),
             Event::Cancelled(id) => write!(f, "client   cancels #{id}"),
             Event::Got(line) => write!(f, "client   reads {}", shorten(line)),
@@ -189,6 +198,8 @@ impl fmt::Display for Entry {
             Event::Left(sizes) => {
                 write!(f, "gateway  left open {} held {} flying {}", sizes.open, sizes.held, sizes.flying)
             }
+            Event::Reloads => write!(f, "editor   reloads its domain"),
+            Event::Named(cause) => write!(f, "gateway  names the cause: {cause}"),
             Event::Listens(port) => write!(f, "editor   begins to listen on {port}"),
             Event::PermitsLeft(count) => write!(f, "gateway  connection permits free: {count}"),
             Event::Ran(key, total) => write!(f, "editor   ran {key} ({total})"),

@@ -176,6 +176,28 @@ fn a_call_that_comes_as_the_connection_falls_is_sent_on_the_next_one() {
     }
 }
 
+/// Without a project a compile's answer and the end of its connection come at once. The next call was ordered in between, taken by
+/// nobody, and forgotten: a ready editor with nothing to do, until each held call's limit.
+#[test]
+fn a_call_that_is_next_as_the_connection_ends_behind_an_answer_is_sent_on_the_next_one() {
+    for seed in 1..4 {
+        let mut plan = Plan { by_flag: true, version: (2, 0, 0), ..Plan::quiet(seed) };
+        plan.steps.retain(|step| step.at < 900);
+        let acts = [Act::Call(Tool::Compile, false), Act::Burst(5, Tool::Count)];
+        plan.steps.extend(acts.map(|act| Step { at: 1000, act }));
+        let history = run(&plan);
+        let answered: Vec<&Event> = history
+            .0
+            .iter()
+            .filter(|entry| entry.at < Duration::from_secs(3))
+            .map(|entry| &entry.what)
+            .filter(|event| matches!(event, Event::Got(line) if line.contains("count-canary") && line.contains("Runs")))
+            .collect();
+        let asked = plan.steps.iter().filter(|step| matches!(step.act, Act::Call(Tool::Count, _))).count() + 5;
+        assert_eq!(answered.len(), asked, "{}", history.lines());
+    }
+}
+
 /// A refresh, a compile or the play button may end the domain without a word, so that what is said of it waits for the reload.
 #[test]
 fn an_answer_that_a_reload_may_follow_is_withheld_and_told_once() {
@@ -217,6 +239,63 @@ fn an_answer_that_a_reload_may_follow_is_withheld_and_told_once() {
         let (line, after) = told(dialect, acts);
         let bare = !line.contains(report::RELOADED);
         assert!(bare && after >= RELOAD_GRACE && after < 2 * RELOAD_GRACE, "{dialect:?} after {after:?}: {line}");
+    }
+}
+
+/// How it is, an editor of holdfast's own package tells off its main thread. One that is frozen for longer than it may be silent
+/// is given up, and that is no reload.
+#[test]
+fn an_editor_that_is_frozen_for_long_is_silent_and_not_reloading() {
+    let mut plan = Plan::quiet(7).in_dialect(FakeDialect::Holdfast);
+    plan.heal_at = 30_000;
+    plan.steps.retain(|step| step.at < 900);
+    let acts = [(1000, Act::Freeze(20_000)), (5000, Act::Call(Tool::Echo, true))];
+    plan.steps.extend(acts.map(|(at, act)| Step { at, act }));
+    let history = run(&plan);
+    for verdict in checker::check(&history) {
+        assert!(verdict.violations.is_empty(), "{}: {:?}\n{}", verdict.name, verdict.violations, history.lines());
+    }
+    let silent = |event: &Event| matches!(event, Event::Told(line) if line.starts_with("link_down ") && line.contains("silence"));
+    assert!(history.0.iter().any(|entry| silent(&entry.what)), "{}", history.lines());
+}
+
+/// An answer that was read while stdout is blocked is kept, and the editor's end behind it changes nothing of it.
+#[test]
+fn an_answer_that_was_read_while_the_client_sleeps_is_told_although_the_editor_crashes() {
+    let mut plan = Plan { patience: Duration::from_secs(20), heal_at: 14_000, ..Plan::quiet(6) };
+    plan.steps.retain(|step| step.at < 800);
+    let crash = Act::Crash { down: 5000, elsewhere: false, stranger: None };
+    let acts = [
+        (900, Act::Call(Tool::Sleep(1500), false)),
+        (950, Act::PauseReading(9000)),
+        (960, Act::Flood(12_000)),
+        (3000, crash),
+    ];
+    plan.steps.extend(acts.map(|(at, act)| Step { at, act }));
+    let history = run(&plan);
+    for verdict in checker::check(&history) {
+        assert!(verdict.violations.is_empty(), "{}: {:?}\n{}", verdict.name, verdict.violations, history.lines());
+    }
+    let slept = |event: &Event| matches!(event, Event::Told(line) if line.starts_with("call_answered ") && line.contains("sleep") && line.contains("verdict=\"ok\""));
+    assert!(history.0.iter().any(|entry| slept(&entry.what)), "{}", history.lines());
+}
+
+/// The editor that is there is of the project that the client has left: no call of the other one is its own.
+#[test]
+fn a_call_asked_in_a_project_without_an_editor_never_runs_in_the_one_that_is_there() {
+    for dialect in [FakeDialect::Uloop, FakeDialect::Umcp, FakeDialect::Holdfast, FakeDialect::Turbokettle] {
+        let mut plan = Plan { roots: true, stateless: false, ..Plan::quiet(7) }.in_dialect(dialect);
+        plan.steps.extend([(1002, false), (2002, true)].map(|(at, here)| Step { at, act: Act::Roots(here) }));
+        plan.steps.sort_by_key(|step| step.at);
+        let history = run(&plan);
+        let verdicts = checker::check(&history);
+        for verdict in &verdicts {
+            let violations = &verdict.violations;
+            assert!(violations.is_empty(), "{dialect:?}: {}: {violations:?}\n{}", verdict.name, history.lines());
+        }
+        let asked =
+            verdicts.iter().find(|verdict| verdict.name == "I9 right-editor").map_or(0, |verdict| verdict.checks);
+        assert!(asked >= 5, "{dialect:?}: {asked} calls were asked in the other project\n{}", history.lines());
     }
 }
 

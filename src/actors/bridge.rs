@@ -5,6 +5,7 @@
 //! ledger and the session. *Dies* only of our own bugs; its supervisor then closes its epoch in the ledger first.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
@@ -15,15 +16,17 @@ use super::mailbox::Permit;
 use super::supervisor::Tasks;
 use super::timers::Timers;
 use super::{discovery, probe, registry, session};
-use crate::estate::Estate;
+use crate::config::PortSource;
+use crate::estate::{EditorIdentity, Estate, Return};
 use crate::fsm::Driver;
 use crate::fsm::bridge::{Bridge, ConnectFailure, Effect, Event, Sign, Timer};
 use crate::fsm::cause::{Loss, Outlook};
 use crate::fsm::{retry, session as session_machine};
 use crate::host::Liveness;
+use crate::ledger::Wanted;
 use crate::limits::{HINT_DIAL_SPACING, LIKELY_AFTER_LOSS, RETRY_UNLIKELY_MAX};
 use crate::protocol::dialect::{JournalKey, PushEvent, Recovery};
-use crate::protocol::ids::{CallId, Epoch};
+use crate::protocol::ids::Epoch;
 use crate::survey::{Identity, Survey, Target};
 
 /// What the bridge receives.
@@ -35,6 +38,8 @@ pub enum Message {
     Offered(Arc<Survey>),
     /// Discovery looked around and has none.
     NothingOffered(Arc<Survey>),
+    /// Which project is wanted is in question, or settled anew.
+    ProjectMoved,
     /// Discovery has good news: do not wait any longer.
     GoodNews,
     /// The connection of this epoch says something.
@@ -49,8 +54,8 @@ pub enum Message {
     Hint(PushEvent),
     /// Outcomes are to be looked for.
     OutcomesWanted,
-    /// A probe ended.
-    ProbeEnded(CallId),
+    /// The probe for this file ended.
+    ProbeEnded(String),
     /// The editor has a call that nobody waits for any more.
     Withdrawn(JournalKey),
     /// The task of this epoch's connection panicked.
@@ -77,11 +82,16 @@ pub struct State {
     timers: Timers<Timer, Message>,
     me: ActorRef<Message>,
     targets: Vec<Target>,
+    /// The project that everything known here is about; `None`: nothing is known yet.
+    project: Option<Option<PathBuf>>,
     /// Targets that were dialled and are somebody else's, and when that was seen.
     refused: Vec<(Target, ConnectFailure, Instant)>,
     connection: Option<Connection>,
     last_dial: Option<Instant>,
-    probing: BTreeSet<CallId>,
+    /// The files that are looked for: each is one sending's.
+    probing: BTreeSet<String>,
+    /// The domain of the editor that was greeted last.
+    domain: Option<u64>,
     told: Option<(&'static str, Outlook, bool)>,
 }
 
@@ -95,7 +105,9 @@ impl Actor for BridgeActor {
         let mut timers = Timers::new(me.clone(), Message::Timer);
         // A predecessor's editor is as likely to be there as it was for it.
         let hope = self.estate.link.borrow().outages.back().and_then(|last| {
-            LIKELY_AFTER_LOSS.checked_sub(last.at.elapsed()).filter(|left| last.loss != Loss::Quit && !left.is_zero())
+            LIKELY_AFTER_LOSS
+                .checked_sub(last.at.elapsed())
+                .filter(|left| !matches!(last.loss, Loss::Quit | Loss::ProjectChanged) && !left.is_zero())
         });
         let machine = match hope {
             Some(left) => {
@@ -111,10 +123,12 @@ impl Actor for BridgeActor {
             timers,
             me,
             targets: Vec::new(),
+            project: self.estate.link.borrow().target.as_ref().map(|target| target.project.clone()),
             refused: Vec::new(),
             connection: None,
             last_dial: None,
             probing: BTreeSet::new(),
+            domain: None,
             told: None,
         })
     }
@@ -122,6 +136,8 @@ impl Actor for BridgeActor {
     async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
         self.publish(state);
         self.look_for_outcomes(state);
+        // A predecessor may have heard of it, and not a word of it is left.
+        self.project_moved(state);
         if self.estate.is_draining() {
             // The order to stop may have gone to a predecessor.
             self.feed(state, Event::StopRequested);
@@ -141,23 +157,8 @@ impl Actor for BridgeActor {
     ) -> Result<(), ActorProcessingErr> {
         match message {
             Message::Wanted => self.feed(state, Event::Wanted),
-            Message::Offered(survey) => {
-                self.mind_the_dead(&survey);
-                let evidence = survey.evidence;
-                let count = u8::try_from(survey.targets.len()).unwrap_or(u8::MAX);
-                // A dial under way keeps the targets it was given: the machine ignores the offer then.
-                if state.connection.is_none() {
-                    state.targets.clone_from(&survey.targets);
-                    let targets = &state.targets;
-                    state.refused.retain(|(target, ..)| targets.contains(target));
-                }
-                self.feed(state, Event::TargetsOffered { count, evidence });
-            }
-            Message::NothingOffered(survey) => {
-                self.mind_the_dead(&survey);
-                let (cause, evidence) = (survey.cause(), survey.evidence);
-                self.feed(state, Event::NothingOffered { cause, evidence });
-            }
+            Message::ProjectMoved => self.project_moved(state),
+            Message::Offered(survey) | Message::NothingOffered(survey) => self.offered(state, &survey),
             Message::GoodNews => {
                 state.refused.clear();
                 self.feed(state, Event::NewsArrived);
@@ -173,8 +174,8 @@ impl Actor for BridgeActor {
             }
             Message::Hint(hint) => self.feed(state, Event::HintReceived(hint)),
             Message::OutcomesWanted => self.look_for_outcomes(state),
-            Message::ProbeEnded(call) => {
-                state.probing.remove(&call);
+            Message::ProbeEnded(path) => {
+                state.probing.remove(&path);
             }
             Message::Withdrawn(key) => {
                 // Kindness, and never needed: what the editor answers to it counts for nobody.
@@ -204,6 +205,48 @@ impl Actor for BridgeActor {
 }
 
 impl BridgeActor {
+    /// Asks anew which project is wanted, and tells the machine what that means for what it knows.
+    fn project_moved(&self, state: &mut State) {
+        // In question: the ledger lets nothing out meanwhile.
+        let Wanted::Settled(project) = self.estate.wanted() else { return };
+        // Before the first look around nothing tells that there is none.
+        let before = if self.estate.survey.borrow().is_some() { state.project.replace(project.clone()) } else { None };
+        if before.is_some_and(|before| before != project) {
+            state.refused.clear();
+            self.feed(state, Event::ProjectChanged);
+        } else if self.estate.ledger(|ledger, _| ledger.has_held()) {
+            self.feed(state, Event::CallsWaiting);
+        }
+    }
+
+    /// Discovery looked around. What is another project's leads nowhere. While it is in question which one is wanted, the first one
+    /// is followed: most likely it is the one.
+    fn offered(&self, state: &mut State, survey: &Survey) {
+        let wanted = match self.estate.wanted() {
+            Wanted::Settled(wanted) => wanted,
+            Wanted::Asked => state.project.get_or_insert_with(|| survey.project.clone()).clone(),
+        };
+        let is_wanted = survey.project == wanted;
+        if !is_wanted && survey.project.is_some() {
+            return;
+        }
+        self.mind_the_dead(survey);
+        let evidence = survey.evidence;
+        // The wanted one is out of sight for a moment: whose a named port is cannot be told.
+        if !is_wanted || survey.targets.is_empty() {
+            return self.feed(state, Event::NothingOffered { cause: survey.cause(), evidence });
+        }
+        // A dial under way keeps the targets it was given: the machine ignores the offer then.
+        if state.connection.is_none() {
+            state.targets.clone_from(&survey.targets);
+            self.remember_where_it_moved(state);
+            let targets = &state.targets;
+            state.refused.retain(|(target, ..)| targets.contains(target));
+        }
+        let count = u8::try_from(state.targets.len()).unwrap_or(u8::MAX);
+        self.feed(state, Event::TargetsOffered { count, evidence });
+    }
+
     /// News of a connection that is not the current one is of no interest: its epoch is closed.
     fn hear(&self, state: &mut State, epoch: Epoch, news: News) {
         let Some(connection) = state.connection.as_ref().filter(|connection| connection.epoch == epoch) else { return };
@@ -218,7 +261,10 @@ impl BridgeActor {
                 self.remember_refusal(state, failure);
                 Event::ConnectFailed(failure)
             }
-            News::Greeted { window, pulse } => Event::Greeted { window, pulse },
+            News::Greeted { window, pulse, domain } => {
+                state.domain = domain;
+                Event::Greeted { window, pulse }
+            }
             News::GreetingRefused => {
                 self.remember_refusal(state, ConnectFailure::WrongPeer);
                 Event::GreetingRefused
@@ -235,14 +281,22 @@ impl BridgeActor {
         self.feed(state, event);
     }
 
+    /// While it reloads, an editor that moved from its own port is seen nowhere, and its own port is somebody else's: it is away for
+    /// a moment, and comes back where it was met last.
+    fn remember_where_it_moved(&self, state: &mut State) {
+        let Some(last) = self.estate.link.borrow().target.clone() else { return };
+        let Some(first) = state.targets.first() else { return };
+        let same = last.project == first.project && last.editor_pid == first.editor_pid && last.editor_pid.is_some();
+        let known = state.targets.iter().any(|target| target.port == last.port || target.source == PortSource::Process);
+        if last.source == PortSource::Process && same && !known {
+            state.targets.insert(0, Target { port: last.port, source: last.source, ..first.clone() });
+        }
+    }
+
     /// Somebody else's editor is not connected to, and its owner not looked up, ten times a second while ours is away.
     fn remember_refusal(&self, state: &mut State, failure: ConnectFailure) {
-        let somebody_elses = match failure {
-            ConnectFailure::WrongProject | ConnectFailure::Unproven | ConnectFailure::WrongPeer => true,
-            ConnectFailure::Refused | ConnectFailure::TimedOut | ConnectFailure::PermitHeld => false,
-        };
         let target = state.targets.get(usize::from(state.driver.machine().target()));
-        if let Some(target) = target.filter(|_| somebody_elses) {
+        if let Some(target) = target.filter(|_| failure.is_somebody_else()) {
             state.refused.retain(|(known, ..)| known != target);
             state.refused.push((target.clone(), failure, Instant::now()));
         }
@@ -328,7 +382,12 @@ impl BridgeActor {
         let Some(connection) = &state.connection else { return };
         match self.estate.ledger(|ledger, _| ledger.reserve(connection.epoch)) {
             Some(held) => {
-                self.order(state, Order::Call(held));
+                let (call, epoch) = (held.id, connection.epoch);
+                if !connection.order(Order::Call(held)) {
+                    self.estate.ledger(|ledger, _| ledger.unreserve(call, epoch));
+                    // The connection asks for it when it has room again.
+                    return events.push_back(Event::WorkFinished { more: false });
+                }
                 if self.estate.ledger(|ledger, _| ledger.has_held()) {
                     events.push_back(Event::CallsWaiting);
                 }
@@ -355,18 +414,29 @@ impl BridgeActor {
     fn tell_up(&self, state: &State) {
         let Some(connection) = &state.connection else { return };
         let target = state.targets.get(usize::from(state.driver.machine().target())).cloned();
+        let pid = target.as_ref().and_then(|target| target.editor_pid);
+        let editor = EditorIdentity { pid, domain: state.domain };
+        // Another project's editor tells nothing of the absence of this one.
+        let before = self.estate.link.borrow().clone();
+        let project = |target: Option<&Target>| target.map(|target| target.project.clone());
+        let is_same = project(before.target.as_ref()) == project(target.as_ref());
+        let back = if is_same { before.editor.since(editor) } else { Return::Unknown };
+        let waited_for = self.estate.ledger(|ledger, now| {
+            if back == Return::OtherProcess {
+                ledger.editor_replaced(now);
+            }
+            ledger.has_held()
+        });
         if let Some(target) = &target {
-            let waited_for = self.estate.ledger(|ledger, _| ledger.has_held());
-            self.estate.events.link_up(connection.epoch, target.port, target.source.into(), waited_for);
+            self.estate.events.link_up(connection.epoch, target.port, target.source.into(), waited_for, back);
         }
         self.estate.link.send_modify(|link| {
             link.epoch = Some(connection.epoch);
             link.target = target;
+            link.editor = editor;
             link.stranger = None;
             link.connections += 1;
-            if let Some(outage) = link.outage() {
-                outage.back_after = Some(outage.at.elapsed());
-            }
+            link.is_back(back);
         });
         self.estate.addresses.registry.cast(registry::Message::LinkReady(connection.epoch));
         self.order(state, Order::Outcomes);
@@ -399,7 +469,9 @@ impl BridgeActor {
             self.order(state, Order::Outcomes);
         }
         for (call, recovery) in recovering {
-            if matches!(recovery, Recovery::ResultFile { .. }) && state.probing.insert(call) {
+            if let Recovery::ResultFile { path, .. } = &recovery
+                && state.probing.insert(path.clone())
+            {
                 probe::start(&self.estate, &self.tasks, call, recovery, state.me.clone());
             }
         }

@@ -78,6 +78,8 @@ pub enum News {
         window: u8,
         /// It answers for itself off its main thread.
         pulse: bool,
+        /// The domain it is in, if it tells ([`Met::domain`]).
+        domain: Option<u64>,
     },
     /// The greeting was answered wrongly.
     GreetingRefused,
@@ -112,17 +114,28 @@ pub struct Connection {
     pub epoch: Epoch,
     orders: mpsc::Sender<Order>,
     list_owed: Arc<AtomicBool>,
+    call_refused: Arc<AtomicBool>,
     unwritten: Arc<http::Unwritten>,
     _hang_up: oneshot::Sender<()>,
 }
 
 impl Connection {
-    /// Gives an order. False if the connection has ended, or owes more than it may: the order is gone.
+    /// Gives an order. False if the connection has ended, or owes more than it may: the order is gone. A call that was ordered
+    /// then must be given back to the ledger; the bridge hears of calls that wait as soon as there is room.
     pub fn order(&self, order: Order) -> bool {
-        if matches!(order, Order::List { .. }) {
-            self.list_owed.store(true, Ordering::Release);
+        let (list, call) = (matches!(order, Order::List { .. }), matches!(order, Order::Call(_)));
+        // Before the order is given: its answer takes this back.
+        let owed = list && self.list_owed.swap(true, Ordering::AcqRel);
+        if call {
+            self.call_refused.store(true, Ordering::Release);
         }
-        self.orders.try_send(order).is_ok()
+        let given = self.orders.try_send(order).is_ok();
+        if given && call {
+            self.call_refused.store(false, Ordering::Release);
+        } else if !given && list {
+            self.list_owed.store(owed, Ordering::Release);
+        }
+        given
     }
 
     /// Nothing more is written to it; what was claimed for it and never left is held again. Before its epoch is closed.
@@ -141,7 +154,7 @@ pub fn open(estate: &Arc<Estate>, tasks: &Tasks, target: Target, bridge: ActorRe
     let epoch = estate.next_epoch();
     let (orders, incoming) = mpsc::channel(ORDERS_MAX);
     let (hang_up, hung_up) = oneshot::channel();
-    let list_owed = Arc::new(AtomicBool::new(false));
+    let (list_owed, call_refused) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
     let unwritten = Arc::new(http::Unwritten::default());
     let hello = Hello {
         gateway: estate.gateway.clone(),
@@ -159,6 +172,8 @@ pub fn open(estate: &Arc<Estate>, tasks: &Tasks, target: Target, bridge: ActorRe
         bridge,
         orders: orders.downgrade(),
         list_owed: Arc::clone(&list_owed),
+        call_refused: Arc::clone(&call_refused),
+        outcomes_wanted: AtomicBool::new(false),
         unwritten: Arc::clone(&unwritten),
         awaiting: Mutex::default(),
         hello,
@@ -176,7 +191,7 @@ pub fn open(estate: &Arc<Estate>, tasks: &Tasks, target: Target, bridge: ActorRe
             () = line.run(incoming) => {}
         }
     });
-    Connection { epoch, orders, list_owed, unwritten, _hang_up: hang_up }
+    Connection { epoch, orders, list_owed, call_refused, unwritten, _hang_up: hang_up }
 }
 
 /// What a reply answers.
@@ -193,6 +208,8 @@ enum Awaited {
 struct After {
     /// Its outcome can be learned elsewhere.
     recoverable: bool,
+    /// It is also written into a file.
+    in_file: bool,
     /// A domain reload that nobody announces.
     reload: bool,
 }
@@ -204,6 +221,10 @@ struct Line {
     bridge: ActorRef<bridge::Message>,
     orders: mpsc::WeakSender<Order>,
     list_owed: Arc<AtomicBool>,
+    /// A call was ordered, and there was no room for the order.
+    call_refused: Arc<AtomicBool>,
+    /// The question for the outcomes waits among the orders.
+    outcomes_wanted: AtomicBool,
     /// What waits before the carrier, where there is one.
     unwritten: Arc<http::Unwritten>,
     awaiting: Mutex<HashMap<u64, Awaited>>,
@@ -251,7 +272,9 @@ impl Line {
             Ok(Ok(stream)) => stream,
             Ok(Err(error)) => {
                 self.nobody_is_there();
-                return self.failed(ConnectFailure::Refused, &error.to_string());
+                let starved = crate::host::is_lack_of_descriptors(&error);
+                let failure = if starved { ConnectFailure::NoDescriptors } else { ConnectFailure::Refused };
+                return self.failed(failure, &error.to_string());
             }
             Err(_) => return self.failed(ConnectFailure::TimedOut, ""),
         };
@@ -260,12 +283,20 @@ impl Line {
         }
         let identity = match self.check_owner().await {
             Ok(identity) => identity,
+            // Whose port it is cannot be read without a descriptor.
+            Err(_) if self.estate.host.lacks_descriptors() => {
+                return self.failed(ConnectFailure::NoDescriptors, "no descriptor to look up the owner of the port");
+            }
             Err((failure, detail)) => {
-                self.name_the_wrong(Some(UNPROVEN.to_owned())).await;
+                if failure.is_somebody_else() {
+                    self.name_the_wrong(Some(UNPROVEN.to_owned())).await;
+                } else {
+                    self.nobody_is_there();
+                }
                 return self.failed(failure, detail);
             }
         };
-        self.estate.ledger(|ledger, _| ledger.open_epoch(self.epoch));
+        self.estate.ledger(|ledger, _| ledger.open_epoch_of(self.epoch, self.target.project.clone()));
         self.tell(News::Connected(identity));
         let drop = match self.target.dialect.properties().transport {
             Transport::Stream => self.converse(stream, orders).await,
@@ -274,14 +305,27 @@ impl Line {
         self.tell(News::Ended(drop));
     }
 
-    /// Whose port it is, asked once a connection to it stands.
+    /// Whose port it is, asked once a connection to it stands. An editor that reloads closes its connections first, so that whoever
+    /// dials again at once meets a listener that is gone at the look: that is nobody, not somebody else.
     async fn check_owner(&self) -> Result<Identity, (ConnectFailure, &'static str)> {
+        if let Some(identity) = self.look_up_owner().await? {
+            return Ok(identity);
+        }
+        if !matches!(timeout(CONNECT_TIMEOUT, self.estate.net.connect(self.target.port)).await, Ok(Ok(_))) {
+            return Err((ConnectFailure::Refused, "nobody listens any more"));
+        }
+        // It may have begun to listen since the first look.
+        self.look_up_owner().await?.ok_or((ConnectFailure::Unproven, "the system does not tell whose the port is"))
+    }
+
+    /// `None` where nobody is seen to listen.
+    async fn look_up_owner(&self) -> Result<Option<Identity>, (ConnectFailure, &'static str)> {
         let (host, target) = (Arc::clone(&self.estate.host), self.target.clone());
         let looked_up = crate::host::run(&*self.estate.host, move || survey::check_owner(&*host, &target));
         match timeout(OWNER_LOOKUP_MAX, looked_up).await {
-            Ok(Some(Ok(identity))) => Ok(identity),
-            Ok(Some(Err(failure))) => Err((failure, "")),
-            Ok(None) | Err(_) => Err((ConnectFailure::Unproven, "the owner of the port could not be looked up")),
+            Ok(Some(looked_up)) => looked_up.map_err(|failure| (failure, "")),
+            // It says nothing of who listens.
+            Ok(None) | Err(_) => Err((ConnectFailure::TimedOut, "the owner of the port could not be looked up")),
         }
     }
 
@@ -340,6 +384,10 @@ impl Line {
             let Some(order) = order else { return std::future::pending().await };
             if matches!(order, Order::Outcomes) {
                 asked = Instant::now();
+                self.outcomes_wanted.store(false, Ordering::Release);
+            }
+            if self.call_refused.swap(false, Ordering::AcqRel) {
+                let _ = self.bridge.cast(bridge::Message::CallsWaiting);
             }
             let sent = match order {
                 Order::Greeting => self.send_greeting(&mut socket).await,
@@ -378,6 +426,10 @@ impl Line {
         // Of one who is not known yet: what it says first tells what it is.
         let mut head = Vec::new();
         loop {
+            // Here, and never between an answer's reading and its settling: what was read cannot be lost with this task.
+            if self.owes_answers() {
+                self.room().await;
+            }
             let count = match socket.read(&mut buffer).await {
                 Ok(0) => return Drop::Eof,
                 Ok(count) => count,
@@ -436,8 +488,6 @@ impl Line {
                 match awaited {
                     Some(Awaited::Greeting) => self.greeted(reply).await,
                     Some(Awaited::Outcomes { calls, keys, .. }) => {
-                        // What it learned of the calls goes to the client as any answer does.
-                        self.room().await;
                         self.outcomes(&calls, &keys, reply);
                         if self.ask_again.swap(false, Ordering::Relaxed) {
                             self.want_outcomes();
@@ -474,6 +524,11 @@ impl Line {
             Inbound::Progress(progress) => self.estate.decide(|ledger, now| ledger.progressed(progress, now)),
         }
         Ok(())
+    }
+
+    /// What comes next may be for the client.
+    fn owes_answers(&self) -> bool {
+        self.awaiting().values().any(|awaited| matches!(awaited, Awaited::Call { .. } | Awaited::Outcomes { .. }))
     }
 
     /// A blocked stdout must not pile up results here: the editor's socket waits, the calls' deadlines run on. What the editor

@@ -11,26 +11,44 @@ use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::sync::oneshot;
 
 use super::supervisor::Tasks;
-use super::{bridge, registry};
+use super::timers::Timers;
+use super::{bridge, registry, session};
 use crate::config_file::PROJECT_FILE;
 use crate::estate::Estate;
 use crate::fsm::Driver;
 use crate::fsm::cause::Cause;
-use crate::fsm::discovery::{Discovery, Effect, Event, Finding};
-use crate::limits::WATCH_SPACING;
+use crate::fsm::discovery::{Discovery, Effect, Event, Finding, Timer};
+use crate::limits::SURVEY_MAX;
 use crate::survey::{self, Survey};
+
+/// A survey that hangs, among what keeps parts from their work.
+const HANGS: &str = "survey";
+
+fn survey_hangs() -> String {
+    format!(
+        "Looking for the project and its editor has not ended after {} s: a file or folder of it does not open, most likely on a disk \
+         or share that does not answer. Let it answer: holdfast then looks again by itself. Or start it for another folder.",
+        SURVEY_MAX.as_secs()
+    )
+}
 
 /// What discovery receives.
 #[derive(Debug)]
 pub enum Message {
     /// The bridge asks for targets.
     Wanted,
-    /// The client named its roots.
+    /// The client was asked for its roots.
+    RootsAsked,
+    /// It has answered.
+    RootsKept,
+    /// The client named other roots.
     RootsHinted,
     /// A watched file changed.
     FilesChanged,
-    /// A survey ended.
-    Surveyed(Arc<Survey>),
+    /// The survey of this number, made with the roots of this generation, ended.
+    Surveyed(u64, u64, Arc<Survey>),
+    /// A timer may be due.
+    Timer(Timer),
     /// The gateway stops.
     Stop,
 }
@@ -46,8 +64,11 @@ pub struct DiscoveryActor {
 /// What an incarnation keeps.
 pub struct State {
     driver: Driver<Discovery>,
+    timers: Timers<Timer, Message>,
     me: ActorRef<Message>,
     survey: Option<Arc<Survey>>,
+    /// Numbers surveys: only the last one, and only until it is given up, is waited for.
+    nth: u64,
     watching: bool,
     /// The watched project and the hold on its watch task.
     watch: Option<(PathBuf, oneshot::Sender<()>)>,
@@ -62,7 +83,8 @@ impl Actor for DiscoveryActor {
         self.estate.addresses.discovery.fill(me.clone());
         let (driver, _) = Driver::start(Discovery::default());
         self.estate.events.machine_started(driver.machine(), driver.state());
-        Ok(State { driver, me, survey: None, watching: false, watch: None })
+        let timers = Timers::new(me.clone(), Message::Timer);
+        Ok(State { driver, timers, me, survey: None, nth: 0, watching: false, watch: None })
     }
 
     async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
@@ -71,6 +93,9 @@ impl Actor for DiscoveryActor {
             self.feed(state, &Event::StopRequested);
         } else if self.estate.is_wanted() {
             self.feed(state, &Event::Wanted);
+        }
+        if self.estate.awaits_roots() {
+            self.feed(state, &Event::RootsAsked);
         }
         Ok(())
     }
@@ -83,9 +108,17 @@ impl Actor for DiscoveryActor {
     ) -> Result<(), ActorProcessingErr> {
         match message {
             Message::Wanted => self.feed(state, &Event::Wanted),
+            Message::RootsAsked => self.feed(state, &Event::RootsAsked),
+            Message::RootsKept => self.feed(state, &Event::RootsKept),
             Message::RootsHinted => self.feed(state, &Event::RootsHinted),
             Message::FilesChanged => self.feed(state, &Event::FilesChanged),
-            Message::Surveyed(survey) => self.surveyed(state, survey),
+            Message::Surveyed(nth, generation, survey) if nth == state.nth => self.surveyed(state, generation, survey),
+            Message::Surveyed(..) => self.feed(state, &Event::HangingEnded),
+            Message::Timer(timer) => {
+                if state.timers.fired(timer) {
+                    self.feed(state, &Event::Elapsed(timer));
+                }
+            }
             Message::Stop => self.feed(state, &Event::StopRequested),
         }
         Ok(())
@@ -93,19 +126,19 @@ impl Actor for DiscoveryActor {
 }
 
 impl DiscoveryActor {
-    fn surveyed(&self, state: &mut State, survey: Arc<Survey>) {
+    fn surveyed(&self, state: &mut State, generation: u64, survey: Arc<Survey>) {
+        self.estate.set_trouble(HANGS, None);
+        if !self.estate.surveyed(&survey, generation) {
+            return self.feed(state, &Event::Surveyed(Finding::Outdated));
+        }
         let before = state.survey.replace(Arc::clone(&survey));
         if before.as_ref().map(|before| &before.facts.problems) != Some(&survey.facts.problems) {
             for problem in &survey.facts.problems {
                 self.estate.events.project_problem(problem);
             }
         }
-        self.estate.surveyed(&survey);
-        match &survey.project {
-            Some(project) => {
-                self.estate.addresses.registry.cast(registry::Message::ProjectKnown(project.clone()));
-            }
-            None => self.estate.disk_was_read(),
+        if !survey.failed {
+            self.estate.addresses.registry.cast(registry::Message::ProjectKnown(self.estate.found_with(generation)));
         }
         if state.watching {
             self.aim_watch(state);
@@ -145,6 +178,28 @@ impl DiscoveryActor {
                     bridge.cast(bridge::Message::NothingOffered(Arc::clone(survey)));
                 }
             }
+            Effect::OfferAgain => {
+                if let Some(survey) = &state.survey {
+                    let survey = Arc::clone(survey);
+                    let offer = if survey.targets.is_empty() {
+                        bridge::Message::NothingOffered(survey)
+                    } else {
+                        bridge::Message::Offered(survey)
+                    };
+                    bridge.cast(offer);
+                }
+            }
+            Effect::GiveUp => {
+                state.nth += 1;
+                self.estate.set_trouble(HANGS, Some(survey_hangs()));
+                self.estate.disk_was_read();
+            }
+            Effect::ForgoRoots => {
+                self.estate.roots_told(None);
+                self.estate.addresses.session.cast(session::Message::RootsForgone);
+            }
+            Effect::Arm(timer, delay) => state.timers.arm(*timer, *delay),
+            Effect::Disarm(timer) => state.timers.disarm(*timer),
             Effect::ShortenWait => {
                 bridge.cast(bridge::Message::GoodNews);
             }
@@ -159,18 +214,21 @@ impl DiscoveryActor {
         }
     }
 
-    fn start_survey(&self, state: &State) {
+    fn start_survey(&self, state: &mut State) {
+        state.nth += 1;
+        let nth = state.nth;
         let (estate, me) = (Arc::clone(&self.estate), state.me.clone());
         self.tasks.spawn(async move {
-            let roots = estate.roots();
+            let (roots, generation) = estate.roots();
+            let former = estate.found_with(generation);
             let looked = {
                 let estate = Arc::clone(&estate);
-                move || survey::survey(&*estate.host, &estate.config, &roots)
+                move || survey::survey(&*estate.host, &estate.config, &roots, former.as_deref())
             };
             // One that panicked found nothing: the session goes on, and status says so. Unanswered, discovery would wait for it
             // for ever.
             let survey = crate::host::run(&*estate.host, looked).await.unwrap_or_else(Survey::failed);
-            let _ = me.cast(Message::Surveyed(Arc::new(survey)));
+            let _ = me.cast(Message::Surveyed(nth, generation, Arc::new(survey)));
         });
     }
 
@@ -188,17 +246,7 @@ impl DiscoveryActor {
         let (hold, released) = oneshot::channel::<()>();
         let (estate, me) = (Arc::clone(&self.estate), state.me.clone());
         self.tasks.spawn(async move {
-            let host = Arc::clone(&estate.host);
-            let Some(Some(mut watch)) = crate::host::run(&*estate.host, move || host.watch(&files)).await else {
-                return;
-            };
-            let changes = async {
-                while watch.changes.recv().await.is_some() {
-                    let _ = me.cast(Message::FilesChanged);
-                    // An editor that writes many files at once is one piece of news.
-                    tokio::time::sleep(WATCH_SPACING).await;
-                }
-            };
+            let changes = crate::host::follow(&estate.host, &files, || drop(me.cast(Message::FilesChanged)));
             tokio::select! {
                 biased;
                 _ = released => {}

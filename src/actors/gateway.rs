@@ -104,12 +104,14 @@ where
         Box::new(move |supervisor: ActorCell| {
             let spawn = spawn.clone();
             let actor = make(Arc::clone(&estate), tasks.clone());
+            let tasks = tasks.clone();
             let events = estate.events.clone();
             Box::pin(async move {
                 let (actor, task) = spawn
                     .spawn(name, Timed { inner: actor, name, events }, (), supervisor)
                     .await
                     .map_err(|error| error.to_string())?;
+                tasks.belong_to(actor.get_cell());
                 Ok(Started { cell: actor.get_cell(), task })
             }) as crate::net::BoxFuture<'static, Result<Started, String>>
         })
@@ -220,10 +222,15 @@ fn link_recipe<S: Spawn>(estate: &Arc<Estate>, spawn: &S) -> Recipe {
 }
 
 /// What a dead session had been handed and did not get into the ledger is answered: nothing of it ran.
+///
+/// At an orderly end main answers it, since that is nobody's fault.
 fn settle_session(estate: &Arc<Estate>) {
-    for id in estate.front.delivered_requests() {
-        if !estate.ledger(|ledger, _| ledger.owns(&id)) {
-            estate.front.answer_error(&id, &RpcError::internal(wording::INTERNAL));
+    if estate.is_draining() {
+        return;
+    }
+    for request in estate.front.delivered_requests() {
+        if !estate.ledger(|ledger, _| ledger.owns(request)) {
+            estate.front.answer_error(request, &RpcError::internal(wording::INTERNAL));
         }
     }
 }

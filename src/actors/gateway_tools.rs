@@ -11,27 +11,28 @@ use tokio::time::Instant;
 use super::supervisor::Tasks;
 use crate::estate::{Estate, LinkView, Outage};
 use crate::fsm::call::Verdict;
-use crate::fsm::cause::Outlook;
+use crate::fsm::cause::{Cause, Outlook};
 use crate::fsm::registry::Source;
 use crate::ledger::{Lookup, Record};
-use crate::limits::{FINISHED_CALLS_MAX, PICTURE_CALLS_MAX, PICTURE_STEPS_MAX, PICTURE_WINDOW, WAIT_READY_MAX};
+use crate::limits::{
+    FINISHED_CALLS_MAX, PICTURE_CALLS_MAX, PICTURE_STEPS_MAX, PICTURE_WINDOW, READY_LOOK_EVERY, WAIT_READY_MAX,
+};
 use crate::protocol::dialect::Pulse;
-use crate::protocol::ids::CallId;
-use crate::protocol::jsonrpc::RequestId;
+use crate::protocol::ids::{CallId, RequestKey};
 use crate::protocol::mcp::{GatewayCall, GatewayTool, ToolResult};
 use crate::survey::Survey;
 use crate::telemetry::clean;
 use crate::telemetry::flight::seconds;
-use crate::wording;
+use crate::wording::{self, Still};
 
 /// Calls listed when none is said.
 const CALLS_LISTED: usize = 20;
 
 /// Answers a call of one of our own tools.
-pub fn run(estate: &Arc<Estate>, tasks: &Tasks, id: RequestId, tool: GatewayTool, arguments: &RawValue) {
+pub fn run(estate: &Arc<Estate>, tasks: &Tasks, key: RequestKey, tool: GatewayTool, arguments: &RawValue) {
     match tool.parse_arguments(arguments) {
-        Err(mend) => answer(estate, &id, ToolResult::error(mend)),
-        Ok(GatewayCall::Status) => answer(estate, &id, of_value(&status(estate))),
+        Err(mend) => answer(estate, key, ToolResult::error(mend)),
+        Ok(GatewayCall::Status) => answer(estate, key, of_value(&status(estate))),
         Ok(GatewayCall::Calls { limit, before, verdict }) => {
             let told = match calls(estate, limit.unwrap_or(CALLS_LISTED), before, verdict.as_deref()) {
                 Some(calls) => of_value(&calls),
@@ -40,22 +41,22 @@ pub fn run(estate: &Arc<Estate>, tasks: &Tasks, id: RequestId, tool: GatewayTool
                      begin at the newest call; the last {FINISHED_CALLS_MAX} are kept, for this session only."
                 )),
             };
-            answer(estate, &id, told);
+            answer(estate, key, told);
         }
-        Ok(GatewayCall::Result { call }) => result(estate, &id, call),
+        Ok(GatewayCall::Result { call }) => result(estate, key, call),
         Ok(GatewayCall::WaitReady { timeout }) => {
             let estate = Arc::clone(estate);
             tasks.spawn(async move {
-                let patience = estate.audience(&id).client.patience;
+                let patience = estate.audience(key).client.patience;
                 let result = wait_ready(&estate, timeout, patience).await;
-                answer(&estate, &id, result);
+                answer(&estate, key, result);
             });
         }
     }
 }
 
-pub(super) fn answer(estate: &Arc<Estate>, id: &RequestId, result: ToolResult) {
-    estate.answer_own(id, result, estate.audience(id));
+pub(super) fn answer(estate: &Arc<Estate>, key: RequestKey, result: ToolResult) {
+    estate.answer_own(key, result, estate.audience(key));
 }
 
 pub(super) fn of_value(value: &impl Serialize) -> ToolResult {
@@ -70,10 +71,11 @@ fn millis(span: Duration) -> u64 {
 
 /// What `holdfast_status` and the run record say.
 pub fn status(estate: &Estate) -> Value {
-    let link = estate.link.borrow().clone();
+    let link = estate.link_now();
     let published = estate.published.borrow().clone();
-    let survey = estate.survey.borrow().clone();
+    let survey = estate.survey_now();
     let client = estate.client();
+    let still = still(estate, &link);
     let (held, running) = estate.ledger(|ledger, _| ledger.counts());
     let busy_with = estate.ledger(|ledger, now| {
         ledger.running().map(|(call, tool, since)| {
@@ -81,7 +83,7 @@ pub fn status(estate: &Estate) -> Value {
         })
     });
     json!({
-        "summary": summary(&link, survey.as_deref(), held),
+        "summary": summary(&link, survey.as_deref(), held, still.as_ref()),
         "editor": {
             "ready": link.outlook == Outlook::Open,
             "state": link.state,
@@ -92,6 +94,7 @@ pub fn status(estate: &Estate) -> Value {
             "pid": survey.as_ref().and_then(|survey| survey.facts.editor_pid),
             "connections": link.connections,
             "pulse": link.pulse.map(|(pulse, at)| of_pulse(pulse, at.elapsed())),
+            "still": still.as_ref().map(of_still),
             "unity_version": survey.as_ref().and_then(|survey| survey.facts.editor_version.clone()),
             "stranger": link.stranger.as_ref().map(wording::stranger),
             "last_loss": link.outages.back().map(of_outage),
@@ -118,6 +121,19 @@ pub fn status(estate: &Estate) -> Value {
         // What the gateway itself holds, beside what the system shows of any process; for whoever looks for a leak.
         "resources": {"tasks": estate.tasks()},
     })
+}
+
+/// What of the editor does not move although it is connected.
+fn still(estate: &Estate, link: &LinkView) -> Option<Still> {
+    let running = estate
+        .ledger(|ledger, now| ledger.running().map(|(_, tool, since)| (tool, now.saturating_duration_since(since))));
+    let pulse = link.pulse.map(|(pulse, at)| (pulse, at.elapsed()));
+    Still::of(pulse, running).filter(|_| link.outlook == Outlook::Open)
+}
+
+fn of_still(still: &Still) -> Value {
+    let working = matches!(still, Still::Call(..));
+    json!({"for_ms": millis(still.span()), "says": still.to_string(), "may_work": working})
 }
 
 fn of_pulse(pulse: Pulse, ago: Duration) -> Value {
@@ -197,27 +213,54 @@ fn candidates(survey: &Survey) -> Vec<Value> {
 }
 
 /// One sentence: what is, and what to do about it.
-fn summary(link: &LinkView, survey: Option<&Survey>, held: usize) -> String {
+fn summary(link: &LinkView, survey: Option<&Survey>, held: usize, still: Option<&Still>) -> String {
     let met = link.stranger.as_ref().map(|stranger| format!(" {}", wording::stranger(stranger))).unwrap_or_default();
     let project = survey.and_then(|survey| survey.project.as_ref()).and_then(|path| path.file_name());
     let editor = project.map_or_else(|| "Unity".to_owned(), |name| format!("Unity ({})", name.to_string_lossy()));
-    let queued = if held == 0 { String::new() } else { format!(" {held} calls wait.") };
-    match link.outlook {
-        Outlook::Open if link.state == "stalled" => {
+    let queued = if held == 0 { String::new() } else { format!(" {}.", wording::calls_wait(held as u64)) };
+    match (link.outlook, still) {
+        (Outlook::Open, _) if link.state == "stalled" => {
             format!("{editor} is connected, but silent: it may be importing, or a dialog is open.{queued}")
         }
-        Outlook::Open => match link.pulse.map(|(pulse, at)| wording::pulse(pulse, at.elapsed())) {
-            Some(says) => format!("{editor} is connected: {says}.{queued}"),
-            None => format!("{editor} is connected and ready.{queued}"),
-        },
-        Outlook::Coming(cause) => {
-            let why = <&str>::from(cause).replace('_', " ");
+        // Off its main thread it says more exactly what holds that.
+        (Outlook::Open, Some(still @ (Still::Silent(_) | Still::Call(..)))) => {
+            format!("{editor} is connected, but {still}.{queued}")
+        }
+        (Outlook::Open, Some(Still::MainThread(_)) | None) => {
+            match link.pulse.map(|(pulse, at)| wording::pulse(pulse, at.elapsed())) {
+                Some(says) => format!("{editor} is connected: {says}.{queued}"),
+                None => format!("{editor} is connected and ready.{queued}"),
+            }
+        }
+        (Outlook::Coming(Cause::ProjectUnsettled), _) if survey.is_none() => {
+            format!(
+                "Which Unity project is meant is being asked for: the client's roots may have changed. Calls are held meanwhile.{queued}"
+            )
+        }
+        (Outlook::Coming(Cause::ProjectUnsettled), _) => format!(
+            "{editor} is not connected yet: calls that were sent before the client's roots changed still run in another project's \
+             editor, and are waited for first. Calls are held meanwhile.{queued}"
+        ),
+        (Outlook::Coming(cause), _) if cause.is_gone() => {
+            let why = wording::cause(cause);
+            format!(
+                "{editor} is not reachable ({why}); calls are held for a few seconds, in case it is started again.{met}{queued}"
+            )
+        }
+        (Outlook::Coming(cause), _) => {
+            let why = wording::cause(cause);
             format!(
                 "{editor} is not reachable right now ({why}) and expected back; calls are held meanwhile.{met}{queued}"
             )
         }
-        Outlook::Absent(cause) => {
-            let why = <&str>::from(cause).replace('_', " ");
+        (Outlook::Absent(Cause::Ambiguous), _) if survey.is_some_and(|survey| !survey.ambiguous.is_empty()) => {
+            let listed = survey.and_then(|survey| wording::candidates(&survey.ambiguous)).unwrap_or_default();
+            format!(
+                "Which Unity project is meant is not known; calls are answered \"not executed\" until it is. {listed}{queued}"
+            )
+        }
+        (Outlook::Absent(cause), _) => {
+            let why = wording::cause(cause);
             format!("{editor} is not reachable ({why}); calls are answered \"not executed\" until it is.{met}{queued}")
         }
     }
@@ -253,13 +296,13 @@ fn of_record(record: &Record, now: Instant) -> Value {
     })
 }
 
-pub(super) fn result(estate: &Arc<Estate>, id: &RequestId, call: CallId) {
+pub(super) fn result(estate: &Arc<Estate>, key: RequestKey, call: CallId) {
     let found = estate.ledger(|ledger, now| ledger.look_up(call, now));
     let now = Instant::now();
     let told = match found {
         // The late result as the editor gave it, in the shape it would have had.
         Lookup::Late(_, json) => {
-            estate.front.answer(id, &json);
+            estate.front.answer(key, &json);
             return;
         }
         Lookup::Unknown => ToolResult::error(format!(
@@ -279,7 +322,7 @@ pub(super) fn result(estate: &Arc<Estate>, id: &RequestId, call: CallId) {
             record.tool,
         )),
     };
-    answer(estate, id, told);
+    answer(estate, key, told);
 }
 
 pub(super) async fn wait_ready(estate: &Arc<Estate>, timeout: Option<Duration>, patience: Duration) -> ToolResult {
@@ -288,12 +331,30 @@ pub(super) async fn wait_ready(estate: &Arc<Estate>, timeout: Option<Duration>, 
     let at_most = timeout.unwrap_or(WAIT_READY_MAX).min(WAIT_READY_MAX).min(patience);
     let began = Instant::now();
     let mut link = estate.link.subscribe();
-    let ready = tokio::time::timeout(at_most, link.wait_for(|link| link.outlook == Outlook::Open)).await.is_ok();
-    let state = estate.link.borrow().clone();
-    let survey = estate.survey.borrow().clone();
+    let comes = async {
+        loop {
+            link.borrow_and_update();
+            let state = estate.link_now();
+            match still(estate, &state) {
+                _ if state.outlook != Outlook::Open => {
+                    if link.changed().await.is_err() {
+                        return;
+                    }
+                }
+                // Its main thread moves: what it has may run beside others.
+                Some(Still::Call(..)) if state.pulse.is_some() => return,
+                Some(_) => tokio::time::sleep(READY_LOOK_EVERY).await,
+                None => return,
+            }
+        }
+    };
+    let ready = tokio::time::timeout(at_most, comes).await.is_ok();
+    let state = estate.link_now();
+    let still = still(estate, &state);
+    let survey = estate.survey_now();
     let (held, _) = estate.ledger(|ledger, _| ledger.counts());
     let waited = wording::seconds(began.elapsed());
-    let text = summary(&state, survey.as_deref(), held);
+    let text = summary(&state, survey.as_deref(), held, still.as_ref());
     if ready {
         ToolResult::text(format!("Ready after {waited}. {text}"))
     } else {

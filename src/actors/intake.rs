@@ -5,7 +5,7 @@
 //! Only a blocked stdout stops it from reading.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use ractor::{ActorRef, MessagingErr};
 use serde_json::value::RawValue;
@@ -14,14 +14,15 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::mailbox::Permit;
-use super::session;
+use super::session::{self, Delivered};
 use crate::estate::Estate;
-use crate::front::NotOpened;
+use crate::front::{BatchKey, NotOpened};
 use crate::limits::{CLIENT_LINE_MAX_BYTES, MAILBOX_BYTES_MAX, OPEN_REQUESTS_MAX, SESSION_ABSENCE_MAX};
 use crate::protocol::framing::lines::{Line, LineDecoder};
+use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::{self, Fault, Invalid, Message, RequestId, RpcError};
 use crate::protocol::mcp::stateless::{self, Caller};
-use crate::protocol::mcp::{self, Audience, Method, Notification, ToolResult};
+use crate::protocol::mcp::{self, Audience, Method, Notification, ProtocolVersion, Request, ToolResult};
 use crate::telemetry::metrics::labels::{DUPLICATE_ID, MessageKind, TOO_MANY_REQUESTS};
 use crate::wording;
 
@@ -30,8 +31,8 @@ use crate::wording;
 pub async fn run(estate: Arc<Estate>, mut input: impl AsyncRead + Unpin) {
     let (queue, waiting) = mpsc::channel(OPEN_REQUESTS_MAX);
     let backlog = Arc::new(Backlog::default());
-    let deliverer = tokio::spawn(deliver(Arc::clone(&estate), waiting, Arc::clone(&backlog)));
-    let intake = Intake { estate, queue, backlog };
+    let deliverer = estate.spawn("delivery", deliver(Arc::clone(&estate), waiting, Arc::clone(&backlog)));
+    let intake = Intake { estate, queue, backlog, batches: AtomicBool::new(false) };
     let mut decoder = LineDecoder::new(CLIENT_LINE_MAX_BYTES);
     let mut buffer = vec![0; 64 * 1024];
     let mut ended = false;
@@ -51,7 +52,7 @@ pub async fn run(estate: Arc<Estate>, mut input: impl AsyncRead + Unpin) {
 
 /// A message on its way to the session.
 struct Delivery {
-    message: Message,
+    message: Delivered,
     bytes: usize,
     /// When it was read.
     since: Instant,
@@ -98,11 +99,15 @@ struct Intake {
     estate: Arc<Estate>,
     queue: mpsc::Sender<Delivery>,
     backlog: Arc<Backlog>,
+    /// The last handshake that was read negotiates a version with batches. The session may not have answered it yet: a client may
+    /// write both at once.
+    batches: AtomicBool,
 }
 
 impl Intake {
     async fn line(&self, line: Line) -> Then {
         let front = &self.estate.front;
+        self.estate.heard.fetch_add(1, Ordering::Relaxed);
         front.room().await;
         let bytes = match line {
             Line::Whole(bytes) => bytes,
@@ -115,48 +120,109 @@ impl Intake {
             }
         };
         match jsonrpc::parse(&bytes) {
+            Err(Invalid { fault: Fault::Batch, .. }) if self.batches.load(Ordering::Relaxed) => {
+                self.batch(&bytes).await
+            }
             Err(invalid) => {
-                self.estate.events.bad_line(invalid.fault.into());
-                if invalid.owes_answer() {
-                    front.reject(invalid.id.as_ref(), &invalid.to_error());
-                }
+                self.invalid(&invalid, None);
                 Then::GoOn
             }
-            Ok(message) => self.message(message, bytes.len()).await,
+            Ok(message) => self.message(message, bytes.len(), None).await,
         }
     }
 
-    async fn message(&self, message: Message, bytes: usize) -> Then {
+    fn invalid(&self, invalid: &Invalid, batch: Option<BatchKey>) {
+        self.estate.events.bad_line(invalid.fault.into());
+        if invalid.owes_answer() {
+            self.reject(batch, invalid.id.as_ref(), &invalid.to_error());
+        }
+    }
+
+    fn reject(&self, batch: Option<BatchKey>, id: Option<&RequestId>, error: &RpcError) {
+        match batch {
+            Some(batch) => self.estate.front.reject_member(batch, id, error),
+            None => self.estate.front.reject(id, error),
+        }
+    }
+
+    /// The members of a batch, each as if it had come alone; their answers go out together.
+    async fn batch(&self, line: &[u8]) -> Then {
+        let members = match jsonrpc::members(line) {
+            Ok(members) => members,
+            Err(fault) => {
+                self.invalid(&Invalid { id: None, fault }, None);
+                return Then::GoOn;
+            }
+        };
+        let front = &self.estate.front;
+        let batch = front.begin_batch();
+        let mut then = Then::GoOn;
+        for (nth, member) in members.into_iter().enumerate() {
+            // A line holds very many: others have their turn, and a blocked stdout stops the reading here too.
+            if nth % OPEN_REQUESTS_MAX == OPEN_REQUESTS_MAX - 1 {
+                tokio::task::yield_now().await;
+                front.room().await;
+            }
+            match jsonrpc::parse(member.as_bytes()) {
+                Err(Invalid { id, fault: Fault::Batch }) => {
+                    self.invalid(&Invalid { id, fault: Fault::NotAnObject }, Some(batch));
+                }
+                Err(invalid) => self.invalid(&invalid, Some(batch)),
+                Ok(Message::Request { id, method, .. }) if method == "initialize" => {
+                    let error = RpcError::invalid_request("`initialize` must not be part of a batch; send it alone");
+                    front.reject_member(batch, Some(&id), &error);
+                }
+                Ok(message) => {
+                    if self.message(message, member.len(), Some(batch)).await == Then::End {
+                        then = Then::End;
+                    }
+                }
+            }
+        }
+        front.end_batch(batch);
+        then
+    }
+
+    async fn message(&self, message: Message, bytes: usize, batch: Option<BatchKey>) -> Then {
         self.estate.events.message_read(match &message {
             Message::Request { .. } => MessageKind::Request,
             Message::Notification { .. } => MessageKind::Notification,
             Message::Response { .. } => MessageKind::Response,
         });
-        match &message {
+        let message = match message {
             Message::Request { id, method, params } => {
-                let caller = self.caller(method, params.as_deref());
+                let caller = self.caller(&method, params.as_deref());
                 let stateless = matches!(caller, Ok(Some(_)));
-                if !self.open(id, method, caller.as_ref().ok().and_then(Clone::clone)) {
+                let Some(key) = self.open(&id, &method, caller.as_ref().ok().and_then(Clone::clone), batch) else {
+                    return Then::GoOn;
+                };
+                if let Err(error) = caller {
+                    self.estate.front.answer_error(key, &error);
                     return Then::GoOn;
                 }
-                if let Err(error) = caller {
-                    self.estate.front.answer_error(id, &error);
-                    return Then::GoOn;
+                if !stateless
+                    && method == "initialize"
+                    && let Ok(Request::Initialize(asked)) = mcp::parse_request(&method, params.as_deref())
+                {
+                    let version = ProtocolVersion::negotiate(&asked.requested);
+                    self.batches.store(version.batches(), Ordering::Relaxed);
                 }
                 // The stateless era has neither.
                 if !stateless && matches!(method.as_str(), "ping" | "shutdown") {
-                    self.estate.front.answer(id, "{}");
+                    self.estate.front.answer(key, "{}");
                     return if method == "ping" { Then::GoOn } else { Then::End };
                 }
+                Delivered::Request { key, method, params }
             }
             Message::Notification { method, params } => {
-                if let Notification::Cancelled { id, .. } = mcp::parse_notification(method, params.as_deref()) {
+                if let Notification::Cancelled { id, .. } = mcp::parse_notification(&method, params.as_deref()) {
                     self.cancel(&id);
                     return Then::GoOn;
                 }
+                Delivered::Notification { method, params }
             }
-            Message::Response { .. } => {}
-        }
+            Message::Response { id, outcome } => Delivered::Response { id, result: outcome.ok() },
+        };
         self.hand_over(Delivery { message, bytes, since: Instant::now() }).await;
         Then::GoOn
     }
@@ -170,40 +236,51 @@ impl Intake {
         }))
     }
 
-    fn open(&self, id: &RequestId, method: &str, caller: Option<Arc<Caller>>) -> bool {
+    fn open(
+        &self,
+        id: &RequestId,
+        method: &str,
+        caller: Option<Arc<Caller>>,
+        batch: Option<BatchKey>,
+    ) -> Option<RequestKey> {
         let front = &self.estate.front;
         let audience = caller.as_ref().map(|caller| caller.audience);
         match front.open(id, Method::from_name(method), caller) {
-            Ok(()) => true,
+            Ok(key) => {
+                if let Some(batch) = batch {
+                    front.join_batch(key, batch);
+                }
+                Some(key)
+            }
             Err(NotOpened::Duplicate) => {
                 self.estate.events.bad_line(DUPLICATE_ID);
                 let error = RpcError::invalid_request(
                     "a request with this id is still open; it keeps its answer, and this one was not handled. Use a new id.",
                 );
-                front.reject(Some(id), &error);
-                false
+                self.reject(batch, Some(id), &error);
+                None
             }
             Err(NotOpened::Full) => {
                 self.estate.events.bad_line(TOO_MANY_REQUESTS);
                 let text = wording::overload();
-                if method == "tools/call" {
+                if method == "tools/call" && batch.is_none() {
                     let result = mcp::tool_result(
                         &ToolResult::error(text),
                         &audience.unwrap_or_else(|| self.estate.client().audience),
                     );
                     front.reject_with_result(id, &result, audience.is_some());
                 } else {
-                    front.reject(Some(id), &RpcError::internal(text));
+                    self.reject(batch, Some(id), &RpcError::internal(text));
                 }
-                false
+                None
             }
         }
     }
 
     /// First the answer's place goes, then the call: whoever asks in between finds nothing to answer.
     fn cancel(&self, id: &RequestId) {
-        if self.estate.front.cancel(id) {
-            self.estate.decide(|ledger, now| ledger.cancel(id, now).1);
+        if let Some(request) = self.estate.front.cancel(id) {
+            self.estate.decide(|ledger, now| ledger.cancel(request, now).1);
         }
     }
 
@@ -236,23 +313,23 @@ fn hand(
     permit: Option<Permit>,
 ) -> Result<(), Delivery> {
     let Delivery { message, bytes, since } = delivery;
-    let id = if let Message::Request { id, .. } = &message { Some(id.clone()) } else { None };
+    let request = message.request();
     // Marked first: from here on the session's end answers it.
-    if let Some(id) = &id {
-        estate.front.delivered(id);
+    if let Some(request) = request {
+        estate.front.delivered(request);
     }
     match session.cast(session::Message::Delivered(message, permit)) {
         Ok(()) => Ok(()),
         Err(MessagingErr::SendErr(session::Message::Delivered(message, _))) => {
-            if let Some(id) = &id {
-                estate.front.returned(id);
+            if let Some(request) = request {
+                estate.front.returned(request);
             }
             Err(Delivery { message, bytes, since })
         }
         // ractor gives a message back that it did not take; anything else would be ours to answer all the same.
         Err(_) => {
-            if let Some(id) = &id {
-                estate.front.answer_error(id, &RpcError::internal(wording::INTERNAL));
+            if let Some(request) = request {
+                estate.front.answer_error(request, &RpcError::internal(wording::INTERNAL));
             }
             Ok(())
         }
@@ -283,7 +360,7 @@ async fn deliver(estate: Arc<Estate>, mut waiting: mpsc::Receiver<Delivery>, bac
 
 /// No session came: our fault, nothing ran.
 fn refuse(estate: &Estate, delivery: Delivery) {
-    if let Message::Request { id, .. } = delivery.message {
-        estate.front.answer_error(&id, &RpcError::internal(wording::INTERNAL));
+    if let Some(request) = delivery.message.request() {
+        estate.front.answer_error(request, &RpcError::internal(wording::INTERNAL));
     }
 }

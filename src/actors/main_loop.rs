@@ -15,6 +15,7 @@ use crate::estate::Estate;
 use crate::fsm::cause::Loss;
 use crate::limits::{DRAIN_MAX, FLUSH_MAX};
 use crate::protocol::jsonrpc::RpcError;
+use crate::wording;
 
 /// Why the gateway ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
@@ -26,65 +27,79 @@ pub enum Why {
     Signal,
     /// The client died, or its end of a pipe is gone.
     ClientGone,
-    /// The tree gave up.
+    /// The tree gave up, or a task beside it panicked: our bug.
     Exhausted,
 }
 
 /// Runs a gateway over a client's pipes until one of them ends, or `quit` says why it should.
 pub async fn run<S: Spawn>(estate: &Arc<Estate>, spawn: S, pumps: Pumps, mut quit: mpsc::Receiver<Why>) -> Why {
     let (stop, stopping) = watch::channel(false);
-    let sweeper = tokio::spawn(Arc::clone(estate).sweep());
+    let sweeper = estate.spawn("deadlines", Arc::clone(estate).sweep());
     let mut tree = tokio::spawn(gateway::run(Arc::clone(estate), spawn, stopping));
+    let mut tree_runs = true;
     let Pumps { mut input, mut output } = pumps;
     let why = tokio::select! {
         biased;
-        why = quit.recv() => why.unwrap_or(Why::Signal),
+        () = estate.task_failed() => Why::Exhausted,
+        // Nobody left who could say so is no reason to end.
+        Some(why) = quit.recv() => why,
         _ = &mut input => Why::InputEnded,
         _ = &mut output => Why::ClientGone,
-        ended = &mut tree => match ended {
-            Ok(Ended::Stopped) => Why::Signal,
-            Ok(Ended::Exhausted) | Err(_) => Why::Exhausted,
-        },
+        ended = &mut tree => {
+            tree_runs = false;
+            match ended {
+                Ok(Ended::Stopped) => Why::Signal,
+                Ok(Ended::Exhausted) | Err(_) => Why::Exhausted,
+            }
+        }
     };
     estate.events.ending(why);
     estate.begin_draining();
-    estate.addresses.session.cast(session::Message::InputEnded);
+    let permit = timeout(FLUSH_MAX, estate.edges.session.permit(0)).await.ok().flatten();
+    estate.addresses.session.cast(session::Message::InputEnded(permit));
     if why != Why::ClientGone {
-        // What the session was handed before the end is handled by it, in its order: a pipe that is written and closed at
-        // once is a session too. It takes no longer than its handlers, which wait for nothing.
+        // What the session was handed before the end is handled by it, in its order, and then the end itself, which answers a
+        // list that waits: a pipe that is written and closed at once is a session too. It takes no longer than its handlers,
+        // which wait for nothing.
         let _ = timeout(FLUSH_MAX, estate.edges.session.idle()).await;
         let _ = timeout(DRAIN_MAX, estate.settled()).await;
     }
     estate.addresses.session.cast(session::Message::CallsSettled);
+    // Before the tree is joined: that may take seconds if a part of it is stuck, and clients kill who takes long.
+    answer_all(estate, why).await;
     let _ = stop.send(true);
-    if why != Why::Exhausted {
+    if tree_runs {
         let _ = tree.await;
+        // What was read meanwhile.
+        answer_all(estate, why).await;
     }
-    estate.close_epochs(Loss::Shutdown);
-    estate.front.end_subscriptions();
-    for id in estate.front.requests_without_call() {
-        let error =
-            RpcError::internal("holdfast was shut down before it handled this request. Nothing was sent to Unity.");
-        estate.front.answer_error(&id, &error);
-    }
-    // A call that is settled and not answered is having its large result put into a file.
-    let _ = timeout(DRAIN_MAX, estate.front.calls_answered()).await;
-    for id in estate.front.requests_with_call() {
-        let error = RpcError::internal(
-            "Unity answered this call, but holdfast was shut down before the large result was stored. The tool ran; check its \
-             effect before you repeat it.",
-        );
-        estate.front.answer_error(&id, &error);
-    }
-    let _ = timeout(FLUSH_MAX, estate.front.flushed()).await;
     let _ = timeout(FLUSH_MAX, estate.audit_written()).await;
     for task in [sweeper, input, output] {
         task.abort();
     }
-    why
+    if estate.has_failed_task() { Why::Exhausted } else { why }
 }
 
-/// The tasks that read the client's lines and write the answers.
+/// Answers everything that is open as it truly stands, and waits until that is written. What was sent and is not answered may
+/// have run, and from here on nothing is sent any more.
+async fn answer_all(estate: &Arc<Estate>, why: Why) {
+    estate.close_epochs(Loss::Shutdown);
+    estate.front.end_subscriptions();
+    let unhandled = if why == Why::Exhausted { wording::INTERNAL } else { wording::SHUT_DOWN };
+    for request in estate.front.requests_without_call() {
+        estate.front.answer_error(request, &RpcError::internal(unhandled));
+    }
+    // A call that is settled and not answered is having its large result put into a file.
+    let _ = timeout(DRAIN_MAX, estate.front.calls_answered()).await;
+    for request in estate.front.requests_with_call() {
+        estate.front.answer_error(request, &RpcError::internal(wording::RESULT_NOT_STORED));
+    }
+    // The intake may have been stopped in the middle of one.
+    estate.front.end_batches();
+    let _ = timeout(FLUSH_MAX, estate.front.flushed()).await;
+}
+
+/// The tasks that read the client's lines and write the answers; each is watched by the estate.
 #[derive(Debug)]
 pub struct Pumps {
     input: tokio::task::JoinHandle<()>,
@@ -98,15 +113,28 @@ impl Pumps {
         input: impl AsyncRead + Unpin + Send + 'static,
         output: impl AsyncWrite + Unpin + Send + 'static,
     ) -> Self {
-        let (reading, writing) = (Arc::clone(estate), Arc::clone(estate));
-        Self {
-            input: tokio::spawn(intake::run(reading, input)),
-            output: tokio::spawn(async move { writing.front.pump_out(output).await }),
-        }
+        Self { input: tokio::spawn(Self::reading(estate, input)), output: tokio::spawn(Self::writing(estate, output)) }
     }
 
     /// Pumps that run elsewhere (threads of their own for real stdin and stdout); each task ends when its pump does.
     pub fn elsewhere(input: tokio::task::JoinHandle<()>, output: tokio::task::JoinHandle<()>) -> Self {
         Self { input, output }
+    }
+
+    /// Reads the client's lines.
+    pub fn reading<I>(estate: &Arc<Estate>, input: I) -> impl Future<Output = ()> + Send + use<I>
+    where
+        I: AsyncRead + Unpin + Send + 'static,
+    {
+        estate.watched("stdin", intake::run(Arc::clone(estate), input))
+    }
+
+    /// Writes the answers.
+    pub fn writing<O>(estate: &Arc<Estate>, output: O) -> impl Future<Output = ()> + Send + use<O>
+    where
+        O: AsyncWrite + Unpin + Send + 'static,
+    {
+        let writer = Arc::clone(estate);
+        estate.watched("stdout", async move { writer.front.pump_out(output).await })
     }
 }

@@ -15,61 +15,60 @@ use crate::fsm::cause::Outlook;
 use crate::limits::{OWN_WAIT_READY, RELOAD_GRACE};
 use crate::logbook::{self, LogDetails, LogEntries, NewestLogs};
 use crate::protocol::dialect::OwnTool;
-use crate::protocol::ids::CallId;
-use crate::protocol::jsonrpc::RequestId;
+use crate::protocol::ids::{CallId, RequestKey};
 use crate::protocol::mcp::ToolResult;
 
 /// Answers a call of such a tool.
-pub fn run(estate: &Arc<Estate>, tasks: &Tasks, id: RequestId, tool: OwnTool, arguments: &RawValue) {
+pub fn run(estate: &Arc<Estate>, tasks: &Tasks, key: RequestKey, tool: OwnTool, arguments: &RawValue) {
     let given: Map<String, Value> = match serde_json::from_str(arguments.get()) {
         Ok(given) => given,
         Err(error) => {
             let why = format!("Not executed: the arguments are no usable JSON object ({error}).");
-            return answer(estate, &id, ToolResult::error(why));
+            return answer(estate, key, ToolResult::error(why));
         }
     };
     let text = |names: &[&str]| names.iter().find_map(|name| given.get(*name)).and_then(Value::as_str);
     match tool {
-        OwnTool::Help(help) => answer(estate, &id, ToolResult::text(help)),
+        OwnTool::Help(help) => answer(estate, key, ToolResult::text(help)),
         OwnTool::Result => match text(&["logId", "log_id"]).and_then(CallId::parse) {
-            Some(call) => gateway_tools::result(estate, &id, call),
-            None => answer(estate, &id, ToolResult::error(NO_LOG_ID)),
+            Some(call) => gateway_tools::result(estate, key, call),
+            None => answer(estate, key, ToolResult::error(NO_LOG_ID)),
         },
         OwnTool::Logs => {
             let logs = estate.logbook(|book| book.newest(limit(&given)));
-            answer(estate, &id, of_value(&NewestLogs::of(&logs)));
+            answer(estate, key, of_value(&NewestLogs::of(&logs)));
         }
         OwnTool::LogByName => match text(&["log_name", "name"]) {
             Some(name) => {
                 let entries = estate.logbook(|book| book.of(name, limit(&given)));
-                answer(estate, &id, of_value(&LogEntries::of(name, &entries)));
+                answer(estate, key, of_value(&LogEntries::of(name, &entries)));
             }
             None => {
                 answer(
                     estate,
-                    &id,
+                    key,
                     ToolResult::error("Not executed: `log_name` must name a log; get_logs lists them."),
                 );
             }
         },
-        OwnTool::LogDetails => details(estate, &id, text(&["logId", "log_id"])),
+        OwnTool::LogDetails => details(estate, key, text(&["logId", "log_id"])),
         OwnTool::WaitReady => {
             let (estate, wait) = (Arc::clone(estate), wait(&given));
             tasks.spawn(async move {
                 let result = match wait {
                     Ok((timeout, for_reload)) => {
-                        wait_ready(&estate, timeout, for_reload, estate.audience(&id).client.patience).await
+                        wait_ready(&estate, timeout, for_reload, estate.audience(key).client.patience).await
                     }
                     Err(mend) => ToolResult::error(mend),
                 };
-                answer(&estate, &id, result);
+                answer(&estate, key, result);
             });
         }
         OwnTool::FocusWindow => {
             let estate = Arc::clone(estate);
             tasks.spawn(async move {
                 let result = focus(&estate).await;
-                answer(&estate, &id, result);
+                answer(&estate, key, result);
             });
         }
     }
@@ -83,14 +82,14 @@ fn limit(given: &Map<String, Value>) -> usize {
     logbook::shown(asked)
 }
 
-fn details(estate: &Arc<Estate>, id: &RequestId, log_id: Option<&str>) {
-    let Some(log_id) = log_id else { return answer(estate, id, ToolResult::error(NO_LOG_ID)) };
+fn details(estate: &Arc<Estate>, key: RequestKey, log_id: Option<&str>) {
+    let Some(log_id) = log_id else { return answer(estate, key, ToolResult::error(NO_LOG_ID)) };
     if let Some(entry) = estate.logbook(|book| book.find(log_id)) {
-        return answer(estate, id, of_value(&LogDetails::of(&entry)));
+        return answer(estate, key, of_value(&LogDetails::of(&entry)));
     }
     match CallId::parse(log_id) {
-        Some(call) => gateway_tools::result(estate, id, call),
-        None => answer(estate, id, ToolResult::error(NO_LOG_ID)),
+        Some(call) => gateway_tools::result(estate, key, call),
+        None => answer(estate, key, ToolResult::error(NO_LOG_ID)),
     }
 }
 

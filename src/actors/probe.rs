@@ -9,30 +9,46 @@ use tokio::time::Instant;
 use super::bridge;
 use super::supervisor::Tasks;
 use crate::estate::Estate;
-use crate::host::Host;
+use crate::host::{Host, Liveness};
 use crate::limits::{RECOVERY_POLL, RESULT_FILE_MAX_BYTES};
 use crate::protocol::dialect::{Dialect, Recovery, Reply};
 use crate::protocol::ids::CallId;
 
 /// Starts a probe. It ends when the outcome is learned, or the ledger no longer looks for it (the ledger bounds the time).
 pub fn start(estate: &Arc<Estate>, tasks: &Tasks, call: CallId, recovery: Recovery, bridge: ActorRef<bridge::Message>) {
-    let Recovery::ResultFile { path, busy_files, quiet } = recovery else { return };
+    let Recovery::ResultFile { path, busy_files, quiet } = &recovery else { return };
+    let (path, busy_files, quiet) = (path.clone(), *busy_files, *quiet);
     // The project of the editor that it was sent to, whatever has been found since.
     let target = estate.link.borrow().target.clone();
-    let Some((Some(project), dialect)) = target.map(|target| (target.project, target.dialect)) else { return };
+    let sent_to = estate.ledger(|ledger, _| ledger.project_of(call));
+    let Some((project, target)) = sent_to.zip(target) else {
+        let _ = bridge.cast(bridge::Message::ProbeEnded(path));
+        return;
+    };
+    let dialect = target.dialect;
+    // Another project's process says nothing of it.
+    let pid = target.editor_pid.filter(|_| target.project.as_ref() == Some(&project));
     let estate = Arc::clone(estate);
     tasks.spawn(async move {
         let file = project.join(&path);
         let busy: Vec<PathBuf> = busy_files.iter().map(|name| project.join(name)).collect();
         let mut quiet_since: Option<Instant> = None;
-        while estate.ledger(|ledger, _| ledger.recovering().iter().any(|(id, _)| *id == call)) {
+        while estate.ledger(|ledger, _| ledger.recovering().iter().any(|(id, how)| *id == call && *how == recovery)) {
             let look = {
                 let host = Arc::clone(&estate.host);
                 let (file, busy) = (file.clone(), busy.clone());
-                move || look(&*host, dialect, &file, &busy)
+                move || {
+                    // A process that has ended holds no lock and writes no more: what it left is all that there will be.
+                    let dead = pid.is_some_and(|pid| host.liveness(pid) == Liveness::Dead);
+                    (look(&*host, dialect, &file, if dead { &[] } else { &busy }), dead)
+                }
             };
-            match crate::host::run(&*estate.host, look).await.flatten() {
-                Some(reply) => {
+            match crate::host::run(&*estate.host, look).await.unwrap_or((None, false)) {
+                (None, true) => {
+                    estate.decide(|ledger, now| ledger.give_up(call, now));
+                    break;
+                }
+                (Some(reply), _) => {
                     let since = *quiet_since.get_or_insert_with(Instant::now);
                     if since.elapsed() >= quiet {
                         let answer = dialect.read_answer(reply);
@@ -40,11 +56,11 @@ pub fn start(estate: &Arc<Estate>, tasks: &Tasks, call: CallId, recovery: Recove
                         break;
                     }
                 }
-                None => quiet_since = None,
+                (None, false) => quiet_since = None,
             }
             tokio::time::sleep(RECOVERY_POLL).await;
         }
-        let _ = bridge.cast(bridge::Message::ProbeEnded(call));
+        let _ = bridge.cast(bridge::Message::ProbeEnded(path));
     });
 }
 

@@ -36,8 +36,8 @@ pub enum Message {
     ListReceived(Epoch, Arc<ToolListing>),
     /// No list came.
     ListFailed(Epoch, String),
-    /// The project is known: its catalogue can be read.
-    ProjectKnown(PathBuf),
+    /// The project is known, and its catalogue can be read; or there is none.
+    ProjectKnown(Option<PathBuf>),
     /// The catalogue on disk was read, or cannot be.
     DiskRead(PathBuf, Result<CatalogueFile, Unusable>),
     /// A timer may be due.
@@ -60,6 +60,8 @@ pub struct State {
     /// The list that the next `Publish` publishes.
     staged: Option<Arc<ToolListing>>,
     read: Option<PathBuf>,
+    /// The project that was looked at last.
+    project: Option<Option<PathBuf>>,
 }
 
 impl Actor for RegistryActor {
@@ -70,7 +72,8 @@ impl Actor for RegistryActor {
     async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
         self.estate.addresses.registry.fill(me.clone());
         // The link may have been lost while no registry lived: then nothing says that a predecessor's list is live.
-        if self.estate.link.borrow().epoch.is_none() {
+        let link_is_down = self.estate.link.borrow().epoch.is_none();
+        if link_is_down {
             self.estate.published.send_if_modified(|published| {
                 let live = published.source == Source::Live;
                 if live {
@@ -82,7 +85,7 @@ impl Actor for RegistryActor {
         let published = self.estate.published.borrow().source;
         let (driver, _) = Driver::start(Registry { published, ..Registry::default() });
         let timers = Timers::new(me.clone(), Message::Timer);
-        Ok(State { driver, timers, me, staged: None, read: None })
+        Ok(State { driver, timers, me, staged: None, read: None, project: None })
     }
 
     async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
@@ -110,18 +113,22 @@ impl Actor for RegistryActor {
         state: &mut State,
     ) -> Result<(), ActorProcessingErr> {
         match message {
-            Message::LinkReady(_) => self.feed(state, &Event::LinkReady),
+            Message::LinkReady(epoch) => {
+                if self.is_current(state, epoch) {
+                    self.feed(state, &Event::LinkReady);
+                }
+            }
             Message::LinkLost => self.feed(state, &Event::LinkLost),
             Message::ChangeHinted(_permit) => self.feed(state, &Event::ChangeHinted),
             Message::ListReceived(epoch, listing) => self.received(state, epoch, listing),
             Message::ListFailed(epoch, why) => {
                 self.estate.events.catalogue_trouble("list_failed", &why);
-                if self.is_current(epoch) {
+                if self.is_current(state, epoch) {
                     self.feed(state, &Event::ListFailed);
-                    self.list_is_over(epoch, News::ListFailed);
                 }
+                self.list_is_over(epoch, News::ListFailed);
             }
-            Message::ProjectKnown(project) => self.read_disk(state, project),
+            Message::ProjectKnown(project) => self.project_known(state, project),
             Message::DiskRead(project, read) => self.disk_read(state, &project, read),
             Message::Timer(timer) => {
                 if state.timers.fired(timer) {
@@ -134,8 +141,13 @@ impl Actor for RegistryActor {
 }
 
 impl RegistryActor {
-    fn is_current(&self, epoch: Epoch) -> bool {
-        self.estate.link.borrow().epoch == Some(epoch)
+    /// The list of another project's editor is of no interest, although that is still connected. While it is in question which
+    /// project is wanted, the connected one may be it.
+    fn is_current(&self, state: &State, epoch: Epoch) -> bool {
+        let link = self.estate.link.borrow().clone();
+        let Some(target) = link.target.filter(|_| link.epoch == Some(epoch)) else { return false };
+        let known = state.project.as_ref().is_none_or(|known| *known == target.project);
+        known && self.estate.wanted().may_be(target.project.as_deref())
     }
 
     /// Only now may the bridge send calls: they are looked up in the list that was just published.
@@ -144,8 +156,9 @@ impl RegistryActor {
     }
 
     fn received(&self, state: &mut State, epoch: Epoch, listing: Arc<ToolListing>) {
-        if !self.is_current(epoch) {
-            return;
+        if !self.is_current(state, epoch) {
+            // Its place at the editor is free all the same.
+            return self.list_is_over(epoch, News::ListFailed);
         }
         self.estate.events.tools_listed(listing.tools.len(), &listing.dropped);
         let known = Arc::clone(&self.estate.published.borrow().tools);
@@ -160,7 +173,27 @@ impl RegistryActor {
         self.list_is_over(epoch, News::ListAnswered);
     }
 
+    fn project_known(&self, state: &mut State, project: Option<PathBuf>) {
+        let before = state.project.replace(project.clone());
+        if before.is_some_and(|before| before != project) {
+            state.read = None;
+            self.feed(state, &Event::ProjectChanged);
+            // It was away from here and is back before its editor was left: that says nothing of it again.
+            let epoch = self.estate.link.borrow().epoch;
+            if epoch.is_some_and(|epoch| self.is_current(state, epoch)) {
+                self.feed(state, &Event::LinkReady);
+            }
+        }
+        match project {
+            Some(project) => self.read_disk(state, project),
+            None => self.estate.disk_was_read(),
+        }
+    }
+
     fn disk_read(&self, state: &mut State, project: &std::path::Path, read: Result<CatalogueFile, Unusable>) {
+        if state.read.as_deref() != Some(project) {
+            return;
+        }
         let found = match read {
             Ok(file) if self.estate.published.borrow().source == Source::None => {
                 state.staged = Some(Arc::new(ToolListing { tools: file.tools, ..ToolListing::default() }));
@@ -202,7 +235,10 @@ impl RegistryActor {
 
     fn publish(&self, state: &mut State, source: Source) {
         let development = self.estate.config.development;
-        let staged = state.staged.take();
+        let staged = match source {
+            Source::None => Some(Arc::default()),
+            Source::Disk | Source::Live | Source::Stale => state.staged.take(),
+        };
         let dialect = self.estate.dialect();
         let raises_windows = |tool: &EditorTool| dialect.own_tool(&tool.name) == Some(OwnTool::FocusWindow);
         let can_focus = self.estate.can_focus();

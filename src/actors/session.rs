@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use super::mailbox::Permit;
 use super::supervisor::Tasks;
 use super::timers::Timers;
-use super::{bridge, discovery, gateway_tools, own_tools};
+use super::{bridge, gateway_tools, own_tools};
 use crate::estate::Estate;
 use crate::front::{ROOTS_LIST, SERVER, TOOLS_CHANGED};
 use crate::fsm::Driver;
@@ -21,18 +21,58 @@ use crate::fsm::registry::Source;
 use crate::fsm::session::{Effect, Event, Kind, Outlook, Session, Timer};
 use crate::ledger::NewCall;
 use crate::protocol::dialect::OwnTool;
-use crate::protocol::jsonrpc::{self, RequestId, RpcError};
+use crate::protocol::ids::RequestKey;
+use crate::protocol::jsonrpc::{RequestId, RpcError};
 use crate::protocol::mcp::stateless::{self, Caller, Filter};
 use crate::protocol::mcp::{
-    self, Audience, CallTool, ClientInfo, GatewayTool, Initialize, Notification, ProtocolVersion, Request,
+    self, Audience, CallTool, ClientInfo, GatewayTool, Initialize, Notification, ProtocolVersion, Request, ToolResult,
 };
+use crate::telemetry::metrics::labels::TOO_MANY_REQUESTS;
 use crate::wording;
+
+/// What the client said. A request is known by its key from here on; its id stays with the front.
+#[derive(Debug)]
+pub enum Delivered {
+    /// It wants an answer.
+    Request {
+        /// This opening of it.
+        key: RequestKey,
+        /// The method's name.
+        method: String,
+        /// Its parameters.
+        params: Option<Box<RawValue>>,
+    },
+    /// It says something.
+    Notification {
+        /// The method's name.
+        method: String,
+        /// Its parameters.
+        params: Option<Box<RawValue>>,
+    },
+    /// It answers a request of ours.
+    Response {
+        /// Which one.
+        id: Option<RequestId>,
+        /// The result; an error has none.
+        result: Option<Box<RawValue>>,
+    },
+}
+
+impl Delivered {
+    /// The request, if it is one.
+    pub fn request(&self) -> Option<RequestKey> {
+        match self {
+            Self::Request { key, .. } => Some(*key),
+            Self::Notification { .. } | Self::Response { .. } => None,
+        }
+    }
+}
 
 /// What the session receives.
 #[derive(Debug)]
 pub enum Message {
     /// A request, notification or response of the client.
-    Delivered(jsonrpc::Message, Option<Permit>),
+    Delivered(Delivered, Option<Permit>),
     /// The registry published a catalogue.
     CataloguePublished(Source),
     /// The catalogue changed by content.
@@ -41,10 +81,12 @@ pub enum Message {
     DiskRead,
     /// How likely an editor is.
     OutlookChanged(Outlook),
+    /// The client did not say its roots in time.
+    RootsForgone,
     /// A call that was held turned out to be one of a tool that its package's own server answered.
-    OwnToolCalled(RequestId, OwnTool, Arc<RawValue>),
-    /// stdin ended.
-    InputEnded,
+    OwnToolCalled(RequestKey, OwnTool, Arc<RawValue>),
+    /// stdin ended. The permit tells main when the lists that waited are answered.
+    InputEnded(Option<Permit>),
     /// The gateway stops.
     Stop,
     /// Nothing that was sent is unanswered any more.
@@ -52,9 +94,6 @@ pub enum Message {
     /// A timer may be due.
     Timer(Timer),
 }
-
-/// The id of our own request for the client's roots; one is open at a time.
-const ROOTS_REQUEST: &str = "holdfast-roots";
 
 /// The actor.
 pub struct SessionActor {
@@ -69,13 +108,13 @@ pub struct State {
     driver: Driver<Session>,
     timers: Timers<Timer, Message>,
     /// The handshake that is being answered.
-    opening: Option<(RequestId, String)>,
+    opening: Option<(RequestKey, String)>,
     /// The lists that wait.
-    lists: Vec<RequestId>,
+    lists: Vec<RequestKey>,
     /// The call that is being decided.
-    call: Option<(RequestId, CallTool)>,
+    call: Option<(RequestKey, CallTool)>,
     /// The subscription that is being decided.
-    listen: Option<(RequestId, Filter)>,
+    listen: Option<(RequestKey, Filter)>,
     /// The list result as last rendered: for whom, of which catalogue.
     rendered: Option<(Audience, Arc<mcp::Catalogue>, String)>,
 }
@@ -89,10 +128,11 @@ impl Actor for SessionActor {
         self.estate.addresses.session.fill(me.clone());
         let client = self.estate.client();
         let link = self.estate.link.borrow().clone();
+        let published = self.estate.published.borrow().clone();
         let (driver, _) = Driver::start(Session {
             kind: client.kind,
-            source: self.estate.published.borrow().source,
-            disk_awaited: !self.estate.published.borrow().disk_read,
+            source: published.source,
+            disk_awaited: !published.disk_read,
             outlook: bridge::likelihood(link.outlook, link.undecided),
             roots_awaited: false,
             first_list_served: client.first_list_served,
@@ -122,10 +162,11 @@ impl Actor for SessionActor {
             Message::CatalogueChanged => self.feed(state, &Event::CatalogueChanged),
             Message::DiskRead => self.feed(state, &Event::DiskRead),
             Message::OutlookChanged(outlook) => self.feed(state, &Event::OutlookChanged(outlook)),
-            Message::OwnToolCalled(id, tool, arguments) => {
-                own_tools::run(&self.estate, &self.tasks, id, tool, &arguments);
+            Message::RootsForgone => self.feed(state, &Event::RootsAwaited(false)),
+            Message::OwnToolCalled(key, tool, arguments) => {
+                own_tools::run(&self.estate, &self.tasks, key, tool, &arguments);
             }
-            Message::InputEnded => self.feed(state, &Event::InputEnded),
+            Message::InputEnded(_permit) => self.feed(state, &Event::InputEnded),
             Message::Stop => self.feed(state, &Event::StopRequested),
             Message::CallsSettled => self.feed(state, &Event::CallsSettled),
             Message::Timer(timer) => {
@@ -141,22 +182,22 @@ impl Actor for SessionActor {
 impl SessionActor {
     // ---- what the client sends ----
 
-    fn delivered(&self, state: &mut State, message: jsonrpc::Message) {
+    fn delivered(&self, state: &mut State, message: Delivered) {
         match message {
-            jsonrpc::Message::Request { id, method, params } => {
+            Delivered::Request { key, method, params } => {
                 // Cancelled while it waited here: it gets no answer, and nothing is begun.
-                if self.estate.front.is_open(&id) {
-                    self.request(state, id, &method, params.as_deref());
+                if self.estate.front.is_open(key) {
+                    self.request(state, key, &method, params.as_deref());
                 }
             }
-            jsonrpc::Message::Notification { method, params } => self.notification(state, &method, params.as_deref()),
-            jsonrpc::Message::Response { id, outcome } => self.response(state, id.as_ref(), outcome.ok().as_deref()),
+            Delivered::Notification { method, params } => self.notification(state, &method, params.as_deref()),
+            Delivered::Response { id, result } => self.response(state, id.as_ref(), result.as_deref()),
         }
     }
 
-    fn request(&self, state: &mut State, id: RequestId, method: &str, params: Option<&RawValue>) {
+    fn request(&self, state: &mut State, key: RequestKey, method: &str, params: Option<&RawValue>) {
         let front = &self.estate.front;
-        let caller = front.caller(&id);
+        let caller = front.caller(key);
         let request = match &caller {
             None => mcp::parse_request(method, params),
             Some(_) => stateless::parse_request(method, params),
@@ -167,25 +208,25 @@ impl SessionActor {
         }
         match request {
             Err(error) => {
-                front.answer_error(&id, &error);
+                front.answer_error(key, &error);
             }
             Ok(Request::Ping) => {
-                front.answer(&id, "{}");
+                front.answer(key, "{}");
             }
             Ok(Request::Discover) => {
-                front.answer(&id, &stateless::discover_result(mcp::INSTRUCTIONS));
+                front.answer(key, &stateless::discover_result(mcp::INSTRUCTIONS));
             }
             Ok(Request::Listen(filter)) => {
-                state.listen = Some((id, filter));
+                state.listen = Some((key, filter));
                 self.feed(state, &Event::ListenRequested { tools: filter.tools });
             }
-            Ok(Request::Initialize(initialize)) => self.initialize(state, id, initialize),
+            Ok(Request::Initialize(initialize)) => self.initialize(state, key, initialize),
             Ok(Request::ListTools) => {
-                state.lists.push(id);
+                state.lists.push(key);
                 self.feed(state, &Event::ListRequested);
             }
             Ok(Request::CallTool(call)) => {
-                state.call = Some((id, call));
+                state.call = Some((key, call));
                 self.feed(state, &Event::CallRequested);
             }
         }
@@ -219,12 +260,12 @@ impl SessionActor {
         kind
     }
 
-    fn initialize(&self, state: &mut State, id: RequestId, initialize: Initialize) {
+    fn initialize(&self, state: &mut State, key: RequestKey, initialize: Initialize) {
         let Initialize { requested, client, roots } = initialize;
         let version = ProtocolVersion::negotiate(&requested);
         let audience = Audience { version, client: self.estate.config.traits_of(&client.name) };
         let kind = self.opened(client, audience, roots);
-        state.opening = Some((id, mcp::initialize_result(version, &SERVER, mcp::INSTRUCTIONS)));
+        state.opening = Some((key, mcp::initialize_result(version, &SERVER, mcp::INSTRUCTIONS)));
         self.feed(state, &Event::Opened(kind));
     }
 
@@ -239,21 +280,21 @@ impl SessionActor {
     /// Roots are a hint where the project is; a project that the user named needs none.
     fn ask_roots(&self, state: &mut State) {
         if self.estate.client().roots && self.estate.config.project.is_none() {
-            let line = mcp::roots_list_request(&RequestId::from_text(ROOTS_REQUEST));
-            self.estate.front.notify(ROOTS_LIST, line, true);
+            let line = mcp::roots_list_request(&self.estate.next_roots_request());
+            self.estate.front.notify(ROOTS_LIST, line, false);
+            self.estate.roots_asked();
             self.feed(state, &Event::RootsAwaited(true));
         }
     }
 
     fn response(&self, state: &mut State, id: Option<&RequestId>, result: Option<&RawValue>) {
-        if id != Some(&RequestId::from_text(ROOTS_REQUEST)) {
+        // An answer to an earlier one is out of date: the next is on its way.
+        if id != Some(&self.estate.last_roots_request()) {
             return;
         }
         let roots = result.map(|result| mcp::parse_roots(result).into_iter().map(PathBuf::from).collect());
-        if roots.is_some_and(|roots| self.estate.set_roots(roots)) {
-            // A first list goes on waiting: for the editor that is found by them, or until its time is up.
-            self.estate.addresses.discovery.cast(discovery::Message::RootsHinted);
-        } else {
+        // If they changed a first list goes on waiting: for the editor that is found by them, or until its time is up.
+        if !self.estate.roots_told(roots) {
             self.feed(state, &Event::RootsAwaited(false));
         }
     }
@@ -273,25 +314,25 @@ impl SessionActor {
         let front = &self.estate.front;
         match effect {
             Effect::AnswerOpen => {
-                if let Some((id, result)) = state.opening.take() {
-                    front.answer(&id, &result);
+                if let Some((key, result)) = state.opening.take() {
+                    front.answer(key, &result);
                 }
             }
             Effect::WantEditor => self.estate.want_editor(),
             Effect::AnswerLists => self.answer_lists(state),
             Effect::AcceptCall => {
-                if let Some((id, call)) = state.call.take() {
-                    self.accept(id, call);
+                if let Some((key, call)) = state.call.take() {
+                    self.accept(key, call);
                 }
             }
             Effect::AcceptListen => {
-                let Some((id, filter)) = state.listen.take() else { return };
-                if front.subscribe(&id, filter).is_err() {
+                let Some((key, filter)) = state.listen.take() else { return };
+                if front.subscribe(key, filter).is_err() {
                     let error = RpcError::invalid_request(wording::too_many_subscriptions());
-                    front.answer_error(&id, &error);
+                    front.answer_error(key, &error);
                 } else if self.estate.client().first_list_served && !self.is_listed(state) {
                     // It changed after it was listed and before anybody listened.
-                    front.tools_changed(Some(&id));
+                    front.tools_changed(Some(key));
                 }
             }
             Effect::RefuseUnopened => {
@@ -329,18 +370,18 @@ impl SessionActor {
     }
 
     fn refuse_pending(&self, state: &mut State, error: &RpcError) {
-        let pending = state.lists.drain(..).chain(state.call.take().map(|(id, _)| id));
-        let opening = state.opening.take().map(|(id, _)| id);
-        for id in pending.chain(opening).chain(state.listen.take().map(|(id, _)| id)) {
-            self.estate.front.answer_error(&id, error);
+        let pending = state.lists.drain(..).chain(state.call.take().map(|(key, _)| key));
+        let opening = state.opening.take().map(|(key, _)| key);
+        for key in pending.chain(opening).chain(state.listen.take().map(|(key, _)| key)) {
+            self.estate.front.answer_error(key, error);
         }
     }
 
     fn answer_lists(&self, state: &mut State) {
         self.estate.with_client(|client| client.first_list_served = true);
         let catalogue = Arc::clone(&self.estate.published.borrow().catalogue);
-        for id in state.lists.drain(..) {
-            let audience = self.estate.audience(&id);
+        for key in state.lists.drain(..) {
+            let audience = self.estate.audience(key);
             let last = state.rendered.take();
             let last = last.filter(|(rendered, of, _)| *rendered == audience && Arc::ptr_eq(of, &catalogue));
             let rendered = last.unwrap_or_else(|| {
@@ -349,7 +390,7 @@ impl SessionActor {
                 }
                 (audience, Arc::clone(&catalogue), catalogue.list_result(&audience))
             });
-            self.estate.front.answer(&id, &rendered.2);
+            self.estate.front.answer(key, &rendered.2);
             state.rendered = Some(rendered);
         }
     }
@@ -365,14 +406,14 @@ impl SessionActor {
         }
     }
 
-    fn accept(&self, id: RequestId, call: CallTool) {
+    fn accept(&self, key: RequestKey, call: CallTool) {
         if let Some(tool) = GatewayTool::from_name(&call.name) {
-            gateway_tools::run(&self.estate, &self.tasks, id, tool, &call.arguments);
+            gateway_tools::run(&self.estate, &self.tasks, key, tool, &call.arguments);
             return;
         }
         let refused = self.estate.refusal_at_once(&call.name);
         if let (Some(tool), None) = (self.own_tool(&call.name), &refused) {
-            own_tools::run(&self.estate, &self.tasks, id, tool, &call.arguments);
+            own_tools::run(&self.estate, &self.tasks, key, tool, &call.arguments);
             return;
         }
         let unknown = {
@@ -381,32 +422,39 @@ impl SessionActor {
             published.source == Source::Live && published.catalogue.find(&call.name).is_none()
         };
         if unknown && refused.is_none() {
-            self.estate.front.answer_error(&id, &mcp::unknown_tool(&call.name));
+            self.estate.front.answer_error(key, &mcp::unknown_tool(&call.name));
             return;
         }
-        let audience = self.estate.audience(&id);
+        if !self.estate.ledger(|ledger, _| ledger.takes(call.arguments.get().len())) {
+            self.estate.events.bad_line(TOO_MANY_REQUESTS);
+            gateway_tools::answer(&self.estate, key, ToolResult::error(wording::too_many_bytes()));
+            return;
+        }
+        let audience = self.estate.audience(key);
         let parallel = {
             let published = self.estate.published.borrow();
             published.catalogue.find(&call.name).is_some_and(|entry| entry.tool.parallel)
         };
         let new = NewCall {
             id: self.estate.next_call_id(),
-            request: id.clone(),
+            request: key,
             tool: call.name,
-            arguments: call.arguments,
+            arguments: call.arguments.into(),
             progress_token: call.progress_token,
             trace: call.trace.map(Arc::new),
-            asker: self.estate.front.caller(&id).map(|caller| Arc::new(caller.client.clone())),
+            asker: self.estate.front.caller(key).map(|caller| Arc::new(caller.client.clone())),
             parallel,
             patience: audience.client.patience,
             audience,
         };
+        // Cancelled just now: nothing is begun.
+        let Some(id) = self.estate.front.id(key) else { return };
         self.estate.events.call_accepted(new.id, &new.tool, id.as_json(), new.trace.as_deref());
         self.estate.take_in(new, refused);
-        self.estate.front.became_call(&id);
+        self.estate.front.became_call(key);
         // A cancel that came between the look above and the ledger found nothing to cancel there.
-        if !self.estate.front.is_open(&id) {
-            self.estate.decide(|ledger, now| ledger.cancel(&id, now).1);
+        if !self.estate.front.is_open(key) {
+            self.estate.decide(|ledger, now| ledger.cancel(key, now).1);
             return;
         }
         self.estate.addresses.bridge.cast(bridge::Message::CallsWaiting);

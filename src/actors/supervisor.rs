@@ -8,8 +8,10 @@
 //! *Owns* its children's handles. *Receives* their ends. *Dies* when the intensity is exceeded, with an error, so that whoever
 //! is above it counts one death.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use futures_util::FutureExt as _;
 use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SupervisionEvent};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
@@ -20,22 +22,60 @@ use crate::limits::JOIN_TIMEOUT;
 use crate::net::BoxFuture;
 
 /// The tasks that an incarnation of an actor spawned. They lie in the recipe, not in the actor's state, so that they can be
-/// joined before a successor starts.
+/// joined before a successor starts. A panic in one of them is a failure of its actor, which would wait for ever for what the
+/// task was to tell it: the actor is ended, and its supervisor starts a successor.
 #[derive(Debug, Clone, Default)]
-pub struct Tasks(Arc<Mutex<JoinSet<()>>>);
+pub struct Tasks(Arc<Mutex<Incarnation>>);
+
+#[derive(Debug, Default)]
+struct Incarnation {
+    tasks: JoinSet<()>,
+    /// Known as soon as the actor has started.
+    actor: Option<ActorCell>,
+    failed: bool,
+}
 
 impl Tasks {
+    fn lock(&self) -> MutexGuard<'_, Incarnation> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Spawns a task that ends with this incarnation.
     pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        let mut tasks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let this = Arc::downgrade(&self.0);
+        let watched = async move {
+            if AssertUnwindSafe(task).catch_unwind().await.is_err()
+                && let Some(incarnation) = this.upgrade()
+            {
+                Self(incarnation).fail();
+            }
+        };
+        let tasks = &mut self.lock().tasks;
         // Ended tasks are taken out as new ones come, so that the set stays as small as what really runs.
         while tasks.try_join_next().is_some() {}
-        tasks.spawn(task);
+        tasks.spawn(watched);
+    }
+
+    fn fail(&self) {
+        let mut incarnation = self.lock();
+        incarnation.failed = true;
+        if let Some(actor) = &incarnation.actor {
+            actor.kill();
+        }
+    }
+
+    /// Says whose tasks these are.
+    pub fn belong_to(&self, actor: ActorCell) {
+        let mut incarnation = self.lock();
+        if incarnation.failed {
+            actor.kill();
+        }
+        incarnation.actor = Some(actor);
     }
 
     /// Ends all tasks and waits for them, at most [`JOIN_TIMEOUT`].
     pub async fn end(&self) -> bool {
-        let mut tasks = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let Incarnation { mut tasks, .. } = std::mem::take(&mut *self.lock());
         tasks.abort_all();
         tokio::time::timeout(JOIN_TIMEOUT, async { while tasks.join_next().await.is_some() {} }).await.is_ok()
     }

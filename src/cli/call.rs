@@ -16,6 +16,7 @@ use crate::fsm::call::Verdict;
 use crate::fsm::cause::Cause;
 use crate::limits::{CALL_TIMEOUT, CALL_TIMEOUT_MAX, CLIENT_LINE_MAX_BYTES, PATIENCE_MARGIN};
 use crate::protocol::jsonrpc::RpcError;
+use crate::protocol::mcp::GatewayTool;
 
 /// Flags of `holdfast call`.
 #[derive(Debug, Clone, Args)]
@@ -52,7 +53,7 @@ pub fn run(arguments: &CallArgs) -> ExitCode {
 fn read_arguments(given: Option<&str>) -> Result<String, String> {
     let (text, from) = match given {
         None => return Ok("{}".to_owned()),
-        Some("-") => (bounded(std::io::stdin().lock(), "stdin")?, "stdin".to_owned()),
+        Some("-") => (bounded(crate::stdio::Stdin, "stdin")?, "stdin".to_owned()),
         Some(argument) => match argument.strip_prefix('@') {
             Some(path) => {
                 let file = std::fs::File::open(path).map_err(|error| {
@@ -92,6 +93,10 @@ async fn call(arguments: &CallArgs, json: String, config: Config) -> Exit {
         Ok(one_shot) => one_shot,
         Err(gone) => return internal(&gone.to_string()),
     };
+    if GatewayTool::from_name(&arguments.tool).is_some_and(|tool| tool != GatewayTool::WaitReady) {
+        // It tells of the editor and waits for nothing: a list is answered when the editor was met, or is not likely to be.
+        let _ = one_shot.request("tools/list", "{}", &mut |_| {}).await;
+    }
     let mut last = String::new();
     let mut report = |message: &str| {
         if message != last {
@@ -102,9 +107,11 @@ async fn call(arguments: &CallArgs, json: String, config: Config) -> Exit {
     let progress: Option<&mut dyn FnMut(&str)> = if std::io::stderr().is_terminal() { Some(&mut report) } else { None };
     let answered = one_shot.call(&arguments.tool, &json, progress).await;
     // The one call of this gateway, if it became one: an unknown tool and the gateway's own tools do not.
-    let verdict = one_shot.estate.ledger(|ledger, _| ledger.records().next().and_then(|record| record.verdict));
+    let record =
+        one_shot.estate.ledger(|ledger, _| ledger.records().next().map(|record| (record.verdict, record.unrun)));
+    let (verdict, refused_there) = record.unwrap_or_default();
     let exit = match answered {
-        Ok(Ok(result)) => tell(arguments, &result, verdict),
+        Ok(Ok(result)) => tell(arguments, &result, verdict, refused_there),
         Ok(Err(error)) => refused(arguments, &error),
         Err(gone) => internal(&gone.to_string()),
     };
@@ -113,7 +120,8 @@ async fn call(arguments: &CallArgs, json: String, config: Config) -> Exit {
 }
 
 /// Prints a result and gives the exit code that its verdict means.
-fn tell(arguments: &CallArgs, result: &RawValue, verdict: Option<Verdict>) -> Exit {
+/// `refused_there`: it is the editor's refusal, before it ran anything.
+fn tell(arguments: &CallArgs, result: &RawValue, verdict: Option<Verdict>, refused_there: bool) -> Exit {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Result<'a> {
@@ -157,6 +165,16 @@ fn tell(arguments: &CallArgs, result: &RawValue, verdict: Option<Verdict>) -> Ex
             output::bytes(b"\n");
         }
     }
+    if output::lost() {
+        // Of every other verdict the words below tell whether it ran.
+        if let Some(Verdict::Ok | Verdict::ToolError) = verdict
+            && !refused_there
+        {
+            output::complain(
+                "holdfast call: The tool ran, and its result is lost: do not repeat the call for it, look for its effect in Unity.",
+            );
+        }
+    }
     if verdict == Some(Verdict::StillRunning) {
         output::complain(
             "holdfast call: this was a one-shot call, so nothing is left to fetch its result from: look for its effect in Unity, \
@@ -164,6 +182,7 @@ fn tell(arguments: &CallArgs, result: &RawValue, verdict: Option<Verdict>) -> Ex
         );
     }
     match verdict {
+        Some(Verdict::ToolError) if refused_there => Exit::NotExecuted,
         Some(verdict) => exit_of(verdict),
         // One of the gateway's own tools.
         None if is_error => Exit::Failed,

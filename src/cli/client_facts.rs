@@ -118,7 +118,7 @@ pub fn treatment(traits: &ClientTraits) -> Vec<String> {
     }];
     done.push(
         if traits.list_changed {
-            "The first list of tools comes at once, and a change is announced."
+            "The first list of tools comes at once where some are known, else within half a second; a change is announced."
         } else {
             "The first list of tools is complete: Unity's own, waited for up to 3 s, else that of the last session."
         }

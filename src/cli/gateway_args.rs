@@ -20,7 +20,7 @@ use crate::telemetry::logs::{Format, Verbosity};
 #[derive(Debug, Clone, Args)]
 pub struct EditorArgs {
     /// The Unity project (the folder with Assets and ProjectSettings, or one below it). Without it: the client's roots, then
-    /// the working directory and the folders above it.
+    /// the working directory and the folders above it, or up to three levels below it.
     #[arg(long, value_name = "DIR", env = "HOLDFAST_PROJECT")]
     pub project: Option<PathBuf>,
     /// Port of the editor's bridge on 127.0.0.1. Without it: UNITY_TCP_PORT (for TSavo/Unity-MCP UNITY_PORT), what the project's
@@ -221,7 +221,8 @@ impl EditorArgs {
             dialects: self.dialect.dialects(),
             client_name: self.client_name.clone().or_else(|| variable("MCP_CLIENT_NAME")),
             development: self.development || variable("NODE_ENV").as_deref() == Some("development"),
-            state_dir: self.state_dir.clone().or_else(state_dir),
+            // A relative one (HOME may be) would mean another folder to whoever reads its name in a note.
+            state_dir: self.state_dir.clone().or_else(state_dir).map(|path| std::path::absolute(&path).unwrap_or(path)),
             complaints: complaints.clone(),
             ..Config::default()
         };

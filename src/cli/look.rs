@@ -70,7 +70,7 @@ impl Look {
     /// Looks around. Ports that may be called are connected to, and not a byte is sent; others are only looked up.
     pub async fn around(config: &Config) -> Self {
         let host = RealHost;
-        let survey = survey::survey(&host, config, &[]);
+        let survey = survey::survey(&host, config, &[], None);
         let mut ports = Vec::new();
         for target in &survey.targets {
             let listening = matches!(timeout(CONNECT_TIMEOUT, Tcp.connect(target.port)).await, Ok(Ok(_)));
@@ -131,8 +131,11 @@ fn standing(target: &Target) -> Standing {
     let owner_known = target.project.is_some();
     match survey::check_owner(&RealHost, target) {
         Err(failure) => Standing::Refused(failure),
-        Ok(_) if owner_known && survey::check_owner(&RealHost, &unnamed).is_ok() => Standing::Checked,
-        Ok(_) => Standing::Assumed,
+        Ok(None) => Standing::Refused(ConnectFailure::Unproven),
+        Ok(Some(_)) if owner_known && matches!(survey::check_owner(&RealHost, &unnamed), Ok(Some(_))) => {
+            Standing::Checked
+        }
+        Ok(Some(_)) => Standing::Assumed,
     }
 }
 
@@ -154,6 +157,7 @@ pub fn source_words(source: PortSource) -> &'static str {
         PortSource::Flag => "--port or HOLDFAST_PORT",
         PortSource::Environment => "UNITY_TCP_PORT",
         PortSource::UnityPort => "UNITY_PORT",
+        PortSource::Process => "where this project's editor listens",
         PortSource::Settings => "the project's settings",
         PortSource::Default => "the default",
     }

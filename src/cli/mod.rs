@@ -8,17 +8,23 @@ pub mod fake_unity;
 pub mod gateway_args;
 pub mod look;
 pub mod one_shot;
+#[cfg(unix)]
+mod orphan;
 pub mod output;
+mod owner;
+mod resources;
 pub mod serve;
 pub mod setup;
 pub mod status;
 pub mod tools;
 pub mod unity;
 pub mod watch;
+mod words;
 
 use std::process::ExitCode;
+use std::sync::LazyLock;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::fake_unity::FakeUnityArgs;
 use call::CallArgs;
@@ -47,8 +53,10 @@ pub enum Exit {
     Unknown = 4,
     /// A bug of holdfast.
     Internal = 70,
-    /// The system refused what every start needs, threads.
+    /// The system refused what every start needs, threads or file descriptors.
     NoResources = 71,
+    /// It was done, and what it had to say could not be written to stdout.
+    Output = 74,
 }
 
 impl From<Exit> for ExitCode {
@@ -57,15 +65,26 @@ impl From<Exit> for ExitCode {
     }
 }
 
+/// What `--version` says: with the commit of a release, and its day.
+static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
+    let version = env!("CARGO_PKG_VERSION");
+    match (option_env!("HOLDFAST_REVISION"), option_env!("HOLDFAST_REVISION_DAY")) {
+        (Some(commit), Some(day)) => format!("{version} ({commit} {day})"),
+        (Some(commit), None) => format!("{version} ({commit})"),
+        (None, _) => version.to_owned(),
+    }
+});
+
 /// An MCP server that keeps an AI editor's session whole while the Unity Editor behind it reloads, hangs, restarts or crashes.
 ///
 /// An AI editor starts it as a stdio MCP server: `holdfast` alone is `holdfast serve`. Every request gets exactly one honest
 /// answer; nothing that may have run is run again.
 #[derive(Debug, Parser)]
-#[command(name = "holdfast", version, args_conflicts_with_subcommands = true, max_term_width = 100)]
+#[command(name = "holdfast", version, long_version = LONG_VERSION.as_str())]
+#[command(args_conflicts_with_subcommands = true, max_term_width = 100)]
 #[command(
     after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not executed, 4 outcome unknown or still running, \
-                        70 a bug of holdfast, 71 the system gave it no threads."
+                        70 a bug of holdfast, 71 the system gave it no threads, 74 done, and its output could not be written."
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -134,7 +153,7 @@ Examples:
     Doctor(DoctorArgs),
     /// Write holdfast into an AI client's configuration, or take it out again.
     ///
-    /// Changes one entry, "holdfast", and keeps every other byte: comments, order, indentation, line endings. The first state is
+    /// Changes one entry, "holdfast" (and with --replace those of old servers), and keeps every other byte: comments, order, indentation, line endings. The first state is
     /// copied beside the file. A file that cannot be parsed is never touched. Exit codes: 0 done, or nothing to do, 1 refused, with
     /// the reason and what to paste, 2 wrong usage or unknown client.
     #[command(after_help = "\
@@ -143,6 +162,7 @@ Examples:
   holdfast setup cursor --dry-run              the change, as a diff
   holdfast setup claude-code
   holdfast setup claude-desktop --project ~/games/Castle
+  holdfast setup codex --replace               and the old server's entry goes
   holdfast setup codex --remove")]
     Setup(SetupArgs),
     /// Place the Unity package into a project.
@@ -173,7 +193,18 @@ Example:
 
 /// Parses the command line and runs it.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    take_file_limits_as_errors();
+    let command = words::without_empty_variables(Cli::command());
+    let words = words::in_order(&command, std::env::args_os().collect());
+    let parsed = command.try_get_matches_from(words).and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
+        Ok(cli) => cli,
+        Err(said) => return output::end(output::usage(&said)),
+    };
+    output::end(run(cli))
+}
+
+fn run(cli: Cli) -> ExitCode {
     match cli.command {
         None => serve::run(&cli.gateway, true),
         Some(Command::Serve(gateway)) => serve::run(&gateway, false),
@@ -194,7 +225,18 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// A write beyond the limit on the size of files (`ulimit -f`) fails with an error like any other, where a signal would end the
+/// process: a signal that is handled does not.
+fn take_file_limits_as_errors() {
+    #[cfg(unix)]
+    {
+        // Without the handler it is as it was.
+        let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
+    }
+}
+
 /// A runtime for a subcommand: two workers, so that a stuck handler does not stop the rest.
 fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    resources::spare_descriptors()?;
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()
 }

@@ -53,13 +53,14 @@ impl OneShot {
     /// [`GatewayGone`].
     pub async fn open(config: Config) -> Result<Self, GatewayGone> {
         // A client that lives for one request leaves nothing behind in the editor: no push listener is offered to it.
-        let config = Config { push: false, list_changed: Some(false), metrics: None, ..config };
+        // Nor is anything cut or put into files for it: it takes results whole.
+        let config = Config { push: false, list_changed: Some(false), metrics: None, whole_results: true, ..config };
         let name = config.client_name.clone().unwrap_or_else(|| "holdfast".to_owned());
         let estate = Estate::new(config, Arc::new(Tcp), Arc::new(RealHost));
         let (to, input) = tokio::io::duplex(ONE_SHOT_PIPE_BYTES);
         let (output, from) = tokio::io::duplex(ONE_SHOT_PIPE_BYTES);
         let (quit, quitting) = mpsc::channel(4);
-        tokio::spawn(watch_signals(quit.clone()));
+        estate.spawn("signals", watch_signals(quit.clone()));
         let gateway = tokio::spawn({
             let estate = Arc::clone(&estate);
             async move {
@@ -126,7 +127,9 @@ impl OneShot {
                 // The front writes nothing longer than the decoder keeps.
                 let Line::Whole(bytes) = line else { return Err(GatewayGone) };
                 match jsonrpc::parse(&bytes) {
-                    Ok(Message::Response { id, outcome }) if id.as_ref() == Some(&asked) => return Ok(outcome),
+                    Ok(Message::Response { id, outcome }) if id.as_ref() == Some(&asked) => {
+                        return Ok(outcome.map(|result| self.estate.take_whole().unwrap_or(result)));
+                    }
                     Ok(Message::Notification { method, params }) if method == "notifications/progress" => {
                         if let Some(message) = params.as_deref().and_then(progress_message) {
                             progress(&message);
@@ -186,8 +189,7 @@ pub fn block_on(arguments: &EditorArgs, work: impl Future<Output = Exit>) -> Exi
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(error) => {
-            output::complain(&format!("holdfast: no threads could be started ({error}); free some and start it again"));
-            return Exit::Internal.into();
+            return super::resources::refused(&error).into();
         }
     };
     let exit = runtime.block_on(work);

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal as _, Read, Write};
 use std::pin::Pin;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -11,40 +12,48 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{mpsc, oneshot};
 
 use super::gateway_args::GatewayArgs;
-use super::{Exit, output};
+#[cfg(unix)]
+use super::orphan::{Look, Next, Orphan, Session};
+use super::{Exit, output, resources};
 use crate::actors::gateway::OnWorkers;
-use crate::actors::intake;
 use crate::actors::main_loop::{self, Pumps, Why};
 use crate::companions::Companions;
 use crate::estate::Estate;
+use crate::front::PING;
 use crate::host::RealHost;
-use crate::limits::{PARENT_WATCH_EVERY, START_THREADS};
+use crate::limits::PARENT_WATCH_EVERY;
 use crate::net::Tcp;
 use crate::run_record::RunRecord;
+use crate::stdio::{self, Stdin, Stdout};
 use crate::telemetry::exporter::Exporter;
 use crate::telemetry::logs;
 
-const ON_A_TERMINAL: &str = "\
-holdfast is an MCP server: an AI editor starts it and talks to it on stdin and stdout. It is waiting for such a client now
-(Ctrl-D ends it). To see what it does, run:  holdfast demo
-To see what it finds:  holdfast doctor       All commands:  holdfast --help";
+const ON_A_TERMINAL: [&str; 4] = [
+    "holdfast is an MCP server: an AI editor starts it and talks to it on stdin and stdout. It is waiting for such a client now \
+     (Ctrl-D ends it).",
+    "To see what it does:   holdfast demo",
+    "To see what it finds:  holdfast doctor",
+    "All commands:          holdfast --help",
+];
 
 /// Serves until the client goes.
 pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
     if bare && io::stdin().is_terminal() {
-        output::complain(ON_A_TERMINAL);
+        for line in ON_A_TERMINAL {
+            output::complain(&output::wrapped(line, "", output::columns()));
+        }
     }
-    if let Err(error) = spare_threads() {
-        return no_threads(&error);
+    if let Err(error) = resources::spare_threads().and_then(|()| resources::spare_descriptors()) {
+        return resources::refused(&error).into();
     }
     let logs = logs::start(arguments.editor.verbosity(false), arguments.editor.log_format);
     log_panics();
     let (config, complaints) = arguments.config();
     let (runtime, workers) = match runtimes() {
         Ok(both) => both,
-        Err(error) => return no_threads(&error),
+        Err(error) => return resources::refused(&error).into(),
     };
-    let why = runtime.block_on(async {
+    let why: io::Result<Why> = runtime.block_on(async {
         let estate = Estate::new(config, Arc::new(Tcp), Arc::new(RealHost));
         estate.count_tasks_of(tokio::runtime::Handle::current());
         estate.count_tasks_of(workers.handle().clone());
@@ -55,57 +64,34 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
         if let Some(logs) = &logs {
             estate.events.watch_logs(logs.counts());
         }
+        let pumps = pumps_on_threads(&estate, Stdin, Stdout)?;
         let record = RunRecord::keep(&estate);
         let exporter = Exporter::start(&estate);
         let companions = Companions::start(&estate);
         let (quit, quitting) = mpsc::channel(4);
-        tokio::spawn(watch_signals(quit.clone()));
-        tokio::spawn(watch_client(Arc::clone(&estate), quit));
-        let pumps = stdio_pumps(&estate);
+        estate.spawn("signals", watch_signals(quit.clone()));
+        estate.spawn("client", watch_client(Arc::clone(&estate), quit));
         let why = main_loop::run(&estate, OnWorkers(workers.handle().clone()), pumps, quitting).await;
         companions.end().await;
         exporter.end(&estate, why).await;
         record.remove().await;
-        why
+        Ok(why)
     });
     // The thread that reads stdin may be blocked for ever: it must not hold the exit.
     runtime.shutdown_background();
     workers.shutdown_background();
     drop(logs);
     match why {
-        Why::Exhausted => {
-            output::complain("holdfast: its own parts failed too often; the session cannot go on (please report this)");
+        Ok(Why::Exhausted) => {
+            output::complain(
+                "holdfast: a part of it failed that cannot be started again, or parts failed too often; what was asked has been \
+                 answered, unless it is the writing to stdout that failed (our fault, please report it)",
+            );
             Exit::Internal.into()
         }
-        Why::InputEnded | Why::Signal | Why::ClientGone => Exit::Ok.into(),
+        Ok(Why::InputEnded | Why::Signal | Why::ClientGone) => Exit::Ok.into(),
+        Err(error) => resources::refused(&error).into(),
     }
-}
-
-/// Starts as many threads as a session begins with and lets them end. The runtime and its blocking lane panic where they get
-/// none, in the middle of a session; so it is asked for before there is one.
-fn spare_threads() -> io::Result<()> {
-    let mut held = Vec::with_capacity(START_THREADS);
-    for _ in 0..START_THREADS {
-        let (end, ended) = std::sync::mpsc::channel::<()>();
-        // Each lives until all were had: it ends when its sender falls.
-        let thread = std::thread::Builder::new().spawn(move || {
-            let _ = ended.recv();
-        })?;
-        held.push((end, thread));
-    }
-    for (end, thread) in held {
-        drop(end);
-        let _ = thread.join();
-    }
-    Ok(())
-}
-
-fn no_threads(error: &io::Error) -> ExitCode {
-    output::complain(&format!(
-        "holdfast: the system gave it no threads ({error}); nothing was served. Raise the limit on processes (ulimit -u, or \
-         that of its container), or end programs that run, and start it again"
-    ));
-    Exit::NoResources.into()
 }
 
 /// The main thread's runtime (main loop, deadlines, supervision) and the actors' (one worker).
@@ -119,44 +105,38 @@ fn runtimes() -> io::Result<(Runtime, Runtime)> {
     Ok((main, workers))
 }
 
-/// Real stdin and stdout on threads of their own: blocking reads and writes that disturb no worker.
-fn stdio_pumps(estate: &Arc<Estate>) -> Pumps {
+/// The pumps on threads of their own: blocking reads and writes that disturb no worker.
+///
+/// # Errors
+/// The system gives no threads.
+fn pumps_on_threads(
+    estate: &Arc<Estate>,
+    input: impl Read + Unpin + Send + 'static,
+    output: impl Write + Unpin + Send + 'static,
+) -> io::Result<Pumps> {
     let handle = tokio::runtime::Handle::current();
     let on_a_thread = |name: &str, pump: Pin<Box<dyn Future<Output = ()> + Send>>| {
-        let (ended, end) = oneshot::channel();
+        let (ended, end) = oneshot::channel::<()>();
         let handle = handle.clone();
-        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+        std::thread::Builder::new().name(name.to_owned()).spawn(move || {
             handle.block_on(pump);
-            let _ = ended.send(());
-        });
-        // Without a thread the end is seen at once, since the sender is gone with the closure.
-        drop(thread);
-        tokio::spawn(async move {
+            drop(ended);
+        })?;
+        Ok::<_, io::Error>(tokio::spawn(async move {
             let _ = end.await;
-        })
+        }))
     };
-    let reading = intake::run(Arc::clone(estate), Blocking(io::stdin()));
-    let writer = Arc::clone(estate);
-    let writing = async move { writer.front.pump_out(Blocking(io::stdout())).await };
-    Pumps::elsewhere(on_a_thread("stdin", Box::pin(reading)), on_a_thread("stdout", Box::pin(writing)))
+    let reading = on_a_thread("stdin", Box::pin(Pumps::reading(estate, Blocking(input))))?;
+    let writing = on_a_thread("stdout", Box::pin(Pumps::writing(estate, Blocking(output))))?;
+    Ok(Pumps::elsewhere(reading, writing))
 }
 
 /// Blocking I/O as it is, for a pump on a thread of its own.
 struct Blocking<T>(T);
 
-/// A signal that interrupts a read or a write is neither the client's end nor ours.
-fn uninterrupted<T>(mut operation: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-    loop {
-        match operation() {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            done => return done,
-        }
-    }
-}
-
 impl<T: Read + Unpin> AsyncRead for Blocking<T> {
     fn poll_read(mut self: Pin<&mut Self>, _: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let count = uninterrupted(|| self.0.read(buffer.initialize_unfilled()))?;
+        let count = self.0.read(buffer.initialize_unfilled())?;
         buffer.advance(count);
         Poll::Ready(Ok(()))
     }
@@ -164,7 +144,7 @@ impl<T: Read + Unpin> AsyncRead for Blocking<T> {
 
 impl<T: Write + Unpin> AsyncWrite for Blocking<T> {
     fn poll_write(mut self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Poll::Ready(uninterrupted(|| self.0.write(bytes)))
+        Poll::Ready(self.0.write(bytes))
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -208,26 +188,43 @@ pub(super) async fn watch_signals(quit: mpsc::Sender<Why>) {
 #[cfg(unix)]
 async fn watch_client(estate: Arc<Estate>, quit: mpsc::Sender<Why>) {
     let parent = rustix::process::getppid();
-    let mut every = tokio::time::interval(PARENT_WATCH_EVERY);
+    let mut orphan = Orphan::default();
+    let mut asks = 0_u64;
     loop {
-        every.tick().await;
-        let orphaned = rustix::process::getppid() != parent;
-        if orphaned || (estate.front.is_blocked() && stdin_hung_up()) {
-            let _ = quit.send(Why::ClientGone).await;
-            return;
+        tokio::time::sleep(PARENT_WATCH_EVERY).await;
+        let next = if stdio::stdout_hung_up() || (estate.front.is_blocked() && stdio::stdin_hung_up()) {
+            Next::Gone
+        } else if rustix::process::getppid() == parent {
+            Next::Wait
+        } else {
+            orphan.look(look(&estate))
+        };
+        match next {
+            Next::Wait => {}
+            Next::Ask => {
+                asks += 1;
+                let ping = format!(r#"{{"jsonrpc":"2.0","id":"holdfast-alive-{asks}","method":"ping"}}"#);
+                if estate.front.notify(PING, ping, false) {
+                    orphan.asked();
+                }
+            }
+            Next::Gone => {
+                let _ = quit.send(Why::ClientGone).await;
+                return;
+            }
         }
     }
 }
 
 #[cfg(unix)]
-fn stdin_hung_up() -> bool {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let stdin = io::stdin();
-    let mut fds = [PollFd::new(&stdin, PollFlags::empty())];
-    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-    let polled = poll(&mut fds, Some(&at_once)).is_ok();
-    let [fd] = fds;
-    polled && fd.revents().intersects(PollFlags::HUP | PollFlags::ERR)
+fn look(estate: &Estate) -> Look {
+    let client = estate.client();
+    let session = match client.opened {
+        false => Session::None,
+        true if client.audience.version.is_stateless() => Session::Mute,
+        true => Session::Asks,
+    };
+    Look { session, heard: estate.heard.load(Ordering::Relaxed), is_behind: !estate.front.is_flushed() }
 }
 
 #[cfg(not(unix))]
@@ -245,4 +242,77 @@ pub(super) fn log_panics() {
         let said = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("");
         tracing::error!(event = "panic", place, said = %crate::telemetry::clean(said));
     }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A stdin or stdout whose use panics.
+    struct Broken;
+
+    impl Read for Broken {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            panic!("planted")
+        }
+    }
+
+    impl Write for Broken {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            panic!("planted")
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// A stdin that asks something and stays open.
+    struct Asking(&'static [u8], std::sync::mpsc::Receiver<()>);
+
+    impl Read for Asking {
+        fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+            if self.0.is_empty() {
+                let _ = self.1.recv();
+            }
+            self.0.read(bytes)
+        }
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn only_a_session_whose_protocol_has_a_ping_is_asked() {
+        use crate::protocol::mcp::handshake::ProtocolVersion;
+        let estate = Estate::new(crate::config::Config::default(), Arc::new(Tcp), Arc::new(RealHost));
+        assert_eq!(look(&estate).session, Session::None);
+        for version in ProtocolVersion::ALL {
+            estate.with_client(|client| {
+                client.opened = true;
+                client.audience.version = version;
+            });
+            let expected = if version.is_stateless() { Session::Mute } else { Session::Asks };
+            assert_eq!(look(&estate).session, expected, "{version:?}");
+        }
+        assert!(!look(&estate).is_behind);
+        estate.front.notify(PING, "{}".to_owned(), false);
+        assert!(look(&estate).is_behind, "nobody writes it");
+    }
+
+    #[tokio::test]
+    async fn a_panic_on_the_thread_of_stdin_or_of_stdout_is_our_failure_and_no_end_by_the_client() {
+        for input_panics in [true, false] {
+            let estate = Estate::new(crate::config::Config::default(), Arc::new(Tcp), Arc::new(RealHost));
+            let (open, held) = std::sync::mpsc::channel();
+            let asking = Asking(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n", held);
+            let pumps = if input_panics {
+                pumps_on_threads(&estate, Broken, io::sink()).unwrap()
+            } else {
+                pumps_on_threads(&estate, asking, Broken).unwrap()
+            };
+            let (_quit, quitting) = mpsc::channel(1);
+            let why = main_loop::run(&estate, crate::actors::gateway::Plain, pumps, quitting).await;
+            assert_eq!(why, Why::Exhausted, "stdin: {input_panics}");
+            drop(open);
+        }
+    }
 }

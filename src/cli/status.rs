@@ -111,9 +111,14 @@ fn print_gateway(gateway: &Value) {
         Some(port) => format!(", port {port} ({})", clean(text(gateway, "/editor/port_named_by").unwrap_or("?"))),
         None => String::new(),
     };
-    let tone = if ready { Tone::Good } else { Tone::Bad };
-    let shown = toned(&format!("{state}{why}"), tone);
+    let still = text(gateway, "/editor/still/says").map(|says| format!(", but {}", clean(says))).unwrap_or_default();
+    let works = still.is_empty() || gateway.pointer("/editor/still/may_work").and_then(Value::as_bool) == Some(true);
+    let tone = if ready && works { Tone::Good } else { Tone::Bad };
+    let shown = toned(&format!("{state}{why}{still}"), tone);
     row("editor", &format!("{shown}, since {}{port}", span(gateway, "/editor/since_ms")));
+    if let Some(says) = text(gateway, "/editor/pulse/says") {
+        row("pulse", &clean(says));
+    }
     row(
         "tools",
         &format!("{} from {}", number(gateway, "/tools/count"), clean(text(gateway, "/tools/from").unwrap_or("?"))),
@@ -169,6 +174,7 @@ fn call_line(call: &Value) -> String {
 fn print_here(look: &Look) {
     let survey = &look.survey;
     match &survey.project {
+        None if !survey.ambiguous.is_empty() => output::line("Several Unity projects here."),
         None => {
             output::line("No Unity project here.");
             row("mend", "run it inside a project, or name one with --project");
@@ -177,7 +183,15 @@ fn print_here(look: &Look) {
             output::line("this project");
             row("project", &project.display().to_string());
             let version = survey.facts.package_version.as_deref().unwrap_or("of unknown version");
-            row("package", &if survey.facts.installed { clean(version) } else { "none is installed".to_owned() });
+            let title = survey.dialect.title();
+            row(
+                "package",
+                &match (survey.packages.is_empty(), survey.facts.installed) {
+                    (false, _) => format!("several: {}", survey.packages.join(", ")),
+                    (true, true) => format!("{title} {}", clean(version)),
+                    (true, false) => "none that holdfast speaks".to_owned(),
+                },
+            );
             let doing = survey.facts.activity.map(|activity| format!(", {}", <&str>::from(activity)));
             let (words, tone) = match (survey.facts.editor_pid, look.editor) {
                 (Some(pid), Some(Liveness::Alive)) => (format!("runs (pid {pid})"), Tone::Good),

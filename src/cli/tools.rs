@@ -8,11 +8,12 @@ use serde_json::{Value, json};
 
 use super::gateway_args::EditorArgs;
 use super::one_shot::{self, OneShot};
+use super::setup::clients::CLIENTS;
 use super::{Exit, output};
 use crate::config::Config;
 use crate::estate::{Estate, Published};
 use crate::fsm::registry::Source;
-use crate::protocol::mcp::clients::labelled;
+use crate::protocol::mcp::clients::{client_of, labelled};
 use crate::protocol::mcp::{Audience, ClientTraits, GatewayTool, ProtocolVersion};
 use crate::survey::Survey;
 use crate::telemetry::clean;
@@ -46,6 +47,13 @@ async fn list(arguments: &ToolsArgs, config: Config) -> Exit {
         Some(client) => config.clients.traits_of_client(client),
         None => config.traits_of(name),
     });
+    if let Some(name) = &arguments.client
+        && labelled(name).is_none()
+        && client_of(name).is_none()
+        && !config.clients.names(name)
+    {
+        output::complain(&unknown_client(name));
+    }
     let listed = match OneShot::open(config).await {
         Ok(mut one_shot) => {
             // As to a client that asks once: the answer waits for the live list, briefly, while an editor is likely.
@@ -71,6 +79,22 @@ async fn list(arguments: &ToolsArgs, config: Config) -> Exit {
     }
 }
 
+/// What is said of a name that no client is known by.
+fn unknown_client(name: &str) -> String {
+    let words: Vec<&str> = CLIENTS.iter().map(|client| client.name).collect();
+    let near = |word: &&&str| strsim::jaro_winkler(&name.to_lowercase(), word) > NEAR;
+    let meant: Vec<&str> = words.iter().filter(near).copied().collect();
+    let (proposed, lead) = if meant.is_empty() { (words, "known are") } else { (meant, "perhaps you mean") };
+    format!(
+        "holdfast tools: no client is known by \"{}\", so the list is as for any such: {lead} {}; `holdfast doctor --clients` shows all",
+        clean(name),
+        proposed.join(", ")
+    )
+}
+
+/// From how much likeness on a word is proposed, 1 being the same.
+const NEAR: f64 = 0.8;
+
 /// What the tools are called that are listed changed for one client.
 const FOR_CLIENT: &str = "changed for the client";
 
@@ -94,7 +118,8 @@ impl Seen {
             Source::Live => None,
             Source::None | Source::Disk | Source::Stale => Some(outlook.cause().map_or("listing", <&str>::from)),
         };
-        let why = |entry| estate.refusal(entry).map(|grounds| grounds.rule.unwrap_or(grounds.says));
+        let wanted = estate.wanted();
+        let why = |entry| estate.refusal(entry, wanted.project()).map(|grounds| grounds.rule.unwrap_or(grounds.says));
         let entries = published.catalogue.entries().iter();
         let refused = entries.filter_map(|entry| Some((entry.name.clone(), why(entry)?))).collect();
         Self { published, survey: estate.survey.borrow().clone(), refused, why_not_live, client }
@@ -151,17 +176,23 @@ impl Seen {
     fn print(&self, dropped: bool) {
         let entries = self.published.catalogue.entries();
         let why = self.why_not_live.unwrap_or_default().replace('_', " ");
+        let (own, theirs) = (GatewayTool::ALL.len(), entries.len());
+        let all = own + theirs;
         output::line(&match self.published.source {
             Source::None => format!(
                 "No editor answered ({why}) and no earlier list is on disk: these are only holdfast's own tools. Open the project \
                  in Unity; `holdfast doctor` says what was looked for."
             ),
             Source::Disk => format!(
-                "{} tools from disk: the list of an earlier session, since no editor answered ({why}).",
-                entries.len()
+                "{all} tools: {theirs} from disk (the list of an earlier session, since no editor answered: {why}) and {own} of \
+                 holdfast's own."
             ),
-            Source::Live => format!("{} tools, live from the editor.", entries.len()),
-            Source::Stale => format!("{} tools from the editor, which has gone since ({why}).", entries.len()),
+            Source::Live => format!("{all} tools: {theirs} live from the editor and {own} of holdfast's own."),
+            Source::Stale => {
+                format!(
+                    "{all} tools: {theirs} from the editor, which has gone since ({why}), and {own} of holdfast's own."
+                )
+            }
         });
         let ours = GatewayTool::ALL.map(GatewayTool::definition);
         let rows = ours.iter().map(|tool| (tool.name, tool.description));

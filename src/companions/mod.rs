@@ -50,7 +50,7 @@ impl Companions {
         let asked = asked.into_iter().filter_map(|(companion, address)| Some((companion, address?)));
         let running = asked.map(|(companion, address)| {
             let (stop, stopped) = oneshot::channel();
-            let keeper = tokio::spawn(keep(Arc::clone(estate), companion, address, stopped));
+            let keeper = estate.spawn("companion", keep(Arc::clone(estate), companion, address, stopped));
             Running { keeper, stop }
         });
         Self(running.collect())

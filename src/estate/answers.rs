@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::Estate;
 use super::guests::GuestAnswer;
+use super::{Estate, enter};
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::Cause;
 use crate::host::Host;
@@ -17,24 +17,25 @@ use crate::limits::{
 };
 use crate::logbook::{self, LogEntry};
 use crate::protocol::dialect::EditorAnswer;
-use crate::protocol::ids::CallId;
-use crate::protocol::jsonrpc::{RequestId, compact};
+use crate::protocol::ids::{CallId, RequestKey};
+use crate::protocol::jsonrpc::compact;
 use crate::protocol::mcp::{self, Audience, ProtocolVersion, ToolResult};
+use crate::state_record;
 use crate::wording;
 
 impl Estate {
     pub(super) fn answer(self: &Arc<Self>, mut answer: Answer) {
         self.events.call_answered(&answer);
-        let guest = self.take_guest(&answer.request);
+        let guest = self.take_guest(answer.request);
         if guest.is_none() && answer.verdict == Verdict::NotExecuted(Cause::UnknownTool) {
-            self.front.answer_error(&answer.request, &mcp::unknown_tool(&answer.tool));
+            self.front.answer_error(answer.request, &mcp::unknown_tool(&answer.tool));
             return;
         }
         let result = match answer.body.take() {
             Some(body) => ToolResult::from_editor(body),
             None => ToolResult::error(self.told_verdict(&answer)),
         };
-        let Answer { request, call, tool, audience, verdict, .. } = answer;
+        let Answer { request, call, tool, audience, verdict, project, .. } = answer;
         // What still runs has its place in the log when it has ended.
         let logged = verdict != Verdict::StillRunning && self.log_result(call, &tool, &result, &audience);
         if let Some(guest) = guest {
@@ -52,40 +53,64 @@ impl Estate {
             if logged {
                 estate.keep(call, &json);
             }
-            estate.deliver(call, &request, &json);
+            estate.deliver(call, request, &json);
         };
         if size <= RESULT_INLINE_MAX_BYTES && mcp::fits(&result, &audience) {
             deliver(self, &result);
             return;
         }
         let estate = Arc::clone(self);
-        tokio::spawn(async move {
-            let result = estate.fit(call, result, audience).await;
+        self.spawn("result", async move {
+            let result = estate.fit_or_shelve(call, project, result, audience).await;
             deliver(&estate, &result);
         });
     }
 
+    /// The result as this client takes it; where the client lives in this process, it takes all of it ([`Self::take_whole`])
+    /// when it sees its answer.
+    async fn fit_or_shelve(
+        &self,
+        call: CallId,
+        project: Option<PathBuf>,
+        result: ToolResult,
+        audience: Audience,
+    ) -> ToolResult {
+        if !self.config.whole_results {
+            return self.fit(call, project, result, audience).await;
+        }
+        *enter(&self.whole) = RawValue::from_string(mcp::whole_result(&result, &audience)).ok();
+        ToolResult::text("")
+    }
+
+    /// The whole result behind the answer that was just read, if that one does not hold it.
+    pub fn take_whole(&self) -> Option<Box<RawValue>> {
+        enter(&self.whole).take()
+    }
+
     /// Answers with a result of the gateway's own making, fitted as an editor's is.
-    pub fn answer_own(self: &Arc<Self>, request: &RequestId, result: ToolResult, audience: Audience) {
+    pub fn answer_own(self: &Arc<Self>, request: RequestKey, result: ToolResult, audience: Audience) {
         let size = mcp::result_size(&result, &audience);
         if size <= RESULT_INLINE_MAX_BYTES && mcp::fits(&result, &audience) {
             self.front.answer(request, &mcp::tool_result(&result, &audience));
             return;
         }
-        let (estate, request) = (Arc::clone(self), request.clone());
-        tokio::spawn(async move {
+        let estate = Arc::clone(self);
+        self.spawn("own_result", async move {
             // It has no call of its own; the name of its file needs one.
-            let result = estate.fit(estate.next_call_id(), result, audience).await;
-            estate.front.answer(&request, &mcp::tool_result(&result, &audience));
+            let project = estate.wanted().project().map(Path::to_path_buf);
+            let result = estate.fit_or_shelve(estate.next_call_id(), project, result, audience).await;
+            estate.front.answer(request, &mcp::tool_result(&result, &audience));
         });
     }
 
     /// Keeps an answer as it is to be given to whoever asks for it under the call's id.
     fn keep(&self, call: CallId, json: &str) {
+        // Copied before the lock is taken: it may have megabytes.
+        let json: Arc<str> = json.into();
         self.ledger(|ledger, now| ledger.keep_late(call, json, now));
     }
 
-    fn deliver(&self, call: CallId, request: &RequestId, result: &str) {
+    fn deliver(&self, call: CallId, request: RequestKey, result: &str) {
         // At the end main itself answers what is still open, and a result from a file comes behind it.
         let answered = self.front.answer(request, result);
         if !answered && !self.front.was_cancelled(request) && !self.is_draining() {
@@ -93,15 +118,21 @@ impl Estate {
         }
     }
 
-    pub(super) fn keep_late(self: &Arc<Self>, call: CallId, answer: EditorAnswer, audience: Audience) {
+    pub(super) fn keep_late(
+        self: &Arc<Self>,
+        call: CallId,
+        project: Option<PathBuf>,
+        answer: EditorAnswer,
+        audience: Audience,
+    ) {
         let estate = Arc::clone(self);
-        tokio::spawn(async move {
+        self.spawn("late_result", async move {
             let result = ToolResult::from_editor(answer);
             let tool = estate.ledger(|ledger, _| ledger.record(call).map(|record| Arc::clone(&record.tool)));
             if let Some(tool) = tool {
                 estate.log_result(call, &tool, &result, &audience);
             }
-            let result = estate.fit(call, result, audience).await;
+            let result = estate.fit(call, project, result, audience).await;
             // Whoever fetches it may be of the other era, which takes less.
             let version = audience.version.min(ProtocolVersion::LATEST);
             estate.keep(call, &mcp::tool_result(&result, &Audience { version, ..audience }));
@@ -109,12 +140,11 @@ impl Estate {
     }
 
     /// The result as this client takes it. What it does not take, what it would cut, and what is too large for any client goes
-    /// into private files, which the result names.
-    async fn fit(&self, call: CallId, result: ToolResult, audience: Audience) -> ToolResult {
+    /// into private files of the project that the call was for, which the result names.
+    async fn fit(&self, call: CallId, project: Option<PathBuf>, result: ToolResult, audience: Audience) -> ToolResult {
         if mcp::result_size(&result, &audience) <= RESULT_INLINE_MAX_BYTES && mcp::fits(&result, &audience) {
             return result;
         }
-        let project = self.survey.borrow().as_ref().and_then(|survey| survey.project.clone());
         let state = self.config.state_dir.clone();
         let host = Arc::clone(&self.host);
         let fitted = crate::host::run(&*self.host, move || {
@@ -143,10 +173,16 @@ impl Estate {
                 | Cause::BridgeDown
                 | Cause::Connecting
         );
-        let met = self.link.borrow().stranger.as_ref().filter(|_| met).map(wording::stranger);
+        let met = self.link_now().stranger.as_ref().filter(|_| met).map(wording::stranger);
         let problem = || {
-            let survey = self.survey.borrow().clone().filter(|_| matches!(cause, Cause::Ambiguous | Cause::Unproven));
-            survey.and_then(|survey| survey.facts.problems.first().cloned())
+            let survey = self.survey_now()?;
+            let nothing = survey.project.is_some() && survey.packages.is_empty() && !survey.facts.installed;
+            let absent = nothing && matches!(cause, Cause::NotRunning | Cause::BridgeDown);
+            let nowhere = survey.project.is_none() && cause == Cause::NotRunning;
+            let told = absent || nowhere || matches!(cause, Cause::Ambiguous | Cause::Unproven);
+            let problem = survey.facts.problems.first().filter(|_| told).cloned();
+            let listed = || wording::candidates(&survey.ambiguous).filter(|_| told);
+            problem.or_else(listed).or_else(|| absent.then(|| wording::NO_PACKAGE.to_owned()))
         };
         match met.or_else(problem) {
             Some(beside) => format!("{text} {beside}"),
@@ -248,6 +284,7 @@ fn results_folder(project: Option<&Path>, state: Option<&Path>) -> Option<PathBu
 /// Keeps the results folder within its bounds of count and age. Only what we write is counted and removed. Trouble here is not
 /// worth a word: the write that follows tells.
 fn forget_old_results(host: &dyn Host, folder: &Path) {
+    state_record::remove_temporaries(host, folder);
     let Ok(mut files) = host.list(folder) else { return };
     files.retain(|(path, _)| {
         let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.rsplit_once('.'));

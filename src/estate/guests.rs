@@ -14,15 +14,14 @@ use crate::actors::bridge;
 use crate::fsm::call::Verdict;
 use crate::ledger::NewCall;
 use crate::limits::GUEST_CALLS_MAX;
-use crate::protocol::ids::CallId;
-use crate::protocol::jsonrpc::RequestId;
+use crate::protocol::ids::{CallId, RequestKey};
 use crate::protocol::mcp::{ClientInfo, ToolResult};
 
 /// What an audit calls them: who they are nobody knows.
 const GUEST: &str = "documented HTTP API";
 
 /// The guests that wait, by the request that stands for each in the ledger.
-pub(super) type Guests = HashMap<RequestId, oneshot::Sender<GuestAnswer>>;
+pub(super) type Guests = HashMap<RequestKey, oneshot::Sender<GuestAnswer>>;
 
 /// How a guest's call ended.
 #[derive(Debug)]
@@ -50,22 +49,24 @@ impl Estate {
         arguments: Box<RawValue>,
         patience: Duration,
     ) -> Option<GuestCall> {
+        if !self.ledger(|ledger, _| ledger.takes(arguments.get().len())) {
+            return None;
+        }
         let id = self.next_call_id();
-        // Nobody ever sees it, so that no client can name a request of its own so.
-        let request = RequestId::from_text(&format!("guest-{}", self.fresh()));
+        let request = self.front.foreign_key();
         let (sender, answer) = oneshot::channel();
         {
             let mut guests = enter(&self.guests);
             if guests.len() >= GUEST_CALLS_MAX {
                 return None;
             }
-            guests.insert(request.clone(), sender);
+            guests.insert(request, sender);
         }
         let new = NewCall {
             id,
             request,
             tool: tool.to_owned(),
-            arguments,
+            arguments: arguments.into(),
             progress_token: None,
             trace: None,
             asker: Some(Arc::new(ClientInfo { name: GUEST.to_owned(), ..ClientInfo::default() })),
@@ -81,7 +82,7 @@ impl Estate {
     }
 
     /// Whoever asked for this, if it was a guest.
-    pub(super) fn take_guest(&self, request: &RequestId) -> Option<oneshot::Sender<GuestAnswer>> {
-        enter(&self.guests).remove(request)
+    pub(super) fn take_guest(&self, request: RequestKey) -> Option<oneshot::Sender<GuestAnswer>> {
+        enter(&self.guests).remove(&request)
     }
 }

@@ -26,6 +26,8 @@ pub struct LinkView {
     pub epoch: Option<Epoch>,
     /// Whom it is (or was last) connected to.
     pub target: Option<Target>,
+    /// Which process and domain that is, as far as is known.
+    pub editor: EditorIdentity,
     /// Who was met there in its place, until the editor is.
     pub stranger: Option<Stranger>,
     /// Connections that were greeted so far.
@@ -36,7 +38,42 @@ pub struct LinkView {
     pub outages: VecDeque<Outage>,
 }
 
-/// Somebody on an editor's port who does not answer as an editor.
+/// Which domain of which process a connection leads to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct EditorIdentity {
+    /// The process, by the project's files.
+    pub pid: Option<u32>,
+    /// The domain, by the greeting ([`Met::domain`](crate::protocol::dialect::Met::domain)).
+    pub domain: Option<u64>,
+}
+
+/// What an editor that is back after a loss tells of its absence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum Return {
+    /// Nothing.
+    Unknown,
+    /// It is the same process in another domain: it has reloaded.
+    Reloaded,
+    /// It is the same domain: whatever it was, it was no reload.
+    SameDomain,
+    /// It is another process.
+    OtherProcess,
+}
+
+impl EditorIdentity {
+    /// What `now` tells of the time since this.
+    pub fn since(self, now: Self) -> Return {
+        match (self.pid.zip(now.pid), self.domain.zip(now.domain)) {
+            (Some((before, now)), _) if before != now => Return::OtherProcess,
+            (Some(_), Some((before, now))) if before == now => Return::SameDomain,
+            (Some(_), Some(_)) => Return::Reloaded,
+            _ => Return::Unknown,
+        }
+    }
+}
+
+/// Somebody on an editor's port who does not answer as an editor, or the editor itself that does not answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stranger {
     /// The port.
@@ -47,6 +84,8 @@ pub struct Stranger {
     pub owner: Option<String>,
     /// When it was told apart.
     pub since: Instant,
+    /// It is the editor that is meant, by its process or its project: only its answer is missing.
+    pub ours: bool,
 }
 
 /// A time without the editor after it was there.
@@ -70,6 +109,19 @@ impl LinkView {
             self.outages.pop_front();
         }
         self.outages.push_back(Outage { at: Instant::now(), loss, cause: None, back_after: None });
+    }
+
+    /// The editor is back from the last outage; what it tells of that counts for more than what was thought of it.
+    pub fn is_back(&mut self, back: Return) {
+        let Some(outage) = self.outage() else { return };
+        outage.back_after = Some(outage.at.elapsed());
+        outage.cause = match (back, outage.cause) {
+            (Return::Reloaded, _) => Some(Cause::Reloading),
+            (Return::SameDomain, Some(Cause::Reloading | Cause::BridgeStopped)) => Some(Cause::Lost),
+            (Return::OtherProcess, Some(cause)) if cause.is_gone() => Some(cause),
+            (Return::OtherProcess, _) => Some(Cause::ProcessGone),
+            (Return::Unknown | Return::SameDomain, cause) => cause,
+        };
     }
 
     /// The last outage, while the editor is not back from it.

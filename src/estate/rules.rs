@@ -1,6 +1,6 @@
 //! What the user asked for beside the calls themselves: which tools may be called, and that each call is recorded.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
@@ -10,9 +10,10 @@ use crate::audit::{Audit, Entry, Event};
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::Cause;
 use crate::fsm::registry::Source;
-use crate::ledger::{Answer, NewCall};
-use crate::protocol::dialect::Annotations;
+use crate::ledger::{Answer, NewCall, Wanted};
+use crate::protocol::dialect::{Annotations, Dialect, Transport};
 use crate::protocol::ids::CallId;
+use crate::protocol::jsonrpc::compact;
 use crate::protocol::mcp::{self, ClientInfo};
 use crate::protocol::policy::{Grounds, Policy, unstated};
 use crate::survey::Survey;
@@ -21,37 +22,38 @@ use crate::survey::Survey;
 const AUDIT: &str = "audit";
 
 impl Estate {
-    /// Why a tool of the editor's list may not be called.
-    pub fn refusal(&self, tool: &mcp::Entry) -> Option<Grounds> {
-        self.refusal_of(&tool.name, &tool.tool.name, &tool.tool.annotations)
+    /// Why a tool of the editor's list may not be called in this project.
+    pub fn refusal(&self, tool: &mcp::Entry, project: Option<&Path>) -> Option<Grounds> {
+        let (name, own, annotations) = (&tool.name, &tool.tool.name, &tool.tool.annotations);
+        let of_project = || self.policy_of(project).refusal(name, own, annotations);
+        self.config.policy.refusal(name, own, annotations).or_else(of_project)
     }
 
-    /// Remembers a look around. The rules of the project that is connected hold for as long as it is, also when the client has
-    /// named other roots meanwhile and somebody else's project is looked at.
-    pub fn surveyed(&self, survey: &Arc<Survey>) {
+    /// Remembers what the project that was looked at says of tools: its rules hold for as long as it is wanted, also when it is out
+    /// of sight for a moment.
+    pub(super) fn keep_rules(&self, survey: &Survey) {
         if let Some(project) = &survey.project {
-            let connected = self.connected_project();
-            let mut kept = enter(&self.rules);
-            kept.retain(|(of, _)| Some(of) == connected.as_ref() && of != project);
-            kept.push((project.clone(), survey.rules.policy.clone()));
+            *enter(&self.rules) = Some((project.clone(), survey.rules.policy.clone()));
         }
-        self.survey.send_replace(Some(Arc::clone(survey)));
     }
 
-    fn connected_project(&self) -> Option<PathBuf> {
-        self.link.borrow().target.as_ref().and_then(|target| target.project.clone())
-    }
-
-    /// What the project says whose editor is or was connected, else the one that was found.
+    /// What the project says that is wanted. Where that is in question nothing is refused in its name, and nothing is sent.
     fn project_policy(&self) -> Policy {
+        match self.wanted() {
+            Wanted::Asked => Policy::default(),
+            Wanted::Settled(wanted) => self.policy_of(wanted.as_deref()),
+        }
+    }
+
+    fn policy_of(&self, project: Option<&Path>) -> Policy {
         let surveyed = self.survey.borrow().clone();
-        let found = surveyed.as_ref().and_then(|survey| survey.project.clone());
-        match self.connected_project() {
-            Some(connected) if found.as_ref() != Some(&connected) => {
-                let kept = enter(&self.rules).iter().find(|(of, _)| *of == connected).map(|(_, policy)| policy.clone());
+        let found = surveyed.as_ref().and_then(|survey| survey.project.as_deref());
+        match project {
+            Some(wanted) if found != Some(wanted) => {
+                let kept = enter(&self.rules).clone().filter(|(of, _)| *of == wanted).map(|(_, policy)| policy);
                 kept.unwrap_or_else(|| {
                     let mut policy = Policy::default();
-                    policy.refuse_all(format!("what {} says of tools is not known", connected.display()));
+                    policy.refuse_all(format!("what {} says of tools is not known", wanted.display()));
                     policy
                 })
             }
@@ -76,7 +78,7 @@ impl Estate {
             (published.source, Arc::clone(&published.catalogue))
         };
         match (source, catalogue.find(name)) {
-            (Source::Live, Some(entry)) => self.refusal(entry),
+            (Source::Live, Some(entry)) => self.refusal_of(&entry.name, &entry.tool.name, &entry.tool.annotations),
             _ => {
                 self.dialect().own_tool(name)?;
                 // What the list will say of it is not known: the worst is expected.
@@ -88,13 +90,26 @@ impl Estate {
     /// Takes a call in; one that is refused is answered by that.
     pub fn take_in(self: &Arc<Self>, call: NewCall, refused: Option<Grounds>) {
         let id = call.id;
+        let too_large = self.is_too_large(&call.arguments);
         self.decide(|ledger, now| {
             let mut settlements = ledger.accept(call, now);
-            if let Some(grounds) = refused {
-                settlements.extend(ledger.turn_down(id, Cause::Policy, grounds, now));
+            match refused {
+                Some(grounds) => settlements.extend(ledger.turn_down(id, Cause::Policy, grounds, now)),
+                None if too_large => settlements.extend(ledger.refuse(id, Cause::TooLarge, now)),
+                None => {}
             }
             settlements
         });
+    }
+
+    /// Whether the editor that is or was connected never takes arguments of this size. It is known at once: such a call need not be
+    /// held through an outage first. In a frame they are never shorter than compact.
+    fn is_too_large(&self, arguments: &RawValue) -> bool {
+        let dialect = self.link.borrow().target.as_ref().map(|target| target.dialect);
+        let properties = dialect.map(Dialect::properties).filter(|known| known.transport == Transport::Stream);
+        properties.is_some_and(|known| {
+            arguments.get().len() > known.request_max_bytes && compact(arguments.get()).len() > known.request_max_bytes
+        })
     }
 
     /// The policies in force, one rule list a line.
@@ -113,9 +128,10 @@ impl Estate {
         tool: &Arc<str>,
         arguments: &Arc<RawValue>,
         asker: Option<&ClientInfo>,
+        project: Option<&Path>,
     ) -> Result<(), Grounds> {
         let Some(audit) = &self.audit else { return Ok(()) };
-        let entry = Entry { sending: Some(nth), ..self.audit_entry(Event::Sent, call, tool, asker) };
+        let entry = Entry { sending: Some(nth), ..self.audit_entry(Event::Sent, call, tool, asker, project) };
         let added = audit.add(entry, Some(Arc::clone(arguments))).await;
         self.audited(added.as_ref().err());
         added.map_err(|why| {
@@ -135,7 +151,8 @@ impl Estate {
         let refused = answer.refused.as_ref();
         let event = if refused.is_some() { Event::Refused } else { Event::Verdict };
         let rule = refused.and_then(|refused| refused.grounds.rule.clone());
-        let entry = Entry { rule, ..self.audit_entry(event, answer.call, &answer.tool, answer.asker.as_deref()) };
+        let (asker, project) = (answer.asker.as_deref(), answer.project.as_deref());
+        let entry = Entry { rule, ..self.audit_entry(event, answer.call, &answer.tool, asker, project) };
         self.audit_verdict(entry, answer.verdict, refused.map(|refused| Arc::clone(&refused.arguments)));
     }
 
@@ -146,9 +163,10 @@ impl Estate {
         tool: &Arc<str>,
         verdict: Verdict,
         asker: Option<&ClientInfo>,
+        project: Option<&Path>,
     ) {
         if self.audit.is_some() {
-            self.audit_verdict(self.audit_entry(Event::Verdict, call, tool, asker), verdict, None);
+            self.audit_verdict(self.audit_entry(Event::Verdict, call, tool, asker, project), verdict, None);
         }
     }
 
@@ -157,14 +175,21 @@ impl Estate {
         let estate = Arc::clone(self);
         // Taken before the task begins: the end of the gateway waits for it.
         let place = self.audit.as_ref().and_then(Audit::place);
-        tokio::spawn(async move {
+        self.spawn("audit", async move {
             let Some(audit) = &estate.audit else { return };
             let added = audit.add_in(place, entry, arguments).await;
             estate.audited(added.as_ref().err());
         });
     }
 
-    fn audit_entry(&self, event: Event, call: CallId, tool: &Arc<str>, asker: Option<&ClientInfo>) -> Entry {
+    fn audit_entry(
+        &self,
+        event: Event,
+        call: CallId,
+        tool: &Arc<str>,
+        asker: Option<&ClientInfo>,
+        project: Option<&Path>,
+    ) -> Entry {
         let (client, client_version) = match asker {
             Some(asker) => (asker.name.clone(), asker.version.clone()),
             None => {
@@ -172,8 +197,7 @@ impl Estate {
                 (client.name, client.release)
             }
         };
-        let found = || self.survey.borrow().as_ref().and_then(|survey| survey.project.clone());
-        let project = self.connected_project().or_else(found).map(|path| path.display().to_string());
+        let project = project.map(|path| path.display().to_string());
         let catalogue = Arc::clone(&self.published.borrow().catalogue);
         let annotations = catalogue.find(tool).map(|entry| &entry.tool.annotations);
         Entry {

@@ -45,12 +45,18 @@ pub struct FakeUnityArgs {
     /// Milliseconds between the start of the bridge and its listening
     #[arg(long, default_value_t = 0, value_name = "MS")]
     pub listen_delay_ms: u64,
+    /// Listen on one of the next nine ports if the port is taken (uloop and umcp); before v2.0 no file tells which
+    #[arg(long)]
+    pub moves_port: bool,
     /// Milliseconds that a compilation takes
     #[arg(long, default_value_t = 50, value_name = "MS")]
     pub compile_ms: u64,
     /// Silence of the reload after a compilation, in milliseconds; 0: no reload follows
     #[arg(long, default_value_t = 300, value_name = "MS")]
     pub compile_reload_ms: u64,
+    /// Milliseconds between the answer to a compilation and its reload; 0: at once, and one that leaves a file is cut unanswered
+    #[arg(long, default_value_t = 0, value_name = "MS")]
+    pub compile_gap_ms: u64,
     /// Write compile-result files without a byte order mark
     #[arg(long)]
     pub no_bom: bool,
@@ -96,8 +102,10 @@ impl FakeUnityArgs {
             seed: self.seed.unwrap_or_else(|| fastrand::u64(..)),
             pid: self.pid,
             listen_delay: Duration::from_millis(self.listen_delay_ms),
+            moves_port: self.moves_port,
             compile_time: Duration::from_millis(self.compile_ms),
             compile_reload: Duration::from_millis(self.compile_reload_ms),
+            compile_gap: Duration::from_millis(self.compile_gap_ms),
             result_file_bom: !self.no_bom,
             count_file: self.count_file,
             blocked_tools: self.block_tools,

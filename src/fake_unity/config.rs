@@ -10,10 +10,10 @@ use super::uloop::PackageVersion;
 /// Which package's wire protocol a fake editor speaks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum FakeDialect {
-    /// uLoopMCP's, in the version that [`FakeUnityConfig::package_version`] names.
+    /// uLoopMCP's (v0.27 to v2.1.1).
     #[default]
     Uloop,
-    /// uMCP's, from which uLoopMCP came: the same before v0.27.
+    /// uMCP's, from which uLoopMCP came (before v0.27).
     Umcp,
     /// holdfast's own.
     Holdfast,
@@ -66,10 +66,17 @@ pub struct FakeUnityConfig {
     pub pid: Option<u32>,
     /// Time between the start of the bridge and its listening, at every start and reload.
     pub listen_delay: Duration,
+    /// How long the bridge of a package that first sees whether its port is free listens on it for that (uloop and umcp).
+    pub probe_time: Duration,
+    /// Whether a port that is taken makes the bridge try the next ones, as its user is asked by uLoop's package.
+    pub moves_port: bool,
     /// How long a compilation takes.
     pub compile_time: Duration,
     /// Silence of the reload that follows a compilation; zero: no reload follows.
     pub compile_reload: Duration,
+    /// How long after the answer to a compilation its reload begins; zero: at once, and a compilation that leaves its result in a file
+    /// is cut by it before it is answered.
+    pub compile_gap: Duration,
     /// Compile-result files begin with a UTF-8 byte order mark, as .NET's own writer puts it.
     pub result_file_bom: bool,
     /// Every run of the `count` tool is appended here before its reply is sent, so that a kill loses none; runs that stand
@@ -107,8 +114,11 @@ impl Default for FakeUnityConfig {
             seed: 0,
             pid: None,
             listen_delay: Duration::ZERO,
+            probe_time: Duration::from_millis(1),
+            moves_port: false,
             compile_time: Duration::from_millis(50),
             compile_reload: Duration::from_millis(300),
+            compile_gap: Duration::ZERO,
             result_file_bom: true,
             count_file: None,
             blocked_tools: Vec::new(),

@@ -1,6 +1,7 @@
 //! A face lets the model speak one package's wire protocol.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::BytesMut;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf};
@@ -63,6 +64,14 @@ pub(crate) trait Face: Send + Sync + 'static {
     fn process_began(&self, editor: &Editor);
     /// Whether the package keeps lock files in `Temp`.
     fn locks(&self) -> bool;
+    /// For how long the listener of a bridge that stops outlives its connections.
+    fn listener_outlives_connections(&self) -> Duration {
+        Duration::ZERO
+    }
+    /// Whether the package listens on its port for a moment, to see that it is free, before its bridge does.
+    fn probes_port(&self) -> bool {
+        false
+    }
     /// Whether the bridge listens where it did before. Else every domain has a port of its own, and takes the package's file
     /// with it at its end; a crash leaves the file.
     fn keeps_port(&self) -> bool {

@@ -233,6 +233,11 @@ impl FakeUnity {
         self.editor.order(Order::StateChanged);
     }
 
+    /// Loses the next answer of a tool: it ran, and nobody hears of it.
+    pub fn lose_answer(&self) {
+        self.editor.state().loses_answer = true;
+    }
+
     /// Lets every `hold` that runs answer.
     pub fn release(&self) {
         self.editor.release.send_modify(|releases| *releases += 1);

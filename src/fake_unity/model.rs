@@ -123,6 +123,8 @@ pub(crate) struct State {
     pub(crate) unparsable: u64,
     pub(crate) compiles: u64,
     pub(crate) push_connections: usize,
+    /// The next answer of a tool is lost on its way.
+    pub(crate) loses_answer: bool,
     runs: BTreeMap<String, u64>,
     peers: BTreeMap<u64, Peer>,
 }
@@ -388,6 +390,11 @@ impl Editor {
         };
         // A peer that does not read must not hold an editor that leaves.
         let _ = tokio::time::timeout(FAKE_GOODBYE_MAX, all).await;
+    }
+
+    /// Whether the answer that is due now is lost on its way. Asked once for each.
+    pub(crate) fn loses_answer(&self) -> bool {
+        std::mem::take(&mut self.state().loses_answer)
     }
 
     /// Counters and state.

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinHandle, JoinSet};
@@ -21,19 +22,20 @@ const RELOAD_LOCK: &str = "Temp/domainreload.lock";
 const START_LOCK: &str = "Temp/serverstarting.lock";
 
 /// A task that ends when its handle is ended or dropped.
-struct Part {
-    stop: oneshot::Sender<()>,
+struct Part<T = ()> {
+    stop: oneshot::Sender<T>,
     task: JoinHandle<()>,
 }
 
-impl Part {
-    fn begin<F: Future<Output = ()> + Send + 'static>(run: impl FnOnce(oneshot::Receiver<()>) -> F) -> Self {
+impl<T> Part<T> {
+    fn begin<F: Future<Output = ()> + Send + 'static>(run: impl FnOnce(oneshot::Receiver<T>) -> F) -> Self {
         let (stop, stopped) = oneshot::channel();
         Self { stop, task: tokio::spawn(run(stopped)) }
     }
 
-    async fn end(self) {
-        drop(self.stop);
+    async fn end(self, how: T) {
+        // A task that has ended by itself needs no word.
+        let _ = self.stop.send(how);
         // A panic in a part is shown by the test or the process that runs it; its end is what counts here.
         let _ = self.task.await;
     }
@@ -52,7 +54,8 @@ pub(crate) struct Runtime {
     editor: Arc<Editor>,
     face: Arc<dyn Face>,
     requests: mpsc::Receiver<Request>,
-    bridge: Option<Part>,
+    /// It is told for how long its listener outlives the connections.
+    bridge: Option<Part<Duration>>,
     main: Option<Part>,
     next: Option<(Instant, Next)>,
     last_port: u16,
@@ -114,7 +117,7 @@ impl Runtime {
                 self.lock(RELOAD_LOCK, true);
                 self.face.tell(&self.editor, &Moment::ReloadBegins).await;
                 self.face.domain_ended(&self.editor).await;
-                self.end_bridge().await;
+                self.end_bridge(self.face.listener_outlives_connections()).await;
                 self.end_main().await;
                 self.domain_settings();
                 self.editor.event(Event::ReloadBegun { silence_ms: ms });
@@ -144,12 +147,12 @@ impl Runtime {
                 }
             },
             Order::Crash => {
-                self.end().await;
+                self.end(Duration::ZERO).await;
                 self.editor.event(Event::Crashed);
             }
             Order::Quit => {
                 self.face.tell(&self.editor, &Moment::Quits).await;
-                self.end().await;
+                self.end(self.face.listener_outlives_connections()).await;
                 self.domain_settings();
                 if let Some(project) = &self.editor.project {
                     self.editor.file_result("Temp", project.quit());
@@ -195,10 +198,20 @@ impl Runtime {
     /// Begins a domain where none runs, and the bridge in it.
     async fn listen(&mut self, port: u16, again: bool) -> io::Result<()> {
         self.lock(START_LOCK, true);
+        if self.face.probes_port() && port != 0 {
+            self.probe(port).await;
+        }
         if !self.editor.config.listen_delay.is_zero() {
             tokio::time::sleep(self.editor.config.listen_delay).await;
         }
-        let bound = self.bind(port).await;
+        let mut bound = self.bind(port).await;
+        if self.editor.config.moves_port {
+            for next in port.saturating_add(1)..=port.saturating_add(9) {
+                if bound.is_err() {
+                    bound = self.editor.net.bind(next).await;
+                }
+            }
+        }
         self.lock(RELOAD_LOCK, false);
         self.lock(START_LOCK, false);
         let listener = bound?;
@@ -229,6 +242,13 @@ impl Runtime {
         }
         self.next = Some((Instant::now() + self.editor.config.tick, Next::Back));
         Ok(())
+    }
+
+    /// Listens on the port for a moment, to see whether it is free. Whoever connects meanwhile meets nobody.
+    async fn probe(&self, port: u16) {
+        if let Ok(_listener) = self.editor.net.bind(port).await {
+            tokio::time::sleep(self.editor.config.probe_time).await;
+        }
     }
 
     async fn bind(&self, port: u16) -> io::Result<Arc<dyn Listener>> {
@@ -268,7 +288,8 @@ impl Runtime {
         if let Some(switch) = &switch {
             switch.set(true);
         }
-        self.end_bridge().await;
+        let outlives = if reset { Duration::ZERO } else { self.face.listener_outlives_connections() };
+        self.end_bridge(outlives).await;
         if let Some(switch) = &switch {
             switch.set(false);
         }
@@ -276,17 +297,17 @@ impl Runtime {
         self.editor.event(Event::Down);
     }
 
-    async fn end(&mut self) {
+    async fn end(&mut self, listener_outlives: Duration) {
         self.next = None;
         self.alive = false;
         self.face.domain_ended(&self.editor).await;
-        self.end_bridge().await;
+        self.end_bridge(listener_outlives).await;
         self.end_main().await;
     }
 
-    async fn end_bridge(&mut self) {
+    async fn end_bridge(&mut self, listener_outlives: Duration) {
         if let Some(bridge) = self.bridge.take() {
-            bridge.end().await;
+            bridge.end(listener_outlives).await;
         }
         self.editor.state().port = None;
     }
@@ -294,7 +315,7 @@ impl Runtime {
     async fn end_main(&mut self) {
         self.editor.state().main = None;
         if let Some(main) = self.main.take() {
-            main.end().await;
+            main.end(()).await;
         }
     }
 
@@ -323,15 +344,15 @@ async fn until(at: Option<Instant>) {
     }
 }
 
-/// Accepts until `stop` falls; then the port is closed, and every connection has ended on return.
+/// Accepts until `stop` falls; then every connection ends, and after the time that it says the port is closed.
 async fn accept(
     editor: Arc<Editor>,
     face: Arc<dyn Face>,
     listener: Arc<dyn Listener>,
-    mut stop: oneshot::Receiver<()>,
+    mut stop: oneshot::Receiver<Duration>,
 ) {
     let mut links = JoinSet::new();
-    loop {
+    let outlives = loop {
         let next = async {
             loop {
                 editor.thawed().await;
@@ -344,7 +365,7 @@ async fn accept(
         };
         tokio::select! {
             biased;
-            _ = &mut stop => break,
+            told = &mut stop => break told.unwrap_or_default(),
             _ = links.join_next(), if !links.is_empty() => {}
             accepted = next => {
                 // A connection that is gone before it was accepted is no concern of the listener.
@@ -364,6 +385,19 @@ async fn accept(
                 });
             }
         }
+    };
+    if !outlives.is_zero() {
+        links.shutdown().await;
+        // Who comes now is taken, and hears nothing any more.
+        let mut late = Vec::new();
+        let _ = tokio::time::timeout(outlives, async {
+            while late.len() < FAKE_CONNECTIONS_MAX {
+                late.extend(listener.accept().await.ok());
+            }
+        })
+        .await;
+        drop(listener);
+        return;
     }
     drop(listener);
     links.shutdown().await;

@@ -44,7 +44,7 @@ impl Ending {
 }
 
 /// Every steering line: its form and what it does.
-const USAGE: [(&str, &str); 20] = [
+const USAGE: [(&str, &str); 21] = [
     ("reload MS", "reload the domain; silent for MS milliseconds, then on the same port, if the package keeps it"),
     ("move MS", "the same, then on another port"),
     ("down", "stop the bridge"),
@@ -60,6 +60,7 @@ const USAGE: [(&str, &str); 20] = [
     ("play on|off", "begin or end play mode"),
     ("focus on|off", "give the editor focus, or take it"),
     ("import MS", "block the main thread for MS milliseconds"),
+    ("lose", "let the next tool run to its end, and lose its answer"),
     ("release", "let every hold answer"),
     ("stats", "print counters and state"),
     ("crash", "end without cleaning up"),
@@ -84,6 +85,7 @@ enum Command {
     Play(bool),
     Focus(bool),
     Import(Duration),
+    Lose,
     Release,
     Stats,
     Crash,
@@ -124,6 +126,7 @@ fn parse(line: &str) -> Result<Command, String> {
         "play" => (Command::Play(switch()?), true),
         "focus" => (Command::Focus(switch()?), true),
         "import" => (Command::Import(ms()?), true),
+        "lose" => (Command::Lose, false),
         "release" => (Command::Release, false),
         "stats" => (Command::Stats, false),
         "crash" => (Command::Crash, false),
@@ -244,6 +247,10 @@ async fn carry_out(unity: &FakeUnity, command: Command) -> Result<(), String> {
         }
         Command::Import(time) => {
             unity.import(time);
+            Ok(())
+        }
+        Command::Lose => {
+            unity.lose_answer();
             Ok(())
         }
         Command::Release => {

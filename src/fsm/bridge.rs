@@ -12,11 +12,23 @@ use std::time::Duration;
 pub use self::words::{ConnectFailure, Drop, Effect, Event, Evidence, Group, Sign, State, Timer};
 use super::cause::{Cause, Loss, Outlook};
 use super::{Charted, Outbox, Outcome, statig_machine};
-use crate::limits::{LIKELY_AFTER_LOSS, PULSE_MAX, SILENCE_MAX, STALL_AFTER};
+use crate::limits::{LEAVE_MAX, LIKELY_AFTER_CRASH, LIKELY_AFTER_LOSS, PULSE_MAX, SILENCE_MAX, STALL_AFTER};
 use crate::protocol::dialect::{Activity, LeaveReason, PushEvent};
 
 /// Attempts beyond this change no delay any more.
 const ATTEMPT_CAP: u8 = 7;
+
+/// How the targets of one round of dialling failed that may be the right one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Unreached {
+    /// There was none.
+    #[default]
+    No,
+    /// Nobody listened.
+    Absent,
+    /// One took the connection and said nothing.
+    Silent,
+}
 
 /// The storage of the connection.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -27,9 +39,12 @@ pub struct Bridge {
     pulse: bool,
     /// Why it is away.
     cause: Cause,
-    /// What the editor foretold about its leaving.
+    /// What the editor foretold about its leaving: while it is `leaving` in its own words, before that by a hint.
     foretold: Option<LeaveReason>,
     met: bool,
+    /// The last connection ended from the editor's side without a goodbye, and its process was not seen alive since: if it is gone,
+    /// it said none. One that lives on without a connection may quit unheard.
+    cut_off: bool,
     /// The last peer that took a connection hung up on the greeting: taking one more is no evidence of an editor.
     jilted: bool,
     attempt: u8,
@@ -39,8 +54,8 @@ pub struct Bridge {
     target: u8,
     /// Why a target of this round of dialling is not the right one.
     refusal: Option<Cause>,
-    /// A target of this round did not answer at all: it may be the right one, away for a moment.
-    unreached: bool,
+    /// A target of this round did not answer as an editor: it may be the right one, away for a moment.
+    unreached: Unreached,
     /// The peer's port was checked.
     checked: bool,
     /// The connection has lasted for a while.
@@ -69,6 +84,7 @@ impl Bridge {
             cause: Cause::Connecting,
             foretold: None,
             met: false,
+            cut_off: false,
             jilted: false,
             attempt: 0,
             evidence: false,
@@ -76,7 +92,7 @@ impl Bridge {
             targets: 0,
             target: 0,
             refusal: None,
-            unreached: false,
+            unreached: Unreached::No,
             checked: false,
             steady: false,
             running_max: Duration::ZERO,
@@ -96,12 +112,14 @@ impl Bridge {
     /// What callers may expect now.
     pub fn outlook(&self, state: State) -> Outlook {
         match state {
+            State::Draining | State::Stopped => Outlook::Absent(Cause::ShuttingDown),
+            State::Parting => Outlook::Coming(Cause::ProjectUnsettled),
             State::Ready | State::Stalled => Outlook::Open,
             State::Leaving => match self.foretold {
                 Some(LeaveReason::Quit | LeaveReason::Stopped) => Outlook::Absent(Cause::Closed),
-                Some(LeaveReason::Reload | LeaveReason::Unknown) | None => Outlook::Coming(Cause::Reloading),
+                Some(LeaveReason::Reload) => Outlook::Coming(Cause::Reloading),
+                Some(LeaveReason::Unknown) | None => Outlook::Coming(Cause::Lost),
             },
-            State::Draining | State::Stopped => Outlook::Absent(Cause::ShuttingDown),
             State::Idle | State::Seeking | State::Dialing | State::Greeting | State::BackingOff => match self.cause {
                 cause @ (Cause::Closed
                 | Cause::WrongProject
@@ -135,12 +153,13 @@ impl Bridge {
         self.evidence || self.hope
     }
 
-    fn learn(&mut self, evidence: Evidence) {
+    fn learn(&mut self, evidence: Evidence, out: &mut Outbox<Self>) {
         self.evidence = match evidence.editor {
             Sign::Alive => true,
             Sign::Dead => false,
             Sign::Unknown => evidence.activity.is_some(),
         };
+        self.cut_off &= evidence.editor != Sign::Alive;
         if self.cause == Cause::Closed {
             match evidence.editor {
                 // The one that said goodbye is gone, and its record with it, most likely; whoever lives next is another.
@@ -151,17 +170,42 @@ impl Bridge {
             return;
         }
         let seen = match (evidence.editor, evidence.activity) {
-            (Sign::Dead, _) if self.met => Some(Cause::Crashed),
+            (Sign::Dead, _) if self.met => {
+                let crashed = self.cut_off && evidence.announces == Some(true);
+                Some(if crashed { Cause::Crashed } else { Cause::ProcessGone })
+            }
             (Sign::Dead, _) => None,
             (Sign::Alive | Sign::Unknown, Some(Activity::Compiling)) => Some(Cause::Compiling),
-            (Sign::Alive | Sign::Unknown, Some(Activity::Reloading | Activity::Starting)) => Some(Cause::Reloading),
+            (Sign::Alive | Sign::Unknown, Some(Activity::Reloading)) => Some(Cause::Reloading),
+            // Its bridge starts after a reload too.
+            (Sign::Alive | Sign::Unknown, Some(Activity::Starting)) if self.cause == Cause::Reloading => None,
+            (Sign::Alive | Sign::Unknown, Some(Activity::Starting)) => Some(Cause::Starting),
             (Sign::Alive | Sign::Unknown, None) if self.is_open_question() => None,
-            (Sign::Alive, None) if self.met && self.hope && self.cause != Cause::Crashed => Some(Cause::Reloading),
-            (Sign::Alive, None) => Some(Cause::BridgeDown),
+            (Sign::Alive, None) => Some(self.cause_of_a_living_editor(evidence.announces)),
             (Sign::Unknown, None) => None,
         };
         if let Some(cause) = seen {
+            if cause.is_gone() && !self.cause.is_gone() && self.hope {
+                out.order(Effect::Arm(Timer::Hope, LIKELY_AFTER_CRASH));
+            }
             self.cause = cause;
+        }
+    }
+
+    /// Why an editor is away whose process lives and whose files say nothing: only what was seen of it before is known.
+    fn cause_of_a_living_editor(&self, announces: Option<bool>) -> Cause {
+        match self.cause {
+            // It takes connections and says nothing.
+            Cause::Stalled => Cause::Stalled,
+            Cause::Reloading if self.met && self.hope => Cause::Reloading,
+            Cause::Lost | Cause::BridgeStopped | Cause::Compiling | Cause::Starting if self.met && self.hope => {
+                if announces == Some(false) {
+                    Cause::BridgeStopped
+                } else {
+                    Cause::Lost
+                }
+            }
+            _ => Cause::BridgeDown,
         }
     }
 
@@ -169,7 +213,12 @@ impl Bridge {
     fn is_open_question(&self) -> bool {
         matches!(
             self.cause,
-            Cause::Connecting | Cause::WrongProject | Cause::WrongPeer | Cause::Unproven | Cause::Ambiguous
+            Cause::Connecting
+                | Cause::WrongProject
+                | Cause::WrongPeer
+                | Cause::Unproven
+                | Cause::Ambiguous
+                | Cause::NoDescriptors
         )
     }
 
@@ -179,7 +228,9 @@ impl Bridge {
             ConnectFailure::WrongProject => self.refused(Cause::WrongProject),
             ConnectFailure::Unproven => self.refused(Cause::Unproven),
             ConnectFailure::WrongPeer => self.refused(Cause::WrongPeer),
-            ConnectFailure::Refused | ConnectFailure::TimedOut => self.unreached = true,
+            ConnectFailure::Refused => self.unreached = self.unreached.max(Unreached::Absent),
+            ConnectFailure::TimedOut => self.unreached = Unreached::Silent,
+            ConnectFailure::NoDescriptors => self.refused(Cause::NoDescriptors),
             ConnectFailure::PermitHeld => {}
         }
         self.checked = false;
@@ -195,7 +246,12 @@ impl Bridge {
     fn round_failed(&mut self) -> Outcome<State> {
         self.attempt = (self.attempt + 1).min(ATTEMPT_CAP);
         // Somebody else on a port that is only fallen back to says nothing about an editor that is away for a moment.
-        let unreached = std::mem::take(&mut self.unreached);
+        let how = std::mem::take(&mut self.unreached);
+        let unreached = how != Unreached::No;
+        if how == Unreached::Absent && self.cause == Cause::Stalled {
+            // It was silent, and now nobody listens.
+            self.cause = Cause::Lost;
+        }
         let away_for_a_moment = unreached && self.likely();
         match self.refusal.take() {
             Some(cause) if !away_for_a_moment => self.cause = cause,
@@ -212,8 +268,9 @@ impl Bridge {
         self.cause = cause;
         self.foretold = None;
         self.running_max = Duration::ZERO;
-        // What was on its way may be held again (never written, or safe to repeat): the next connection asks the ledger.
-        self.calls_waiting |= self.in_flight > 0;
+        // The next connection asks the ledger for what waits. What was on its way may be held again (never written, or safe to
+        // repeat), and a call that this connection could not take as it ended is.
+        self.calls_waiting = true;
         self.in_flight = 0;
         self.listing = false;
         self.list_wanted = false;
@@ -225,7 +282,8 @@ impl Bridge {
             out.order(Effect::Disarm(Timer::Hope));
         } else {
             self.hope = true;
-            out.order(Effect::Arm(Timer::Hope, LIKELY_AFTER_LOSS));
+            let hope = if cause.is_gone() { LIKELY_AFTER_CRASH } else { LIKELY_AFTER_LOSS };
+            out.order(Effect::Arm(Timer::Hope, hope));
         }
     }
 
@@ -234,12 +292,13 @@ impl Bridge {
         out.order(Effect::HangUp(loss));
         let (proven, steady) = (self.listed, std::mem::take(&mut self.steady));
         self.unplug(cause, out);
-        if proven && steady {
+        if proven && steady && cause != Cause::Reloading {
             // Look at once: the files say what happened, and a quick reload may be over.
             self.attempt = 0;
             Outcome::Transition(State::Seeking)
         } else if proven {
-            // It worked and did not last: two gateways whose editor takes only one must not chase each other at full speed.
+            // An announced reload takes its time, and a listener that is about to close still takes connections. Or it worked and did
+            // not last: two gateways whose editor takes only one must not chase each other at full speed.
             self.attempt = 1;
             Outcome::Transition(State::BackingOff)
         } else {
@@ -250,15 +309,48 @@ impl Bridge {
     }
 
     fn disconnect(&mut self, drop: Drop, out: &mut Outbox<Self>) -> Outcome<State> {
-        let (loss, cause) = match (self.foretold, drop) {
+        let (loss, cause) = self.meaning_of(drop);
+        self.cut_off = self.foretold.is_none() && drop != Drop::Protocol;
+        self.lost(loss, cause, out)
+    }
+
+    fn meaning_of(&self, drop: Drop) -> (Loss, Cause) {
+        match (self.foretold, drop) {
             (Some(LeaveReason::Reload), _) => (Loss::Reload, Cause::Reloading),
             (Some(LeaveReason::Quit), _) => (Loss::Quit, Cause::Closed),
             (Some(LeaveReason::Stopped), _) => (Loss::Disconnect, Cause::Closed),
             // It was greeted as the right one: a broken stream, not a wrong peer.
             (_, Drop::Protocol) => (Loss::Protocol, Cause::Lost),
             (Some(LeaveReason::Unknown) | None, Drop::Eof | Drop::Reset) => (Loss::Disconnect, Cause::Lost),
-        };
-        self.lost(loss, cause, out)
+        }
+    }
+
+    /// Another project is wanted: the connection ends as soon as nothing that was sent is unanswered.
+    fn part(&mut self, out: &mut Outbox<Self>) -> Outcome<State> {
+        if self.in_flight == 0 {
+            self.leave_project(Loss::ProjectChanged, out)
+        } else {
+            Outcome::Transition(State::Parting)
+        }
+    }
+
+    /// The connection to the former project's editor ends, and the wanted one's is looked for.
+    fn leave_project(&mut self, loss: Loss, out: &mut Outbox<Self>) -> Outcome<State> {
+        out.order(Effect::HangUp(loss));
+        self.forget(out);
+        Outcome::Transition(State::Seeking)
+    }
+
+    /// What is known is of the former project's editor, and says nothing of the wanted one's.
+    fn forget(&mut self, out: &mut Outbox<Self>) {
+        out.order(Effect::Disarm(Timer::Hope));
+        // The next connection asks the ledger for what waits.
+        *self = Self { calls_waiting: true, ..Self::new() };
+    }
+
+    /// Until every client of what was sent has had an answer: the editor's, or that it still runs.
+    fn arm_parting(&self, out: &mut Outbox<Self>) {
+        out.order(Effect::Arm(Timer::Part, self.running_max + LEAVE_MAX));
     }
 
     /// The process is gone, whatever its socket says.
@@ -266,7 +358,9 @@ impl Bridge {
         match self.foretold {
             Some(LeaveReason::Quit) => self.lost(Loss::Quit, Cause::Closed, out),
             Some(LeaveReason::Reload | LeaveReason::Stopped | LeaveReason::Unknown) | None => {
-                self.lost(Loss::Disconnect, Cause::Crashed, out)
+                // Whether that is a crash tells the survey, which knows whether its package says goodbye.
+                self.cut_off = matches!(self.foretold, Some(LeaveReason::Reload) | None);
+                self.lost(Loss::Disconnect, Cause::ProcessGone, out)
             }
         }
     }
@@ -338,15 +432,19 @@ impl Bridge {
         self.after_answer(out);
     }
 
+    /// Anybody on this machine can send a hint: it may name a reload that follows at once, and calls are held for that. It never makes
+    /// an editor one that does not come back.
     fn hear(&mut self, hint: PushEvent, out: &mut Outbox<Self>) {
         match hint {
-            PushEvent::DomainReload => self.foretold = Some(LeaveReason::Reload),
-            // The editor goes on, and with it what it knows of calls.
-            PushEvent::UserDisconnect => self.foretold = Some(LeaveReason::Stopped),
-            PushEvent::UnityShutdown => self.foretold = Some(LeaveReason::Quit),
+            PushEvent::DomainReload => {
+                self.foretold = Some(LeaveReason::Reload);
+                out.order(Effect::Arm(Timer::Leave, LEAVE_MAX));
+            }
             PushEvent::ConnectionEstablished | PushEvent::DomainReloadRecovered => self.foretold = None,
             PushEvent::ToolsChanged => out.order(Effect::TellToolsChanged),
-            PushEvent::Unknown => {}
+            PushEvent::UserDisconnect | PushEvent::UnityShutdown | PushEvent::Unknown => {
+                out.ignore("only the connection itself and the process tell of an end");
+            }
         }
     }
 }
@@ -354,15 +452,20 @@ statig_machine!(Bridge, State, Group);
 
 impl Charted for Bridge {
     fn specimens() -> Vec<Event> {
-        let evidence = |editor, activity| Evidence { editor, activity };
+        let evidence = |editor, activity| Evidence { editor, activity, announces: Some(true) };
         let nothing = evidence(Sign::Unknown, None);
         vec![
             Event::Wanted,
             Event::TargetsOffered { count: 2, evidence: nothing },
             Event::TargetsOffered { count: 1, evidence: evidence(Sign::Alive, None) },
             Event::TargetsOffered { count: 1, evidence: evidence(Sign::Alive, Some(Activity::Compiling)) },
+            Event::TargetsOffered {
+                count: 1,
+                evidence: Evidence { announces: Some(false), ..evidence(Sign::Alive, None) },
+            },
             Event::NothingOffered { cause: Cause::NotRunning, evidence: evidence(Sign::Dead, None) },
             Event::NothingOffered { cause: Cause::Unproven, evidence: nothing },
+            Event::ProjectChanged,
             Event::Connected { checked: true },
             Event::Connected { checked: false },
             Event::ConnectFailed(ConnectFailure::Refused),
@@ -398,6 +501,7 @@ impl Charted for Bridge {
             Event::Elapsed(Timer::Pulse),
             Event::Elapsed(Timer::Hope),
             Event::Elapsed(Timer::Leave),
+            Event::Elapsed(Timer::Part),
             Event::Elapsed(Timer::Drain),
             Event::StopRequested,
         ]

@@ -18,14 +18,21 @@
 pub enum Cause {
     /// The editor is being looked for or dialled for the first time.
     Connecting,
-    /// The editor reloads its domain (announced, seen by a lock file, or suspected after a bare disconnect of a live editor).
+    /// The editor reloads its domain: it announced that, or a file of its project says so.
     Reloading,
     /// The editor compiles scripts.
     Compiling,
-    /// The connection ended without a word, and nothing tells whether the editor lives.
+    /// The editor's bridge is starting, by its lock file.
+    Starting,
+    /// The connection ended without a word, and nothing tells why.
     Lost,
-    /// The editor's process is gone without a goodbye.
+    /// As [`Lost`](Self::Lost), of a package that announces nothing, while the editor's process lives: most likely a domain reload.
+    BridgeStopped,
+    /// The editor's process is gone without the goodbye that its package says.
     Crashed,
+    /// The editor's process is gone, and no goodbye could be heard: its package says none, or the connection was lost before. It may
+    /// have quit or crashed.
+    ProcessGone,
     /// The editor quit, or its user stopped the bridge.
     Closed,
     /// No editor was ever reached, and no process of it is known.
@@ -38,8 +45,15 @@ pub enum Cause {
     WrongProject,
     /// Something listens, but nothing proves that it is this project's editor.
     Unproven,
+    /// The gateway's process has no file descriptor left, so nothing can be said of the editor.
+    NoDescriptors,
     /// Two editors fit; nobody guesses.
     Ambiguous,
+    /// Which project is meant is not settled: the client is asked for its roots, they are being looked at, or the former
+    /// project's editor still has calls.
+    ProjectUnsettled,
+    /// Another project is meant, or more than one fits, since before the call could be sent.
+    ProjectChanged,
     /// The editor works on another call; its bridge takes one at a time.
     Busy,
     /// The editor has been silent on an outstanding call for a while.
@@ -61,17 +75,27 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// The editor's process is gone, or said that it goes.
+    pub fn is_gone(self) -> bool {
+        matches!(self, Self::Crashed | Self::ProcessGone | Self::Closed)
+    }
+
     /// True when the same call can succeed later without anybody changing it.
     pub fn passes(self) -> bool {
         match self {
             Self::Connecting
             | Self::Reloading
             | Self::Compiling
+            | Self::Starting
             | Self::Lost
+            | Self::BridgeStopped
             | Self::Crashed
+            | Self::ProcessGone
             | Self::Closed
             | Self::NotRunning
             | Self::BridgeDown
+            | Self::NoDescriptors
+            | Self::ProjectUnsettled
             | Self::Busy
             | Self::Stalled
             | Self::Listing
@@ -80,6 +104,7 @@ impl Cause {
             | Self::WrongProject
             | Self::Unproven
             | Self::Ambiguous
+            | Self::ProjectChanged
             | Self::UnknownTool
             | Self::TooLarge
             | Self::Policy
@@ -105,6 +130,8 @@ pub enum Loss {
     Protocol,
     /// Nothing came from the editor for too long.
     Silence,
+    /// Another project is meant since, and the former one's editor took too long.
+    ProjectChanged,
     /// A part of the gateway crashed.
     Gateway,
     /// The gateway was shut down.
@@ -129,5 +156,10 @@ impl Outlook {
             Self::Open => None,
             Self::Coming(cause) | Self::Absent(cause) => Some(cause),
         }
+    }
+
+    /// Nothing is wrong with the editor itself: it is connected, or was left alone while its project is in question.
+    pub fn is_no_absence(self) -> bool {
+        matches!(self, Self::Open | Self::Coming(Cause::ProjectUnsettled))
     }
 }

@@ -13,10 +13,16 @@
 //! did ask for never does, also when it asked during a survey: the bridge's answer to a cut wait is to ask, and the
 //! two would chase each other.
 //!
+//! A survey opens files of a folder that may be on a disk that never answers. One that takes too long is given up: its thread cannot
+//! be ended, so few may hang at once, and the next one begins a while later.
+//!
 //! The watch starts with the first question, before the first survey, so that no change falls between them; the shell aims
 //! it anew with each survey.
 
+use std::time::Duration;
+
 use super::{Charted, Machine, Outbox, Outcome, statig_machine};
+use crate::limits::{ROOTS_WAIT, SURVEY_AGAIN, SURVEY_MAX, SURVEYS_HANGING_MAX};
 
 /// Why a survey is made.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Debug)]
@@ -37,6 +43,20 @@ pub struct Discovery {
     pub again: Option<Cause>,
     /// Files are being watched.
     pub watching: bool,
+    /// Surveys that were given up and have not ended.
+    pub hanging: u8,
+}
+
+/// The timers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum Timer {
+    /// The longest wait for the client's roots.
+    Roots,
+    /// State timeout of `scanning`: the survey takes too long.
+    Survey,
+    /// State timeout of `stuck`: try again.
+    Again,
 }
 
 /// Where discovery stands.
@@ -47,6 +67,8 @@ pub enum State {
     Idle,
     /// A survey runs.
     Scanning,
+    /// The last survey was given up.
+    Stuck,
     /// The last survey found something to call.
     Offering,
     /// The last survey found nothing to call; waiting for news.
@@ -79,6 +101,8 @@ pub enum Finding {
     Ambiguous,
     /// No trace of an editor.
     Nothing,
+    /// Nothing that counts: the client has named other roots meanwhile.
+    Outdated,
 }
 
 /// Why there is nothing to call.
@@ -98,12 +122,20 @@ pub enum WhyNothing {
 pub enum Event {
     /// The bridge asks for targets.
     Wanted,
+    /// The client was asked for its roots.
+    RootsAsked,
+    /// The client named no other roots than are known.
+    RootsKept,
     /// The client named its roots.
     RootsHinted,
     /// A watched file changed.
     FilesChanged,
     /// The survey is done.
     Surveyed(Finding),
+    /// A survey that was given up has ended after all.
+    HangingEnded,
+    /// A timer fired.
+    Elapsed(Timer),
     /// The link stops.
     StopRequested,
 }
@@ -115,6 +147,10 @@ pub enum Effect {
     Survey,
     /// Tell the bridge the targets of the last survey.
     Offer,
+    /// Tell the bridge what the last survey that ended had found, if it still holds.
+    OfferAgain,
+    /// Expect nothing more of the survey that runs, and say that it hangs.
+    GiveUp,
     /// Tell the bridge that there is nothing to call.
     OfferNothing(WhyNothing),
     /// Start watching files.
@@ -123,6 +159,12 @@ pub enum Effect {
     ShortenWait,
     /// Stop watching files.
     Unwatch,
+    /// The client does not say its roots: go on with those that are known.
+    ForgoRoots,
+    /// Start a timer.
+    Arm(Timer, Duration),
+    /// Forget a timer.
+    Disarm(Timer),
 }
 
 impl Discovery {
@@ -131,12 +173,27 @@ impl Discovery {
         Outcome::Transition(State::Scanning)
     }
 
+    /// What is decided alike wherever discovery stands.
+    fn anywhere(&mut self, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+        match event {
+            Event::RootsAsked => out.order(Effect::Arm(Timer::Roots, ROOTS_WAIT)),
+            Event::RootsKept => out.order(Effect::Disarm(Timer::Roots)),
+            Event::Elapsed(Timer::Roots) => out.order(Effect::ForgoRoots),
+            Event::HangingEnded => self.hanging = self.hanging.saturating_sub(1),
+            Event::Elapsed(Timer::Survey | Timer::Again) => return out.ignore("a timer of a state that was left"),
+            Event::Wanted | Event::RootsHinted | Event::FilesChanged | Event::Surveyed(_) | Event::StopRequested => {
+                return Outcome::Super;
+            }
+        }
+        Outcome::Handled
+    }
+
     fn tell(&mut self, finding: Finding, out: &mut Outbox<Self>) -> Outcome<State> {
         let why = match finding {
             Finding::Callable { count: 1.. } => None,
             Finding::OnlyUnproven => Some(WhyNothing::OnlyUnproven),
             Finding::Ambiguous => Some(WhyNothing::Ambiguous),
-            Finding::Nothing | Finding::Callable { count: 0 } => Some(WhyNothing::Nothing),
+            Finding::Nothing | Finding::Outdated | Finding::Callable { count: 0 } => Some(WhyNothing::Nothing),
         };
         out.order(why.map_or(Effect::Offer, Effect::OfferNothing));
         if why.is_none() && self.cause == Cause::News {
@@ -165,7 +222,7 @@ impl Machine for Discovery {
     fn group(state: State) -> Group {
         match state {
             State::Offering | State::Watching => Group::Surveyed,
-            State::Idle | State::Scanning | State::Stopped => Group::Root,
+            State::Idle | State::Scanning | State::Stuck | State::Stopped => Group::Root,
         }
     }
 
@@ -178,6 +235,9 @@ impl Machine for Discovery {
                     self.scan(Cause::Asked)
                 }
                 Event::RootsHinted => out.ignore("the first survey will read the roots"),
+                Event::RootsAsked | Event::RootsKept | Event::HangingEnded | Event::Elapsed(_) => {
+                    self.anywhere(event, out)
+                }
                 Event::FilesChanged | Event::Surveyed(_) => Outcome::Super,
                 Event::StopRequested => Outcome::Transition(State::Stopped),
             },
@@ -196,30 +256,73 @@ impl Machine for Discovery {
                     self.again = Some(Cause::News);
                     Outcome::Handled
                 }
+                Event::Surveyed(Finding::Outdated) => {
+                    self.again = None;
+                    self.scan(Cause::News)
+                }
                 Event::Surveyed(finding) => self.tell(*finding, out),
+                Event::Elapsed(Timer::Survey) => {
+                    self.hanging = self.hanging.saturating_add(1);
+                    // What is asked meanwhile is answered by the next one.
+                    self.again = None;
+                    out.order(Effect::GiveUp);
+                    Outcome::Transition(State::Stuck)
+                }
+                Event::RootsAsked | Event::RootsKept | Event::HangingEnded | Event::Elapsed(_) => {
+                    self.anywhere(event, out)
+                }
+                Event::StopRequested => Outcome::Transition(State::Stopped),
+            },
+            State::Stuck => match event {
+                Event::Wanted => {
+                    out.order(Effect::OfferAgain);
+                    Outcome::Handled
+                }
+                Event::RootsHinted if self.hanging < SURVEYS_HANGING_MAX => self.scan(Cause::News),
+                Event::RootsHinted => out.ignore("as many surveys hang as may"),
+                Event::FilesChanged => out.ignore("the next survey will see it"),
+                Event::HangingEnded => {
+                    self.hanging = self.hanging.saturating_sub(1);
+                    self.scan(Cause::News)
+                }
+                Event::Elapsed(Timer::Again) => self.scan(Cause::News),
+                Event::RootsAsked | Event::RootsKept | Event::Elapsed(_) => self.anywhere(event, out),
+                Event::Surveyed(_) => Outcome::Super,
                 Event::StopRequested => Outcome::Transition(State::Stopped),
             },
             State::Offering | State::Watching => match event {
                 Event::Wanted
+                | Event::RootsAsked
+                | Event::RootsKept
                 | Event::RootsHinted
                 | Event::FilesChanged
                 | Event::Surveyed(_)
+                | Event::HangingEnded
+                | Event::Elapsed(_)
                 | Event::StopRequested => Outcome::Super,
             },
             State::Stopped => match event {
-                Event::Wanted | Event::RootsHinted | Event::FilesChanged => out.ignore("it was stopped for good"),
-                Event::Surveyed(_) => out.ignore("nobody is left to be told"),
+                Event::Wanted
+                | Event::RootsAsked
+                | Event::RootsKept
+                | Event::RootsHinted
+                | Event::FilesChanged
+                | Event::Elapsed(_) => out.ignore("it was stopped for good"),
+                Event::Surveyed(_) | Event::HangingEnded => out.ignore("nobody is left to be told"),
                 Event::StopRequested => out.ignore("already stopped"),
             },
         }
     }
 
-    fn on_group(&mut self, group: Group, event: &Event, _: &mut Outbox<Self>) -> Outcome<State> {
+    fn on_group(&mut self, group: Group, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
         match (group, event) {
             (Group::Surveyed, Event::Wanted) => self.scan(Cause::Asked),
             // While offering too: the port or the editor's activity may have changed.
             (Group::Surveyed, Event::RootsHinted | Event::FilesChanged) => self.scan(Cause::News),
             (Group::Surveyed, Event::StopRequested) => Outcome::Transition(State::Stopped),
+            (Group::Surveyed, Event::RootsAsked | Event::RootsKept | Event::HangingEnded | Event::Elapsed(_)) => {
+                self.anywhere(event, out)
+            }
             // Two surveys at once would be the shell's mistake.
             (Group::Surveyed, Event::Surveyed(_)) | (Group::Root, _) => Outcome::Super,
         }
@@ -227,14 +330,27 @@ impl Machine for Discovery {
 
     fn entered(&mut self, state: State, out: &mut Outbox<Self>) {
         match state {
-            State::Scanning => out.order(Effect::Survey),
+            State::Scanning => {
+                out.order(Effect::Arm(Timer::Survey, SURVEY_MAX));
+                out.order(Effect::Survey);
+            }
+            State::Stuck if self.hanging < SURVEYS_HANGING_MAX => out.order(Effect::Arm(Timer::Again, SURVEY_AGAIN)),
             State::Stopped => {
+                out.order(Effect::Disarm(Timer::Roots));
                 if self.watching {
                     out.order(Effect::Unwatch);
                 }
                 *self = Self::default();
             }
-            State::Idle | State::Offering | State::Watching => {}
+            State::Idle | State::Stuck | State::Offering | State::Watching => {}
+        }
+    }
+
+    fn left(&mut self, state: State, out: &mut Outbox<Self>) {
+        match state {
+            State::Scanning => out.order(Effect::Disarm(Timer::Survey)),
+            State::Stuck => out.order(Effect::Disarm(Timer::Again)),
+            State::Idle | State::Offering | State::Watching | State::Stopped => {}
         }
     }
 }
@@ -244,6 +360,8 @@ impl Charted for Discovery {
     fn specimens() -> Vec<Event> {
         vec![
             Event::Wanted,
+            Event::RootsAsked,
+            Event::RootsKept,
             Event::RootsHinted,
             Event::FilesChanged,
             Event::Surveyed(Finding::Callable { count: 0 }),
@@ -251,6 +369,11 @@ impl Charted for Discovery {
             Event::Surveyed(Finding::OnlyUnproven),
             Event::Surveyed(Finding::Ambiguous),
             Event::Surveyed(Finding::Nothing),
+            Event::Surveyed(Finding::Outdated),
+            Event::HangingEnded,
+            Event::Elapsed(Timer::Roots),
+            Event::Elapsed(Timer::Survey),
+            Event::Elapsed(Timer::Again),
             Event::StopRequested,
         ]
     }
@@ -263,21 +386,28 @@ impl Charted for Discovery {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fsm::Driver;
     use crate::fsm::chart::after;
 
     const FOUND: Event = Event::Surveyed(Finding::Callable { count: 1 });
     const NOTHING: Event = Event::Surveyed(Finding::Nothing);
 
+    /// What is ordered beside timers.
+    fn orders(it: &mut Driver<Discovery>, event: &Event) -> Vec<Effect> {
+        let timer = |effect: &Effect| matches!(effect, Effect::Arm(..) | Effect::Disarm(_));
+        it.feed(event).effects.into_iter().filter(|effect| !timer(effect)).collect()
+    }
+
     #[test]
     fn idle_wanted_watches_before_it_surveys() {
         let mut it = after(Discovery::default(), &[]);
-        assert_eq!(it.feed(&Event::Wanted).effects, [Effect::Watch, Effect::Survey]);
+        assert_eq!(orders(&mut it, &Event::Wanted), [Effect::Watch, Effect::Survey]);
     }
 
     #[test]
     fn scanning_surveyed_callable_offers_and_cuts_no_wait_of_a_bridge_that_asked() {
         let mut it = after(Discovery::default(), &[Event::Wanted]);
-        assert_eq!(it.feed(&FOUND).effects, [Effect::Offer]);
+        assert_eq!(orders(&mut it, &FOUND), [Effect::Offer]);
         assert_eq!(it.state(), State::Offering);
     }
 
@@ -290,7 +420,7 @@ mod tests {
             (Finding::Callable { count: 0 }, WhyNothing::Nothing),
         ] {
             let mut it = after(Discovery::default(), &[Event::Wanted]);
-            assert_eq!(it.feed(&Event::Surveyed(finding)).effects, [Effect::OfferNothing(why)]);
+            assert_eq!(orders(&mut it, &Event::Surveyed(finding)), [Effect::OfferNothing(why)]);
             assert_eq!(it.state(), State::Watching);
         }
     }
@@ -299,33 +429,33 @@ mod tests {
     fn scanning_files_changed_in_a_burst_leads_to_one_more_survey_and_holds_no_answer_back() {
         let mut it = after(Discovery::default(), &[Event::Wanted]);
         for event in [Event::FilesChanged, Event::RootsHinted, Event::FilesChanged] {
-            assert!(it.feed(&event).effects.is_empty());
+            assert!(orders(&mut it, &event).is_empty());
         }
-        assert_eq!(it.feed(&NOTHING).effects, [Effect::OfferNothing(WhyNothing::Nothing), Effect::Survey]);
-        assert_eq!(it.feed(&FOUND).effects, [Effect::Offer, Effect::ShortenWait]);
+        assert_eq!(orders(&mut it, &NOTHING), [Effect::OfferNothing(WhyNothing::Nothing), Effect::Survey]);
+        assert_eq!(orders(&mut it, &FOUND), [Effect::Offer, Effect::ShortenWait]);
         assert_eq!(it.state(), State::Offering);
     }
 
     #[test]
     fn scanning_wanted_is_answered_by_a_survey_that_began_after_it() {
         let mut it = after(Discovery::default(), &[Event::Wanted, NOTHING, Event::FilesChanged, Event::Wanted]);
-        assert_eq!(it.feed(&FOUND).effects, [Effect::Offer, Effect::ShortenWait, Effect::Survey]);
-        assert_eq!(it.feed(&FOUND).effects, [Effect::Offer]);
+        assert_eq!(orders(&mut it, &FOUND), [Effect::Offer, Effect::ShortenWait, Effect::Survey]);
+        assert_eq!(orders(&mut it, &FOUND), [Effect::Offer]);
     }
 
     #[test]
     fn watching_files_changed_brings_good_news_to_the_bridge() {
         let mut it = after(Discovery::default(), &[Event::Wanted, NOTHING]);
-        assert_eq!(it.feed(&Event::FilesChanged).effects, [Effect::Survey]);
-        assert_eq!(it.feed(&FOUND).effects, [Effect::Offer, Effect::ShortenWait]);
+        assert_eq!(orders(&mut it, &Event::FilesChanged), [Effect::Survey]);
+        assert_eq!(orders(&mut it, &FOUND), [Effect::Offer, Effect::ShortenWait]);
     }
 
     #[test]
     fn offering_files_changed_surveys_again_without_a_second_watch() {
         let mut it = after(Discovery::default(), &[Event::Wanted, FOUND]);
-        assert_eq!(it.feed(&Event::FilesChanged).effects, [Effect::Survey]);
+        assert_eq!(orders(&mut it, &Event::FilesChanged), [Effect::Survey]);
         assert_eq!(
-            it.feed(&Event::Surveyed(Finding::Ambiguous)).effects,
+            orders(&mut it, &Event::Surveyed(Finding::Ambiguous)),
             [Effect::OfferNothing(WhyNothing::Ambiguous)]
         );
     }
@@ -333,12 +463,49 @@ mod tests {
     #[test]
     fn scanning_stop_requested_unwatches_and_drops_the_late_finding() {
         let mut it = after(Discovery::default(), &[Event::Wanted]);
-        assert_eq!(it.feed(&Event::StopRequested).effects, [Effect::Unwatch]);
-        assert!(it.feed(&FOUND).effects.is_empty());
+        assert_eq!(orders(&mut it, &Event::StopRequested), [Effect::Unwatch]);
+        assert!(orders(&mut it, &FOUND).is_empty());
     }
 
     #[test]
     fn idle_stop_requested_has_nothing_to_unwatch() {
-        assert!(after(Discovery::default(), &[]).feed(&Event::StopRequested).effects.is_empty());
+        assert!(orders(&mut after(Discovery::default(), &[]), &Event::StopRequested).is_empty());
+    }
+
+    #[test]
+    fn scanning_elapsed_gives_up_and_looks_again_later_until_too_many_hang() {
+        let mut it = after(Discovery::default(), &[Event::Wanted]);
+        for n in 1..=SURVEYS_HANGING_MAX {
+            let out = it.feed(&Event::Elapsed(Timer::Survey)).effects;
+            assert!(out.contains(&Effect::GiveUp) && it.state() == State::Stuck, "{out:?}");
+            let again = out.contains(&Effect::Arm(Timer::Again, SURVEY_AGAIN));
+            assert_eq!(again, n < SURVEYS_HANGING_MAX, "{out:?}");
+            if again {
+                assert!(it.feed(&Event::Elapsed(Timer::Again)).effects.contains(&Effect::Survey));
+            }
+        }
+        assert!(it.feed(&Event::RootsHinted).effects.is_empty());
+        assert_eq!(it.feed(&Event::Wanted).effects, [Effect::OfferAgain]);
+        assert!(it.feed(&Event::HangingEnded).effects.contains(&Effect::Survey));
+        assert_eq!((it.machine().hanging, it.state()), (SURVEYS_HANGING_MAX - 1, State::Scanning));
+    }
+
+    #[test]
+    fn roots_that_are_not_told_are_forgone_wherever_discovery_stands() {
+        let stuck = [Event::Wanted, Event::Elapsed(Timer::Survey)];
+        let offering = [Event::Wanted, FOUND];
+        for before in [&[][..], &[Event::Wanted], &stuck, &offering] {
+            let mut it = after(Discovery::default(), before);
+            assert_eq!(it.feed(&Event::RootsAsked).effects, [Effect::Arm(Timer::Roots, ROOTS_WAIT)]);
+            assert_eq!(it.feed(&Event::Elapsed(Timer::Roots)).effects, [Effect::ForgoRoots]);
+            assert_eq!(it.feed(&Event::RootsKept).effects, [Effect::Disarm(Timer::Roots)]);
+        }
+    }
+
+    #[test]
+    fn scanning_outdated_looks_again_and_offers_nothing() {
+        let mut it = after(Discovery::default(), &[Event::Wanted]);
+        let out = it.feed(&Event::Surveyed(Finding::Outdated)).effects;
+        assert!(out.contains(&Effect::Survey) && !out.contains(&Effect::Offer), "{out:?}");
     }
 }

@@ -106,6 +106,8 @@ pub enum Event {
     },
     /// The editor's list did not come, or cannot be used.
     ListFailed,
+    /// Another project is looked at: what is published is of no use for it.
+    ProjectChanged,
     /// A timer fired.
     Elapsed(Timer),
 }
@@ -149,6 +151,19 @@ impl Registry {
         if std::mem::take(&mut self.retrying) {
             out.order(Effect::Disarm(Timer::Retry));
         }
+    }
+
+    /// What is known is another project's, and so is the link.
+    fn change_project(&mut self, out: &mut Outbox<Self>) -> Outcome<State> {
+        self.link_up = false;
+        self.again = false;
+        self.disk_asked = false;
+        self.disarm(out);
+        if self.published != Source::None {
+            self.publish(Source::None, out);
+            out.order(Effect::Announce);
+        }
+        Outcome::Transition(State::Empty)
     }
 
     fn link_lost(&mut self, out: &mut Outbox<Self>) {
@@ -195,7 +210,7 @@ impl Registry {
                 out.order(Effect::Arm(Timer::Retry, LIST_RETRY_AFTER));
                 Outcome::Transition(self.rest())
             }
-            Event::Elapsed(Timer::Retry) => Outcome::Super,
+            Event::Elapsed(Timer::Retry) | Event::ProjectChanged => Outcome::Super,
         }
     }
 }
@@ -220,6 +235,9 @@ impl Machine for Registry {
     }
 
     fn on(&mut self, state: State, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
+        if *event == Event::ProjectChanged {
+            return self.change_project(out);
+        }
         if state == State::Refreshing {
             return self.refreshing(event, out);
         }
@@ -243,6 +261,7 @@ impl Machine for Registry {
                 | Event::ChangeHinted
                 | Event::ListReceived { .. }
                 | Event::ListFailed
+                | Event::ProjectChanged
                 | Event::Elapsed(Timer::Retry),
             ) => Outcome::Super,
         }
@@ -274,9 +293,8 @@ impl Machine for Registry {
                 self.retrying = false;
                 Outcome::Transition(State::Refreshing)
             }
-            (Group::Resting, Event::Elapsed(Timer::Retry) | Event::DiskRead { .. }) | (Group::Root, _) => {
-                Outcome::Super
-            }
+            (Group::Resting, Event::Elapsed(Timer::Retry) | Event::DiskRead { .. } | Event::ProjectChanged)
+            | (Group::Root, _) => Outcome::Super,
         }
     }
 
@@ -304,6 +322,7 @@ impl Charted for Registry {
             Event::ListReceived { changed: true },
             Event::ListReceived { changed: false },
             Event::ListFailed,
+            Event::ProjectChanged,
             Event::Elapsed(Timer::Retry),
         ]
     }

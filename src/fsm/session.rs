@@ -4,10 +4,11 @@
 //! is, and with the end: of stdin, by a signal, of the calls that ran. The machine knows no request ids: the shell keeps the
 //! waiting requests, and an order such as `AnswerLists` is for all of them.
 //!
-//! The one wait is the first tool list of a *sync* client: it never looks at `list_changed`, so what it is told first is all it
-//! will ever know. It waits at most [`TOOLS_WAIT`] for the live list, and only while an editor may be there or the list of an
-//! earlier session is still being read. Everybody else is answered at once with what is known, and hears of changes. Leaving `waiting_for_tools`, by whatever event, answers the
-//! lists that wait: no way out forgets them.
+//! The one wait is the first tool list. A *sync* client never looks at `list_changed`, so what it is told first is all it
+//! will ever know. Its list waits at most [`TOOLS_WAIT`] for the live list, and only while an editor may be there or the list of an
+//! earlier session is still being read. An *async* client hears of changes; it waits only where nothing is known of the tools, not even
+//! from an earlier session, and at most [`TOOLS_WAIT_HEARING`]. Every later list is answered at once with what is known. Leaving
+//! `waiting_for_tools`, by whatever event, answers the lists that wait: no way out forgets them.
 //!
 //! Requests of the era without a handshake open the session by themselves: before the first `tools/*` request of that kind the
 //! shell feeds `Opened`, and `AnswerOpen` then has nothing to answer. The same holds for a session that follows a
@@ -21,7 +22,7 @@ use std::time::Duration;
 
 use super::registry::Source;
 use super::{Charted, Machine, Outbox, Outcome, statig_machine};
-use crate::limits::{DRAIN_MAX, TOOLS_WAIT};
+use crate::limits::{DRAIN_MAX, TOOLS_WAIT, TOOLS_WAIT_HEARING};
 
 /// Whether the client acts on `list_changed`.
 #[derive(
@@ -74,7 +75,7 @@ pub struct Session {
 pub enum State {
     /// No handshake yet.
     AwaitingOpen,
-    /// A sync client's first list waits for the editor.
+    /// The first list waits for the editor.
     WaitingForTools,
     /// Every request is answered or accepted at once.
     Serving,
@@ -168,15 +169,26 @@ pub enum Effect {
 impl Session {
     /// A list asked for now had better wait.
     fn list_waits(&self) -> bool {
-        self.kind == Kind::Sync
-            && !self.first_list_served
-            && self.source != Source::Live
+        let known = match self.kind {
+            Kind::Sync => self.source == Source::Live,
+            Kind::Async => self.source != Source::None,
+        };
+        !self.first_list_served
+            && !known
             && (self.outlook != Outlook::Unlikely || self.disk_awaited || self.roots_awaited)
     }
 
     /// Where a session with waiting lists goes after news: on, if nothing speaks for waiting any more.
     fn wait_or_serve(&self) -> Outcome<State> {
         if self.list_waits() { Outcome::Handled } else { Outcome::Transition(State::Serving) }
+    }
+
+    fn tools_wait(&self) -> Effect {
+        let span = match self.kind {
+            Kind::Sync => TOOLS_WAIT,
+            Kind::Async => TOOLS_WAIT_HEARING,
+        };
+        Effect::Arm(Timer::ToolsWait, span)
     }
 
     fn open(&mut self, kind: Kind, out: &mut Outbox<Self>) {
@@ -223,6 +235,8 @@ impl Session {
         match event {
             Event::Opened(kind) => {
                 self.open(*kind, out);
+                // It may be another client behind the same pipe, with another patience.
+                out.order(self.tools_wait());
                 self.wait_or_serve()
             }
             Event::ListRequested => {
@@ -245,11 +259,11 @@ impl Session {
                 self.roots_awaited = *awaited;
                 self.wait_or_serve()
             }
+            Event::CatalogueChanged => out.ignore("the list that waits will hold it"),
             Event::Elapsed(Timer::ToolsWait) => Outcome::Transition(State::Serving),
             Event::Elapsed(Timer::Drain)
             | Event::CallRequested
             | Event::ListenRequested { .. }
-            | Event::CatalogueChanged
             | Event::InputEnded
             | Event::StopRequested
             | Event::CallsSettled => Outcome::Super,
@@ -384,7 +398,7 @@ impl Machine for Session {
 
     fn entered(&mut self, state: State, out: &mut Outbox<Self>) {
         match state {
-            State::WaitingForTools => out.order(Effect::Arm(Timer::ToolsWait, TOOLS_WAIT)),
+            State::WaitingForTools => out.order(self.tools_wait()),
             State::Draining => out.order(Effect::Arm(Timer::Drain, DRAIN_MAX)),
             State::Closed => out.order(Effect::Finish),
             State::AwaitingOpen | State::Serving => {}

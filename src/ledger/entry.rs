@@ -1,5 +1,6 @@
 //! An open call in the ledger.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,8 +15,7 @@ use crate::fsm::call::{Call, State};
 use crate::fsm::cause::Cause;
 use crate::limits::{HOLD_MAX, PATIENCE_MARGIN, RECOVERY_MAX};
 use crate::protocol::dialect::Recovery;
-use crate::protocol::ids::{CallId, Epoch};
-use crate::protocol::jsonrpc::RequestId;
+use crate::protocol::ids::{CallId, Epoch, RequestKey};
 use crate::protocol::mcp::{Audience, ClientInfo};
 use crate::protocol::trace::TraceContext;
 
@@ -23,7 +23,7 @@ use crate::protocol::trace::TraceContext;
 #[derive(Clone)]
 pub(super) struct Entry {
     pub(super) id: CallId,
-    pub(super) request: RequestId,
+    pub(super) request: RequestKey,
     pub(super) tool: Arc<str>,
     pub(super) arguments: Arc<RawValue>,
     pub(super) machine: Driver<Call>,
@@ -44,10 +44,14 @@ pub(super) struct Entry {
     pub(super) sending: Option<Sending>,
     /// It may run while other calls run.
     pub(super) parallel: bool,
+    /// The project that was wanted when it came, or the first that was settled afterwards.
+    pub(super) project: Option<PathBuf>,
     /// The editor's answer, while a reload that may follow it is waited for.
     pub(super) withheld: Option<Withheld>,
     /// Why it was refused.
     pub(super) refused: Option<Box<Refused>>,
+    /// The editor's answer says that nothing of it ran.
+    pub(super) unrun: bool,
     /// The client has had its answer, or wants none.
     pub(super) settled: bool,
 }

@@ -2,6 +2,7 @@
 //! the late results among them.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use tokio::time::Instant;
 
@@ -74,16 +75,17 @@ impl Finished {
     }
 
     /// Keeps a late result.
-    pub(super) fn keep_late(&mut self, call: CallId, result: &str, now: Instant) {
+    pub(super) fn keep_late(&mut self, call: CallId, result: Arc<str>, now: Instant) {
         if let Some(number) = self.number(call)
             && let Some(record) = self.at(number)
         {
-            let fits = result.len() <= LATE_RESULTS_MAX_BYTES;
-            let late = if fits { Late::Kept(result.into(), now) } else { Late::Expired };
+            let bytes = result.len();
+            let fits = bytes <= LATE_RESULTS_MAX_BYTES;
+            let late = if fits { Late::Kept(result, now) } else { Late::Expired };
             let replaced = std::mem::replace(&mut record.late, late);
             self.forget_bytes(&replaced);
             if fits {
-                self.late_bytes += result.len();
+                self.late_bytes += bytes;
                 self.late.push_back((number, now));
             }
         }
@@ -130,8 +132,6 @@ impl Finished {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
 
     fn id(number: u64) -> CallId {
@@ -150,6 +150,7 @@ mod tests {
             accepted: now,
             sent: None,
             ended: Some(now),
+            unrun: false,
             late: Late::None,
         }
     }
@@ -184,12 +185,12 @@ mod tests {
         (0..8).for_each(|number| finished.remember(record(number, now)));
         // The order in which they come is not that in which the calls ended.
         for number in [5, 1, 7, 0] {
-            finished.keep_late(id(number), &quarter, now);
+            finished.keep_late(id(number), quarter.as_str().into(), now);
         }
         assert_eq!(kept(&finished), LATE_RESULTS_MAX_BYTES);
-        finished.keep_late(id(2), "y", now);
+        finished.keep_late(id(2), "y".into(), now);
         assert!(matches!(finished.get(id(5)).unwrap().late, Late::Expired), "it came first");
-        finished.keep_late(id(1), "once more", now);
+        finished.keep_late(id(1), "once more".into(), now);
         finished.remember(Record { late: Late::Rendering, ..record(7, now) });
         assert_eq!(kept(&finished), finished.late_bytes);
         assert_eq!(finished.late_bytes, LATE_RESULTS_MAX_BYTES / 4 + "y".len() + "once more".len());

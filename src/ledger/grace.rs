@@ -49,10 +49,10 @@ impl Ledger {
         answer: EditorAnswer,
         now: Instant,
     ) -> (bool, Vec<Settlement>) {
-        let open = self.open_epochs.contains(&epoch);
+        let open = self.open_epochs.contains_key(&epoch);
         let Some(index) = self.position_in(call, epoch).filter(|_| open) else { return (false, Vec::new()) };
         // The editor may have said before that it leaves.
-        let reloading = self.outlook != Some(Outlook::Open);
+        let reloading = !self.outlook.is_some_and(Outlook::is_no_absence);
         if let Some(entry) = self.entries.get_mut(index) {
             entry.lost.get_or_insert(now);
             entry.epoch = None;
@@ -64,10 +64,20 @@ impl Ledger {
         (true, out)
     }
 
+    /// The editor that is back is another process than the one that went.
+    pub fn editor_replaced(&mut self, now: Instant) {
+        self.no_reload = Some(now);
+    }
+
+    /// Whether an absence that began then may have been a domain reload.
+    pub(super) fn may_have_reloaded(&self, since: Instant) -> bool {
+        self.no_reload.is_none_or(|at| at < since)
+    }
+
     /// The link's outlook has changed: it is the sign of a reload, or of its end.
     pub(super) fn see_reload(&mut self, outlook: Outlook, now: Instant, out: &mut Vec<Settlement>) {
         for entry in &mut self.entries {
-            if let Some(withheld) = entry.withheld.as_mut().filter(|_| outlook != Outlook::Open) {
+            if let Some(withheld) = entry.withheld.as_mut().filter(|_| !outlook.is_no_absence()) {
                 withheld.reloading = true;
             }
         }
@@ -92,6 +102,11 @@ impl Ledger {
         self.tell_withheld(now, out, |_, _| Some(Signs::None));
     }
 
+    /// Tells what was withheld of these as it is.
+    pub(super) fn tell_withheld_of(&mut self, which: impl Fn(&Entry) -> bool, now: Instant, out: &mut Vec<Settlement>) {
+        self.tell_withheld(now, out, |entry, _| which(entry).then_some(Signs::None));
+    }
+
     fn tell_withheld(
         &mut self,
         now: Instant,
@@ -100,13 +115,16 @@ impl Ledger {
     ) {
         let mut told = false;
         for index in 0..self.entries.len() {
+            let since =
+                self.entries.get(index).and_then(|entry| entry.withheld.as_ref()).map(|withheld| withheld.since);
+            let likely = since.is_some_and(|since| self.may_have_reloaded(since));
             let Some(entry) = self.entries.get_mut(index) else { continue };
             let Some(signs) = entry.withheld.as_ref().and_then(|withheld| signs(entry, withheld)) else { continue };
             let Some(Withheld { answer, .. }) = entry.withheld.take() else { continue };
             let answer = match signs {
                 Signs::None => answer,
-                Signs::Back(waited) => answer.with_note(&wording::reloaded(waited)),
-                Signs::Away(waited) => answer.with_note(&wording::still_reloading(waited)),
+                Signs::Back(waited) => answer.with_note(&wording::reloaded(waited, likely)),
+                Signs::Away(waited) => answer.with_note(&wording::still_reloading(waited, likely)),
             };
             told = true;
             self.feed(index, &Event::OutcomeLearned { error: answer.is_error }, Some(answer), now, out);

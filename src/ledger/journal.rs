@@ -8,9 +8,23 @@ use crate::protocol::dialect::{JournalKey, Recovery};
 use crate::protocol::ids::{CallId, Epoch};
 
 impl Ledger {
+    /// By the editor's own word nothing of it ran: its answer is a refusal.
+    pub fn says_unrun(&mut self, call: CallId) {
+        if let Some(index) = self.position(call)
+            && let Some(entry) = self.entries.get_mut(index)
+        {
+            entry.unrun = true;
+        }
+    }
+
+    /// No record outside the connection will tell the outcome any more.
+    pub fn give_up(&mut self, call: CallId, now: Instant) -> Vec<Settlement> {
+        self.feed_call(call, &Event::OutcomeLost, None, now)
+    }
+
     /// The editor replied that it is about to leave, and ran nothing. False if the call owes nothing to that connection.
     pub fn postponed(&mut self, call: CallId, epoch: Epoch, now: Instant) -> (bool, Vec<Settlement>) {
-        let open = self.open_epochs.contains(&epoch);
+        let open = self.open_epochs.contains_key(&epoch);
         let Some(index) = self.position_in(call, epoch).filter(|_| open) else { return (false, Vec::new()) };
         if let Some(entry) = self.entries.get_mut(index) {
             entry.epoch = None;

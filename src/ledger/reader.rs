@@ -8,8 +8,9 @@ use tokio::time::Instant;
 
 use super::grace::Withheld;
 use super::words::Late;
-use super::{Entry, Ledger, Lookup, Record};
+use super::{Entry, Ledger, Lookup, Record, Sending, Surprises};
 use crate::fsm::call::State;
+use crate::limits::OPEN_CALLS_MAX_BYTES;
 use crate::protocol::ids::CallId;
 
 impl std::fmt::Debug for Ledger {
@@ -23,15 +24,26 @@ impl std::fmt::Debug for Ledger {
 impl Hash for Ledger {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         for entry in &self.entries {
-            let Entry { id, machine, reserved, epoch, sent, lost, withheld, settled, .. } = entry;
+            let Entry { id, machine, reserved, epoch, sent, lost, withheld, settled, project, .. } = entry;
             let withheld = withheld.as_ref().map(Withheld::is_reloading);
-            (id, machine, reserved, epoch, sent, lost, withheld, settled).hash(hasher);
+            (id, machine, reserved, epoch, sent, lost, withheld, settled, project).hash(hasher);
         }
-        (self.entries.len(), &self.open_epochs, self.outlook, self.absent_since, self.draining).hash(hasher);
+        (self.entries.len(), &self.open_epochs, &self.wanted, self.outlook, self.absent_since, self.draining)
+            .hash(hasher);
     }
 }
 
 impl Ledger {
+    /// What is to be told of a call that was claimed just now.
+    pub fn sending(&self, call: CallId) -> Option<Sending> {
+        self.position(call).and_then(|index| self.entries.get(index)).and_then(|entry| entry.sending)
+    }
+
+    /// What should never have been seen.
+    pub fn surprises(&self) -> &Surprises {
+        &self.surprises
+    }
+
     /// Calls that are held, and calls that were sent and are not answered by the editor.
     pub fn counts(&self) -> (usize, usize) {
         let held = self.entries.iter().filter(|entry| entry.state() == State::Held).count();
@@ -99,8 +111,16 @@ impl Ledger {
         Lookup::Unknown
     }
 
+    /// Whether a call with so many bytes of arguments may be taken in beside those that are open.
+    pub fn takes(&self, bytes: usize) -> bool {
+        // What is settled has let go of its arguments.
+        let unsettled = self.entries.iter().filter(|entry| !entry.settled);
+        let open: usize = unsettled.map(|entry| entry.arguments.get().len()).sum();
+        open + bytes <= OPEN_CALLS_MAX_BYTES
+    }
+
     /// Keeps a rendered late result, within the bounds of count, bytes and age.
-    pub fn keep_late(&mut self, call: CallId, result: &str, now: Instant) {
+    pub fn keep_late(&mut self, call: CallId, result: Arc<str>, now: Instant) {
         self.finished.keep_late(call, result, now);
     }
 }

@@ -1,6 +1,7 @@
 //! What the ledger takes, gives and remembers.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,8 +13,7 @@ use crate::fsm::call::Verdict;
 use crate::fsm::cause::Cause;
 use crate::limits::{PATIENCE_MARGIN, RUNNING_MAX};
 use crate::protocol::dialect::{EditorAnswer, JournalKey, Recovery};
-use crate::protocol::ids::CallId;
-use crate::protocol::jsonrpc::RequestId;
+use crate::protocol::ids::{CallId, RequestKey};
 use crate::protocol::mcp::{Audience, ClientInfo, ProtocolVersion};
 use crate::protocol::policy::Grounds;
 use crate::protocol::trace::TraceContext;
@@ -24,11 +24,11 @@ pub struct NewCall {
     /// Its identity from here on.
     pub id: CallId,
     /// The client's request it answers.
-    pub request: RequestId,
+    pub request: RequestKey,
     /// The tool's name as the client knows it.
     pub tool: String,
     /// The arguments: a JSON object.
-    pub arguments: Box<RawValue>,
+    pub arguments: Arc<RawValue>,
     /// The client's progress token.
     pub progress_token: Option<Box<RawValue>>,
     /// The trace that it is part of.
@@ -101,7 +101,7 @@ pub enum Settlement {
     /// Tell the client that its call is alive.
     Progress {
         /// The request it belongs to: nothing is said of it once that is answered.
-        request: RequestId,
+        request: RequestKey,
         /// What it is told.
         news: ProgressNews,
         /// The version to write it in.
@@ -118,6 +118,8 @@ pub enum Settlement {
     KeepLate {
         /// Whose.
         call: CallId,
+        /// The project that it was for; see [`Answer::project`].
+        project: Option<PathBuf>,
         /// What the editor answered.
         answer: EditorAnswer,
         /// For whom it is written.
@@ -133,6 +135,8 @@ pub enum Settlement {
         verdict: Verdict,
         /// Who asked; see [`NewCall::asker`].
         asker: Option<Arc<ClientInfo>>,
+        /// The project that it was for; see [`Answer::project`].
+        project: Option<PathBuf>,
     },
 }
 
@@ -140,7 +144,7 @@ pub enum Settlement {
 #[derive(Debug)]
 pub struct Answer {
     /// The client's request.
-    pub request: RequestId,
+    pub request: RequestKey,
     /// The call.
     pub call: CallId,
     /// The trace that it is part of.
@@ -159,10 +163,14 @@ pub struct Answer {
     pub behind: Option<(CallId, Duration)>,
     /// The editor came back this long after the connection was lost.
     pub came_back: Option<Duration>,
+    /// Nothing says that it was away for another cause than a domain reload.
+    pub reload_likely: bool,
     /// It was sent, and an editor says that nothing of it ran.
     pub unrun: bool,
     /// Why it was refused, where its cause does not tell all.
     pub refused: Option<Box<Refused>>,
+    /// The project that it was for, if one was known.
+    pub project: Option<PathBuf>,
     /// For whom it is written.
     pub audience: Audience,
 }
@@ -209,6 +217,10 @@ pub enum ClaimRefused {
     NotHeld,
     /// It was held as long as it may be.
     LimitPassed,
+    /// The connection leads to another project's editor than is wanted now.
+    NotWanted,
+    /// The call was meant for another project than the connection's: it can never be sent on it.
+    OtherProject,
 }
 
 /// A call as `holdfast_calls` and `holdfast_result` show it.
@@ -230,6 +242,8 @@ pub struct Record {
     pub sent: Option<Instant>,
     /// When the client was answered.
     pub ended: Option<Instant>,
+    /// Its answer is the editor's refusal: nothing of it ran.
+    pub unrun: bool,
     pub(super) late: Late,
 }
 
@@ -268,6 +282,7 @@ impl Record {
             accepted: entry.accepted,
             sent: entry.sent,
             ended: None,
+            unrun: entry.unrun,
             late: Late::None,
         }
     }

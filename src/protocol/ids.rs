@@ -34,6 +34,13 @@ impl fmt::Debug for CallId {
     }
 }
 
+/// One opening of a client's request.
+///
+/// A client may use an id again once the request that had it is cancelled or answered; a key is never used again. So whoever
+/// answers, reports progress or asks about a request means that request and not the next one with its id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RequestKey(pub u64);
+
 /// The number of one connection to an editor, rising over the life of the process. A frame, claim or write of one epoch
 /// can never touch a call of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]

@@ -16,10 +16,10 @@ mod write;
 
 pub use fault::{Fault, Invalid, RpcError};
 pub use id::RequestId;
-pub use parse::{Message, parse};
+pub use parse::{Message, members, parse};
 pub use quote::{quote_into, quoted_len};
 pub use scan::IdScanner;
-pub use text::{compact, depth_ok};
+pub use text::{compact, depth_ok, strict};
 pub use write::{error, notification, request, response};
 
 #[cfg(test)]

@@ -98,7 +98,7 @@ fn named(project: &Project, ports: &[(u16, PortSource)]) -> Config {
 }
 
 fn look(host: &Machine, config: &Config, roots: &[PathBuf]) -> Survey {
-    survey(host, config, roots)
+    survey(host, config, roots, None)
 }
 
 fn ports(survey: &Survey) -> Vec<(u16, PortSource)> {
@@ -179,20 +179,20 @@ fn the_identity_table() {
 
     let cases = [
         // A port that the user named.
-        ("named, nobody known", true, None, None, false, Ok(Assumed)),
-        ("named, ours", true, Some(&with_ours), None, false, Ok(Checked)),
+        ("named, nobody known", true, None, None, false, Ok(Some(Assumed))),
+        ("named, ours", true, Some(&with_ours), None, false, Ok(Some(Checked))),
         ("named, theirs", true, Some(&with_theirs), None, false, Err(WrongProject)),
-        ("named, silent", true, Some(&silent), None, false, Ok(Assumed)),
-        ("named, our pid", true, Some(&silent), Some(7), false, Ok(Checked)),
-        ("named, started with a relative path", true, Some(&relative), None, false, Ok(Assumed)),
+        ("named, silent", true, Some(&silent), None, false, Ok(Some(Assumed))),
+        ("named, our pid", true, Some(&silent), Some(7), false, Ok(Some(Checked))),
+        ("named, started with a relative path", true, Some(&relative), None, false, Ok(Some(Assumed))),
         // A port from a file, or the default.
-        ("found, nobody known", false, None, None, false, Err(Unproven)),
-        ("found, nobody known, the editor checks", false, None, None, true, Ok(Checked)),
-        ("found, ours", false, Some(&with_ours), None, false, Ok(Checked)),
-        ("found, ours in small letters", false, Some(&with_ours_in_small), None, false, Ok(Checked)),
+        ("found, nobody known", false, None, None, false, Ok(None)),
+        ("found, nobody known, the editor checks", false, None, None, true, Ok(Some(Checked))),
+        ("found, ours", false, Some(&with_ours), None, false, Ok(Some(Checked))),
+        ("found, ours in small letters", false, Some(&with_ours_in_small), None, false, Ok(Some(Checked))),
         ("found, theirs", false, Some(&with_theirs), Some(7), true, Err(WrongProject)),
-        ("found, our pid", false, Some(&silent), Some(7), false, Ok(Checked)),
-        ("found, our pid with a relative path", false, Some(&relative), Some(7), false, Ok(Checked)),
+        ("found, our pid", false, Some(&silent), Some(7), false, Ok(Some(Checked))),
+        ("found, our pid with a relative path", false, Some(&relative), Some(7), false, Ok(Some(Checked))),
         ("found, a stranger", false, Some(&stranger), Some(7), false, Err(Unproven)),
         ("found, a stranger, the editor checks", false, Some(&stranger), None, true, Err(Unproven)),
         ("found, silent, no pid", false, Some(&silent), None, false, Err(Unproven)),
@@ -208,6 +208,7 @@ fn the_identity_table() {
             editor_pid,
             expected: checks.then(expects),
             dialect: dialect::ULOOP[0],
+            package_version: None,
         };
         assert_eq!(check_owner(&host, &target), expected, "{case}");
     }
@@ -223,8 +224,9 @@ fn without_a_project_a_named_port_is_assumed_whoever_owns_it() {
         editor_pid: None,
         expected: None,
         dialect: dialect::ULOOP[0],
+        package_version: None,
     };
-    assert_eq!(check_owner(&host, &target), Ok(Identity::Assumed));
+    assert_eq!(check_owner(&host, &target), Ok(Some(Identity::Assumed)));
 }
 
 #[cfg(unix)]
@@ -270,9 +272,10 @@ fn a_process_that_imports_assets_is_not_the_editor() {
         editor_pid: Some(7),
         expected: None,
         dialect: dialect::fallback(dialect::ALL),
+        package_version: None,
     };
     let met = |owner| check_owner(&Machine { owners: vec![(9000, owner)], ..Machine::default() }, &target);
-    assert_eq!(met(editor), Ok(Identity::Checked));
+    assert_eq!(met(editor), Ok(Some(Identity::Checked)));
     assert_eq!(met(worker), Err(ConnectFailure::Unproven));
 }
 

@@ -119,12 +119,12 @@ fn tone(machine: &str, state: &str) -> Option<Tone> {
         | ("push", "listening" | "attached")
         | ("registry", "live")
         | ("session", "serving") => Tone::Good,
-        ("bridge", "seeking" | "dialing" | "greeting" | "backing_off" | "leaving" | "draining")
+        ("bridge", "seeking" | "dialing" | "greeting" | "backing_off" | "leaving" | "parting" | "draining")
         | ("discovery", "scanning" | "watching")
         | ("push", "binding")
         | ("registry", "cached" | "refreshing" | "stale")
         | ("session", "waiting_for_tools" | "draining") => Tone::Waiting,
-        ("bridge", "stalled") => Tone::Trouble,
+        ("bridge", "stalled") | ("discovery", "stuck") => Tone::Trouble,
         ("bridge", "idle" | "stopped")
         | ("discovery", "idle" | "stopped")
         | ("push", "closed" | "stopped")

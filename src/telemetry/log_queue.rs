@@ -97,7 +97,12 @@ impl LogQueue {
         let shared = Arc::<Shared>::default();
         let work = Arc::clone(&shared);
         // Without a thread the lines fill the queue and are dropped: logging is not worth an end.
-        let _ = std::thread::Builder::new().name("log".to_owned()).spawn(move || run(&work, out));
+        let write = move || {
+            let mut out = out;
+            // A panic costs the batch that was being written, and no line after it.
+            while std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&work, &mut out))).is_err() {}
+        };
+        let _ = std::thread::Builder::new().name("log".to_owned()).spawn(write);
         Self(shared)
     }
 

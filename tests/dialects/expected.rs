@@ -98,11 +98,12 @@ pub struct Moment {
     pub play: fn(&Dialect) -> Outcome,
 }
 
-pub const MOMENTS: [Moment; 10] = [
+pub const MOMENTS: [Moment; 11] = [
     Moment { name: "the session opens before the editor", play: moments::open },
     Moment { name: "a tool is added", play: moments::list },
     Moment { name: "a call", play: moments::call },
     Moment { name: "a domain reload while a call runs", play: moments::reload_in_a_call },
+    Moment { name: "a domain reload after a call ended, before its answer", play: moments::reload_before_the_answer },
     Moment { name: "a kill while a call runs", play: moments::kill_in_a_call },
     Moment { name: "a call while the editor reloads", play: moments::call_while_away },
     Moment { name: "two editors", play: moments::two_editors },
@@ -169,7 +170,14 @@ pub fn expected(dialect: &str, moment: &str) -> Expected {
         ("a call", _) => Outcome::Answered,
         ("a domain reload while a call runs", "unity-mcp") => Outcome::Queued,
         ("a kill while a call runs", "unity-mcp") => Outcome::HeldOrUnknown,
-        ("a domain reload while a call runs" | "a kill while a call runs", _) => Outcome::Unknown,
+        // Its journal has the result.
+        ("a domain reload after a call ended, before its answer", "holdfast") => Outcome::Answered,
+        (
+            "a domain reload while a call runs"
+            | "a domain reload after a call ended, before its answer"
+            | "a kill while a call runs",
+            _,
+        ) => Outcome::Unknown,
         ("a call while the editor reloads", _) => Outcome::Held,
         ("two editors", "unity-mcp") => Outcome::Assumed,
         ("two editors", _) => Outcome::OwnEditor,

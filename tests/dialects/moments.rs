@@ -109,6 +109,30 @@ fn queued(mut stage: Stage, dialect: &Dialect) -> Outcome {
     Outcome::Queued
 }
 
+/// The editor reloads when a call has run to its end and its answer has not left yet.
+pub fn reload_before_the_answer(dialect: &Dialect) -> Outcome {
+    let mut stage = Stage::set(dialect);
+    stage.unity.say("lose");
+    let mark = stage.unity.mark();
+    let id = stage.call(&(dialect.count)("told late"));
+    stage.unity.hear(mark, |event| event["event"] == "call_ended");
+    stage.unity.say("reload 300");
+    let answer = stage.client.answer(id);
+    assert_eq!(stage.room.runs("told late"), 1, "{}", answer.0);
+    let outcome = match answer.verdict() {
+        Verdict::Ok => {
+            assert!(answer.text().contains("told late"), "the editor's own result: {}", answer.0);
+            Outcome::Answered
+        }
+        Verdict::Unknown => Outcome::Unknown,
+        other => panic!("{other:?}: {}", answer.0),
+    };
+    let id = stage.call(&(dialect.count)("behind"));
+    assert_eq!((stage.client.answer(id).verdict(), stage.room.runs("told late")), (Verdict::Ok, 1));
+    stage.end();
+    outcome
+}
+
 /// The editor's process is killed while a call runs.
 pub fn kill_in_a_call(dialect: &Dialect) -> Outcome {
     let mut stage = Stage::set(dialect);

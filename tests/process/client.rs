@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -227,22 +228,43 @@ impl Client {
 
     /// Starts a gateway whose stdout is read.
     pub fn spawn(room: &Room, command: Command) -> Self {
-        let mut client = Self::deaf(room, command);
-        let (ear, stdout) = (Arc::clone(&client.ear), client.take_stdout());
-        client.deaf = false;
+        Self::deaf(room, command).hearing()
+    }
+
+    /// Begins to read stdout.
+    pub fn hearing(mut self) -> Self {
+        let (ear, stdout) = (Arc::clone(&self.ear), self.take_stdout());
+        self.deaf = false;
         std::thread::spawn(move || ear.listen(stdout));
-        client
+        self
     }
 
     /// Starts a gateway whose stdout nobody reads.
     pub fn deaf(room: &Room, mut command: Command) -> Self {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        Self::start(room, command, |child| (child.stdin.take(), child.stdout.take()))
+    }
+
+    /// Starts a gateway whose stdin and stdout are the far ends of these; what it says is read.
+    pub fn over(room: &Room, mut command: Command, [stdin, stdout]: [(Stdio, OwnedFd); 2]) -> Self {
+        command.stdin(stdin.0).stdout(stdout.0);
+        let near = (Some(ChildStdin::from(stdin.1)), Some(ChildStdout::from(stdout.1)));
+        Self::start(room, command, |_| near).hearing()
+    }
+
+    fn start(
+        room: &Room,
+        mut command: Command,
+        pipes: impl FnOnce(&mut Child) -> (Option<ChildStdin>, Option<ChildStdout>),
+    ) -> Self {
         static NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let log = room.path().join(format!("gateway-{number}.log"));
         let stderr = File::create(&log).expect("a log file");
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr);
-        let mut child = command.spawn().expect("the gateway starts");
-        let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+        let mut child = command.stderr(stderr).spawn().expect("the gateway starts");
+        // The command holds the far ends: with it they fall, and only the gateway has them.
+        drop(command);
+        let (stdin, stdout) = pipes(&mut child);
         let ear = Arc::new(Ear { wire: Recording::begin(), ..Ear::default() });
         Self { child, stdin, stdout, ear, deaf: true, last_id: 0, log }
     }

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::client::{self, Client, Verdict};
 use super::system::{memory_kib, runs};
 use super::unity::Unity;
-use super::{HOLDFAST, Room, until};
+use super::{HOLDFAST, Room, SOON, until};
 
 /// The promise is 200 ms; a busy machine gets room.
 const AT_ONCE: Duration = Duration::from_secs(1);
@@ -158,38 +158,80 @@ fn a_signal_ends_it_with_every_answer_given() {
     assert!(room.run_records().is_empty(), "{:?}", room.run_records());
 }
 
+/// A gateway whose launcher, a shell, is the client's child; and the gateway's own pid. The test keeps both pipes open, as a grandchild
+/// would.
+fn launched(room: &Room, port: u16) -> (Client, u32) {
+    let mut command = Command::new("/bin/sh");
+    client::environment(&mut command, room);
+    let script = r#"exec 3<&0; "$0" --port "$1" <&3 3<&- & echo $! >"$2"; wait"#;
+    let pid_file = room.path().join("pid");
+    command.args(["-c", script, HOLDFAST, &port.to_string()]).arg(&pid_file);
+    let client = Client::deaf(room, command);
+    let pid = || std::fs::read_to_string(&pid_file).unwrap_or_default().trim().parse().ok();
+    until("the shell wrote the pid", || pid().is_some());
+    let pid = pid().expect("a pid");
+    assert_ne!(pid, client.pid());
+    (client, pid)
+}
+
 #[test]
 fn a_parent_that_dies_is_noticed_though_the_pipe_stays_open() {
     let room = Room::new();
     let unity = Unity::start(&room, &["--quiet"]);
-    let mut command = Command::new("/bin/sh");
-    client::environment(&mut command, &room);
-    // The shell is the parent; this test keeps both pipes open, as a grandchild would.
-    let script = r#"exec 3<&0; "$0" --port "$1" <&3 3<&- & echo $! >"$2"; wait"#;
-    let pid_file = room.path().join("pid");
-    command.args(["-c", script, HOLDFAST, &unity.port.to_string()]).arg(&pid_file);
-    let mut client = Client::spawn(&room, command);
+    let (client, pid) = launched(&room, unity.port);
+    let mut client = client.hearing();
     client.initialize();
     client.echoes();
-    let pid: u32 = std::fs::read_to_string(&pid_file).expect("the shell wrote it").trim().parse().expect("a pid");
-    assert_ne!(pid, client.pid());
     let began = Instant::now();
     client.signal(Signal::SIGKILL);
     // stdout ends with the last process that has it.
     client.ended_within(Duration::from_secs(5));
     let took = began.elapsed();
     until("the process is gone", || !runs(pid));
-    assert!(took < Duration::from_secs(5), "{took:?}");
+    assert!(took < SOON, "{took:?}");
     assert!(room.run_records().is_empty(), "{:?}", room.run_records());
+}
+
+#[test]
+fn a_launcher_that_ends_takes_no_session_with_it_whose_client_lives() {
+    let room = Room::new();
+    let unity = Unity::start(&room, &[]);
+    let (client, pid) = launched(&room, unity.port);
+    let mut client = client.hearing();
+    client.initialize();
+    client.echoes();
+    let mark = unity.mark();
+    let running = client.call("sleep", &json!({"ms": 1500}));
+    unity.begun(mark, "sleep");
+    client.signal(Signal::SIGKILL);
+    // It asks the client, and goes on meanwhile and afterwards.
+    until("it asks whether the client lives", || client.asked_by_server("ping").is_some());
+    let asked = client.asked_by_server("ping").expect("it asked");
+    client.send(&json!({"jsonrpc": "2.0", "id": asked, "result": {}}));
+    assert_eq!(client.answer(running).verdict(), Verdict::Ok);
+    client.echoes();
+    assert!(runs(pid));
+    client.close_stdin();
+    until("the process is gone", || !runs(pid));
+    client.check(&room);
+}
+
+#[test]
+fn a_client_that_goes_before_it_opens_a_session_leaves_no_orphan_though_its_end_of_stdin_is_kept() {
+    let room = Room::new();
+    let (mut client, pid) = launched(&room, 1);
+    client.signal(Signal::SIGKILL);
+    drop(client.take_stdout());
+    until("the process is gone", || !runs(pid));
+    client.check(&room);
 }
 
 #[test]
 fn a_client_that_closes_stdout_ends_it() {
     let room = Room::new();
     let mut client = Client::deaf(&room, client::command(&room));
+    // Nothing needs to be written for it.
     drop(client.take_stdout());
-    let (_, line) = client.request_line("ping", &json!({}));
-    client.write(line.as_bytes()).expect("it reads");
     let (status, took) = client.ended_within(DRAINED);
     assert_eq!(status.code(), Some(0), "after {took:?}");
     client.check(&room);
@@ -282,4 +324,57 @@ fn copies_started_at_once_with_an_empty_environment_in_the_root_folder_all_work(
     let run = room.home().join(".local/state/holdfast/run");
     let left: Vec<_> = std::fs::read_dir(run).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn what_killed_gateways_left_is_gone_with_the_next_session() {
+    let room = Room::new();
+    let mut killed: Vec<Client> = (0..3).map(|_| Client::open(&room, &[])).collect();
+    // Its record and its lock, each.
+    until("their records", || {
+        room.run_records().iter().filter(|path| path.extension().is_some_and(|of| of == "json")).count() == 3
+    });
+    for client in &mut killed {
+        client.signal(Signal::SIGKILL);
+        client.ended_within(SOON);
+    }
+    let run = room.state().join("run");
+    std::fs::write(run.join("4000000.lock"), "").expect("a file");
+    assert!(room.run_records().len() >= 7, "{:?}", room.run_records());
+    let client = Client::open(&room, &[]);
+    let own = client.pid().to_string();
+    let only_its_own = || room.run_records().iter().all(|path| path.file_stem().is_some_and(|stem| *stem == *own));
+    until("nothing is left of the others", only_its_own);
+    client.close(&room);
+    assert!(room.run_records().is_empty(), "{:?}", room.run_records());
+}
+
+#[test]
+fn a_fifo_in_the_place_of_a_lock_holds_no_command() {
+    let room = Room::new();
+    let run = room.state().join("run");
+    std::fs::create_dir_all(&run).expect("a folder");
+    for name in ["5.json", "6.json"] {
+        std::fs::write(run.join(name), "{}").expect("a file");
+    }
+    for name in ["5.lock", "7.lock", "8.json"] {
+        nix::unistd::mkfifo(&run.join(name), nix::sys::stat::Mode::S_IRWXU).expect("a FIFO");
+    }
+    let mut command = client::command(&room);
+    let mut status = command.arg("status").stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("it starts");
+    until("status ends", || status.try_wait().is_ok_and(|ended| ended.is_some()));
+}
+
+#[test]
+fn a_home_that_is_relative_gives_notes_that_name_whole_paths() {
+    let room = Room::new();
+    let unity = Unity::start(&room, &["--quiet"]);
+    let mut command = client::command(&room);
+    command.env("HOME", "home").env_remove("HOLDFAST_STATE_DIR").args(["--port", &unity.port.to_string()]);
+    let mut client = Client::spawn(&room, command);
+    client.initialize();
+    let text = client.done("big", &json!({"n": 9 * 1024 * 1024})).text();
+    let place = room.path().canonicalize().expect("a folder").join("home");
+    assert!(text.contains(&place.display().to_string()), "{text:.600}");
+    client.close(&room);
 }

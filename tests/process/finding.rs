@@ -157,6 +157,61 @@ fn a_compile_whose_editor_is_killed_is_unknown_and_not_repeated() {
 }
 
 #[test]
+fn the_result_of_an_earlier_compile_of_the_same_id_is_not_taken_for_this_one() {
+    for killed in [false, true] {
+        let room = Room::new();
+        let mut unity = Unity::of_project(&room, &["--compile-ms", "1500", "--compile-reload-ms", "0"]);
+        let mut client = open(&room);
+        client.echoes();
+        let arguments = json!({"RequestId": "build-1", "WaitForDomainReload": true});
+        let first = client.done("compile", &arguments);
+        assert_eq!(first.verdict(), Verdict::Ok, "{}", first.0);
+        // As it is left by an earlier session, with the caller's id or by another server.
+        let file = room.project().join("Temp/uLoopMCP/compile-results/build-1.json");
+        std::fs::write(&file, r#"{"Success":true,"Message":"the first"}"#).expect("the folder is there");
+
+        unity.say("compile-error on");
+        let mark = unity.mark();
+        let id = client.call("compile", &arguments);
+        unity.begun(mark, "compile");
+        // Without its lock file nothing but the result's own name tells the two apart.
+        until("it compiles", || std::fs::remove_file(room.project().join("Temp/compiling.lock")).is_ok());
+        if killed {
+            unity.kill();
+        } else {
+            unity.say("rst");
+        }
+        let _next = killed.then(|| Unity::of_project(&room, &["--quiet"]));
+        let answer = client.answer(id);
+        if killed {
+            assert_eq!(answer.verdict(), Verdict::Unknown, "{}", answer.0);
+        } else {
+            assert!(answer.text().contains("CS0246"), "its own result: {}", answer.0);
+        }
+        client.close(&room);
+    }
+}
+
+#[test]
+fn a_compile_that_is_to_wait_for_its_reload_is_answered_when_that_is_over() {
+    let room = Room::new();
+    let mut unity = Unity::of_project(&room, &["--quiet", "--compile-gap-ms", "300", "--compile-reload-ms", "700"]);
+    let mut client = open(&room);
+    client.echoes();
+    let before = unity.stats()["domain"].as_u64();
+    let answer = client.done("compile", &json!({"WaitForDomainReload": true}));
+    assert_eq!(answer.verdict(), Verdict::Ok, "{}", answer.0);
+    assert_eq!(unity.stats()["domain"].as_u64(), before.map(|domain| domain + 1), "the reload is over");
+    assert!(answer.text().contains("Success") && !answer.text().contains("ProjectRoot"), "{}", answer.0);
+    // One that fails is followed by none, and is told at once.
+    unity.say("compile-error on");
+    let began = Instant::now();
+    assert_eq!(client.done("compile", &json!({"WaitForDomainReload": true})).verdict(), Verdict::ToolError);
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    client.close(&room);
+}
+
+#[test]
 fn a_client_started_before_unity_sees_every_tool_from_the_disk() {
     let room = Room::new();
     let unity = Unity::of_project(&room, &["--quiet"]);

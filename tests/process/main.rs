@@ -25,10 +25,13 @@ mod cuts;
 mod ends;
 mod finding;
 mod floods;
+mod limits;
 mod losses;
 mod metrics;
 mod openings;
+mod requests;
 mod secrets;
+mod stdio;
 mod storms;
 mod watch;
 

@@ -127,3 +127,37 @@ fn a_signal_gives_the_terminal_back() {
         watching.gave_back();
     }
 }
+
+/// The plain command, once.
+fn status(room: &Room) -> String {
+    let output = client::command(room).arg("status").output().expect("it runs");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// A person who wonders why nothing happens looks at `holdfast status` first.
+#[test]
+fn the_plain_status_shows_a_dialog_and_a_freeze() {
+    let room = Room::new();
+    let mut unity = Unity::of_project(&room, &["--dialect", "holdfast"]);
+    let mut client = Client::open(&room, &["--project", &room.project().display().to_string()]);
+    client.done("holdfast_wait_ready", &json!({"timeout_seconds": 20}));
+    unity.say("modal on");
+    let id = client.call("echo", &json!({"text": "x"}));
+    until("the dialog is shown", || {
+        let shown = status(&room);
+        shown.contains("but its main thread stands still for") && shown.contains("dialog is open in the Unity window")
+    });
+    unity.say("modal off");
+    client.answer(id);
+    unity.say("freeze");
+    let id = client.call("echo", &json!({"text": "y"}));
+    let mut shown = String::new();
+    until("the freeze is shown", || {
+        shown = status(&room);
+        shown.contains("but it has not said anything for")
+    });
+    assert!(!shown.contains("somebody else"), "{shown}");
+    unity.say("thaw");
+    client.answer(id);
+    client.close(&room);
+}

@@ -4,6 +4,7 @@
 //! The paths in the table are those of Linux; the tests of `src/cli/setup/places.rs` hold those of the others.
 #![cfg(target_os = "linux")]
 
+mod beside;
 #[path = "../binary/mod.rs"]
 mod binary;
 mod documents;

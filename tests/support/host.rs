@@ -10,6 +10,8 @@ use std::time::{Duration, SystemTime};
 use holdfast::host::{Host, Liveness, Owner, Watch};
 use holdfast::net::BoxFuture;
 use tokio::sync::mpsc;
+
+use super::net::MemoryNet;
 use tokio::time::Instant;
 
 /// Where the simulated wall clock starts.
@@ -19,6 +21,8 @@ struct Inner {
     files: BTreeMap<PathBuf, (Vec<u8>, SystemTime)>,
     processes: BTreeMap<u32, Liveness>,
     owners: BTreeMap<u16, Owner>,
+    /// Where a port has an owner only while somebody listens on it.
+    net: Option<Arc<MemoryNet>>,
     watches: Vec<(Vec<PathBuf>, mpsc::Sender<()>)>,
     dice: fastrand::Rng,
     slow: Duration,
@@ -40,6 +44,7 @@ impl MemoryHost {
                 files: BTreeMap::new(),
                 processes: BTreeMap::new(),
                 owners: BTreeMap::new(),
+                net: None,
                 watches: Vec::new(),
                 dice: fastrand::Rng::with_seed(11),
                 slow: Duration::ZERO,
@@ -97,6 +102,11 @@ impl MemoryHost {
     /// Whether what was planted at the clock has struck.
     pub fn struck(&self) -> bool {
         !self.clock_panics.load(Ordering::SeqCst)
+    }
+
+    /// From now on a port has an owner only while somebody listens on it.
+    pub fn look_at(&self, net: &Arc<MemoryNet>) {
+        self.inner.lock().unwrap().net = Some(net.clone());
     }
 
     /// Says who listens on a port.
@@ -159,7 +169,8 @@ impl Host for MemoryHost {
     }
 
     fn port_owner(&self, port: u16) -> Option<Owner> {
-        self.inner.lock().unwrap().owners.get(&port).cloned()
+        let inner = self.inner.lock().unwrap();
+        inner.owners.get(&port).filter(|_| inner.net.as_ref().is_none_or(|net| net.listens(port))).cloned()
     }
 
     fn watch(&self, files: &[PathBuf]) -> Option<Watch> {

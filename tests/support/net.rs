@@ -30,6 +30,7 @@ pub struct MemoryNet {
     ports: Arc<Mutex<Ports>>,
     held: watch::Sender<bool>,
     connects: AtomicU64,
+    bind_panics: AtomicBool,
     sent: Arc<AtomicU64>,
 }
 
@@ -40,6 +41,7 @@ impl MemoryNet {
             ports: Arc::new(Mutex::new(ports)),
             held: watch::Sender::new(false),
             connects: AtomicU64::new(0),
+            bind_panics: AtomicBool::new(false),
             sent: Arc::default(),
         })
     }
@@ -51,6 +53,11 @@ impl MemoryNet {
         }
     }
 
+    /// The next bind panics.
+    pub fn panic_at_bind(&self) {
+        self.bind_panics.store(true, Ordering::SeqCst);
+    }
+
     /// While held, a connect neither succeeds nor fails.
     pub fn hold_connects(&self, on: bool) {
         self.held.send_replace(on);
@@ -59,6 +66,11 @@ impl MemoryNet {
     /// Bytes that connecting sides have written so far, read or not.
     pub fn sent(&self) -> u64 {
         self.sent.load(Ordering::Relaxed)
+    }
+
+    /// Whether anybody listens on a port.
+    pub fn listens(&self, port: u16) -> bool {
+        self.ports.lock().unwrap().listening.contains_key(&port)
     }
 
     /// Connects tried so far.
@@ -86,6 +98,9 @@ impl Net for MemoryNet {
 
     fn bind(&self, port: u16) -> BoxFuture<'_, io::Result<Arc<dyn Listener>>> {
         Box::pin(async move {
+            if self.bind_panics.swap(false, Ordering::SeqCst) {
+                std::panic::panic_any(super::sabotage::MARK);
+            }
             let mut ports = self.ports.lock().unwrap();
             let port = if port == 0 {
                 ports.next += 1;

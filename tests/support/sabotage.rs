@@ -36,6 +36,7 @@ struct Plans {
     faults: BTreeMap<(&'static str, Hook), VecDeque<Fault>>,
     lives: BTreeMap<&'static str, Vec<ActorCell>>,
     slow: BTreeMap<&'static str, Duration>,
+    stuck: Vec<&'static str>,
 }
 
 /// The plan; clones share it.
@@ -65,6 +66,11 @@ impl Sabotage {
     /// From now on whoever starts `name` hears of it only after so long.
     pub fn slow(&self, name: &'static str, delay: Duration) {
         self.plans().slow.insert(name, delay);
+    }
+
+    /// The next handler of `name` never ends.
+    pub fn stick(&self, name: &'static str) {
+        self.plans().stuck.push(name);
     }
 
     /// The incarnations of an actor so far.
@@ -140,6 +146,11 @@ impl<A: Actor> Actor for Saboteur<A> {
         state: &mut A::State,
     ) -> Result<(), ActorProcessingErr> {
         self.plan.strike(self.name, Hook::Handle)?;
+        let stuck = self.plan.plans().stuck.iter().position(|stuck| *stuck == self.name);
+        if let Some(at) = stuck {
+            self.plan.plans().stuck.remove(at);
+            std::future::pending::<()>().await;
+        }
         self.inner.handle(me, message, state).await?;
         self.plan.strike(self.name, Hook::Handled)
     }

@@ -344,3 +344,22 @@ async fn doctor_tells_how_the_package_stands_and_the_mend() {
     let (level, says, _) = package().await;
     assert!(level == "note" && says.contains("manifest.json already brings"), "{level}: {says}");
 }
+
+/// Only root can give files away: run by another user this shows that the package is his as before.
+#[cfg(unix)]
+#[tokio::test]
+async fn who_owns_the_project_owns_the_package() {
+    use std::os::unix::fs::{MetadataExt as _, chown};
+    let place = Place::new();
+    let project = castle(&place);
+    // Refused to anybody but root.
+    let _ = chown(project.join("Packages"), Some(12_345), Some(23_456));
+    let owner = |path: &Path| {
+        let meta = fs::metadata(path).expect("there");
+        (meta.uid(), meta.gid())
+    };
+    assert_eq!(install(&place, &project, &[]).await.code, Some(0));
+    for path in ["", "package.json", RECORD, "Core"] {
+        assert_eq!(owner(&folder(&project).join(path)), owner(&project.join("Packages")), "{path}");
+    }
+}

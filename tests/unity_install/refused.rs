@@ -193,3 +193,54 @@ async fn links_are_not_followed() {
     assert!(!file.is_symlink() && !folder(&project).join("Core/Link").is_symlink());
     assert_eq!((files(&outside), times(&outside)), kept);
 }
+
+/// A clone as ParrelSync makes it, with its own Library, beside the original.
+#[cfg(unix)]
+fn cloned(project: &Path) -> std::path::PathBuf {
+    let clone = project.with_file_name("Castle_clone_0");
+    fs::create_dir_all(clone.join("Library")).expect("writable");
+    for part in ["Assets", "Packages", "ProjectSettings"] {
+        std::os::unix::fs::symlink(project.join(part), clone.join(part)).expect("it can be made");
+    }
+    clone
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_clone_has_the_package_of_its_original() {
+    let place = Place::new();
+    let project = castle(&place);
+    let clone = cloned(&project);
+    let command = format!("holdfast unity install --project {}", text(&project));
+    let is_clone = format!("{} is a clone of {}", text(&clone), text(&project));
+    let told = || async {
+        let done = place.run(["doctor", "--json", "--project", text(&clone)]).await.json();
+        let all = done["findings"].as_array().expect("a list").clone();
+        let of_package = all.into_iter().filter(|one| one["about"] == "package").collect::<Vec<_>>();
+        assert_eq!(of_package.len(), 1, "{of_package:?}");
+        of_package[0].clone()
+    };
+    for words in [&[][..], &["--force"], &["--dry-run"], &["--remove"]] {
+        is_refused(&place, &clone, words, &[&is_clone, &command]).await;
+    }
+    let absent = told().await;
+    assert!(absent["mend"].as_str().expect("a mend").contains(&command), "{absent}");
+
+    let done = install(&place, &project, &[]).await;
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let there = told().await;
+    assert_eq!((&there["level"], &there["mend"]), (&"ok".into(), &serde_json::Value::Null), "{there}");
+    let says = there["says"].as_str().expect("a sentence");
+    assert!(says.contains(&is_clone) && says.contains("is installed, which is this program's"), "{says}");
+    let check = install(&place, &clone, &["--check", "--json"]).await;
+    assert_eq!((check.code, &check.json()["clone_of"]), (Some(0), &text(&project).into()), "{check:?}");
+    for words in [&[][..], &["--force"], &["--remove"], &["--remove", "--force"]] {
+        is_refused(&place, &clone, words, &[&is_clone, &command]).await;
+    }
+
+    age(&project);
+    let old = told().await;
+    assert_ne!(old["level"], "ok", "{old}");
+    assert_eq!(old["mend"], command, "{old}");
+    assert!(!old.to_string().contains("put a folder in its place"), "{old}");
+}

@@ -33,6 +33,9 @@ pub(super) fn discretion(run: &Run<'_>) -> Verdict {
 /// What the log tells of one call.
 #[derive(Default)]
 pub(super) struct Told<'a> {
+    /// The id that its request stands under.
+    id: Option<u64>,
+    /// The request, by the number that no other one has.
     pub(super) request: Option<u64>,
     /// The connections it was sent on.
     pub(super) sent: Vec<&'a str>,
@@ -49,12 +52,16 @@ pub(super) fn calls<'a>(run: &Run<'a>) -> BTreeMap<&'a str, Told<'a>> {
         let told = calls.entry(call).or_default();
         let get = |name| field(line, name).unwrap_or_default();
         match name {
-            "call_accepted" => told.request = get("mcp_id").parse().ok(),
+            "call_accepted" => told.id = get("mcp_id").parse().ok(),
             "call_sent" => told.sent.push(get("epoch")),
             "call_answered" => told.ends.push((true, get("verdict"), get("cause"), at)),
             "call_noted" => told.ends.push((false, get("verdict"), "", at)),
             _ => {}
         }
+    }
+    for told in calls.values_mut() {
+        let cancelled = matches!(told.ends.first(), Some((false, "cancelled", ..)));
+        told.request = told.id.map(|id| run.request_under(id, cancelled));
     }
     calls
 }
@@ -86,7 +93,8 @@ pub(super) fn truth(run: &Run<'_>) -> Verdict {
         };
         verdict.look(good && told.request.is_some(), || format!("call {call} (#{:?}) ended {ends:?}", told.request));
         if let (Some(request), Some((true, end))) = (told.request, ends.first()) {
-            answered.insert(request, *end);
+            let first = answered.insert(request, *end).is_none();
+            verdict.look(first, || format!("two calls were answered for #{request}, the second is {call}"));
         }
     }
     for (id, ask) in run.calls().filter(|(_, ask)| !ask.tool.starts_with("holdfast_")) {

@@ -123,7 +123,7 @@ pub(super) fn recovery(run: &Run<'_>) -> Verdict {
     }
     for (id, ask) in run.calls() {
         let after = recovered.is_some_and(|recovered| run.asks.get(&id).is_some_and(|(at, _)| *at >= recovered));
-        if after {
+        if after && !run.cancelled.contains_key(&id) {
             let ok = run.answers.get(&id).is_some_and(|answers| answers.iter().any(|answer| answer.said == Said::Ok));
             verdict
                 .look(ok, || format!("#{id} ({}) was not answered well though nothing was wrong any more", ask.tool));

@@ -65,6 +65,7 @@ fn a_good_history_passes_every_checker() {
         told(&format!("call_answered call={CALL} tool=count verdict=\"ok\" cause=\"\" millis=1")),
         got(1, "{\"Key\":\"a\"}", false),
         Event::Sized(Sizes { open: 1, ..Sizes::default() }),
+        Event::Reloads,
         told("link_down epoch=1 reason=reload"),
         Event::HungUp(1),
         Event::Dialed(2),
@@ -79,6 +80,52 @@ fn a_good_history_passes_every_checker() {
         totals("a", 1),
     ];
     assert_eq!(broken(good), [""; 0]);
+}
+
+#[test]
+fn grounded_rejects_a_reload_that_the_editor_has_not_made() {
+    let up = |epoch: u64| told(&format!("link_up epoch={epoch} port=8701"));
+    let down = |reason: &str| told(&format!("link_down epoch=1 reason=\"{reason}\""));
+    let counted = |result: &str| told(&format!("reload_ended result=\"{result}\""));
+    let said = |text: &str| {
+        let params = serde_json::json!({"progressToken": 1, "progress": 1, "message": text});
+        let line = serde_json::json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params});
+        Event::Got(line.to_string())
+    };
+    let is_told = |events: Vec<Event>| broken(events).contains(&"I19 grounded");
+    assert!(is_told(vec![up(1), down("reload")]));
+    assert!(is_told(vec![up(1), down("silence"), Event::Named("reloading")]));
+    assert!(is_told(vec![up(1), down("silence"), up(2), counted("completed")]));
+    assert!(is_told(vec![up(1), down("silence"), said("held, not sent yet: reloading")]));
+    // An earlier one is no evidence.
+    let earlier = vec![
+        up(1),
+        Event::Reloads,
+        down("reload"),
+        Event::Dialed(2),
+        up(2),
+        down("silence"),
+        Event::Named("reloading"),
+    ];
+    assert!(is_told(earlier));
+    let good = vec![
+        up(1),
+        Event::Reloads,
+        down("reload"),
+        Event::Named("reloading"),
+        said("held, not sent yet: reloading"),
+        up(2),
+        counted("completed"),
+    ];
+    assert!(!is_told(good));
+    let presumed = vec![
+        up(1),
+        down("disconnect"),
+        said("held, not sent yet: the bridge stopped, probably for a domain reload"),
+        up(2),
+        counted("presumed"),
+    ];
+    assert!(!is_told(presumed));
 }
 
 #[test]
@@ -211,10 +258,10 @@ fn grounds_reject_a_verdict_that_nothing_on_the_wire_bears_out() {
     assert_eq!(run(vec![sent(1), out(), ended("tool_error", ""), got(1, "", true)]), ["I2 grounds"]);
     assert_eq!(run(vec![sent(1), out(), back(), ended("tool_error", ""), got(1, "", true)]), [""; 0]);
     // Unknown, though its connection lives, or ended for another reason, or another one ended.
-    let unknown = || vec![ended("outcome_unknown", "reload"), got(1, "Outcome unknown: reload", true)];
+    let unknown = || vec![ended("outcome_unknown", "silence"), got(1, "Outcome unknown: silence", true)];
     assert_eq!(run([vec![up(1), sent(1), out()], unknown()].concat()), ["I2 grounds"]);
     for (epoch, reason, names) in
-        [(1, "reload", vec![]), (1, "disconnect", vec!["I2 grounds"]), (2, "reload", vec!["I2 grounds"])]
+        [(1, "silence", vec![]), (1, "disconnect", vec!["I2 grounds"]), (2, "silence", vec!["I2 grounds"])]
     {
         let events = vec![up(epoch), sent(1), out(), down(epoch, reason)];
         assert_eq!(run([events, unknown()].concat()), names, "{epoch} {reason}");
@@ -257,16 +304,28 @@ fn truth_rejects_a_log_that_does_not_balance() {
     assert_eq!(run(vec![refused(), refused(), said()]), ["I14 truth"]);
     assert_eq!(run(vec![noted("ok"), said()]), ["I14 truth"]);
     assert_eq!(run(vec![refused(), got(1, "Outcome unknown: lost", true)]), ["I14 truth"]);
+    // An id that is used again: the call that was not cancelled is the second request's, and the cancelled one has no other.
+    const FIRST: &str = "0a0a0a0a-6a0f-40f3-bd32-16ac3afd7786";
+    let again = |events: Vec<Event>| {
+        let allowed = Duration::from_millis(100);
+        let under = Ask { method: "tools/call", tool: "fail", under: Some(1), allowed, ..Ask::default() };
+        let asked = vec![ask(1, "fail", ""), Event::Cancelled(1), Event::Asked(2, under), told(ACCEPTED), refused()];
+        broken([asked, events, vec![got(2, "Not executed: lost", true), over.clone()]].concat())
+    };
+    let first = |line: &str| told(&format!("{line} call={FIRST} tool=fail mcp_id=1 verdict=\"cancelled\""));
+    assert_eq!(again(vec![]), [""; 0]);
+    assert_eq!(again(vec![first("call_accepted"), first("call_noted")]), [""; 0]);
+    assert_eq!(again(vec![first("call_accepted"), first("call_answered")]), ["I14 truth"]);
     // Ends of what was never begun.
     assert_eq!(broken(vec![refused()]), ["I14 truth"]);
     // Connections.
-    assert_eq!(broken(vec![up(1), down(1, "reload"), over.clone()]), [""; 0]);
+    assert_eq!(broken(vec![up(1), down(1, "silence"), over.clone()]), [""; 0]);
     for events in [
         vec![up(1)],
-        vec![up(1), up(2), down(2, "reload")],
-        vec![up(1), down(2, "reload")],
-        vec![down(1, "reload")],
-        vec![up(1), down(1, "reload"), down(1, "reload")],
+        vec![up(1), up(2), down(2, "silence")],
+        vec![up(1), down(2, "silence")],
+        vec![down(1, "silence")],
+        vec![up(1), down(1, "silence"), down(1, "silence")],
     ] {
         assert_eq!(broken([events, vec![over.clone()]].concat()), ["I14 truth"]);
     }
@@ -275,7 +334,7 @@ fn truth_rejects_a_log_that_does_not_balance() {
         let line = serde_json::json!({
             "jsonrpc": "2.0", "id": 1, "result": {"structuredContent": {"editor": {"connections": connections}}},
         });
-        broken(vec![up(1), down(1, "reload"), ask(1, "holdfast_status", ""), Event::Got(line.to_string())])
+        broken(vec![up(1), down(1, "silence"), ask(1, "holdfast_status", ""), Event::Got(line.to_string())])
     };
     assert_eq!(status(1), [""; 0]);
     assert_eq!(status(2), ["I14 truth"]);

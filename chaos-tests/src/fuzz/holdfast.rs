@@ -204,7 +204,7 @@ pub fn call(input: &[u8]) {
     let tool = tool(&name, schema);
     let call = CallId::from_random([7; 16]);
     for (nth, seq) in [(1, 9), (2, 10), (3, 11)] {
-        let sending = Sending { call, nth, seq, journal: Some("j"), project_known: true };
+        let sending = Sending { nth, seq, journal: Some("j"), ..Sending::first(call, true) };
         let prepared = Holdfast.prepare_call(&sending, &name, tool.as_ref(), &arguments);
         assert_eq!(prepared.arguments.get(), arguments.get(), "no byte of the arguments is touched");
         assert!(prepared.timeout.is_none_or(|limit| limit <= TOOL_TIMEOUT_MAX));

@@ -227,7 +227,7 @@ pub fn cost(world: &World, action: Action) -> u8 {
         Action::Refuse(_) => !healthy,
         Action::WriteNothing(index) | Action::Tear(index) | Action::Break(index) => dying(index),
         Action::Fire(timer) => match timer {
-            Timer::Leave | Timer::Drain => true,
+            Timer::Leave | Timer::Part | Timer::Drain => true,
             Timer::Liveness => world.editor == Editor::Dead,
             Timer::Retry => healthy,
             Timer::Seek | Timer::Hope | Timer::Greeting | Timer::Stall | Timer::Silence | Timer::Pulse => false,

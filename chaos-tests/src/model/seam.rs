@@ -12,8 +12,7 @@ use holdfast::fsm::cause::{Cause, Loss, Outlook};
 use holdfast::ledger::{Ledger, NewCall, Settlement, Terms};
 use holdfast::limits::PATIENCE_MARGIN;
 use holdfast::protocol::dialect::{AnswerBody, EditorAnswer, JournalKey, Recovery};
-use holdfast::protocol::ids::{CallId, Epoch};
-use holdfast::protocol::jsonrpc::RequestId;
+use holdfast::protocol::ids::{CallId, Epoch, RequestKey};
 use holdfast::protocol::mcp::ProtocolVersion;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
@@ -31,8 +30,8 @@ fn id(call: u8) -> CallId {
     CallId::from_random([call; 16])
 }
 
-fn request(call: u8) -> RequestId {
-    RequestId::from_number(u64::from(call))
+fn request(call: u8) -> RequestKey {
+    RequestKey(u64::from(call))
 }
 
 fn number(id: CallId) -> u8 {
@@ -119,7 +118,7 @@ impl Seam {
             id: id(call),
             request: request(call),
             tool: "t".to_owned(),
-            arguments: RawValue::NULL.to_owned(),
+            arguments: RawValue::NULL.to_owned().into(),
             progress_token: None,
             trace: None,
             asker: None,
@@ -132,7 +131,7 @@ impl Seam {
 
     /// The client cancels.
     pub fn cancel(&mut self, call: u8) -> Vec<Said> {
-        said(self.change(|ledger| ledger.cancel(&request(call), now()).1))
+        said(self.change(|ledger| ledger.cancel(request(call), now()).1))
     }
 
     /// The gateway begins to end.

@@ -14,7 +14,7 @@ use tokio::time::sleep;
 
 use super::net::now;
 use super::plan::{Act, Break, Plan, Tool};
-use super::{Phase, SLACK};
+use super::{Phase, SLACK, other_project, project};
 use crate::history::{Ask, Event, Recorder};
 use wire::Recording;
 
@@ -29,7 +29,23 @@ struct Open {
     asks: BTreeMap<u64, Ask>,
     /// Good answers: id, and whether the tool succeeded.
     answers: BTreeMap<u64, bool>,
+    /// Ids that were used again, by the request that had them first.
+    reused: BTreeMap<u64, Reused>,
     paused_until: Duration,
+    /// The gateway asked for the roots, under this id.
+    roots_asked: Option<Value>,
+}
+
+/// An id that another request uses now.
+struct Reused {
+    /// What the answer to the first one would hold.
+    canary: String,
+    /// Who uses it now.
+    by: u64,
+}
+
+fn cancel(id: u64) -> Value {
+    json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
 }
 
 /// The client: writes as the plan says, reads what comes.
@@ -79,7 +95,14 @@ impl<W: AsyncWrite + Unpin> Client<W> {
         let _ = self.output.flush().await;
     }
 
-    async fn ask(&mut self, mut ask: Ask, params: Value) -> u64 {
+    async fn ask(&mut self, ask: Ask, params: Value) -> u64 {
+        let (id, message) = self.prepare(ask, params);
+        self.write(&message.to_string()).await;
+        id
+    }
+
+    /// A request as it will be written; from here on it counts as asked.
+    fn prepare(&mut self, mut ask: Ask, params: Value) -> (u64, Value) {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         ask.payload = ask.payload.replace('$', &id.to_string());
         let mut params: Value =
@@ -92,18 +115,36 @@ impl<W: AsyncWrite + Unpin> Client<W> {
             params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
             params["_meta"]["io.modelcontextprotocol/clientInfo"] = json!({"name": self.name(), "version": "1"});
         }
-        let line = json!({"jsonrpc": "2.0", "id": id, "method": ask.method, "params": params}).to_string();
+        let message = json!({"jsonrpc": "2.0", "id": ask.under.unwrap_or(id), "method": ask.method, "params": params});
         enter(&self.open).asks.insert(id, ask.clone());
         self.recorder.record(Event::Asked(id, ask));
-        self.write(&line).await;
-        id
+        (id, message)
     }
 
     async fn call(&mut self, tool: Tool, token: bool) -> u64 {
+        let (id, message) = self.prepare_call(tool, token, None);
+        self.write(&message.to_string()).await;
+        id
+    }
+
+    /// A call, its cancel, and another call under the same id, all at once. MCP forbids to use an id again; a sloppy client does
+    /// it all the same, and the second call must get its own answer. Gives the number of the second.
+    async fn call_under_a_cancelled_id(&mut self) -> u64 {
+        let (first, message) = self.prepare_call(Tool::Echo, false, None);
+        let cancel = cancel(first);
+        let canary = enter(&self.open).asks.remove(&first).map(|ask| ask.payload).unwrap_or_default();
+        self.recorder.record(Event::Cancelled(first));
+        let (second, again) = self.prepare_call(Tool::Echo, false, Some(first));
+        enter(&self.open).reused.insert(first, Reused { canary, by: second });
+        self.write(&format!("{message}\n{cancel}\n{again}")).await;
+        second
+    }
+
+    fn prepare_call(&mut self, tool: Tool, token: bool, under: Option<u64>) -> (u64, Value) {
         let (name, arguments, payload, repeatable) = self.spelled(tool);
         let allowed = self.plan.patience.saturating_sub(PATIENCE_MARGIN) + SESSION_ABSENCE_MAX + SLACK;
-        let ask = Ask { method: "tools/call", tool: name, payload: payload.into(), repeatable, token, allowed };
-        self.ask(ask, json!({"name": name, "arguments": arguments})).await
+        let ask = Ask { method: "tools/call", tool: name, payload: payload.into(), repeatable, token, under, allowed };
+        self.prepare(ask, json!({"name": name, "arguments": arguments}))
     }
 
     /// A call in the words of the editor's package: tool, arguments, what no other call has, whether it may be sent again.
@@ -179,13 +220,34 @@ impl<W: AsyncWrite + Unpin> Client<W> {
             return;
         }
         let name = self.name();
+        let capabilities = if self.plan.roots { json!({"roots": {"listChanged": true}}) } else { json!({}) };
         let params = json!({
-            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": name, "version": "1"},
+            "protocolVersion": "2025-06-18", "capabilities": capabilities, "clientInfo": {"name": name, "version": "1"},
         });
         let ask = Ask { method: "initialize", allowed: SESSION_ABSENCE_MAX + SLACK, ..Ask::default() };
         let id = self.ask(ask, params).await;
         self.answer_to(id).await;
         self.write(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+        if self.plan.roots {
+            self.tell_roots(true).await;
+        }
+    }
+
+    /// Answers the question for the roots that is open or comes.
+    async fn tell_roots(&mut self, here: bool) {
+        let asked = async {
+            loop {
+                let asked = self.answered.notified();
+                if let Some(id) = enter(&self.open).roots_asked.take() {
+                    return id;
+                }
+                asked.await;
+            }
+        };
+        let Ok(id) = tokio::time::timeout(COMEBACK_MAX, asked).await else { return };
+        let folder = if here { project() } else { other_project() };
+        let roots = json!([{"uri": format!("file://{}", folder.display())}]);
+        self.write(&json!({"jsonrpc": "2.0", "id": id, "result": {"roots": roots}}).to_string()).await;
     }
 
     /// Waits for a request's answer. `None` if it takes longer than anything may.
@@ -229,10 +291,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
                 };
                 if let Some(id) = id {
                     self.recorder.record(Event::Cancelled(id));
-                    let line = json!({
-                        "jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id},
-                    });
-                    self.write(&line.to_string()).await;
+                    self.write(&cancel(id).to_string()).await;
                 }
             }
             Act::Ping => self.knock().await,
@@ -240,6 +299,16 @@ impl<W: AsyncWrite + Unpin> Client<W> {
                 self.plain("tools/list", TOOLS_WAIT + SESSION_ABSENCE_MAX + SLACK).await;
             }
             Act::Status => self.gateway_tool("holdfast_status", json!({}), Duration::ZERO).await,
+            Act::Roots(here) => {
+                self.write(r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#).await;
+                self.recorder.record(Event::Rooted(here));
+                // What is asked before the roots are told is of the new ones too.
+                for _ in 0..3 {
+                    self.call(Tool::Count, false).await;
+                }
+                sleep(Duration::from_millis(100)).await;
+                self.tell_roots(here).await;
+            }
             Act::WaitReady(ms) => {
                 let timeout = Duration::from_millis(ms.into());
                 self.gateway_tool("holdfast_wait_ready", json!({"timeout_seconds": timeout.as_secs_f64()}), timeout)
@@ -301,6 +370,10 @@ impl<W: AsyncWrite + Unpin> Client<W> {
             let id = self.call(tool, true).await;
             self.answer_to(id).await;
         }
+        for _ in 0..3 {
+            let id = self.call_under_a_cancelled_id().await;
+            self.answer_to(id).await;
+        }
         let owed = |open: &Mutex<Open>| {
             let open = enter(open);
             open.asks.keys().copied().find(|id| !open.answers.contains_key(id))
@@ -328,6 +401,7 @@ impl Reader {
         let mut lines = BufReader::new(input).lines();
         while let Ok(Some(line)) = lines.next_line().await {
             self.wire.received(line.as_bytes());
+            let line = self.whose(line);
             loop {
                 let wait = enter(&self.open).paused_until.saturating_sub(now());
                 if wait.is_zero() {
@@ -339,12 +413,30 @@ impl Reader {
         }
     }
 
+    /// An answer under an id that was used again is the second one's, unless it holds what only the first was asked for.
+    fn whose(&self, line: String) -> String {
+        let Ok(mut message) = serde_json::from_str::<Value>(&line) else { return line };
+        let id = message.get("id").and_then(Value::as_u64).filter(|_| message.get("method").is_none());
+        let open = enter(&self.open);
+        match id.and_then(|id| open.reused.get(&id)) {
+            Some(reused) if !line.contains(&reused.canary) => {
+                message["id"] = json!(reused.by);
+                message.to_string()
+            }
+            _ => line,
+        }
+    }
+
     async fn line(&mut self, line: String) {
         let message: Value = serde_json::from_str(&line).unwrap_or_default();
         let is_progress = message.get("method").and_then(Value::as_str) == Some("notifications/progress");
         let is_answer = message.get("id").is_some() && message.get("method").is_none();
         if is_progress {
             self.progress = Some(line.clone());
+        }
+        if message.get("method").and_then(Value::as_str) == Some("roots/list") {
+            enter(&self.open).roots_asked = message.get("id").cloned();
+            self.answered.notify_waiters();
         }
         self.lines += u32::from(is_answer);
         // The sixth answer: the session is well under way then.

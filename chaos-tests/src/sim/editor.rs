@@ -504,6 +504,7 @@ async fn follow(
             }
             Ok(fake_unity::Event::CallSettled { call, status }) => recorder.record(Event::Settled(call, status)),
             Ok(fake_unity::Event::ClientNamed { connection, .. }) => recorder.record(Event::Proven(connection)),
+            Ok(fake_unity::Event::ReloadBegun { .. }) => recorder.record(Event::Reloads),
             Ok(fake_unity::Event::Listening { port, .. }) => recorder.record(Event::Listens(port)),
             Ok(_) => {}
             Err(broadcast::error::RecvError::Closed) => return,

@@ -63,7 +63,16 @@ pub enum Phase {
 
 /// The project's folder: it exists, and is empty; the files in it are the simulated machine's.
 fn project() -> PathBuf {
-    let project = std::env::temp_dir().join("holdfast-simulated-project");
+    folder("holdfast-simulated-project")
+}
+
+/// A project that no editor has open.
+fn other_project() -> PathBuf {
+    folder("holdfast-simulated-other-project")
+}
+
+fn folder(name: &str) -> PathBuf {
+    let project = std::env::temp_dir().join(name);
     for folder in ["Assets", "ProjectSettings"] {
         // Where even this fails the gateway finds no project, and the run says so.
         let _ = std::fs::create_dir_all(project.join(folder));
@@ -162,7 +171,7 @@ async fn gateway(
 ) {
     let net = SimNet { peer: "unity", proxy: Some((wire, recorder.clone())), ports: None };
     let config = Config {
-        project: (!plan.by_flag).then(project),
+        project: (!plan.by_flag && !plan.roots).then(project),
         ports: if plan.has_fixed_port() { vec![(PORT, PortSource::Flag)] } else { Vec::new() },
         // Without a project no file tells what is spoken.
         dialects: if plan.by_flag { spoken(plan.dialect) } else { dialect::ALL },
@@ -200,8 +209,13 @@ async fn gateway(
 
 async fn sample(estate: Arc<Estate>, recorder: Recorder) {
     let mut last = Sizes::default();
+    let mut named = "";
     loop {
         tokio::time::sleep(SAMPLE_EVERY).await;
+        let cause = estate.link.borrow().outlook.cause().map_or("", Into::into);
+        if std::mem::replace(&mut named, cause) != cause {
+            recorder.record(Event::Named(cause));
+        }
         let counts = estate.front.counts();
         let (held, flying) = estate.ledger(|ledger, _| ledger.counts());
         let edges = &estate.edges;

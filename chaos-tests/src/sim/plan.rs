@@ -114,6 +114,8 @@ pub enum Act {
     List,
     /// The gateway's own word.
     Status,
+    /// The client's roots are now the editor's project, or (`false`) one without an editor.
+    Roots(bool),
     /// Waits until the editor is ready, at most so long.
     WaitReady(u32),
     /// A line that is no request.
@@ -200,6 +202,7 @@ impl Act {
                 | Self::Ping
                 | Self::List
                 | Self::Status
+                | Self::Roots(_)
                 | Self::WaitReady(_)
                 | Self::Noise(_)
         )
@@ -227,6 +230,8 @@ pub struct Plan {
     pub seed: u64,
     /// The gateway knows the port by a flag and no project; else the project and its files.
     pub by_flag: bool,
+    /// The client declares roots, and they alone name the project.
+    pub roots: bool,
     /// The editor has the push channel.
     pub push: bool,
     /// Whose package the editor has.
@@ -370,6 +375,7 @@ impl Plan {
         Self {
             seed,
             by_flag: dice.u8(..4) == 0,
+            roots: false,
             push: dice.bool(),
             dialect: FakeDialect::Uloop,
             version: [(0, 30, 1), (0, 65, 0), (2, 0, 0), (2, 1, 1)][dice.usize(..4)],

@@ -9,7 +9,7 @@ use super::{After, Awaited, Line, News, NotWritten};
 use crate::actors::{bridge, session};
 use crate::fsm::bridge::Drop;
 use crate::fsm::cause::Cause;
-use crate::ledger::{HeldCall, Terms};
+use crate::ledger::{ClaimRefused, HeldCall, Terms};
 use crate::net::BoxStream;
 use crate::protocol::dialect::{
     EncodeError, LeaveReason, Order as WireOrder, OwnTool, PreparedCall, Recovery, Refusal, Reply, Sending, Transport,
@@ -26,7 +26,7 @@ impl Line {
         let HeldCall { id, tool, arguments, nth, progress, trace, asker } = held;
         let catalogue = Arc::clone(&self.estate.published.borrow().catalogue);
         let Some(entry) = catalogue.find(&tool) else { return self.refuse(id, Cause::UnknownTool) };
-        if let Some(grounds) = self.estate.refusal(entry) {
+        if let Some(grounds) = self.estate.refusal(entry, self.target.project.as_deref()) {
             return self.turn_down(id, Cause::Policy, grounds);
         }
         let dialect = self.target.dialect;
@@ -42,6 +42,7 @@ impl Line {
             seq: number,
             journal: self.met.get().and_then(|met| met.journal.as_deref()),
             project_known: self.target.project.is_some(),
+            package_version: self.target.package_version.as_deref(),
         };
         let prepared = dialect.prepare_call(&sending, wire_name, Some(&*entry.tool), &arguments);
         let prepared = PreparedCall { trace, ..prepared };
@@ -53,10 +54,15 @@ impl Line {
             // No tool that this editor could be called with: the list that named it was another's.
             Err(EncodeError::NotSpoken | EncodeError::NoGreeting(_)) => return self.refuse(id, Cause::UnknownTool),
         };
-        if let Err(grounds) = self.estate.audit_sending(id, nth, &tool, &arguments, asker.as_deref()).await {
+        let (asker, project) = (asker.as_deref(), self.target.project.as_deref());
+        if let Err(grounds) = self.estate.audit_sending(id, nth, &tool, &arguments, asker, project).await {
             return self.turn_down(id, Cause::Audit, grounds);
         }
-        let after = After { recoverable: prepared.recovery != Recovery::None, reload: prepared.reload_follows };
+        let after = After {
+            recoverable: prepared.recovery != Recovery::None,
+            in_file: matches!(prepared.recovery, Recovery::ResultFile { .. }),
+            reload: prepared.reload_follows,
+        };
         let terms = Terms {
             recovery: prepared.recovery,
             tool_timeout: prepared.timeout.unwrap_or(Duration::ZERO),
@@ -69,6 +75,7 @@ impl Line {
         });
         match claim {
             Ok(settlements) => self.estate.settle(settlements),
+            Err(ClaimRefused::OtherProject) => return self.refuse(id, Cause::ProjectChanged),
             // Not a byte may leave: it was cancelled, has timed out, or the epoch is closed.
             Err(_) => {
                 self.free_place();
@@ -91,10 +98,10 @@ impl Line {
     /// It was held before anybody knew that its tool is none of the editor's.
     fn answer_here(&self, call: CallId, tool: OwnTool) {
         if let Some((request, arguments)) = self.estate.ledger(|ledger, _| ledger.give_back(call)) {
-            self.estate.front.delivered(&request);
-            let told = session::Message::OwnToolCalled(request.clone(), tool, arguments);
+            self.estate.front.delivered(request);
+            let told = session::Message::OwnToolCalled(request, tool, arguments);
             if !self.estate.addresses.session.cast(told) {
-                self.estate.front.answer_error(&request, &RpcError::internal(wording::INTERNAL));
+                self.estate.front.answer_error(request, &RpcError::internal(wording::INTERNAL));
             }
         }
         self.free_place();
@@ -118,7 +125,6 @@ impl Line {
     }
 
     pub(super) async fn answered(&self, id: CallId, after: After, reply: Reply) -> Result<(), Drop> {
-        self.room().await;
         let dialect = self.target.dialect;
         if after.recoverable && dialect.is_deferred(&reply) {
             self.estate.decide(|ledger, now| ledger.defer(id, self.epoch, now));
@@ -137,14 +143,25 @@ impl Line {
             self.estate.settle(settlements);
             if known {
                 // Before the place is free: nothing more goes to an editor that leaves.
-                self.tell_unasked(News::Leaving(LeaveReason::Reload)).await;
+                // It does not say why.
+                self.tell_unasked(News::Leaving(LeaveReason::Unknown)).await;
                 self.free_place();
             }
             return Ok(());
         }
         let turned_away = named && refusal == Some(Refusal::WrongEditor);
+        // The editor answers with what it writes into the file.
+        let reply = match reply {
+            Reply::Result(result) if after.in_file => {
+                dialect.read_result_file(result.get().as_bytes()).unwrap_or(Reply::Result(result))
+            }
+            Reply::Result(_) | Reply::Error(_) => reply,
+        };
         let answer = dialect.read_answer(reply);
         let (known, settlements) = self.estate.ledger(|ledger, now| {
+            if refusal == Some(Refusal::Final) {
+                ledger.says_unrun(id);
+            }
             if turned_away {
                 ledger.turned_away(id, self.epoch, answer, now)
             } else if after.reload && !answer.is_error {

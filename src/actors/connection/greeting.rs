@@ -41,13 +41,14 @@ impl Line {
                 }
             }
             Ok(Greeted::Done(met)) => {
+                let domain = met.domain;
                 let _ = self.met.set(met);
                 if let Some(Dialled { at, accepted }) = self.dial_result() {
                     self.estate.events.dial_succeeded(at, accepted);
                 }
                 let properties = self.target.dialect.properties();
                 let window = u8::try_from(properties.window).unwrap_or(u8::MAX);
-                self.tell(News::Greeted { window, pulse: properties.pulse });
+                self.tell(News::Greeted { window, pulse: properties.pulse, domain });
             }
             Err(said) => {
                 self.name_the_wrong(Some(said.clone())).await;

@@ -50,8 +50,11 @@ impl Line {
 
     /// The outcomes are to be asked for: more of these while one waits to be sent say nothing more.
     pub(super) fn want_outcomes(&self) {
-        if let Some(orders) = self.orders.upgrade() {
-            let _ = orders.try_send(Order::Outcomes);
+        if let Some(orders) = self.orders.upgrade()
+            && !self.outcomes_wanted.swap(true, Ordering::AcqRel)
+            && orders.try_send(Order::Outcomes).is_err()
+        {
+            self.outcomes_wanted.store(false, Ordering::Release);
         }
     }
 

@@ -7,6 +7,7 @@ use tokio::time::Instant;
 
 use super::Line;
 use crate::estate::Stranger;
+use crate::host::Owner;
 use crate::limits::{OWNER_LOOKUP_MAX, SILENCE_NAMED_AFTER};
 use crate::protocol::dialect::stranger;
 use crate::survey;
@@ -48,7 +49,12 @@ impl Line {
         let looked_up = crate::host::run(&*self.estate.host, move || host.port_owner(port));
         let owner = tokio::time::timeout(OWNER_LOOKUP_MAX, looked_up).await.ok().flatten().flatten();
         // What its process tells is more than its words do.
-        let known = owner.as_ref().and_then(|owner| match survey::opened_project(owner) {
+        let is_ours = |owner: &Owner| {
+            let project = || survey::opened_project(owner).zip(self.target.project.clone());
+            self.target.editor_pid == Some(owner.pid) || project().is_some_and(|(opened, ours)| opened == ours)
+        };
+        let ours = owner.as_ref().is_some_and(is_ours);
+        let known = owner.as_ref().filter(|_| !ours).and_then(|owner| match survey::opened_project(owner) {
             Some(project) => Some(format!("a Unity Editor that has {} open", project.display())),
             None if owner.name.starts_with("holdfast") => Some("a holdfast gateway".to_owned()),
             None => None,
@@ -56,7 +62,7 @@ impl Line {
         let what = known.or(what);
         let owner = owner.map(|owner| format!("{} (pid {})", clean(&owner.name), owner.pid));
         self.estate.link.send_modify(|link| {
-            link.stranger = Some(Stranger { port, what, owner, since: Instant::now() });
+            link.stranger = Some(Stranger { port, what, owner, since: Instant::now(), ours });
         });
     }
 }

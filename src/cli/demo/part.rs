@@ -32,6 +32,8 @@ pub struct Part {
     pub reloads: bool,
     /// No file of the project names the port, so the gateway is told.
     pub port_is_told: bool,
+    /// The editor keeps what a call answered over a reload.
+    pub journal: bool,
 }
 
 fn count(key: &str, hold: bool) -> Line {
@@ -54,6 +56,7 @@ impl Part {
             holds: true,
             reloads: true,
             port_is_told: false,
+            journal: dialect == FakeDialect::Holdfast,
         };
         match dialect {
             FakeDialect::Uloop | FakeDialect::Umcp | FakeDialect::Holdfast => base,
@@ -74,6 +77,7 @@ impl Part {
                 holds: false,
                 reloads: false,
                 port_is_told: true,
+                journal: false,
             },
         }
     }

@@ -46,6 +46,8 @@ pub struct Facts {
     pub sent: BTreeMap<u64, Duration>,
     /// Tools that began in Unity.
     pub begun: usize,
+    /// How many ended.
+    pub ended: usize,
     /// Port that Unity listens on; `None` while it does not.
     pub port: Option<u64>,
     /// Sockets and main thread stand still.
@@ -131,6 +133,8 @@ impl Scene {
         text: impl Into<String>,
         measured: Option<Duration>,
     ) {
+        // Two processes tell of one thing: a line never stands below a later one.
+        let at = self.timeline.moments.last().map_or(at, |last| at.max(last.at));
         let moment = Moment { at, from, to, tone, text: text.into(), measured };
         self.teller.moment(&self.timeline.lanes, &moment);
         self.timeline.moments.push(moment);
@@ -435,6 +439,7 @@ impl Scene {
                 }
             }
             "call_begun" => self.facts.begun += 1,
+            "call_ended" => self.facts.ended += 1,
             "reload_begun" if self.away.is_none() => self.reloads("compile"),
             "frozen" => {
                 self.facts.frozen = true;

@@ -37,6 +37,7 @@ impl Pace {
 pub async fn play(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped> {
     begins(scene, pace, part).await?;
     reload(scene, pace, part).await?;
+    lost_answer(scene, pace, part).await?;
     compile(scene, pace, part).await?;
     freeze(scene, pace, part).await?;
     kill(scene, pace, part).await?;
@@ -97,6 +98,25 @@ async fn reload(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped
     }
     held.push(scene.call((part.look)("hello"), Verdict::Ok).await?);
     scene.answers(&held).await?;
+    scene.pause(pace.ms(700)).await;
+    Ok(())
+}
+
+/// A call that has ended in Unity, and whose answer is lost with the connection: who keeps answers over a reload tells it.
+async fn lost_answer(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped> {
+    scene.act("Unity reloads when a call has ended, and its answer has not left");
+    scene.steer("lose").await?;
+    let before = scene.facts.ended;
+    let must = if part.journal { Verdict::Ok } else { Verdict::OutcomeUnknown };
+    let call = scene.call((part.count)("sugar", false), must).await?;
+    scene.until("the call has ended in Unity", |facts| facts.ended > before && facts.sent.contains_key(&call)).await?;
+    scene.tell((UNITY, UNITY), Tone::Plain, "Unity has counted sugar; its answer is lost", None);
+    scene.pause(pace.ms(400)).await;
+    scene.reloads("reload before the answer");
+    scene.steer(&format!("reload {}", pace.ms(900).as_millis())).await?;
+    scene.answers(&[call]).await?;
+    let next = scene.call((part.look)("back again"), Verdict::Ok).await?;
+    scene.answers(&[next]).await?;
     scene.pause(pace.ms(700)).await;
     Ok(())
 }

@@ -16,7 +16,7 @@ use crate::config_file::PROJECT_FILE;
 use crate::fsm::bridge::ConnectFailure;
 use crate::fsm::cause::{Cause, Outlook};
 use crate::host::{Host as _, Liveness, RealHost};
-use crate::limits::{DOCTOR_WAIT, LOCK_FILE_OLD};
+use crate::limits::{BELOW_LEVELS, DOCTOR_WAIT, LOCK_FILE_OLD};
 use crate::protocol::dialect::Dialect;
 use crate::protocol::mcp::Catalogue;
 use crate::telemetry::clean;
@@ -33,9 +33,8 @@ pub async fn examine(config: &Config, complaints: &[String]) -> Vec<Finding> {
     findings.extend(environment());
     findings.extend(configuration(config, &look, in_file.is_empty()));
     findings.extend(in_file.into_iter().map(|complaint| split("settings", complaint)));
-    let of_project = config.project.as_deref().and_then(|project| config::named_project(project).err());
-    let said = of_project.map(|bad| bad.to_string());
-    let problems = look.survey.facts.problems.iter().filter(|problem| Some(*problem) != said.as_ref());
+    // Without a project, what is wrong is that there is none: `project` has said it.
+    let problems = look.survey.facts.problems.iter().filter(|_| look.survey.project.is_some());
     findings.extend(problems.map(|problem| split("files", problem)));
     let another = package(&look);
     findings.extend(
@@ -52,7 +51,7 @@ pub async fn examine(config: &Config, complaints: &[String]) -> Vec<Finding> {
     let listed = listed(config, &look);
     findings.extend(connection(config, &look).await);
     findings.extend(state);
-    findings.extend(clients(config, listed));
+    findings.extend(clients(config, look.survey.project.as_deref(), listed));
     findings
 }
 
@@ -80,7 +79,12 @@ fn project(config: &Config, look: &Look) -> Finding {
             "project",
             format!("{}, around the folder that --project or HOLDFAST_PROJECT names", found.display()),
         ),
-        (Some(found), None) => Finding::ok("project", format!("{}, around the working directory", found.display())),
+        (Some(found), None) => {
+            let below =
+                config.working_dir.as_deref().and_then(config::canonical).is_some_and(|here| !here.starts_with(found));
+            let place = if below { "below" } else { "around" };
+            Finding::ok("project", format!("{}, {place} the working directory", found.display()))
+        }
         (None, Some(named)) => {
             let bad = config::named_project(named).err().map(|bad| bad.to_string()).unwrap_or_default();
             Finding::problem(
@@ -88,6 +92,11 @@ fn project(config: &Config, look: &Look) -> Finding {
                 format!("--project or HOLDFAST_PROJECT: {bad}"),
                 "name the folder that holds Assets and ProjectSettings, or leave it out and run this inside the project",
             )
+        }
+        (None, None) if config.ports.is_empty() && !look.survey.ambiguous.is_empty() => {
+            let says = look.survey.facts.problems.first().cloned().unwrap_or_default();
+            let mend = "open the one that is meant in Unity, and no other, or name it as above";
+            Finding::problem("project", says.trim_end_matches('.'), mend)
         }
         (None, None) if config.ports.is_empty() => {
             let here = config
@@ -97,7 +106,8 @@ fn project(config: &Config, look: &Look) -> Finding {
             Finding::problem(
                 "project",
                 format!(
-                    "{here} is in no Unity project, so no editor can be proven to be the right one, and none is called"
+                    "{here} is in no Unity project, and none is found up to {BELOW_LEVELS} levels below it, so no editor can be \
+                     proven to be the right one, and none is called"
                 ),
                 "run this inside the project, or name it with --project (an AI client may name it by its roots)",
             )
@@ -110,7 +120,7 @@ fn project(config: &Config, look: &Look) -> Finding {
 }
 
 /// The variables that change what a gateway does, and how.
-const VARIABLES: [(&str, &str); 26] = [
+const VARIABLES: [(&str, &str); 25] = [
     ("HOLDFAST_PROJECT", "names the project, like --project"),
     ("HOLDFAST_PORT", "names the port, like --port: it is called without a proof of whose it is"),
     ("UNITY_TCP_PORT", "names the port to try first: it is called without a proof of whose it is"),
@@ -136,7 +146,6 @@ const VARIABLES: [(&str, &str); 26] = [
     ("HOLDFAST_LOG", "sets how much is logged"),
     ("HOLDFAST_LOG_FORMAT", "sets how log lines look"),
     ("MCP_DEBUG", "logs each step if it is \"true\""),
-    ("NO_COLOR", "switches colours off"),
 ];
 
 fn environment() -> Vec<Finding> {
@@ -159,7 +168,7 @@ fn environment() -> Vec<Finding> {
 fn package(look: &Look) -> Option<Finding> {
     look.survey.project.as_ref()?;
     let facts = &look.survey.facts;
-    let name = look.survey.dialect.name();
+    let (name, title) = (look.survey.dialect.name(), look.survey.dialect.title());
     if !look.survey.packages.is_empty() {
         // The problem that names them, and the mend, stands among those of the files.
         return None;
@@ -167,14 +176,14 @@ fn package(look: &Look) -> Option<Finding> {
     match (&facts.package_version, facts.installed) {
         // Ours: `unity_package` tells of it, from the same files and more.
         _ if name == "holdfast" => None,
-        (Some(version), _) => {
-            Some(Finding::ok("package", format!("{name} {}: it is in the project's files, and spoken", clean(version))))
+        (Some(version), true) => {
+            Some(Finding::ok("package", format!("{title} {} is in the project's files, and spoken", clean(version))))
         }
         (None, true) => {
-            Some(Finding::note("package", format!("{name} is installed, and spoken; its files tell no version")))
+            Some(Finding::note("package", format!("{title} is installed, and spoken; its files tell no version")))
         }
-        // `unity_package` tells that there is none.
-        (None, false) => None,
+        // `unity_package` tells that there is none that can be spoken to.
+        (_, false) => None,
     }
 }
 
@@ -264,9 +273,12 @@ fn age(path: &Path) -> Option<Duration> {
 async fn connection(config: &Config, look: &Look) -> Vec<Finding> {
     let greeting = if look.reachable() { Some(greet(config).await) } else { None };
     let connected = greeting.as_ref().is_some_and(|(connected, _)| *connected);
-    let mut findings: Vec<Finding> = look.ports.iter().map(|port| of_port(port, connected)).collect();
+    // Where nobody is called since several would fit, that is the problem, and its mend stands among those of the files.
+    let several = look.survey.cause() == Cause::Ambiguous;
+    let mut findings: Vec<Finding> = look.ports.iter().map(|port| of_port(port, connected || several)).collect();
     match greeting {
         Some((_, finding)) => findings.push(finding),
+        None if several => {}
         None => findings.push(Finding::problem(
             "connection",
             "no editor that may be called listens anywhere",
@@ -287,7 +299,7 @@ fn of_port(port: &Port, connected: bool) -> Finding {
         PortSource::Flag | PortSource::Environment | PortSource::UnityPort => {
             "name the port that the package's window in Unity shows"
         }
-        PortSource::Settings => {
+        PortSource::Process | PortSource::Settings => {
             "set another port in the package's window in Unity, or end the program that uses this one; if it is this project's \
              editor after all, name the port with --port"
         }

@@ -1,7 +1,5 @@
 //! `holdfast doctor --clients`: what is known of the clients, and what is done for them.
 
-use std::io::IsTerminal as _;
-
 use serde_json::json;
 
 use crate::cli::Exit;
@@ -15,8 +13,6 @@ use crate::protocol::mcp::clients::{
 };
 use crate::telemetry::clean;
 
-/// Columns of a terminal that does not tell.
-const COLUMNS_UNKNOWN: usize = 80;
 /// Columns from which the wide table is shown.
 const WIDE: usize = 110;
 
@@ -45,12 +41,6 @@ pub fn show(named: Option<&str>, config: &Config, json: bool) -> Exit {
         }
     }
     Exit::Ok
-}
-
-fn columns() -> usize {
-    let terminal = std::io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
-    let told = || std::env::var("COLUMNS").ok()?.parse().ok();
-    terminal.map(|(width, _)| usize::from(width.0)).or_else(told).unwrap_or(COLUMNS_UNKNOWN)
 }
 
 /// A cell: what the table says, and `!` behind what the user's settings say instead.
@@ -126,7 +116,7 @@ fn row(client: &Client, now: &ClientTraits) -> [String; 12] {
 }
 
 fn table(clients: &[(&Client, ClientTraits)]) {
-    let wide = columns() >= WIDE;
+    let wide = output::columns() >= WIDE;
     let rows: Vec<[String; 12]> = clients.iter().map(|(client, now)| row(client, now)).collect();
     let widths: Vec<usize> = HEADS
         .iter()
@@ -153,11 +143,11 @@ fn table(clients: &[(&Client, ClientTraits)]) {
     output::line("*         it keeps what is longer in a file itself; for the others holdfast cuts");
     output::line("!         from your settings");
     output::line("");
-    output::line(&wrapped(&unknown_means(), "", columns()));
-    output::line(&wrapped(
+    output::line(&output::wrapped(&unknown_means(), "", output::columns()));
+    output::line(&output::wrapped(
         &format!("As of {AS_OF}. `holdfast doctor --clients NAME` shows all of one, and where each fact comes from."),
         "",
-        columns(),
+        output::columns(),
     ));
 }
 
@@ -165,32 +155,36 @@ fn in_full(client: &Client, now: &ClientTraits) {
     output::line(&toned(&format!("{} ({})", client.title, client.label), Tone::Plain));
     let names = names(client);
     let names = if names.is_empty() { NAMELESS.to_owned() } else { names.join(", ") };
-    output::line(&wrapped(&format!("calls itself: {names}"), "  ", columns()));
+    output::line(&output::wrapped(&format!("calls itself: {names}"), "  ", output::columns()));
     output::line("");
     for told in facts(client) {
         let says = told.says.as_deref().unwrap_or("unknown");
         let from = told.evidence.map(|evidence| format!(" ({})", Evidence::words(evidence))).unwrap_or_default();
-        output::line(&wrapped(&format!("{}: {says}{from}", told.about), "  ", columns()));
+        output::line(&output::wrapped(&format!("{}: {says}{from}", told.about), "  ", output::columns()));
     }
     if assumes(client) {
-        output::line(&wrapped(ASSUMED_FROM, "  ", columns()));
+        output::line(&output::wrapped(ASSUMED_FROM, "  ", output::columns()));
     }
     if let Some(how) = client.raised_by {
-        output::line(&wrapped(&format!("more time: {how}"), "  ", columns()));
+        output::line(&output::wrapped(&format!("more time: {how}"), "  ", output::columns()));
     }
     output::line("");
     output::line(&toned("What holdfast does for it", Tone::Plain));
     for done in treatment(now) {
-        output::line(&wrapped(&done, "  ", columns()));
+        output::line(&output::wrapped(&done, "  ", output::columns()));
     }
     if *now != client.traits() {
-        output::line(&wrapped("Your settings have changed this from what the table says.", "  ", columns()));
+        output::line(&output::wrapped(
+            "Your settings have changed this from what the table says.",
+            "  ",
+            output::columns(),
+        ));
     }
     if !client.notes.is_empty() {
         output::line("");
         output::line(&toned("Worth knowing", Tone::Plain));
         for note in client.notes {
-            output::line(&wrapped(note, "  ", columns()));
+            output::line(&output::wrapped(note, "  ", output::columns()));
         }
     }
     output::line("");
@@ -199,34 +193,8 @@ fn in_full(client: &Client, now: &ClientTraits) {
         output::line(&format!("Set up: holdfast setup {}", place.name));
     }
     if let Some(how) = client.by_hand {
-        output::line(&wrapped(&format!("Set up: {how}"), "", columns()));
+        output::line(&output::wrapped(&format!("Set up: {how}"), "", output::columns()));
         output::bytes(setup::common_snippet().as_bytes());
     }
-    output::line(&wrapped(&format!("From: {}; as of {AS_OF}", client.sources), "", columns()));
-}
-
-/// A text in lines of at most so many columns, each indented, and those after the first of an indented one once more.
-fn wrapped(text: &str, indent: &str, columns: usize) -> String {
-    let columns = columns.max(40);
-    let hanging = indent.repeat(2);
-    let mut lines = vec![indent.to_owned()];
-    let mut used = indent.len();
-    for word in text.split(' ') {
-        let width = word.chars().count();
-        let fresh = lines.last().is_none_or(|line| line.trim().is_empty());
-        if !fresh && used + 1 + width > columns {
-            lines.push(hanging.clone());
-            used = hanging.len();
-        } else if !fresh {
-            used += 1;
-            if let Some(line) = lines.last_mut() {
-                line.push(' ');
-            }
-        }
-        if let Some(line) = lines.last_mut() {
-            line.push_str(word);
-        }
-        used += width;
-    }
-    lines.join("\n")
+    output::line(&output::wrapped(&format!("From: {}; as of {AS_OF}", client.sources), "", output::columns()));
 }

@@ -8,7 +8,7 @@ use crate::cli::unity::{Obstacle, Site};
 
 const ABOUT: &str = "package";
 
-/// How it stands. `another`: the project has another package that holdfast knows.
+/// How it stands. `another`: the project has another package that holdfast speaks.
 pub fn unity_package(project: &Path, another: bool) -> Finding {
     let standing = Standing::of(&Site::new(project.to_path_buf()));
     let mend = standing.mend().unwrap_or_default();
@@ -18,12 +18,19 @@ pub fn unity_package(project: &Path, another: bool) -> Finding {
             Finding::note(ABOUT, standing.says())
         }
         _ if standing.obstacle.is_some() => checks::split(ABOUT, &standing.says()),
-        State::Absent if another => Finding::note(ABOUT, standing.says()).mend(mend),
+        // No command here: with both, holdfast would call neither.
+        State::Absent if another => Finding::note(
+            ABOUT,
+            format!(
+                "{}; with both, holdfast would call neither until --dialect names one",
+                standing.says()
+            ),
+        ),
         State::Absent => Finding::problem(
             ABOUT,
-            "no Unity package that holdfast knows is in the project",
+            "no Unity package that holdfast speaks is in the project",
             format!(
-                "{mend}; or install one of the others that holdfast speaks to, uLoopMCP say, in Unity's Package Manager"
+                "{mend}; or install one of the others that holdfast speaks, in Unity's Package Manager: README.md names them"
             ),
         )
         .likely(),

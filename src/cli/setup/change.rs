@@ -6,6 +6,7 @@ use super::clients::Client;
 use super::edit::{self, Trouble};
 use super::entry::{self, Launch};
 use super::file::{NotWritten, Original, Unusable, Written};
+use super::old_servers::{self, OldServer};
 use super::places::Places;
 use crate::limits::SETUP_ATTEMPTS_MAX;
 
@@ -14,8 +15,20 @@ use crate::limits::SETUP_ATTEMPTS_MAX;
 pub enum Wish<'a> {
     /// Our entry, starting this.
     Have(&'a Launch),
+    /// The same, and no entry that starts the server of a package that holdfast speaks.
+    Replace(&'a Launch),
     /// No entry of ours.
     Lack,
+}
+
+impl<'a> Wish<'a> {
+    /// What our entry is to start, if there is to be one.
+    pub fn launch(self) -> Option<&'a Launch> {
+        match self {
+            Self::Have(launch) | Self::Replace(launch) => Some(launch),
+            Self::Lack => None,
+        }
+    }
 }
 
 /// Why nothing was done.
@@ -45,6 +58,8 @@ pub struct Plan {
     text: Option<String>,
     /// Whether the copy of the first state has nothing left to tell.
     backup_done: bool,
+    /// The old servers' entries in the file, which go if that is the wish.
+    pub old: Vec<OldServer>,
 }
 
 /// What was done.
@@ -71,7 +86,7 @@ impl Plan {
         let (format, slot) = (client.format, entry::slot(client));
         let text = original.text();
         match wish {
-            Wish::Have(launch) => {
+            Wish::Have(launch) | Wish::Replace(launch) => {
                 let meaning = edit::meaning(format, text).map_err(trouble)?;
                 let there = edit::entry(&meaning, slot);
                 if there.is_some_and(|there| entry::program(&client.shape, there).is_none()) {
@@ -81,21 +96,27 @@ impl Plan {
                     ))));
                 }
                 let fields = entry::fields(&client.shape, launch, there);
-                let text = edit::put(format, text, slot, &fields).map_err(trouble)?;
-                Ok(Self { original, text: Some(text), backup_done: false })
+                let old = old_servers::find(client, &meaning);
+                let mut text = edit::put(format, text, slot, &fields).map_err(trouble)?;
+                if matches!(wish, Wish::Replace(_)) {
+                    text = old_servers::taken_out(client, text, &old).map_err(trouble)?;
+                }
+                Ok(Self { original, text: Some(text), backup_done: false, old })
             }
             Wish::Lack => {
                 let bare = edit::take(format, text, slot).map_err(trouble)?;
                 if bare == text {
-                    return Ok(Self { text: Some(bare), original, backup_done: false });
+                    return Ok(Self { text: Some(bare), original, backup_done: false, old: Vec::new() });
                 }
                 // What a parser cannot tell, whether an empty map was there before, the copy of the first state can.
                 let meaning = edit::meaning(format, text).map_err(trouble)?;
                 let fields =
                     edit::entry(&meaning, slot).and_then(|there| there.as_object()).cloned().unwrap_or_default();
                 let bare_after = |before: &str| {
+                    // Where an earlier holdfast stood before the first change, the first state is not one without us.
+                    let had_us = edit::entry(&edit::meaning(format, before).ok()?, slot).is_some();
                     let with_us = edit::put(format, before, slot, &fields).ok()?;
-                    edit::take(format, &with_us, slot).ok()
+                    edit::take(format, &with_us, slot).ok().filter(|_| !had_us)
                 };
                 let backup = original.backup();
                 let first =
@@ -105,7 +126,7 @@ impl Plan {
                     (None, None) if bare_after("").as_deref() == Some(bare.as_str()) => (None, false),
                     (None, _) => (Some(bare.clone()), false),
                 };
-                Ok(Self { original, text, backup_done })
+                Ok(Self { original, text, backup_done, old: Vec::new() })
             }
         }
     }
@@ -158,13 +179,13 @@ impl Plan {
 ///
 /// # Errors
 /// [`Refusal`]; nothing was written.
-pub fn make(client: &Client, file: &Path, places: &Places, wish: Wish<'_>) -> Result<(PathBuf, Done), Refusal> {
+pub fn make(client: &Client, file: &Path, places: &Places, wish: Wish<'_>) -> Result<(Plan, Done), Refusal> {
     let project = places.project.as_deref().filter(|_| places.of_project(client));
     let mut attempt = 1;
     loop {
         let plan = Plan::of(client, file, project, wish)?;
         match plan.make() {
-            Ok(done) => return Ok((plan.original.path, done)),
+            Ok(done) => return Ok((plan, done)),
             Err(NotWritten::Changed(_)) if attempt < SETUP_ATTEMPTS_MAX => attempt += 1,
             Err(error) => return Err(error.into()),
         }

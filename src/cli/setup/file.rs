@@ -5,6 +5,7 @@ use std::fs::{self, Permissions};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use crate::cli::owner::Owner;
 use crate::config;
 use crate::limits::SETUP_FILE_MAX_BYTES;
 
@@ -126,26 +127,39 @@ impl Original {
         }
         let refused = |error| NotWritten::Refused { path: self.path.clone(), error };
         let folder = self.path.parent().ok_or_else(|| refused(io::ErrorKind::InvalidInput.into()))?;
-        fs::create_dir_all(folder).map_err(refused)?;
+        let owner = Owner::of(&self.path);
+        owner.create_folders(folder).map_err(refused)?;
         self.unchanged()?;
         let written = match &self.bytes {
             None => Written::New,
             Some(bytes) => {
                 let backup = self.backup_path();
                 match create(&backup, bytes, self.permissions.as_ref()) {
-                    Ok(()) => Written::BackedUp(backup),
+                    Ok(()) => {
+                        // If it stays ours, its bytes are there all the same.
+                        let _ = owner.give(&backup);
+                        Written::BackedUp(backup)
+                    }
                     Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Written::EarlierBackup(backup),
                     Err(error) => return Err(NotWritten::Refused { path: backup, error }),
                 }
             }
         };
         let temporary = folder.join(format!(".holdfast-{}-{:08x}.tmp", std::process::id(), fastrand::u32(..)));
-        let done = create(&temporary, &self.bytes_of(text), self.permissions.as_ref())
-            .map_err(refused)
-            .and_then(|()| self.unchanged())
-            .and_then(|()| fs::rename(&temporary, &self.path).map_err(refused));
-        if done.is_err() {
+        let bytes = self.bytes_of(text);
+        let made = create(&temporary, &bytes, self.permissions.as_ref());
+        // A rename would cut the file's other names off, or make us its owner: then it is written where it lies.
+        let in_place = self.exists() && made.is_ok() && (owner.other_names || owner.give(&temporary).is_err());
+        let done = made.map_err(refused).and_then(|()| self.unchanged()).and_then(|()| {
+            let done = if in_place { overwrite(&self.path, &bytes) } else { fs::rename(&temporary, &self.path) };
+            done.map_err(refused)
+        });
+        if done.is_err() || in_place {
             let _ = fs::remove_file(&temporary);
+        }
+        if done.is_ok() && !self.exists() {
+            // If it stays ours, who started this can still read it.
+            let _ = owner.give(&self.path);
         }
         done.map(|()| written)
     }
@@ -167,6 +181,14 @@ impl Original {
         };
         if now == self.bytes { Ok(()) } else { Err(NotWritten::Changed(self.path.clone())) }
     }
+}
+
+/// Writes a file where it lies. A copy of its first state is beside it.
+fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = fs::OpenOptions::new().write(true).open(path)?;
+    file.write_all(bytes)?;
+    file.set_len(bytes.len() as u64)?;
+    file.sync_all()
 }
 
 /// What writing left beside the file.

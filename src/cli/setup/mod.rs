@@ -5,6 +5,7 @@ pub mod clients;
 pub mod edit;
 mod entry;
 mod file;
+mod old_servers;
 #[cfg(test)]
 mod pages;
 mod places;
@@ -44,6 +45,10 @@ pub struct SetupArgs {
     /// Take the entry out.
     #[arg(long, conflicts_with = "list")]
     pub remove: bool,
+    /// Also take out the entries that start the old server of a package which holdfast speaks (uLoopMCP, uMCP,
+    /// turbokettle/unity-mcp, TSavo/Unity-MCP): with both, the AI sees every tool twice.
+    #[arg(long, conflicts_with_all = ["list", "remove"])]
+    pub replace: bool,
     /// Write the file although the client is not found here.
     #[arg(long, conflicts_with_all = ["list", "remove"])]
     pub create: bool,
@@ -102,7 +107,11 @@ fn answer(arguments: &SetupArgs) -> Result<Exit, (Exit, String)> {
     };
     let args = unity_project.map(|project| named_in(&project)).transpose()?;
     let launch = Launch { args: args.unwrap_or_default(), ..launch };
-    let wish = if arguments.remove { Wish::Lack } else { Wish::Have(&launch) };
+    let wish = match (arguments.remove, arguments.replace) {
+        (true, _) => Wish::Lack,
+        (false, true) => Wish::Replace(&launch),
+        (false, false) => Wish::Have(&launch),
+    };
     let task = Task { client, places: &places, launch: &launch, wish };
     task.run(arguments)
 }
@@ -153,7 +162,7 @@ impl Task<'_> {
         })?;
         let of_project = self.places.of_project(client);
         let absent = file.symlink_metadata().is_err() && self.places.sign(client).is_none();
-        if absent && !of_project && !arguments.create && matches!(self.wish, Wish::Have(_)) {
+        if absent && !of_project && !arguments.create && self.wish.launch().is_some() {
             let why = format!(
                 "{} is not found here ({} does not exist). Start it once, or write the file all the same with --create",
                 client.title(),
@@ -161,7 +170,7 @@ impl Task<'_> {
             );
             return Err((Exit::Failed, why));
         }
-        if let (Wish::Have(_), Some(passing)) = (self.wish, self.launch.passing()) {
+        if let (Some(_), Some(passing)) = (self.wish.launch(), self.launch.passing()) {
             output::complain(&format!(
                 "holdfast setup: this program lies {} ({}): when it is gone, {} cannot start it. {}, and run this again from there.",
                 passing.lies,
@@ -182,19 +191,49 @@ impl Task<'_> {
         } else {
             output::line(&self.already(plan.path()));
         }
+        self.tell_of_old(&plan);
         Ok(Exit::Ok)
     }
 
     fn make(&self, file: &Path) -> Result<Exit, Refusal> {
-        let (path, done) = change::make(self.client, file, self.places, self.wish)?;
-        self.report(&path, &done);
+        let (plan, done) = change::make(self.client, file, self.places, self.wish)?;
+        self.report(plan.path(), &done);
+        if let (Wish::Replace(_), true) = (self.wish, done != Done::Already) {
+            for old in &plan.old {
+                row(
+                    "out",
+                    &clean(&format!("entry \"{}\", which started {}: the server of {}", old.key, old.starts, old.of)),
+                );
+            }
+        }
+        self.tell_of_old(&plan);
         Ok(Exit::Ok)
+    }
+
+    /// Names the entries that start an old server and stay: in this file, and in the file of the project around.
+    fn tell_of_old(&self, plan: &Plan) {
+        let Some(launch) = self.wish.launch() else { return };
+        let own = self.places.project.as_ref().filter(|_| self.places.of_project(self.client));
+        let option = own.map(|project| format!(" --project {}", project.display())).unwrap_or_default();
+        if let Wish::Have(_) = self.wish {
+            for old in &plan.old {
+                row("note", &clean(&format!("{}; `{}` takes it out", old.says(true), old.mend(self.client, &option))));
+            }
+        }
+        let around = std::env::current_dir().ok().and_then(|here| config::named_project(&here).ok());
+        let Some(project) = around.filter(|_| own.is_none()) else { return };
+        let beside = standing::of_project(&project, self.places.clone(), launch);
+        for standing in beside.iter().filter(|one| one.client.name == self.client.name) {
+            for (says, mend) in standing.of_old(true) {
+                row("note", &clean(&format!("{says}; `{mend}` takes it out")));
+            }
+        }
     }
 
     /// Tells why nothing was done, with what a person can paste.
     fn refused(&self, refusal: &Refusal) -> Exit {
         complain(Exit::Failed, &refusal.to_string());
-        if matches!(self.wish, Wish::Have(_)) {
+        if self.wish.launch().is_some() {
             let keys = self.client.keys.join(".");
             output::complain(&format!(
                 "Put this into the file by hand, what stands under {keys} beside what is there:"
@@ -206,7 +245,7 @@ impl Task<'_> {
 
     fn already(&self, path: &Path) -> String {
         match self.wish {
-            Wish::Have(_) => {
+            Wish::Have(_) | Wish::Replace(_) => {
                 format!("{} is already set up, in {}. Nothing to change.", self.client.title(), path.display())
             }
             Wish::Lack => format!("{} has no entry \"{}\". Nothing to change.", path.display(), entry::NAME),
@@ -217,7 +256,7 @@ impl Task<'_> {
         let (title, path) = (self.client.title(), file.display());
         match (self.wish, done) {
             (_, Done::Already) => output::line(&self.already(file)),
-            (Wish::Have(launch), _) => {
+            (Wish::Have(launch) | Wish::Replace(launch), _) => {
                 output::line(&toned(&format!("{title} is set up."), Tone::Good));
                 let words: Vec<&str> =
                     std::iter::once(&launch.program).chain(&launch.args).map(String::as_str).collect();
@@ -242,7 +281,7 @@ impl Task<'_> {
             Done::Wrote(Written::New) => row("before", "there was no file"),
             Done::Already | Done::Restored | Done::Deleted => {}
         }
-        if let (Wish::Have(launch), true) = (self.wish, *done != Done::Already) {
+        if let (Some(launch), true) = (self.wish.launch(), *done != Done::Already) {
             row("next", self.client.afterwards);
             if self.places.project.is_some() && !self.places.of_project(self.client) {
                 row(
@@ -290,6 +329,9 @@ fn list(places: &Places, launch: &Launch, as_json: bool) {
         output::line(&format!("{name:widest$}  {found}  {state}  {}", standing.file.display()));
         if let Some(why) = standing.why() {
             output::line(&format!("{:widest$}             {:10}  {}", "", "", clean(why)));
+        }
+        for (says, mend) in standing.of_old(standing.state == State::Configured) {
+            output::line(&format!("{:widest$}             {:10}  {}; `{mend}`", "", "", clean(&says)));
         }
     }
     output::line("`holdfast setup CLIENT` sets one up, with a copy of its file; --dry-run shows the change.");

@@ -8,6 +8,7 @@ use super::clients::{CLIENTS, Client};
 use super::edit;
 use super::entry::{self, Launch};
 use super::file::Original;
+use super::old_servers::{self, OldServer};
 use super::places::Places;
 use crate::config;
 
@@ -40,6 +41,8 @@ pub struct Standing {
     pub project: Option<PathBuf>,
     /// How our entry stands in it.
     pub state: State,
+    /// The old servers' entries in it.
+    pub old: Vec<OldServer>,
 }
 
 impl Standing {
@@ -47,8 +50,11 @@ impl Standing {
     fn of(client: &'static Client, places: &Places, launch: &Launch) -> Option<Self> {
         let file = places.file(client)?;
         let project = places.project.clone().filter(|_| places.of_project(client));
-        let state = state(client, &file, project.as_deref(), places, launch);
-        Some(Self { client, sign: places.sign(client), file, project, state })
+        let (state, old) = match read(client, &file, project.as_deref()) {
+            Ok(meaning) => (state(client, &meaning, places, launch), old_servers::find(client, &meaning)),
+            Err(why) => (State::Broken(why), Vec::new()),
+        };
+        Some(Self { client, sign: places.sign(client), file, project, state, old })
     }
 
     /// The command that mends it, if it needs one.
@@ -57,10 +63,21 @@ impl Standing {
             State::Configured => None,
             State::Broken(_) => Some(format!("correct {} by hand", self.file.display())),
             State::NotConfigured | State::Stale(_) | State::Other(_) => {
-                let project = self.project.as_ref().map(|project| format!(" --project {}", project.display()));
-                Some(format!("holdfast setup {}{}", self.client.name, project.unwrap_or_default()))
+                Some(format!("holdfast setup {}{}", self.client.name, self.option()))
             }
         }
+    }
+
+    /// The option of `setup` that means this file.
+    pub fn option(&self) -> String {
+        self.project.as_ref().map(|project| format!(" --project {}", project.display())).unwrap_or_default()
+    }
+
+    /// Each old server in it: what is to be said, and the command that puts us in its place. `ours`: the client starts us too.
+    pub fn of_old(&self, ours: bool) -> impl Iterator<Item = (String, String)> {
+        self.old.iter().map(move |old| {
+            (format!("{} ({})", old.says(ours), self.file.display()), old.mend(self.client, &self.option()))
+        })
     }
 
     /// What is to be said beside the state.
@@ -83,14 +100,26 @@ impl Standing {
             "state": <&str>::from(&self.state),
             "why": self.why(),
             "mend": self.mend(),
+            "old_servers": self.old.iter().map(|old| json!({
+                "entry": old.key, "of": old.of, "starts": old.starts, "mend": old.mend(self.client, &self.option()),
+            })).collect::<Vec<_>>(),
             "source": self.client.source,
         })
     }
 }
 
-/// All clients, on this machine. `None` if the user's home or this program's own path is not known.
-pub fn here() -> Option<Vec<Standing>> {
-    Some(all(&Places::here()?, &Launch::this_program().ok()?))
+/// All clients, on this machine, and those that have a file of their own in this project by that file. `None` if the user's
+/// home or this program's own path is not known.
+pub fn here(project: Option<&Path>) -> Option<(Vec<Standing>, Vec<Standing>)> {
+    let (places, launch) = (Places::here()?, Launch::this_program().ok()?);
+    let own = project.map(|project| of_project(project, places.clone(), &launch)).unwrap_or_default();
+    Some((all(&places, &launch), own))
+}
+
+/// The clients that have a file of their own in this project, by that file.
+pub(super) fn of_project(project: &Path, mut places: Places, launch: &Launch) -> Vec<Standing> {
+    places.project = Some(project.to_path_buf());
+    all(&places, launch).into_iter().filter(|standing| standing.project.is_some()).collect()
 }
 
 /// All clients.
@@ -98,16 +127,14 @@ pub(super) fn all(places: &Places, launch: &Launch) -> Vec<Standing> {
     CLIENTS.iter().filter_map(|client| Standing::of(client, places, launch)).collect()
 }
 
-fn state(client: &Client, file: &Path, project: Option<&Path>, places: &Places, launch: &Launch) -> State {
-    let original = match Original::read(file, project) {
-        Ok(original) => original,
-        Err(unusable) => return State::Broken(unusable.to_string()),
-    };
-    let meaning = match edit::meaning(client.format, original.text()) {
-        Ok(meaning) => meaning,
-        Err(trouble) => return State::Broken(trouble.to_string()),
-    };
-    let Some(ours) = edit::entry(&meaning, entry::slot(client)) else { return State::NotConfigured };
+/// What a client's file means, or why that is not known.
+fn read(client: &Client, file: &Path, project: Option<&Path>) -> Result<Value, String> {
+    let original = Original::read(file, project).map_err(|unusable| unusable.to_string())?;
+    edit::meaning(client.format, original.text()).map_err(|trouble| trouble.to_string())
+}
+
+fn state(client: &Client, meaning: &Value, places: &Places, launch: &Launch) -> State {
+    let Some(ours) = edit::entry(meaning, entry::slot(client)) else { return State::NotConfigured };
     let Some(program) = entry::program(&client.shape, ours) else {
         return State::Other(format!("the entry \"{}\" there starts no program", entry::NAME));
     };

@@ -14,7 +14,8 @@ use clap::{Args, Subcommand};
 
 use super::output::{Tone, row, toned};
 use super::{Exit, output};
-use crate::config;
+use crate::config::below::projects_below;
+use crate::{config, wording};
 use content::Sums;
 use embedded::{About, TITLE};
 use place::{NotPlaced, Work};
@@ -52,8 +53,8 @@ Examples:
 /// Flags of `holdfast unity install`.
 #[derive(Debug, Clone, Args)]
 pub struct InstallArgs {
-    /// The Unity project (the folder with Assets and ProjectSettings, or one below it). Without it: the working directory and
-    /// the folders above it.
+    /// The Unity project (the folder with Assets and ProjectSettings, or one below it). Without it: the one
+    /// around the working directory, or the only one up to three levels below it.
     #[arg(long, value_name = "DIR", env = "HOLDFAST_PROJECT")]
     pub project: Option<PathBuf>,
     /// Say whether the package is there, which version, and what in it was changed. Changes nothing.
@@ -72,6 +73,10 @@ pub struct InstallArgs {
     /// it is lost.
     #[arg(long)]
     pub force: bool,
+    /// Place it although the project has another package that holdfast speaks. holdfast then calls neither, until one is removed
+    /// or --dialect names one.
+    #[arg(long, conflicts_with_all = ["check", "remove"])]
+    pub beside: bool,
 }
 
 /// Runs the command.
@@ -107,7 +112,7 @@ fn answer(arguments: &InstallArgs) -> Result<Exit, (Exit, String)> {
         return Ok(Exit::Ok);
     }
     // What needs no work takes no lock: not even the folder's time of change is touched.
-    if !Work::left_behind(&site) && step.map_err(failed)? == Step::Nothing {
+    if (before.clone.is_some() || !Work::left_behind(&site)) && step.map_err(failed)? == Step::Nothing {
         report_nothing(&before, arguments.remove);
         return Ok(Exit::Ok);
     }
@@ -124,22 +129,40 @@ fn answer(arguments: &InstallArgs) -> Result<Exit, (Exit, String)> {
     Ok(Exit::Ok)
 }
 
-/// The project, as the gateway finds it.
+/// The project, as the gateway finds it; among several a running editor decides nothing here.
 fn project(arguments: &InstallArgs) -> Result<PathBuf, (Exit, String)> {
     let here = std::env::current_dir();
     let here = here.map_err(|error| (Exit::Usage, format!("the working directory is not known ({error})")))?;
-    let named = arguments.project.as_ref().map(|project| here.join(project));
-    config::named_project(named.as_ref().unwrap_or(&here)).map_err(|bad| {
-        let why = match named {
-            Some(_) => format!("--project or HOLDFAST_PROJECT: {bad}"),
-            None => format!("{bad}; run this inside the project, or name it with --project DIR"),
-        };
-        (Exit::Usage, why)
+    let usage = |why: String| (Exit::Usage, why);
+    if let Some(named) = &arguments.project {
+        let named = config::named_project(&here.join(named));
+        return named.map_err(|bad| usage(format!("--project or HOLDFAST_PROJECT: {bad}")));
+    }
+    config::named_project(&here).or_else(|bad| {
+        let below = projects_below(&[here]);
+        match below.projects.as_slice() {
+            [one] if !below.cut => Ok(one.clone()),
+            found => Err(usage(match wording::candidates(found) {
+                Some(listed) => format!("{bad}; below it a project is to be named. {}", listed.trim_end_matches('.')),
+                None => format!("{bad}; run this inside the project, or name it with --project DIR"),
+            })),
+        }
     })
 }
 
 /// Whether something is to be done, or why it must not.
 fn decide(standing: &Standing, arguments: &InstallArgs) -> Result<Step, String> {
+    if let Some(clone) = &standing.clone {
+        let original = &standing.site.project;
+        return Err(format!(
+            "{} is a link: {} is a clone of {}, and has the package that is installed and updated there; run `holdfast unity install \
+             --project {}`",
+            Site::new(clone.clone()).packages().display(),
+            clone.display(),
+            original.display(),
+            wording::quoted(original)
+        ));
+    }
     let folder = standing.site.folder();
     let folder = folder.display();
     match &standing.obstacle {
@@ -147,6 +170,14 @@ fn decide(standing: &Standing, arguments: &InstallArgs) -> Result<Step, String> 
             return Err(obstacle.to_string());
         }
         _ => {}
+    }
+    let others = if arguments.remove || arguments.beside { Vec::new() } else { standing.site.others() };
+    if !others.is_empty() && !matches!(standing.state, State::Installed(_)) {
+        return Err(format!(
+            "the project has {}, and works with it. With both, holdfast calls neither: take that one out first, or use --beside and \
+             name one of the two with --dialect (HOLDFAST_DIALECT in the AI client's entry)",
+            others.join(" and ")
+        ));
     }
     match &standing.state {
         State::Absent if arguments.remove => Ok(Step::Nothing),
@@ -235,6 +266,14 @@ fn notes(site: &Site) -> Vec<String> {
         let least = About::this().unity;
         notes.push(format!(
             "ProjectSettings/ProjectVersion.txt does not tell the project's Unity; the package needs {least} or newer"
+        ));
+    }
+    let others = site.others();
+    if !others.is_empty() {
+        notes.push(format!(
+            "the project has {} too, and holdfast calls neither until one is taken out or named with --dialect (HOLDFAST_DIALECT in \
+             the AI client's entry)",
+            others.join(" and ")
         ));
     }
     let fetched = site.to_be_fetched();

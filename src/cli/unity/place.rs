@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 use super::content::{RECORD, Record};
 use super::embedded;
 use super::project::Site;
+use crate::cli::owner::Owner;
 use crate::limits::UNITY_LOCK_ATTEMPTS_MAX;
+use crate::lock_file;
 
 /// In the work folder: the package that is being written; after an exchange, the former one.
 const NEW: &str = "new";
@@ -82,14 +84,14 @@ impl<'a> Work<'a> {
                     return Err(NotPlaced::InTheWay(path.clone()));
                 }
             }
-            let lock = match OpenOptions::new().write(true).create(true).truncate(false).open(&path) {
+            let lock = match lock_file::open(&path, true) {
                 Ok(lock) => lock,
                 // Whoever held it has just taken the folder away.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(refused(&path, "written")(error)),
             };
             match lock.try_lock() {
-                Ok(()) if is_at(&lock, &path) => return Ok(Self { site, folder, lock }),
+                Ok(()) if lock_file::is_at(&lock, &path) => return Ok(Self { site, folder, lock }),
                 Ok(()) => {}
                 Err(fs::TryLockError::WouldBlock) => return Err(NotPlaced::Busy),
                 Err(fs::TryLockError::Error(error)) => return Err(refused(&path, "locked")(error)),
@@ -127,6 +129,8 @@ impl<'a> Work<'a> {
     pub fn install(&self) -> Result<(), NotPlaced> {
         let (new, place) = (self.folder.join(NEW), self.site.folder());
         write_package(&new).map_err(refused(&new, "written"))?;
+        // If it stays ours, Unity can read it all the same.
+        let _ = Owner::of(&self.site.packages()).give_all(&new);
         if there(&place) {
             if exchange(&new, &place).is_ok() {
                 return Ok(());
@@ -194,19 +198,6 @@ fn exchange(one: &Path, other: &Path) -> io::Result<()> {
 #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
 fn exchange(_one: &Path, _other: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
-}
-
-/// Whether an open file is still the one at a path: another process may have removed it, and a third made it anew.
-#[cfg(unix)]
-fn is_at(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    let inode = |meta: fs::Metadata| (meta.dev(), meta.ino());
-    file.metadata().map(inode).ok() == path.symlink_metadata().map(inode).ok()
-}
-
-#[cfg(not(unix))]
-fn is_at(_file: &File, path: &Path) -> bool {
-    path.symlink_metadata().is_ok()
 }
 
 #[cfg(test)]

@@ -10,6 +10,8 @@ use super::embedded::{About, NAME};
 use crate::config;
 use crate::host::{Host as _, RealHost};
 use crate::limits::{PROJECT_FILE_MAX_BYTES, UNITY_FILES_MAX};
+use crate::protocol::dialect;
+use crate::survey;
 use crate::telemetry::clean;
 
 /// Why the package must not go into a project, with the mend.
@@ -79,6 +81,13 @@ impl Site {
         self.packages().join(".holdfast-install~")
     }
 
+    /// The project of which this one is a clone, as ParrelSync makes them: its `Packages` is a link to that one's.
+    pub fn original(&self) -> Option<PathBuf> {
+        let packages = config::canonical(&self.packages()).filter(|_| self.packages().is_symlink())?;
+        let original = packages.parent().filter(|_| packages.ends_with("Packages"))?;
+        config::is_project(original).then(|| original.to_path_buf())
+    }
+
     /// What speaks against the package here, most fundamental first.
     pub fn obstacle(&self) -> Option<Obstacle> {
         let link = [self.packages(), self.folder()].into_iter().find(|path| path.is_symlink()).map(Obstacle::Link);
@@ -133,6 +142,18 @@ impl Site {
             name != NAME && !name.starts_with('.') && manifest.is_some_and(|manifest| manifest["name"] == NAME)
         })?;
         Some(Obstacle::Elsewhere(clean(&other)))
+    }
+
+    /// Other packages in the project that holdfast speaks, with their versions. What only a crashed editor's record tells of does
+    /// not count.
+    pub fn others(&self) -> Vec<String> {
+        let others = dialect::ALL.iter().filter(|dialect| !dialect::HOLDFAST.contains(dialect));
+        let named = others.filter_map(|dialect| {
+            let facts = survey::facts(&RealHost, &self.project, *dialect);
+            let version = facts.package_version.map(|version| format!(" {version}")).unwrap_or_default();
+            (facts.installed && !facts.by_record).then(|| clean(&format!("{}{version}", dialect.title())))
+        });
+        named.collect()
     }
 
     /// What the package needs and the project does not have yet: Unity has it at hand or asks its registry for it.

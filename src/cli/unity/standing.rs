@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::io;
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
@@ -10,6 +11,7 @@ use super::embedded::{self, About, NAME, TITLE};
 use super::project::{Obstacle, Site};
 use crate::limits::UNITY_FILES_NAMED_MAX;
 use crate::telemetry::clean;
+use crate::wording;
 
 /// What is in the package's place.
 #[derive(Debug, Clone, PartialEq, Eq, strum::IntoStaticStr)]
@@ -79,11 +81,16 @@ pub struct Standing {
     pub state: State,
     /// What speaks against it there.
     pub obstacle: Option<Obstacle>,
+    /// The clone that was looked at, if it was one: the rest is of its original, whose packages it has.
+    pub clone: Option<PathBuf>,
 }
 
 impl Standing {
     /// Looks. Changes nothing.
     pub fn of(site: &Site) -> Self {
+        if let Some(original) = site.original() {
+            return Self { clone: Some(site.project.clone()), ..Self::of(&Site::new(original)) };
+        }
         let obstacle = site.obstacle();
         // A link is an obstacle, and what it leads to is nobody's business.
         let state = if matches!(obstacle, Some(Obstacle::Link(_))) {
@@ -91,7 +98,7 @@ impl Standing {
         } else {
             state(site).unwrap_or_else(|error| State::Unreadable(error.to_string()))
         };
-        Self { site: site.clone(), state, obstacle }
+        Self { site: site.clone(), state, obstacle, clone: None }
     }
 
     /// Whether there is nothing to mend.
@@ -107,7 +114,10 @@ impl Standing {
             State::Absent if self.obstacle.as_ref().is_some_and(Obstacle::brings_it) => {
                 format!("holdfast did not install {TITLE}, and it is there")
             }
-            State::Absent => format!("{TITLE} is not installed"),
+            State::Absent => match self.site.others().as_slice() {
+                [] => format!("{TITLE} is not installed"),
+                others => format!("{TITLE} is not installed; the project works with {}", others.join(" and ")),
+            },
             State::Interrupted => format!("an installation of {TITLE} was cut short; Unity sees no package now"),
             State::Foreign => format!("{folder} is there, and holdfast did not put it there"),
             State::Unreadable(why) => format!("{folder} cannot be looked at ({why})"),
@@ -126,6 +136,14 @@ impl Standing {
                 format!("{TITLE} {version} is installed, {which}{own}")
             }
         };
+        let says = match &self.clone {
+            Some(clone) => format!(
+                "{} is a clone of {}, and has the package that is installed and updated there: {says}",
+                clone.display(),
+                self.site.project.display()
+            ),
+            None => says,
+        };
         match &self.obstacle {
             Some(obstacle) => format!("{says}; {obstacle}"),
             None => says,
@@ -137,8 +155,10 @@ impl Standing {
         if self.good() || self.obstacle.is_some() {
             return None;
         }
-        let command = format!("holdfast unity install --project {}", self.site.project.display());
+        let command = format!("holdfast unity install --project {}", wording::quoted(&self.site.project));
         match &self.state {
+            // Another package is spoken: nothing is to be mended, and with both nothing would be called.
+            State::Absent if !self.site.others().is_empty() => None,
             State::Absent | State::Interrupted => Some(command),
             State::Installed(installed) if installed.own_work().is_empty() => Some(command),
             State::Installed(_) => Some(format!(
@@ -156,7 +176,8 @@ impl Standing {
             _ => None,
         };
         json!({
-            "project": self.site.project.display().to_string(),
+            "project": self.clone.as_ref().unwrap_or(&self.site.project).display().to_string(),
+            "clone_of": self.clone.as_ref().map(|_| self.site.project.display().to_string()),
             "unity": self.site.unity(),
             "folder": self.site.folder().display().to_string(),
             "state": <&str>::from(&self.state),

@@ -238,7 +238,9 @@ impl Screen<'_> {
         }
         let editor = &gateway.editor;
         let why = editor.why.as_deref().map(|why| format!(": {}", words(why))).unwrap_or_default();
-        let mut text = format!("{}{why}, {}", words(&editor.state), age(gateway.grown(editor.since_ms, self.now)));
+        let still = editor.still.as_ref().map(|still| format!(", but {}", still.says)).unwrap_or_default();
+        let mut text =
+            format!("{}{why}{still}, {}", words(&editor.state), age(gateway.grown(editor.since_ms, self.now)));
         for (name, value) in [("port", editor.port.map(u32::from)), ("pid", editor.pid)] {
             if let Some(value) = value {
                 text.push_str(&format!("  {name} {value}"));

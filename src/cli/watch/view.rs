@@ -63,6 +63,18 @@ pub struct Editor {
     pub connections: u64,
     /// How it said it is, where it can be asked.
     pub pulse: Option<Pulse>,
+    /// What of it does not move although it is connected.
+    pub still: Option<Still>,
+}
+
+/// See [`Editor::still`].
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct Still {
+    /// In words.
+    pub says: String,
+    /// It may work on a call.
+    pub may_work: bool,
 }
 
 /// See [`Editor::pulse`].
@@ -197,9 +209,20 @@ impl Gateway {
         match (self.unreadable, self.editor.ready, &self.editor.why) {
             (true, ..) => Tone::Unsure,
             (_, true, _) if self.editor.state == "stalled" => Tone::Trouble,
+            (_, true, _) if self.editor.still.as_ref().is_some_and(|still| !still.may_work) => Tone::Trouble,
             (_, true, _) => Tone::Good,
             (_, false, Some(why))
-                if matches!(&**why, "connecting" | "reloading" | "compiling" | "listing" | "lost" | "busy") =>
+                if matches!(
+                    &**why,
+                    "connecting"
+                        | "reloading"
+                        | "compiling"
+                        | "starting"
+                        | "bridge_stopped"
+                        | "listing"
+                        | "lost"
+                        | "busy"
+                ) =>
             {
                 Tone::Waiting
             }

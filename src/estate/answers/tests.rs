@@ -10,6 +10,7 @@ use crate::ledger::{Lookup, NewCall, Terms};
 use crate::net::Tcp;
 use crate::protocol::dialect::{AnswerBody, Recovery};
 use crate::protocol::ids::Epoch;
+use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::ProtocolVersion;
 
 fn estate(config: Config) -> Arc<Estate> {
@@ -26,13 +27,14 @@ fn sent_call(estate: &Arc<Estate>, number: u64) -> CallId {
 }
 
 fn sent_call_of(estate: &Arc<Estate>, number: u64, audience: Audience) -> CallId {
-    let (id, request) = (estate.next_call_id(), RequestId::from_number(number));
-    estate.front.open(&request, crate::protocol::mcp::Method::CallTool, None).unwrap();
+    let id = estate.next_call_id();
+    let request = RequestId::from_number(number);
+    let request = estate.front.open(&request, crate::protocol::mcp::Method::CallTool, None).unwrap();
     let call = NewCall {
         id,
-        request: request.clone(),
+        request,
         tool: "get-logs".to_owned(),
-        arguments: serde_json::value::RawValue::from_string("{}".to_owned()).unwrap(),
+        arguments: serde_json::value::RawValue::from_string("{}".to_owned()).unwrap().into(),
         progress_token: None,
         trace: None,
         asker: None,
@@ -41,7 +43,7 @@ fn sent_call_of(estate: &Arc<Estate>, number: u64, audience: Audience) -> CallId
         audience,
     };
     estate.decide(|ledger, now| ledger.accept(call, now));
-    estate.front.became_call(&request);
+    estate.front.became_call(request);
     estate.ledger(|ledger, _| ledger.open_epoch(Epoch(1)));
     estate.ledger(|ledger, _| ledger.reserve(Epoch(1))).unwrap();
     let terms = Terms { recovery: Recovery::None, tool_timeout: Duration::ZERO, repeatable: false };

@@ -286,7 +286,11 @@ impl HoldfastFace {
         }
         let connection = call.caller.as_ref().map_or(0, |caller| caller.connection);
         let ended = Event::CallEnded { connection, tool: call.tool.name.clone(), outcome };
-        self.reply(&inner, &call, &answer, Status::Done, Some(ended));
+        if editor.loses_answer() {
+            editor.event(ended);
+        } else {
+            self.reply(&inner, &call, &answer, Status::Done, Some(ended));
+        }
         self.next_in_lane(editor, &mut inner, &call);
         if let Some(order) = done.then {
             editor.order(order);

@@ -194,7 +194,7 @@ async fn answer(editor: &Editor, connection: u64, writer: &mut Writer, ended: En
         Ok(result) => (wire::success(&id, &result.finish()), "ok"),
         Err(fault) => (wire::failure(&id, &wire::words(&fault)), "error"),
     };
-    let written = writer.write(&reply).await;
+    let written = if editor.loses_answer() { Ok(()) } else { writer.write(&reply).await };
     if let Some(order) = then {
         editor.order(order);
     }

@@ -33,6 +33,7 @@ pub(crate) fn begin(face: &UloopFace, editor: &Arc<Editor>, arguments: &Argument
     };
     lock(editor, version, true);
     let (tail, reload, time) = (face.tail(editor), editor.config.compile_reload, editor.config.compile_time);
+    let gap = editor.config.compile_gap;
     let editor = editor.clone();
     Begun::Later(Box::pin(async move {
         tokio::time::sleep(time).await;
@@ -55,6 +56,13 @@ pub(crate) fn begin(face: &UloopFace, editor: &Arc<Editor>, arguments: &Argument
         }
         lock(&editor, version, false);
         match reload {
+            Some(order) if !gap.is_zero() => {
+                tokio::spawn(async move {
+                    tokio::time::sleep(gap).await;
+                    editor.order(order);
+                });
+                Done { result: Ok(result), then: None }
+            }
             Some(order) if request_id.is_some() => {
                 editor.order(order);
                 // The reload drops this work and the connection that waits for it.

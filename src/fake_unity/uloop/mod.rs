@@ -22,6 +22,7 @@ use super::model::Editor;
 use super::project::Project;
 use super::push::{self, Hub, Message};
 use super::tools::{self, Arguments, TEST_TOOLS, Tool, ToolSpec};
+use crate::limits::FAKE_LISTENER_OUTLIVES;
 use crate::net::BoxFuture;
 use lines::Lines;
 pub use version::PackageVersion;
@@ -125,7 +126,8 @@ impl UloopFace {
                 Ok(result) => (wire::success(id.get(), &result.finish()), "ok"),
                 Err(fault) => (wire::failure(id.get(), &fault, self.version), "error"),
             };
-            let written = writer.write(&wire::frame(&body, self.version)).await;
+            let lost = !is_internal(&method) && editor.loses_answer();
+            let written = if lost { Ok(()) } else { writer.write(&wire::frame(&body, self.version)).await };
             if let Some(order) = then {
                 editor.order(order);
             }
@@ -364,6 +366,8 @@ impl Face for UloopFace {
 
     fn settings(&self, editor: &Editor, port: u16, running: bool) -> OwnFile {
         let state = editor.state();
+        let own = editor.config.moves_port && !self.version.identity();
+        let port = if own { editor.config.port } else { port };
         let settings = Object::new().number("customPort", port).flag("isServerRunning", running);
         let settings = match &editor.project {
             Some(project) if self.version.identity() => {
@@ -382,5 +386,14 @@ impl Face for UloopFace {
 
     fn locks(&self) -> bool {
         self.version.compile_waits()
+    }
+
+    /// Every version looked at from v0.26.4 to v2.1.1 disconnects its clients before it stops its listener.
+    fn listener_outlives_connections(&self) -> Duration {
+        FAKE_LISTENER_OUTLIVES
+    }
+
+    fn probes_port(&self) -> bool {
+        true
     }
 }

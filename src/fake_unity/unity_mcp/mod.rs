@@ -152,9 +152,15 @@ impl UnityMcpFace {
                 (None, "/ping") => "pong".to_owned(),
                 (None, _) => "{ \"success\": true, \"message\": \"Hello from Unity MCP!\" }".to_owned(),
             };
-            writer.write(&wire::answer(200, "OK", "application/json", &text, head.close)).await?;
+            let lost = job.is_some() && editor.loses_answer();
+            if !lost {
+                writer.write(&wire::answer(200, "OK", "application/json", &text, head.close)).await?;
+            }
             if let Some(job) = job {
                 editor.event(Event::CallEnded { connection, tool: job.tool().to_owned(), outcome: "ok" });
+            }
+            if lost {
+                return Ok("its answer is lost");
             }
             if head.close {
                 writer.finish().await?;

@@ -1,12 +1,12 @@
 //! The transition table of the connection.
 
-use super::{ATTEMPT_CAP, Bridge, ConnectFailure, Drop, Effect, Event, Group, State, Timer};
+use super::{ATTEMPT_CAP, Bridge, ConnectFailure, Drop, Effect, Event, Group, Sign, State, Timer, Unreached};
 use crate::fsm::cause::{Cause, Loss};
 use crate::fsm::{Machine, Outbox, Outcome};
 use crate::limits::{
     DRAIN_MAX, GREETING_TIMEOUT, GREETING_TIMEOUT_ASSUMED, LEAVE_MAX, LIVENESS_EVERY, SEEK_TIMEOUT, WINDOW_MAX,
 };
-use crate::protocol::dialect::PushEvent;
+use crate::protocol::dialect::{LeaveReason, PushEvent};
 
 impl Machine for Bridge {
     const NAME: &'static str = "bridge";
@@ -23,7 +23,7 @@ impl Machine for Bridge {
     fn group(state: State) -> Group {
         match state {
             State::Idle | State::Seeking | State::Dialing | State::Greeting | State::BackingOff => Group::Away,
-            State::Ready | State::Stalled | State::Leaving => Group::Up,
+            State::Ready | State::Stalled | State::Leaving | State::Parting => Group::Up,
             State::Draining | State::Stopped => Group::Root,
         }
     }
@@ -42,6 +42,12 @@ impl Machine for Bridge {
             }
             State::BackingOff => out.order(Effect::Retry { attempt: self.attempt, likely: self.likely() }),
             State::Leaving => out.order(Effect::Arm(Timer::Leave, LEAVE_MAX)),
+            State::Parting => {
+                // Only what is owed matters from here on.
+                let Self { pulse, foretold, running_max, in_flight, .. } = *self;
+                *self = Self { pulse, foretold, running_max, in_flight, ..Self::new() };
+                self.arm_parting(out);
+            }
             State::Draining => {
                 // Only what is owed matters from here on.
                 let (in_flight, listing) = (self.in_flight, self.listing);
@@ -59,6 +65,7 @@ impl Machine for Bridge {
             State::Greeting => out.order(Effect::Disarm(Timer::Greeting)),
             State::BackingOff => out.order(Effect::Disarm(Timer::Retry)),
             State::Leaving => out.order(Effect::Disarm(Timer::Leave)),
+            State::Parting => out.order(Effect::Disarm(Timer::Part)),
             State::Draining => out.order(Effect::Disarm(Timer::Drain)),
             State::Idle | State::Dialing | State::Ready | State::Stalled | State::Stopped => {}
         }
@@ -67,12 +74,13 @@ impl Machine for Bridge {
     fn entered_group(&mut self, group: Group, out: &mut Outbox<Self>) {
         if group == Group::Up {
             self.met = true;
+            self.cut_off = false;
             self.jilted = false;
             self.hope = false;
             self.foretold = None;
             self.checked = false;
             self.refusal = None;
-            self.unreached = false;
+            self.unreached = Unreached::No;
             out.order(Effect::Disarm(Timer::Hope));
             out.order(Effect::Arm(Timer::Liveness, LIVENESS_EVERY));
             self.heard(out);
@@ -82,7 +90,7 @@ impl Machine for Bridge {
 
     fn left_group(&mut self, group: Group, out: &mut Outbox<Self>) {
         if group == Group::Up {
-            for timer in [Timer::Stall, Timer::Silence, Timer::Liveness, Timer::Pulse] {
+            for timer in [Timer::Stall, Timer::Silence, Timer::Liveness, Timer::Pulse, Timer::Leave] {
                 out.order(Effect::Disarm(timer));
             }
             out.order(Effect::TellDown);
@@ -92,6 +100,14 @@ impl Machine for Bridge {
     #[expect(clippy::too_many_lines, reason = "the transition table is read as one")]
     fn on(&mut self, state: State, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
         match (state, *event) {
+            // ---- another project ----
+            (State::Dialing | State::Greeting, Event::ProjectChanged) => self.leave_project(Loss::ProjectChanged, out),
+            (State::Idle | State::Seeking | State::BackingOff, Event::ProjectChanged) => {
+                self.forget(out);
+                // What was offered for the former one leads nowhere, and that for this one may have been passed over.
+                if state == State::Idle { Outcome::Handled } else { Outcome::Transition(State::Seeking) }
+            }
+
             // ---- idle ----
             (State::Idle, Event::Wanted) => Outcome::Transition(State::Seeking),
             (State::Idle, Event::CallsWaiting) => {
@@ -105,25 +121,31 @@ impl Machine for Bridge {
 
             // ---- seeking ----
             (State::Seeking, Event::TargetsOffered { count, evidence }) => {
-                self.learn(evidence);
+                self.learn(evidence, out);
                 self.targets = count;
                 self.target = 0;
                 if self.cause == Cause::Ambiguous {
                     self.cause = Cause::Connecting;
                 }
                 if count == 0 {
-                    self.unreached = true;
+                    self.unreached = Unreached::Absent;
                     self.round_failed()
                 } else {
                     Outcome::Transition(State::Dialing)
                 }
             }
             (State::Seeking, Event::NothingOffered { cause, evidence }) => {
-                self.learn(evidence);
-                // An editor that was met and is only out of sight keeps its better-known cause.
-                let known = matches!(self.cause, Cause::Closed | Cause::Crashed | Cause::Reloading | Cause::Compiling);
-                if !(known && cause == Cause::NotRunning) {
-                    self.cause = cause;
+                self.learn(evidence, out);
+                // An editor that was met and is only out of sight keeps its better-known cause, and one that lives does run.
+                let known = self.cause.is_gone() || matches!(self.cause, Cause::Reloading | Cause::Compiling);
+                match cause {
+                    Cause::NotRunning if known => {}
+                    Cause::NotRunning if evidence.editor == Sign::Alive => {
+                        if self.is_open_question() {
+                            self.cause = Cause::BridgeDown;
+                        }
+                    }
+                    _ => self.cause = cause,
                 }
                 self.attempt = (self.attempt + 1).min(ATTEMPT_CAP);
                 Outcome::Transition(State::BackingOff)
@@ -192,7 +214,7 @@ impl Machine for Bridge {
                 Outcome::Handled
             }
             (State::BackingOff, Event::TargetsOffered { evidence, .. } | Event::NothingOffered { evidence, .. }) => {
-                self.learn(evidence);
+                self.learn(evidence, out);
                 Outcome::Handled
             }
 
@@ -246,11 +268,19 @@ impl Machine for Bridge {
             (State::Leaving, Event::BytesArrived | Event::PulseArrived) => {
                 out.ignore("it may finish what it began; its goodbye stands")
             }
+            (State::Leaving, Event::LeavingAnnounced(LeaveReason::Unknown)) => {
+                out.ignore("why it leaves was said before")
+            }
             (State::Leaving, Event::LeavingAnnounced(reason)) => {
                 self.foretold = Some(reason);
                 Outcome::Handled
             }
             (State::Leaving, Event::Elapsed(Timer::Leave)) => self.disconnect(Drop::Eof, out),
+            (State::Leaving, Event::HintReceived(PushEvent::ToolsChanged)) => {
+                out.order(Effect::TellToolsChanged);
+                Outcome::Handled
+            }
+            (State::Leaving, Event::HintReceived(_)) => out.ignore("what the connection itself said stands"),
             (State::Leaving, Event::CallsWaiting) => {
                 self.calls_waiting = true;
                 out.ignore("nothing more is sent to an editor that leaves; remembered for the next connection")
@@ -271,6 +301,42 @@ impl Machine for Bridge {
                 Outcome::Handled
             }
             (State::Leaving, Event::Elapsed(Timer::Stall)) => out.ignore("it is about to go anyway"),
+
+            // ---- parting ----
+            (State::Parting, Event::WorkFinished { .. }) => {
+                self.in_flight = self.in_flight.saturating_sub(1);
+                if self.in_flight == 0 { self.leave_project(Loss::ProjectChanged, out) } else { Outcome::Handled }
+            }
+            (State::Parting, Event::Elapsed(Timer::Part)) => self.leave_project(Loss::ProjectChanged, out),
+            (State::Parting, Event::Elapsed(Timer::Silence | Timer::Pulse)) => self.leave_project(Loss::Silence, out),
+            (State::Parting, Event::Disconnected(drop)) => {
+                let (loss, _) = self.meaning_of(drop);
+                self.leave_project(loss, out)
+            }
+            (State::Parting, Event::EditorVanished) => self.leave_project(Loss::Disconnect, out),
+            (State::Parting, Event::CallSent { running_max }) => {
+                self.running_max = self.running_max.max(running_max);
+                self.watch(out);
+                self.arm_parting(out);
+                Outcome::Handled
+            }
+            (State::Parting, Event::CallsWaiting) => out.ignore("the next connection asks the ledger for what waits"),
+            (State::Parting, Event::ListWanted | Event::ListAnswered | Event::ListLost) => {
+                out.ignore("the former project's tools are of no interest")
+            }
+            (State::Parting, Event::BytesArrived | Event::PulseArrived) => {
+                self.heard(out);
+                self.watch(out);
+                Outcome::Handled
+            }
+            (State::Parting, Event::LeavingAnnounced(reason)) => {
+                self.foretold = Some(reason);
+                Outcome::Handled
+            }
+            (State::Parting, Event::Elapsed(Timer::Stall)) => out.ignore("it is left anyway"),
+            (State::Parting, Event::ProjectChanged) => {
+                out.ignore("which one is dialled next is asked when this connection has ended")
+            }
 
             // ---- draining ----
             (State::Draining, Event::WorkFinished { .. }) => {
@@ -298,9 +364,10 @@ impl Machine for Bridge {
             }
             (State::Draining, Event::BytesArrived | Event::PulseArrived) => out.ignore("only whole answers count now"),
             (State::Draining | State::Stopped, Event::StopRequested) => out.ignore("it is stopping already"),
-            (State::Draining | State::Stopped, Event::Wanted | Event::ListWanted | Event::CallsWaiting) => {
-                out.ignore("nothing new is sent while the gateway stops")
-            }
+            (
+                State::Draining | State::Stopped,
+                Event::Wanted | Event::ProjectChanged | Event::ListWanted | Event::CallsWaiting,
+            ) => out.ignore("nothing new is sent while the gateway stops"),
             (
                 State::Draining | State::Stopped,
                 Event::TargetsOffered { .. }
@@ -352,13 +419,7 @@ impl Machine for Bridge {
             )
             | (
                 State::Ready | State::Stalled | State::Leaving,
-                Event::Wanted
-                | Event::TargetsOffered { .. }
-                | Event::NothingOffered { .. }
-                | Event::Connected { .. }
-                | Event::ConnectFailed(_)
-                | Event::Greeted { .. }
-                | Event::GreetingRefused
+                Event::ProjectChanged
                 | Event::ListWanted
                 | Event::ListAnswered
                 | Event::ListLost
@@ -366,13 +427,24 @@ impl Machine for Bridge {
                 | Event::CallSent { .. }
                 | Event::WorkFinished { .. }
                 | Event::PulseArrived
-                | Event::HintReceived(_)
-                | Event::NewsArrived
                 | Event::Disconnected(_)
                 | Event::EditorVanished
-                | Event::Elapsed(_)
+                | Event::Elapsed(_),
+            )
+            | (
+                State::Ready | State::Stalled | State::Leaving | State::Parting,
+                Event::Wanted
+                | Event::TargetsOffered { .. }
+                | Event::NothingOffered { .. }
+                | Event::Connected { .. }
+                | Event::ConnectFailed(_)
+                | Event::Greeted { .. }
+                | Event::GreetingRefused
+                | Event::HintReceived(_)
+                | Event::NewsArrived
                 | Event::StopRequested,
             )
+            | (State::Parting, Event::Elapsed(_))
             | (
                 State::Draining,
                 Event::Connected { .. } | Event::ConnectFailed(_) | Event::Greeted { .. } | Event::GreetingRefused,
@@ -382,13 +454,17 @@ impl Machine for Bridge {
 
     fn on_group(&mut self, group: Group, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
         match (group, *event) {
+            (Group::Up, Event::ProjectChanged) => self.part(out),
+
             // ---- away ----
             (Group::Away, Event::Wanted) => out.ignore("it is being brought about already"),
             (Group::Away, Event::ListWanted) => out.ignore("every connection begins with a list"),
             (Group::Away, Event::HintReceived(hint)) => {
                 match hint {
-                    // It names the cause of an absence; whether the editor comes back it does not decide.
-                    PushEvent::DomainReload if self.cause != Cause::Closed && self.likely() => {
+                    // It names the cause of an absence of which nothing is known; whether the editor comes back it does not decide.
+                    PushEvent::DomainReload
+                        if matches!(self.cause, Cause::Lost | Cause::BridgeStopped) && self.likely() =>
+                    {
                         self.cause = Cause::Reloading;
                     }
                     PushEvent::ConnectionEstablished | PushEvent::DomainReloadRecovered | PushEvent::ToolsChanged => {
@@ -462,6 +538,10 @@ impl Machine for Bridge {
                 self.hear(hint, out);
                 Outcome::Handled
             }
+            (Group::Up, Event::Elapsed(Timer::Leave)) => {
+                self.foretold = None;
+                Outcome::Handled
+            }
             (Group::Up, Event::Elapsed(Timer::Silence | Timer::Pulse)) => self.lost(Loss::Silence, Cause::Stalled, out),
             (Group::Up, Event::Elapsed(Timer::Liveness)) => {
                 self.steady = true;
@@ -499,7 +579,11 @@ impl Machine for Bridge {
             )
             | (
                 Group::Away,
-                Event::TargetsOffered { .. } | Event::NothingOffered { .. } | Event::NewsArrived | Event::CallsWaiting,
+                Event::TargetsOffered { .. }
+                | Event::NothingOffered { .. }
+                | Event::NewsArrived
+                | Event::CallsWaiting
+                | Event::ProjectChanged,
             )
             | (Group::Up, Event::BytesArrived | Event::LeavingAnnounced(_))
             | (Group::Root, _) => Outcome::Super,

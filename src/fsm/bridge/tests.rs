@@ -2,9 +2,9 @@ use super::*;
 use crate::fsm::Driver;
 use crate::limits::{GREETING_TIMEOUT, GREETING_TIMEOUT_ASSUMED, LIVENESS_EVERY, WINDOW_MAX};
 
-const NOTHING: Evidence = Evidence { editor: Sign::Unknown, activity: None };
-const ALIVE: Evidence = Evidence { editor: Sign::Alive, activity: None };
-const DEAD: Evidence = Evidence { editor: Sign::Dead, activity: None };
+const NOTHING: Evidence = Evidence { editor: Sign::Unknown, activity: None, announces: Some(true) };
+const ALIVE: Evidence = Evidence { editor: Sign::Alive, activity: None, announces: Some(true) };
+const DEAD: Evidence = Evidence { editor: Sign::Dead, activity: None, announces: Some(true) };
 const CHECKED: Event = Event::Connected { checked: true };
 const REFUSED: Event = Event::ConnectFailed(ConnectFailure::Refused);
 const WRONG_PROJECT: Event = Event::ConnectFailed(ConnectFailure::WrongProject);
@@ -113,10 +113,10 @@ fn greeting_elapsed_yields_to_the_next_target() {
 
 /// Two projects are open: ours reloads, and the port that is fallen back to is the other one's.
 #[test]
-fn dialing_connect_failed_at_somebody_elses_port_does_not_hide_that_ours_reloads() {
+fn dialing_connect_failed_at_somebody_elses_port_does_not_hide_that_ours_is_away_for_a_moment() {
     let lost = [EOF, offered(2, ALIVE), REFUSED, WRONG_PROJECT];
     let it = fed(steady(2), &lost);
-    assert_eq!((it.state(), outlook(&it)), (State::BackingOff, Outlook::Coming(Cause::Reloading)));
+    assert_eq!((it.state(), outlook(&it)), (State::BackingOff, Outlook::Coming(Cause::Lost)));
 }
 
 /// A stale port in the environment is somebody's web server; the project's own editor is starting.
@@ -300,7 +300,26 @@ fn leaving_editor_vanished_after_its_goodbye_is_no_crash() {
 #[test]
 fn ready_editor_vanished_is_a_crash() {
     let it = fed(steady(1), &[Event::EditorVanished]);
-    assert_eq!(outlook(&it), Outlook::Coming(Cause::Crashed));
+    assert_eq!(outlook(&it), Outlook::Coming(Cause::ProcessGone));
+    assert_eq!(outlook(&fed(it, &[offered(1, DEAD)])), Outlook::Coming(Cause::Crashed));
+}
+
+#[test]
+fn an_editor_that_could_not_be_heard_any_more_may_have_said_goodbye() {
+    let gone = |events: &[Event]| outlook(&fed(fed(steady(1), events), &[offered(1, DEAD)])).cause();
+    let later = [EOF, offered(1, ALIVE), REFUSED, Event::Elapsed(Timer::Retry)];
+    assert_eq!(gone(&[EOF]), Some(Cause::Crashed));
+    assert_eq!(gone(&later), Some(Cause::ProcessGone), "it lived on without a connection");
+    assert_eq!(gone(&[Event::Disconnected(Drop::Protocol)]), Some(Cause::ProcessGone), "we hung up");
+    assert_eq!(gone(&[Event::CallsWaiting, Event::Elapsed(Timer::Silence)]), Some(Cause::ProcessGone), "we hung up");
+    assert_eq!(gone(&[Event::LeavingAnnounced(LeaveReason::Reload), EOF]), Some(Cause::ProcessGone), "amid a reload");
+    assert_eq!(
+        gone(&[Event::LeavingAnnounced(LeaveReason::Unknown), EOF]),
+        Some(Cause::ProcessGone),
+        "it said goodbye"
+    );
+    let unknown = Evidence { announces: None, ..DEAD };
+    assert_eq!(outlook(&fed(steady(1), &[EOF, offered(1, unknown)])).cause(), Some(Cause::ProcessGone));
 }
 
 #[test]
@@ -344,10 +363,57 @@ fn away_elapsed_hope_ends_the_holding() {
 #[test]
 fn seeking_offered_with_lock_files_names_what_the_editor_does() {
     for (activity, cause) in [(Activity::Compiling, Cause::Compiling), (Activity::Reloading, Cause::Reloading)] {
-        let evidence = Evidence { editor: Sign::Unknown, activity: Some(activity) };
+        let evidence = Evidence { editor: Sign::Unknown, activity: Some(activity), announces: Some(true) };
         let it = fed(steady(1), &[EOF, offered(1, evidence), REFUSED]);
         assert_eq!(outlook(&it), Outlook::Coming(cause));
     }
+}
+
+#[test]
+fn seeking_offered_of_a_living_editor_presumes_a_reload_only_where_the_package_tells_of_none() {
+    let mute = Evidence { announces: Some(false), ..ALIVE };
+    let unknown = Evidence { announces: None, ..ALIVE };
+    for (evidence, cause) in [(ALIVE, Cause::Lost), (unknown, Cause::Lost), (mute, Cause::BridgeStopped)] {
+        let mut it = fed(steady(1), &[EOF, offered(1, evidence), REFUSED]);
+        assert_eq!(outlook(&it), Outlook::Coming(cause));
+        // A bridge that never comes back is no reload any more.
+        let later = [Event::Elapsed(Timer::Hope), Event::Elapsed(Timer::Retry), offered(1, evidence)];
+        for event in later {
+            it.feed(&event);
+        }
+        assert_eq!(outlook(&it), Outlook::Coming(Cause::BridgeDown));
+    }
+}
+
+#[test]
+fn a_silent_editor_stays_silent_whatever_is_surveyed_until_nobody_listens() {
+    let silent = [Event::CallsWaiting, Event::Elapsed(Timer::Silence)];
+    let again = [offered(1, ALIVE), CHECKED, Event::Elapsed(Timer::Greeting), Event::Elapsed(Timer::Retry)];
+    let mut it = fed(fed(steady(1), &silent), &again);
+    assert_eq!(outlook(&it), Outlook::Coming(Cause::Stalled));
+    it.feed(&Event::Elapsed(Timer::Hope));
+    let mut it = fed(it, &again);
+    assert_eq!(outlook(&it), Outlook::Coming(Cause::Stalled));
+    for event in [offered(1, ALIVE), REFUSED, Event::Elapsed(Timer::Retry), offered(1, ALIVE)] {
+        it.feed(&event);
+    }
+    assert_eq!(outlook(&it), Outlook::Coming(Cause::BridgeDown));
+}
+
+#[test]
+fn seeking_offered_with_a_dead_pid_ends_the_holding_soon() {
+    let mut it = fed(steady(1), &[EOF]);
+    let out = it.feed(&offered(1, DEAD));
+    assert!(out.effects.contains(&Effect::Arm(Timer::Hope, LIKELY_AFTER_CRASH)), "{out:?}");
+    let mut it = fed(it, &[REFUSED, Event::Elapsed(Timer::Retry)]);
+    // Once, however often it is seen; and another process is worth waiting for.
+    assert!(!it.feed(&offered(1, DEAD)).effects.contains(&Effect::Arm(Timer::Hope, LIKELY_AFTER_CRASH)));
+    let mut it = fed(it, &[REFUSED, Event::Elapsed(Timer::Hope)]);
+    assert_eq!(outlook(&it), Outlook::Absent(Cause::Crashed));
+    for event in [Event::Elapsed(Timer::Retry), offered(1, ALIVE)] {
+        it.feed(&event);
+    }
+    assert_eq!(outlook(&it), Outlook::Coming(Cause::BridgeDown));
 }
 
 #[test]
@@ -380,13 +446,47 @@ fn seeking_offered_while_the_editor_that_said_goodbye_lives_stays_closed() {
 // ---- hints ----
 
 #[test]
-fn ready_hint_received_names_the_cause_and_closes_nothing() {
-    let mut it = steady(1);
-    let out = it.feed(&Event::HintReceived(PushEvent::UnityShutdown));
-    assert!(out.effects.is_empty());
-    assert_eq!((it.state(), outlook(&it)), (State::Ready, Outlook::Open));
+fn ready_hint_received_of_an_end_decides_nothing() {
+    for hint in [PushEvent::UnityShutdown, PushEvent::UserDisconnect] {
+        let mut it = steady(1);
+        assert!(it.feed(&Event::HintReceived(hint)).effects.is_empty());
+        assert_eq!((it.state(), outlook(&it)), (State::Ready, Outlook::Open));
+        assert!(it.feed(&EOF).effects.contains(&Effect::HangUp(Loss::Disconnect)), "{hint:?}");
+        assert_eq!(outlook(&it), Outlook::Coming(Cause::Lost));
+    }
+}
+
+#[test]
+fn ready_hint_received_of_a_reload_names_what_follows_at_once_and_nothing_later() {
+    let hinted = fed(steady(1), &[Event::HintReceived(PushEvent::DomainReload)]);
+    assert_eq!((hinted.state(), outlook(&hinted)), (State::Ready, Outlook::Open));
+    let mut it = hinted;
     it.feed(&EOF);
-    assert_eq!(outlook(&it), Outlook::Absent(Cause::Closed));
+    assert_eq!(outlook(&it), Outlook::Coming(Cause::Reloading));
+    let late = [Event::HintReceived(PushEvent::DomainReload), Event::Elapsed(Timer::Leave), EOF];
+    assert_eq!(outlook(&fed(steady(1), &late)), Outlook::Coming(Cause::Lost));
+}
+
+#[test]
+fn leaving_hint_received_changes_nothing_of_what_the_connection_said() {
+    for hint in [PushEvent::UnityShutdown, PushEvent::UserDisconnect, PushEvent::DomainReloadRecovered] {
+        let announced = [Event::LeavingAnnounced(LeaveReason::Reload), Event::HintReceived(hint)];
+        let mut it = fed(steady(1), &announced);
+        assert_eq!(outlook(&it), Outlook::Coming(Cause::Reloading), "{hint:?}");
+        assert!(it.feed(&EOF).effects.contains(&Effect::HangUp(Loss::Reload)), "{hint:?}");
+    }
+    let quits = [Event::LeavingAnnounced(LeaveReason::Quit), Event::HintReceived(PushEvent::DomainReload)];
+    assert_eq!(outlook(&fed(steady(1), &quits)), Outlook::Absent(Cause::Closed));
+}
+
+#[test]
+fn away_hint_received_of_a_reload_names_only_what_is_not_known_better() {
+    let hint = Event::HintReceived(PushEvent::DomainReload);
+    assert_eq!(outlook(&fed(steady(1), &[EOF, hint])), Outlook::Coming(Cause::Reloading));
+    let crashed = [EOF, offered(1, DEAD), REFUSED, hint];
+    assert_eq!(outlook(&fed(steady(1), &crashed)), Outlook::Coming(Cause::Crashed));
+    let silent = [Event::CallsWaiting, Event::Elapsed(Timer::Silence), hint];
+    assert_eq!(outlook(&fed(steady(1), &silent)), Outlook::Coming(Cause::Stalled));
 }
 
 #[test]
@@ -440,19 +540,80 @@ fn away_stop_requested_hangs_up_on_a_dial_under_way() {
 }
 
 #[test]
-fn ready_disconnected_with_a_place_taken_looks_for_held_calls_on_the_next_connection() {
-    // The call had a place; whether it is held again (never sent, or to be repeated) only the ledger knows.
-    let lost = fed(steady(1), &[Event::CallsWaiting, EOF]);
-    let again = [offered(1, ALIVE), CHECKED, Event::Greeted { window: 1, pulse: false }, Event::ListWanted];
-    let out = fed(lost, &again).feed(&Event::ListAnswered);
-    assert_eq!(sends(&out.effects), [Effect::SendNextCall]);
+fn ready_disconnected_looks_for_held_calls_on_the_next_connection() {
+    // Whether the one that had a place is held again (never sent, or to be repeated) only the ledger knows; and one that the
+    // connection did not take any more gave its place back before the end was heard.
+    for place in [&[][..], &[Event::WorkFinished { more: false }]] {
+        let lost = fed(fed(fed(steady(1), &[Event::CallsWaiting]), place), &[EOF]);
+        let again = [offered(1, ALIVE), CHECKED, Event::Greeted { window: 1, pulse: false }, Event::ListWanted];
+        let out = fed(lost, &again).feed(&Event::ListAnswered);
+        assert_eq!(sends(&out.effects), [Effect::SendNextCall]);
+    }
 }
 
-/// The journal of its process lives on: only a quit takes that away.
+// ---- another project ----
+
 #[test]
-fn a_hint_that_the_user_stopped_the_bridge_is_no_quit() {
-    for (hint, loss) in [(PushEvent::UserDisconnect, Loss::Disconnect), (PushEvent::UnityShutdown, Loss::Quit)] {
-        let mut it = fed(steady(1), &[Event::HintReceived(hint)]);
-        assert!(it.feed(&EOF).effects.contains(&Effect::HangUp(loss)), "{hint:?}");
+fn up_project_changed_leaves_at_once_if_nothing_was_sent() {
+    let mut it = steady(1);
+    let out = it.feed(&Event::ProjectChanged).effects;
+    assert!(out.contains(&Effect::HangUp(Loss::ProjectChanged)) && out.contains(&Effect::TellDown), "{out:?}");
+    assert_eq!(it.state(), State::Seeking);
+    assert!(it.machine().undecided(it.state()), "what was known of the former editor says nothing of this one");
+}
+
+#[test]
+fn up_project_changed_waits_for_what_was_sent_and_sends_nothing_more() {
+    let mut it = fed(ready(1), &[Event::CallsWaiting]);
+    let out = it.feed(&Event::ProjectChanged).effects;
+    assert!(!out.contains(&Effect::HangUp(Loss::ProjectChanged)), "{out:?}");
+    assert_eq!((it.state(), outlook(&it)), (State::Parting, Outlook::Coming(Cause::ProjectUnsettled)));
+    for event in [Event::CallsWaiting, Event::ListWanted, Event::ProjectChanged, Event::BytesArrived] {
+        let out = it.feed(&event).effects;
+        assert!(sends(&out).is_empty() && it.state() == State::Parting, "{event:?}: {out:?}");
     }
+    let out = it.feed(&CALL_DONE).effects;
+    assert!(out.contains(&Effect::HangUp(Loss::ProjectChanged)), "{out:?}");
+    assert_eq!(it.state(), State::Seeking);
+}
+
+#[test]
+fn parting_ends_when_every_client_has_had_an_answer() {
+    let long = Duration::from_secs(600);
+    let mut it = fed(ready(1), &[Event::CallsWaiting, Event::CallSent { running_max: long }]);
+    let out = it.feed(&Event::ProjectChanged).effects;
+    assert!(out.iter().any(|effect| matches!(effect, Effect::Arm(Timer::Part, span) if *span > long)), "{out:?}");
+    let out = it.feed(&Event::Elapsed(Timer::Part)).effects;
+    assert!(out.contains(&Effect::HangUp(Loss::ProjectChanged)), "{out:?}");
+}
+
+#[test]
+fn parting_disconnected_is_told_as_what_it_is() {
+    let parting = || fed(ready(1), &[Event::CallsWaiting, Event::ProjectChanged]);
+    for (event, loss) in [
+        (EOF, Loss::Disconnect),
+        (Event::EditorVanished, Loss::Disconnect),
+        (Event::Elapsed(Timer::Silence), Loss::Silence),
+    ] {
+        let mut it = parting();
+        assert!(it.feed(&event).effects.contains(&Effect::HangUp(loss)), "{event:?}");
+        assert_eq!(it.state(), State::Seeking);
+    }
+}
+
+#[test]
+fn dialing_and_greeting_project_changed_begin_anew() {
+    for before in [&[Event::Wanted, offered(1, ALIVE)][..], &[Event::Wanted, offered(1, ALIVE), CHECKED]] {
+        let mut it = new(before);
+        let out = it.feed(&Event::ProjectChanged).effects;
+        assert!(out.contains(&Effect::HangUp(Loss::ProjectChanged)) && out.contains(&Effect::AskTargets), "{out:?}");
+    }
+}
+
+#[test]
+fn away_project_changed_forgets_how_the_former_editor_ended() {
+    let mut it = fed(steady(1), &[Event::EditorVanished, offered(0, DEAD)]);
+    assert_eq!((it.state(), outlook(&it).cause()), (State::BackingOff, Some(Cause::Crashed)));
+    it.feed(&Event::ProjectChanged);
+    assert_eq!((it.state(), outlook(&it).cause()), (State::Seeking, Some(Cause::Connecting)));
 }

@@ -25,6 +25,8 @@ pub enum State {
     Stalled,
     /// Connected, and the editor said that it is about to go.
     Leaving,
+    /// Connected to the editor of a project that is not wanted any more: what was sent may still be answered, nothing new goes out.
+    Parting,
     /// Stopping: what was sent may still be answered.
     Draining,
     /// No connection, and none will be made.
@@ -62,8 +64,10 @@ pub enum Timer {
     Pulse,
     /// Named: the loss is so long ago that it no longer makes a return likely.
     Hope,
-    /// State timeout of `leaving`: it said goodbye and stayed.
+    /// State timeout of `leaving`: it said goodbye and stayed. While it is up: a hint of its leaving has come to nothing.
     Leave,
+    /// State timeout of `parting`: every client of what was sent has had an answer by then.
+    Part,
     /// State timeout of `draining`.
     Drain,
 }
@@ -86,6 +90,8 @@ pub struct Evidence {
     pub editor: Sign,
     /// What its lock files say it does.
     pub activity: Option<Activity>,
+    /// Its package says so before it reloads or quits.
+    pub announces: Option<bool>,
 }
 
 /// Why a connect gave no usable connection.
@@ -104,6 +110,18 @@ pub enum ConnectFailure {
     WrongPeer,
     /// The former connection has not fallen yet.
     PermitHeld,
+    /// The gateway's process has no descriptor left.
+    NoDescriptors,
+}
+
+impl ConnectFailure {
+    /// Somebody is there, and it is not the editor that is meant.
+    pub fn is_somebody_else(self) -> bool {
+        match self {
+            Self::WrongProject | Self::Unproven | Self::WrongPeer => true,
+            Self::Refused | Self::TimedOut | Self::PermitHeld | Self::NoDescriptors => false,
+        }
+    }
 }
 
 /// How a connection ended.
@@ -137,6 +155,8 @@ pub enum Event {
         /// What else it saw.
         evidence: Evidence,
     },
+    /// Another project is wanted than the one that everything known here is about.
+    ProjectChanged,
     /// The connect succeeded, and the peer may be called.
     Connected {
         /// Its port was checked to be this project's editor's; else the user named it, and that is all there is.

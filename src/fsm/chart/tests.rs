@@ -83,6 +83,7 @@ charted! {
         "draining: Connected", "draining: Greeted", "draining: GreetingRefused", "greeting: ConnectFailed",
         "greeting: Connected", "idle: ConnectFailed", "idle: Connected", "idle: Greeted", "idle: GreetingRefused",
         "leaving: ConnectFailed", "leaving: Connected", "leaving: Greeted", "leaving: GreetingRefused",
+        "parting: ConnectFailed", "parting: Connected", "parting: Greeted", "parting: GreetingRefused",
         "ready: ConnectFailed", "ready: Connected", "ready: Greeted", "ready: GreetingRefused",
         "seeking: ConnectFailed", "seeking: Connected", "seeking: Greeted", "seeking: GreetingRefused",
         "stalled: ConnectFailed", "stalled: Connected", "stalled: Greeted", "stalled: GreetingRefused",
@@ -111,7 +112,7 @@ charted! {
         "live: Elapsed(Retry)", "stale: Elapsed(Retry)",
     ];
     discovery::Discovery, [Stopped], |_| false, [
-        "idle: FilesChanged", "idle: Surveyed", "offering: Surveyed", "watching: Surveyed",
+        "idle: FilesChanged", "idle: Surveyed", "offering: Surveyed", "stuck: Surveyed", "watching: Surveyed",
     ];
     session::Session, [Closed], |order| *order == session::Effect::RefuseDraining, [
         "awaiting_open: Elapsed(ToolsWait)", "awaiting_open: Elapsed(Drain)", "waiting_for_tools: Elapsed(Drain)",

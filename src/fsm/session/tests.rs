@@ -30,11 +30,25 @@ fn awaiting_open_input_ended_finishes_at_once() {
 }
 
 #[test]
-fn serving_list_requested_by_an_async_client_is_answered_at_once_whatever_is_known() {
-    for source in [Source::None, Source::Disk, Source::Live, Source::Stale] {
-        let mut it = session(&[ASYNC, Event::CataloguePublished(source)]);
+fn serving_list_requested_by_an_async_client_waits_only_where_nothing_is_known_of_the_tools() {
+    for (outlook, source, waits) in [
+        (Outlook::Unknown, Source::None, true),
+        (Outlook::Likely, Source::None, true),
+        (Outlook::Unlikely, Source::None, false),
+        (Outlook::Likely, Source::Disk, false),
+        (Outlook::Likely, Source::Live, false),
+        (Outlook::Likely, Source::Stale, false),
+    ] {
+        let mut it = session(&[ASYNC, Event::OutlookChanged(outlook), Event::CataloguePublished(source)]);
+        let end = if waits { Effect::Arm(Timer::ToolsWait, TOOLS_WAIT_HEARING) } else { Effect::AnswerLists };
+        assert_eq!(it.feed(&Event::ListRequested).effects, [Effect::WantEditor, end], "{outlook:?} {source:?}");
+        // A later list never waits.
+        it.feed(&Event::Elapsed(Timer::ToolsWait));
         assert_eq!(it.feed(&Event::ListRequested).effects, [Effect::WantEditor, Effect::AnswerLists]);
     }
+    let mut it = session(&[ASYNC, Event::ListRequested]);
+    assert!(it.feed(&Event::CatalogueChanged).effects.is_empty(), "the list that waits holds it");
+    assert_eq!(it.feed(&Event::CataloguePublished(Source::Disk)).effects, ANSWERED);
 }
 
 #[test]
@@ -76,14 +90,16 @@ fn waiting_for_tools_call_requested_is_accepted_meanwhile() {
 }
 
 #[test]
-fn waiting_for_tools_opened_as_async_stops_waiting_and_as_sync_goes_on() {
+fn waiting_for_tools_opened_again_waits_as_the_new_client_does() {
     let mut it = session(&[SYNC, Event::ListRequested]);
-    it.feed(&SYNC);
-    assert_eq!(it.state(), State::WaitingForTools);
-    assert_eq!(
-        it.feed(&ASYNC).effects,
-        [Effect::AnswerOpen, Effect::WantEditor, ANSWERED[0].clone(), ANSWERED[1].clone()]
-    );
+    for (opened, span) in [(SYNC, TOOLS_WAIT), (ASYNC, TOOLS_WAIT_HEARING)] {
+        let wait = Effect::Arm(Timer::ToolsWait, span);
+        assert_eq!(it.feed(&opened).effects, [Effect::AnswerOpen, Effect::WantEditor, wait]);
+        assert_eq!(it.state(), State::WaitingForTools);
+    }
+    it = session(&[SYNC, Event::CataloguePublished(Source::Disk), Event::ListRequested]);
+    it.feed(&ASYNC);
+    assert_eq!(it.state(), State::Serving, "it hears of changes to what is known");
 }
 
 #[test]

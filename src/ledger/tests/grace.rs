@@ -101,7 +101,7 @@ fn a_withheld_answer_is_told_when_the_gateway_ends_and_goes_with_its_cancel() {
     book.withheld();
     let request = book.request();
     book.accept();
-    let (owed, settlements) = book.ledger.cancel(&request, book.now);
+    let (owed, settlements) = book.ledger.cancel(request, book.now);
     assert!(owed);
     assert_eq!(told(&settlements), ["noted:cancelled"]);
     assert!(!book.ledger.has_held(), "the reload may still come");
@@ -115,7 +115,7 @@ fn a_refresh_that_was_cancelled_while_it_ran_is_waited_for_too() {
     let call = book.sent(once());
     let request = book.request();
     book.accept();
-    book.ledger.cancel(&request, book.now);
+    book.ledger.cancel(request, book.now);
     assert!(book.ledger.withhold(call, FIRST, reply(false), book.now).0);
     assert!(!book.ledger.has_held());
     book.now += RELOAD_GRACE;
@@ -144,4 +144,20 @@ fn an_answer_of_a_closed_connection_is_not_withheld() {
     let call = book.sent(once());
     book.ledger.close_epoch(FIRST, Loss::Disconnect, book.now);
     assert!(!book.ledger.withhold(call, FIRST, reply(false), book.now).0);
+}
+
+#[test]
+fn a_withheld_answer_of_a_former_project_is_told_as_it_is_when_another_one_is_wanted() {
+    let project = |name: &str| Wanted::Settled(Some(name.into()));
+    let mut book = Book::connected();
+    book.ledger.want(project("A"), book.now);
+    book.ledger.open_epoch_of(FIRST, Some("A".into()));
+    book.withheld();
+    let (_, settlements) = book.ledger.want(project("A"), book.now);
+    assert!(settlements.is_empty());
+    book.ledger.want(Wanted::Asked, book.now);
+    let (_, settlements) = book.ledger.want(project("B"), book.now);
+    assert_eq!(text(&settlements), "said");
+    let settlements = book.ledger.set_outlook(RELOADING, book.now);
+    assert!(settlements.is_empty());
 }

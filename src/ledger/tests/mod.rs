@@ -5,7 +5,8 @@ use std::time::Duration;
 use super::*;
 use crate::fsm::call::Verdict;
 use crate::limits::{
-    FINISHED_CALLS_MAX, LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES, PATIENCE_MARGIN, PROGRESS_EVERY, RECOVERY_MAX,
+    FINISHED_CALLS_MAX, LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES, OPEN_CALLS_MAX_BYTES, PATIENCE_MARGIN,
+    PROGRESS_EVERY, RECOVERY_MAX,
 };
 use crate::protocol::dialect::{AnswerBody, JournalKey};
 use crate::protocol::mcp::ProtocolVersion;
@@ -78,7 +79,7 @@ impl Book {
             id,
             request: self.request(),
             tool: "compile".to_owned(),
-            arguments: raw("{}"),
+            arguments: raw("{}").into(),
             progress_token: token.map(raw),
             trace: None,
             asker: None,
@@ -97,8 +98,8 @@ impl Book {
     }
 
     /// The request of the newest call.
-    fn request(&self) -> RequestId {
-        RequestId::from_number(u64::from(self.ids))
+    fn request(&self) -> RequestKey {
+        RequestKey(u64::from(self.ids))
     }
 
     fn send(&mut self, epoch: Epoch, terms: Terms) -> CallId {
@@ -189,8 +190,14 @@ fn nothing_is_claimed_on_a_closed_connection() {
 #[test]
 fn a_call_is_reserved_and_claimed_once() {
     let mut book = Book::connected();
-    let call = book.accept();
-    assert!(book.ledger.reserve(FIRST).is_some() && book.ledger.reserve(FIRST).is_none());
+    book.accept();
+    let call = book.ledger.reserve(FIRST).unwrap().id;
+    assert!(book.ledger.reserve(FIRST).is_none());
+    // The connection did not take it: it is there for the next who sends.
+    book.ledger.unreserve(call, SECOND);
+    assert!(book.ledger.reserve(FIRST).is_none(), "it is not that connection's");
+    book.ledger.unreserve(call, FIRST);
+    assert!(book.ledger.reserve(FIRST).is_some_and(|held| held.id == call));
     book.ledger.claim(call, FIRST, once(), book.now).unwrap();
     assert_eq!(book.ledger.claim(call, FIRST, once(), book.now).unwrap_err(), ClaimRefused::NotHeld);
 }
@@ -258,7 +265,7 @@ fn a_call_of_a_patient_client_is_still_running_after_two_minutes_and_its_late_an
     assert!(matches!(book.ledger.look_up(call, book.now), Lookup::Open(_)));
     assert_eq!(told(&book.reply(call, FIRST)), ["keep_late", "noted:ok"]);
     assert!(matches!(book.ledger.look_up(call, book.now), Lookup::Open(_)), "its answer is not said to be given");
-    book.ledger.keep_late(call, "{}", book.now);
+    book.ledger.keep_late(call, "{}".into(), book.now);
     assert!(matches!(book.ledger.look_up(call, book.now), Lookup::Late(..)));
     assert_eq!(book.left(), 0);
 }
@@ -269,7 +276,7 @@ fn a_late_result_expires_and_says_so() {
     let call = book.sent(once());
     book.wait(RUNNING_MAX);
     book.reply(call, FIRST);
-    book.ledger.keep_late(call, "{}", book.now);
+    book.ledger.keep_late(call, "{}".into(), book.now);
     book.now += LATE_RESULT_MAX_AGE + secs(1);
     assert!(matches!(book.ledger.look_up(call, book.now), Lookup::Expired(_)));
 }
@@ -283,7 +290,7 @@ fn late_results_are_bounded_in_bytes_oldest_first() {
         let call = book.sent(once());
         book.wait(RUNNING_MAX);
         book.reply(call, FIRST);
-        book.ledger.keep_late(call, &big, book.now);
+        book.ledger.keep_late(call, big.as_str().into(), book.now);
         calls.push(call);
     }
     assert!(matches!(book.ledger.look_up(calls[0], book.now), Lookup::Expired(_)));
@@ -332,12 +339,12 @@ fn an_earlier_loss_does_not_end_the_wait_for_a_repeated_calls_late_answer() {
 fn a_cancelled_held_call_is_never_sent_and_never_answered() {
     let mut book = Book::connected();
     book.accept();
-    let (owed, settlements) = book.ledger.cancel(&book.request(), book.now);
+    let (owed, settlements) = book.ledger.cancel(book.request(), book.now);
     assert!(owed);
     assert_eq!(told(&settlements), ["noted:cancelled"]);
     assert!(book.ledger.reserve(FIRST).is_none());
     assert_eq!(book.left(), 0);
-    assert!(!book.ledger.cancel(&book.request(), book.now).0);
+    assert!(!book.ledger.cancel(book.request(), book.now).0);
 }
 
 #[test]
@@ -345,7 +352,7 @@ fn a_cancelled_reserved_call_is_refused_at_the_claim() {
     let mut book = Book::connected();
     let call = book.accept();
     book.ledger.reserve(FIRST).unwrap();
-    book.ledger.cancel(&book.request(), book.now);
+    book.ledger.cancel(book.request(), book.now);
     assert_eq!(book.ledger.claim(call, FIRST, once(), book.now).unwrap_err(), ClaimRefused::NotHeld);
 }
 
@@ -353,7 +360,7 @@ fn a_cancelled_reserved_call_is_refused_at_the_claim() {
 fn a_cancelled_sent_call_keeps_its_place_until_the_editor_answers() {
     let mut book = Book::connected();
     let call = book.sent(once());
-    assert_eq!(told(&book.ledger.cancel(&book.request(), book.now).1), ["noted:cancelled"]);
+    assert_eq!(told(&book.ledger.cancel(book.request(), book.now).1), ["noted:cancelled"]);
     assert!(matches!(book.ledger.look_up(call, book.now), Lookup::Open(_)), "Unity still has it");
     book.accept();
     assert_eq!(book.ledger.running().map(|(id, ..)| id), Some(call));
@@ -366,7 +373,7 @@ fn a_cancelled_sent_call_keeps_its_place_until_the_editor_answers() {
 fn a_cancelled_sent_call_falls_with_its_connection() {
     let mut book = Book::connected();
     book.sent(once());
-    book.ledger.cancel(&book.request(), book.now);
+    book.ledger.cancel(book.request(), book.now);
     assert!(told(&book.close(FIRST, Loss::Disconnect)).is_empty());
     assert_eq!(book.left(), 0);
 }
@@ -557,9 +564,9 @@ fn finished_calls_are_bounded_and_listed_newest_first() {
     for number in 0..FINISHED_CALLS_MAX + 5 {
         let call = NewCall {
             id: id(number),
-            request: RequestId::from_number(0),
+            request: RequestKey(0),
             tool: "t".to_owned(),
-            arguments: raw("{}"),
+            arguments: raw("{}").into(),
             progress_token: None,
             trace: None,
             asker: None,
@@ -603,6 +610,21 @@ fn a_call_that_was_turned_away_and_never_sent_again_is_said_to_have_been_sent() 
     let refused = book.ledger.refuse(other, Cause::Closed, book.now);
     let [Settlement::Answer(answer)] = refused.as_slice() else { panic!("{refused:?}") };
     assert!(!answer.unrun, "not a byte of this one left");
+}
+
+#[test]
+fn what_is_never_sent_again_takes_no_bytes_from_others() {
+    for cancelled in [true, false] {
+        let mut book = Book::connected();
+        book.sent(once());
+        assert!(!book.ledger.takes(OPEN_CALLS_MAX_BYTES), "its arguments count while it may be sent again");
+        if cancelled {
+            book.ledger.cancel(book.request(), book.now);
+        } else {
+            book.wait(RUNNING_MAX);
+        }
+        assert!(book.ledger.running().is_some() && book.ledger.takes(OPEN_CALLS_MAX_BYTES), "cancelled: {cancelled}");
+    }
 }
 
 #[test]

@@ -15,6 +15,7 @@ pub mod uloop;
 pub mod umcp;
 mod unity;
 pub mod unity_mcp;
+pub mod unspoken;
 mod words;
 
 use bytes::Bytes;
@@ -28,12 +29,21 @@ use super::framing::Framer;
 pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     /// Its name in flags, logs and labels.
     fn name(&self) -> &'static str;
+    /// Its package's name for people.
+    fn title(&self) -> &'static str;
     /// What is true of every editor that speaks it.
     fn properties(&self) -> &'static Properties;
     /// The project's files that [`read_project`](Dialect::read_project) wants to see.
     fn project_files(&self) -> &'static [ProjectFile];
     /// What those files say.
     fn read_project(&self, files: &ProjectFiles) -> ProjectFacts;
+    /// Whether the editor says so before it reloads or quits; `version` is the package's, if it is known. `None` if that takes a
+    /// version that is not known.
+    fn announces(&self, version: Option<&str>) -> Option<bool>;
+    /// How many ports above its own the package tries when that one is taken, without writing anywhere which it took.
+    fn moves_up(&self) -> u16 {
+        0
+    }
     /// A decoder for a new connection.
     fn framer(&self) -> Box<dyn Framer>;
     /// A whole frame, header included.

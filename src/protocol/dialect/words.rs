@@ -97,12 +97,14 @@ pub struct Sending<'a> {
     pub journal: Option<&'a str>,
     /// Files of the project can be read afterwards.
     pub project_known: bool,
+    /// The version of the package in the project, if its files tell it.
+    pub package_version: Option<&'a str>,
 }
 
 impl Sending<'_> {
     /// The first sending of a call to an editor without a journal.
     pub fn first(call: CallId, project_known: bool) -> Self {
-        Self { call, nth: 1, seq: 1, journal: None, project_known }
+        Self { call, nth: 1, seq: 1, journal: None, project_known, package_version: None }
     }
 }
 
@@ -316,6 +318,8 @@ pub struct Met {
     pub journal: Option<String>,
     /// Which tools it has ([`ToolListing::revision`]).
     pub tools_revision: Option<String>,
+    /// The domain it is in: another number in the same process means that it has reloaded, the same that it has not.
+    pub domain: Option<u64>,
 }
 
 /// Why an editor leaves.
@@ -332,7 +336,8 @@ pub enum LeaveReason {
     Unknown,
 }
 
-/// A push message: a hint. It may refresh, shorten a wait or name a cause; it never closes, holds or delays anything.
+/// A push message: a hint, which anybody on this machine can send. It may refresh, shorten a wait, or name a reload where nothing says
+/// otherwise; it never closes or delays anything, and never makes calls be refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantNames)]
 #[strum(serialize_all = "snake_case")]
 pub enum PushEvent {

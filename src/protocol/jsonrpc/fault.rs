@@ -111,8 +111,13 @@ pub enum Fault {
     )]
     TooLong,
     /// A JSON-RPC batch: only MCP 2025-03-26 had them.
-    #[error("JSON-RPC batches are not supported; nothing in it was executed; send each message on a line of its own")]
+    #[error(
+        "JSON-RPC batches are part of MCP 2025-03-26 alone, which this session does not speak; nothing in it was executed; send each message on a line of its own"
+    )]
     Batch,
+    /// An empty batch.
+    #[error("a batch must have at least one message; send one, or nothing")]
+    BadBatch,
     /// JSON, but neither object nor array.
     #[error("the message is not a JSON object; nothing was executed; send a JSON-RPC 2.0 object")]
     NotAnObject,
@@ -152,6 +157,7 @@ impl Fault {
             Self::NotUtf8 | Self::NotJson | Self::TooDeep | Self::TooLong => RpcError::PARSE_ERROR,
             Self::BadParams => RpcError::INVALID_PARAMS,
             Self::Batch
+            | Self::BadBatch
             | Self::NotAnObject
             | Self::DuplicateMember
             | Self::BadVersion

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::{Fault, IdScanner, Invalid, RequestId, RpcError, depth_ok};
@@ -64,6 +64,34 @@ pub fn parse(line: &[u8]) -> Result<Message, Invalid> {
     } else {
         envelope.into_request()
     }
+}
+
+/// The messages of a batch, unread: as many as its line holds, because each may be owed an answer.
+///
+/// # Errors
+/// It is no array, or is empty.
+pub fn members(line: &[u8]) -> Result<Vec<&str>, Fault> {
+    struct Members;
+
+    impl<'de> Visitor<'de> for Members {
+        type Value = Option<Vec<&'de str>>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a JSON-RPC batch")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Self::Value, A::Error> {
+            let mut members = Vec::new();
+            while let Some(member) = sequence.next_element::<&RawValue>()? {
+                members.push(member.get());
+            }
+            Ok((!members.is_empty()).then_some(members))
+        }
+    }
+
+    let text = str::from_utf8(line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line)).map_err(|_| Fault::NotUtf8)?;
+    let read = serde_json::Deserializer::from_str(text).deserialize_seq(Members);
+    read.map_err(|_| Fault::NotJson)?.ok_or(Fault::BadBatch)
 }
 
 /// What can still be told about a line that no parser accepts.

@@ -126,13 +126,23 @@ fn every_fault_has_its_code_and_the_id_that_can_be_seen() {
         (br#"{"jsonrpc":"2.0","id":3,"result":1,"error":{"code":1,"message":""}}"#, "bad_response - -32600"),
         (br#"{"id":3,"result":1}"#, "bad_response - -32600"),
     ];
-    let mut seen = BTreeSet::from(["too_long"]);
+    // Told of what is no message, or of a batch whose messages are asked for.
+    let mut seen = BTreeSet::from(["too_long", "bad_batch"]);
     for (line, expected) in rows {
         let shown = String::from_utf8_lossy(&line[..line.len().min(120)]);
         assert_eq!(view(line), expected, "{shown}");
         seen.extend(expected.split(' ').next());
     }
     assert_eq!(seen, Fault::VARIANTS.iter().copied().collect(), "a fault without a row");
+}
+
+#[test]
+fn the_messages_of_a_batch_are_given_as_they_stand_however_many() {
+    assert_eq!(members(b"\xEF\xBB\xBF [ {\"a\": [1]} ,2]\r").unwrap(), ["{\"a\": [1]}", "2"]);
+    let of = |count: usize| format!("[{}]", vec!["1"; count].join(","));
+    assert_eq!(members(of(10_000).as_bytes()).unwrap().len(), 10_000);
+    assert_eq!(members(b"[]"), Err(Fault::BadBatch));
+    assert_eq!(members(b"[1,"), Err(Fault::NotJson));
 }
 
 #[test]

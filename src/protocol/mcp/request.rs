@@ -3,11 +3,13 @@
 //! Lenient where nothing is lost by it (capabilities, client data, progress tokens), exact where a guess would change what runs
 //! (the tool's name and arguments).
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::limits::{CLIENT_FIELD_MAX_BYTES, LOG_FIELD_MAX_BYTES, REQUEST_ID_MAX_BYTES};
-use crate::protocol::jsonrpc::{RequestId, RpcError};
+use crate::protocol::jsonrpc::{self, RequestId, RpcError};
 use crate::protocol::trace::TraceContext;
 
 use super::handshake::ProtocolVersion;
@@ -299,6 +301,8 @@ pub(super) fn call_tool(params: Option<&RawValue>) -> Result<CallTool, RpcError>
         .progress_token
         .filter(|token| token.get().starts_with(|c: char| c == '"' || c == '-' || c.is_ascii_digit()))
         .filter(|token| token.get().len() <= REQUEST_ID_MAX_BYTES)
+        // It is echoed, and must not make a line that its client cannot read.
+        .filter(|token| matches!(jsonrpc::strict(token.get()), Some(Cow::Borrowed(_))))
         .map(ToOwned::to_owned);
     let trace = params.meta.and_then(TraceContext::read);
     Ok(CallTool { name, arguments, progress_token, trace })

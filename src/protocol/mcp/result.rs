@@ -60,7 +60,7 @@ impl ToolResult {
     /// An editor's answer.
     ///
     /// JSON becomes compact text (a JSON string its plain text); an object or array is also `structured` as long as both together, as
-    /// encoded, stay below [`RESULT_INLINE_MAX_BYTES`]. A block that is not of a known shape becomes a text of its JSON, so
+    /// encoded, stay below [`RESULT_INLINE_MAX_BYTES`] and any parser takes it ([`strict`](jsonrpc::strict)). A block that is not of a known shape becomes a text of its JSON, so
     /// that one bad block never takes the result with it.
     pub fn from_editor(answer: EditorAnswer) -> Self {
         let EditorAnswer { is_error, body } = answer;
@@ -122,7 +122,8 @@ impl ToolResult {
             // Without a scan where even a text without escapes would not fit.
             && 2 * json.len() < RESULT_INLINE_MAX_BYTES
             && jsonrpc::quoted_len(&json) + json.len() < RESULT_INLINE_MAX_BYTES;
-        let structured = if fits { RawValue::from_string(json.clone()).ok() } else { None };
+        let strict = if fits { jsonrpc::strict(&json) } else { None };
+        let structured = strict.and_then(|json| RawValue::from_string(json.into_owned()).ok());
         Self { structured, ..Self::text(json) }
     }
 }
@@ -139,6 +140,11 @@ pub fn tool_result(result: &ToolResult, audience: &Audience) -> String {
          not repeat the call unchanged: ask for less, or let the tool write to a file."
     ));
     write(&refusal, audience, 0)
+}
+
+/// The same for who takes results of any size: never a refusal.
+pub fn whole_result(result: &ToolResult, audience: &Audience) -> String {
+    write(result, audience, result_size(result, audience))
 }
 
 /// The exact length in bytes of the result as JSON, escapes counted, without writing it. Above [`RESULT_INLINE_MAX_BYTES`] a
@@ -232,7 +238,17 @@ fn shown(content: &Content, version: ProtocolVersion) -> Shown<'_> {
 }
 
 fn block(raw: Box<RawValue>) -> Content {
-    if kind_of(&raw).is_some() { Content::Raw(raw) } else { Content::Text(jsonrpc::compact(raw.get()).into_owned()) }
+    let strict = if kind_of(&raw).is_some() { jsonrpc::strict(raw.get()) } else { None };
+    match strict {
+        Some(Cow::Borrowed(_)) => return Content::Raw(raw),
+        Some(Cow::Owned(json)) => {
+            if let Ok(raw) = RawValue::from_string(json) {
+                return Content::Raw(raw);
+            }
+        }
+        None => {}
+    }
+    Content::Text(jsonrpc::compact(raw.get()).into_owned())
 }
 
 /// The kinds of content block. Source: `ContentBlock` in the specification's schema.

@@ -39,6 +39,11 @@ impl Events {
     /// A message for the client was queued.
     pub fn message_queued(&self, kind: MessageKind, line: &str) {
         self.metrics().count(Id::McpMessages, [Direction::Tx.into(), kind.into()]);
+        self.check_line(line);
+    }
+
+    /// A message for the client must be one line.
+    pub fn check_line(&self, line: &str) {
         if self.counted() && memchr::memchr2(b'\n', b'\r', line.as_bytes()).is_some() {
             self.violated(Invariant::BrokenLine, "");
         }
@@ -53,7 +58,9 @@ impl Events {
 
     /// A line of the client that is no request of MCP, or a request that is not opened.
     pub fn bad_line(&self, fault: &'static str) {
-        tracing::warn!(event = "bad_client_line", fault);
+        if let Some(left_out) = self.0.bad_lines.admit() {
+            tracing::warn!(event = "bad_client_line", fault, left_out);
+        }
         self.metrics().count(Id::McpInvalid, [fault]);
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::Events;
+use crate::estate::Return;
 use crate::fsm::bridge::{ConnectFailure, Event};
 use crate::fsm::cause::{Cause, Loss, Outlook};
 use crate::protocol::dialect::{JournalOutcome, PushEvent};
@@ -15,13 +16,25 @@ use crate::telemetry::flight::seconds;
 use crate::telemetry::metrics::Id;
 use crate::telemetry::metrics::labels::{DialResult, Direction, Hint, PushResult, ReloadResult, Stray};
 
+/// How much speaks for a domain reload.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Suspicion {
+    /// Nothing.
+    #[default]
+    None,
+    /// The bridge of a package that announces nothing stopped.
+    Presumed,
+    /// The editor or its files said so.
+    Told,
+}
+
 /// What must be remembered from one event of the link to the next.
 #[derive(Debug, Default)]
 pub(super) struct LinkStory {
     /// A greeted connection ended, and no other is greeted yet.
     lost: Option<Instant>,
-    /// A reload is behind it, as far as is known.
-    reload: bool,
+    /// Whether a reload is behind it, as far as is known.
+    reload: Suspicion,
     /// When the editor accepted the newest connection that was greeted.
     accepted: Option<Instant>,
     /// The editor accepted a connection after a loss, and no call has left on it yet.
@@ -37,7 +50,9 @@ impl Events {
 
     /// A reply that belongs to nothing that is open on its connection.
     pub fn reply_unmatched(&self, epoch: Epoch, stray: Stray, what: &str) {
-        tracing::warn!(event = "reply_unmatched", epoch = epoch.0, what = %clean(what));
+        if let Some(left_out) = self.0.strays.admit() {
+            tracing::warn!(event = "reply_unmatched", epoch = epoch.0, what = %clean(what), left_out);
+        }
         self.metrics().count(Id::Unmatched, [stray.into()]);
     }
 
@@ -48,16 +63,32 @@ impl Events {
         self.story().accepted = Some(accepted);
     }
 
-    /// A connection to the editor is usable. `waited_for`: calls are held for it.
-    pub fn link_up(&self, epoch: Epoch, port: u16, source: &'static str, waited_for: bool) {
-        tracing::info!(event = "link_up", epoch = epoch.0, port, source);
+    /// A connection to the editor is usable. `waited_for`: calls are held for it; `back`: what it tells of its absence.
+    pub fn link_up(&self, epoch: Epoch, port: u16, source: &'static str, waited_for: bool, back: Return) {
+        let editor: &'static str = back.into();
+        tracing::info!(event = "link_up", epoch = epoch.0, port, source, editor);
         let mut story = self.story();
         let lost = story.lost.take();
         story.back = story.accepted.take().filter(|_| lost.is_some() && waited_for);
-        if let Some(lost) = lost.filter(|_| std::mem::take(&mut story.reload)) {
-            self.metrics().count(Id::Reloads, [ReloadResult::Completed.into()]);
+        let told = std::mem::take(&mut story.reload);
+        let Some(lost) = lost else { return };
+        let result = match (back, told) {
+            (Return::Reloaded, _) | (Return::Unknown, Suspicion::Told) => ReloadResult::Completed,
+            (Return::Unknown, Suspicion::Presumed) => ReloadResult::Presumed,
+            (Return::OtherProcess, Suspicion::Told) => ReloadResult::NotReturned,
+            (Return::OtherProcess | Return::Unknown | Return::SameDomain, _) => return,
+        };
+        self.reload_ended(result);
+        if result == ReloadResult::Completed {
             self.metrics().record(Id::ReloadDuration, [], lost.elapsed().as_secs_f64());
         }
+    }
+
+    /// What took the connection counts as a reload, and is over.
+    fn reload_ended(&self, result: ReloadResult) {
+        let label: &'static str = result.into();
+        tracing::info!(event = "reload_ended", result = label);
+        self.metrics().count(Id::Reloads, [label]);
     }
 
     pub(super) fn first_call_after_return(&self) {
@@ -86,7 +117,7 @@ impl Events {
         self.metrics().count(Id::Disconnects, [reason]);
         let mut story = self.story();
         story.lost = Some(Instant::now());
-        story.reload = loss == Loss::Reload;
+        story.reload = if loss == Loss::Reload { Suspicion::Told } else { Suspicion::None };
         story.back = None;
     }
 
@@ -97,14 +128,18 @@ impl Events {
             return;
         }
         match outlook {
-            Outlook::Coming(Cause::Reloading | Cause::Compiling) => story.reload = true,
-            Outlook::Absent(_) => {
-                story.lost = None;
-                if std::mem::take(&mut story.reload) {
-                    self.metrics().count(Id::Reloads, [ReloadResult::NotReturned.into()]);
+            Outlook::Coming(Cause::Reloading) => story.reload = Suspicion::Told,
+            Outlook::Coming(Cause::BridgeStopped) => story.reload = story.reload.max(Suspicion::Presumed),
+            Outlook::Open => {}
+            Outlook::Coming(cause) if !cause.is_gone() => {}
+            Outlook::Coming(_) | Outlook::Absent(_) => {
+                if matches!(outlook, Outlook::Absent(_)) {
+                    story.lost = None;
+                }
+                if std::mem::take(&mut story.reload) == Suspicion::Told {
+                    self.reload_ended(ReloadResult::NotReturned);
                 }
             }
-            Outlook::Open | Outlook::Coming(_) => {}
         }
     }
 

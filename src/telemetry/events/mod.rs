@@ -6,6 +6,7 @@
 mod calls;
 mod link;
 mod machines;
+mod quota;
 mod sampled;
 
 use std::sync::{Arc, Mutex, OnceLock};
@@ -14,6 +15,7 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::watch;
 
 use self::link::LinkStory;
+use self::quota::Quota;
 use super::flight::{FlightRecorder, Timeline};
 use super::log_queue::LogCounts;
 use super::metrics::Metrics;
@@ -30,6 +32,9 @@ struct Inner {
     link: Mutex<LinkStory>,
     session: Mutex<Option<super::metrics::labels::Row>>,
     logs: OnceLock<LogCounts>,
+    /// Lines about what a peer sends: it decides how many there could be.
+    bad_lines: Quota,
+    strays: Quota,
     began: SystemTime,
     /// A scrape at a time: what it samples must belong together.
     scraping: Mutex<()>,
@@ -63,6 +68,8 @@ impl Events {
             link: Mutex::default(),
             session: Mutex::default(),
             logs: OnceLock::new(),
+            bad_lines: Quota::default(),
+            strays: Quota::default(),
             began,
             scraping: Mutex::default(),
         }));

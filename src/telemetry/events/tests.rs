@@ -4,6 +4,7 @@ use std::time::Duration;
 use tokio::time::{Instant, advance};
 
 use super::Events;
+use crate::estate::Return;
 use crate::fsm::cause::{Cause, Loss, Outlook};
 use crate::host::RealHost;
 use crate::ledger::Sending;
@@ -28,7 +29,7 @@ fn counted(events: &Events, lines: &[&str]) {
 fn up(events: &Events) {
     let now = Instant::now();
     events.dial_succeeded(now, now);
-    events.link_up(Epoch(1), 8700, "flag", false);
+    events.link_up(Epoch(1), 8700, "flag", false, Return::Unknown);
 }
 
 #[tokio::test(start_paused = true)]

@@ -45,7 +45,7 @@ impl Exporter {
     pub fn start(estate: &Arc<Estate>) -> Self {
         let Some(address) = estate.config.metrics else { return Self(None) };
         let (stop, stopped) = oneshot::channel();
-        let keeper = tokio::spawn(keep(Arc::clone(estate), address, stopped));
+        let keeper = estate.spawn("exporter", keep(Arc::clone(estate), address, stopped));
         Self(Some(Running { keeper, stop }))
     }
 
@@ -56,13 +56,13 @@ impl Exporter {
         if timeout(FLUSH_MAX, &mut keeper).await.is_err() {
             keeper.abort();
         }
-        target::remove(estate);
         last_words::write(estate, why);
     }
 }
 
 /// Binds, and runs one life after the other until it is stopped.
 async fn keep(estate: Arc<Estate>, address: SocketAddr, mut stopped: oneshot::Receiver<()>) {
+    let mut life = None;
     let lives = async {
         let listener = bind(&estate, address).await;
         let address = listener.local_addr();
@@ -70,7 +70,7 @@ async fn keep(estate: Arc<Estate>, address: SocketAddr, mut stopped: oneshot::Re
         let mut ends = 0;
         loop {
             estate.events.actor_started(NAME);
-            let mut life = AbortOnDrop(tokio::spawn(live(Arc::clone(&estate), Arc::clone(&listener))));
+            let life = life.insert(AbortOnDrop(tokio::spawn(live(Arc::clone(&estate), Arc::clone(&listener)))));
             // It ends only by a bug of ours.
             let _ = (&mut life.0).await;
             estate.events.actor_down(NAME);
@@ -83,6 +83,13 @@ async fn keep(estate: Arc<Estate>, address: SocketAddr, mut stopped: oneshot::Re
         biased;
         _ = &mut stopped => {}
         () = lives => {}
+    }
+    // What it keeps on disk goes with it.
+    if let Some(life) = &mut life
+        && !life.0.is_finished()
+    {
+        life.0.abort();
+        let _ = (&mut life.0).await;
     }
 }
 

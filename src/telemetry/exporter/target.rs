@@ -16,7 +16,7 @@ pub(super) fn folder(estate: &Estate) -> Option<PathBuf> {
     estate.config.state_dir.as_ref().map(|state| state.join("metrics"))
 }
 
-/// Keeps the record: renewed when the project becomes known or another one.
+/// Keeps the record: renewed when the project becomes known or another one, removed when this is dropped.
 pub(super) async fn keep(estate: Arc<Estate>, address: SocketAddr) {
     let Some(folder) = folder(&estate) else { return };
     let (host, below) = (Arc::clone(&estate.host), folder.clone());
@@ -42,13 +42,6 @@ pub(super) async fn keep(estate: Arc<Estate>, address: SocketAddr) {
         if survey.changed().await.is_err() {
             return;
         }
-    }
-}
-
-/// Removes the record.
-pub(super) fn remove(estate: &Estate) {
-    if let Some(folder) = folder(estate) {
-        state_record::remove(&state_record::path_in(&folder));
     }
 }
 

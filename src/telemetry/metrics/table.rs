@@ -168,7 +168,7 @@ metrics! {
     Unmatched: Counter, Count, "unity_unmatched_responses_total", Each(&[("reason", labels::strays)]),
         "Replies of the editor that belong to nothing that is open";
     Reloads: Counter, Count, "unity_reloads_total", Each(&[("result", labels::reload_results)]),
-        "Domain reloads that took the connection, by whether the editor came back";
+        "Domain reloads that took the connection, by whether the editor came back; presumed where its package tells of none";
     ReloadDuration: Histogram(RELOAD), Seconds, "unity_reload_duration_seconds", Plain,
         "From the connection's end by a reload until the next one is greeted";
     RecoveryDuration: Histogram(RECOVERY), Seconds, "unity_recovery_duration_seconds", Plain,

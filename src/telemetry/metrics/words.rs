@@ -87,6 +87,8 @@ label! {
         WrongPeer,
         /// The former connection had not fallen.
         PermitHeld,
+        /// This process had no descriptor left.
+        NoDescriptors,
         /// Connected, and ended before the greeting was answered.
         Unfinished,
     }
@@ -116,8 +118,10 @@ label! {
 label! {
     /// How a reload ended.
     ReloadResult {
-        /// The editor was greeted again.
+        /// The editor was greeted again. Announced, seen in a file of the project, or told by the greeting.
         Completed,
+        /// The same process was greeted again. Its package announces nothing: most likely it was a reload.
+        Presumed,
         /// Nothing speaks for its return any more.
         NotReturned,
     }
@@ -226,15 +230,21 @@ impl Wait {
             Cause::Compiling => Self::Compile,
             Cause::Busy | Cause::Stalled | Cause::Listing | Cause::Overload => Self::Queue,
             Cause::Connecting
+            | Cause::Starting
             | Cause::Lost
+            | Cause::BridgeStopped
             | Cause::Crashed
+            | Cause::ProcessGone
             | Cause::Closed
             | Cause::NotRunning
             | Cause::BridgeDown
             | Cause::WrongPeer
             | Cause::WrongProject
             | Cause::Unproven
+            | Cause::NoDescriptors
             | Cause::Ambiguous
+            | Cause::ProjectUnsettled
+            | Cause::ProjectChanged
             | Cause::UnknownTool
             | Cause::TooLarge
             | Cause::Policy
@@ -253,6 +263,7 @@ impl From<bridge::ConnectFailure> for DialResult {
             bridge::ConnectFailure::Unproven => Self::Unproven,
             bridge::ConnectFailure::WrongPeer => Self::WrongPeer,
             bridge::ConnectFailure::PermitHeld => Self::PermitHeld,
+            bridge::ConnectFailure::NoDescriptors => Self::NoDescriptors,
         }
     }
 }

@@ -33,14 +33,15 @@ pub(super) fn check(hello: &Hello, said: &[Reply]) -> Result<Greeted, String> {
             Editor::read(reply)?.prove(hello, credentials)?;
             Ok(Greeted::NotYet)
         }
-        [.., reply] => match reply {
+        [hello, .., reply] => match reply {
             Reply::Result(result) => {
                 let answer: Proven = serde_json::from_str(result.get()).unwrap_or_default();
                 if !answer.proven {
                     return Err("it does not say that it takes our proof".to_owned());
                 }
                 let journal = Some(credentials.nonce.clone());
-                Ok(Greeted::Done(Met { journal, tools_revision: answer.tools_revision }))
+                let domain = Editor::read(hello).ok().and_then(|editor| editor.generation);
+                Ok(Greeted::Done(Met { journal, tools_revision: answer.tools_revision, domain }))
             }
             Reply::Error(error) => Err(refused(error)),
         },
@@ -93,6 +94,9 @@ struct Editor {
     nonce: String,
     challenge: String,
     proof: String,
+    /// Missing only from one that is not the package; the proof decides on that.
+    #[serde(default)]
+    generation: Option<u64>,
 }
 
 impl Editor {

@@ -52,6 +52,10 @@ impl Dialect for Holdfast {
         "holdfast"
     }
 
+    fn title(&self) -> &'static str {
+        "Holdfast for Unity"
+    }
+
     fn properties(&self) -> &'static Properties {
         &PROPERTIES
     }
@@ -62,6 +66,10 @@ impl Dialect for Holdfast {
 
     fn read_project(&self, files: &ProjectFiles) -> ProjectFacts {
         project::read(files)
+    }
+
+    fn announces(&self, _version: Option<&str>) -> Option<bool> {
+        Some(true)
     }
 
     fn framer(&self) -> Box<dyn Framer> {

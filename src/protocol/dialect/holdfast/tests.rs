@@ -167,7 +167,8 @@ fn both_sides_prove_themselves_before_a_call() {
         let of_kind = |kind: &str| file.vectors.iter().find(|vector| vector.kind() == kind).unwrap().text("body");
         let said = [reply(of_kind("hello_result")), reply(of_kind("prove_result"))];
         assert_eq!(Holdfast.check_greeting(&hello, &said[..1]), Ok(Greeted::NotYet));
-        let met = Met { journal: Some(NONCE.to_owned()), tools_revision: Some("<revision>".to_owned()) };
+        let met =
+            Met { journal: Some(NONCE.to_owned()), tools_revision: Some("<revision>".to_owned()), domain: Some(3) };
         assert_eq!(Holdfast.check_greeting(&hello, &said), Ok(Greeted::Done(met)));
         // Any other secret, process, project or challenge is another editor.
         let credentials = credentials(&file.environment);
@@ -343,7 +344,7 @@ fn a_later_sending_bears_another_id_and_resumable_work_no_short_limit() {
         resumable,
     };
     let prepare = |nth, resumable, arguments: &str| {
-        let sending = Sending { call, nth, seq: 7, journal: Some(NONCE), project_known: true };
+        let sending = Sending { call, nth, seq: 7, journal: Some(NONCE), ..Sending::first(call, true) };
         let arguments = RawValue::from_string(arguments.to_owned()).unwrap();
         Holdfast.prepare_call(&sending, "compile", Some(&tool(resumable)), &arguments)
     };

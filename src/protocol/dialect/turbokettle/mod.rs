@@ -48,6 +48,10 @@ impl Dialect for Turbokettle {
         "turbokettle"
     }
 
+    fn title(&self) -> &'static str {
+        "turbokettle/unity-mcp"
+    }
+
     fn properties(&self) -> &'static Properties {
         &PROPERTIES
     }
@@ -58,6 +62,10 @@ impl Dialect for Turbokettle {
 
     fn read_project(&self, files: &ProjectFiles) -> ProjectFacts {
         project::read(files)
+    }
+
+    fn announces(&self, _version: Option<&str>) -> Option<bool> {
+        Some(false)
     }
 
     fn framer(&self) -> Box<dyn Framer> {
@@ -72,8 +80,8 @@ impl Dialect for Turbokettle {
         wire::decode(frame)
     }
 
-    fn check_greeting(&self, _hello: &Hello, said: &[Reply]) -> Result<Greeted, String> {
-        wire::check_greeting(said)
+    fn check_greeting(&self, hello: &Hello, said: &[Reply]) -> Result<Greeted, String> {
+        wire::check_greeting(hello, said)
     }
 
     fn read_tools(&self, reply: &Reply, _step: usize) -> ListStep {

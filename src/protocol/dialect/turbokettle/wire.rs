@@ -6,7 +6,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::super::rpc::{self, loggable, object_text, parse_object, quoted};
-use super::super::{BadMessage, EditorError, EncodeError, Greeted, Inbound, Met, Order, Refusal, Reply, WireId};
+use super::super::{BadMessage, EditorError, EncodeError, Greeted, Hello, Inbound, Met, Order, Refusal, Reply, WireId};
 use crate::limits::TURBOKETTLE_REQUEST_MAX_BYTES;
 
 /// What the package says before its registry of tools is there. The only text that proves that nothing ran: a tool of the project may
@@ -77,12 +77,14 @@ pub(super) fn data(result: &RawValue) -> Option<String> {
 }
 
 /// A ping that says `ok`: the package asks nothing and proves nothing.
-pub(super) fn check_greeting(said: &[Reply]) -> Result<Greeted, String> {
+pub(super) fn check_greeting(hello: &Hello, said: &[Reply]) -> Result<Greeted, String> {
     match said.last().ok_or_else(|| "it said nothing".to_owned())? {
         Reply::Result(result) => {
             let pong: Value = data(result).and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
             if pong.get("status").and_then(Value::as_str) == Some("ok") {
-                return Ok(Greeted::Done(Met::default()));
+                // It listens once in each domain, on a port that the system chooses anew.
+                let domain = Some(u64::from(hello.editor_port));
+                return Ok(Greeted::Done(Met { domain, ..Met::default() }));
             }
             Err("it answered the ping, but not with the status ok".to_owned())
         }

@@ -7,14 +7,16 @@ use serde_json::value::RawValue;
 use super::super::arguments::{Members, default_timeout, given_timeout, parameter};
 use super::super::rpc::{is_object, object_text};
 use super::super::{AnswerBody, EditorAnswer, EditorTool, OwnTool, PreparedCall, Recovery, Reply, Sending};
-use crate::limits::{ULOOP_COMPILE_ID_MAX_BYTES, ULOOP_RESULT_QUIET};
-use crate::protocol::ids::CallId;
+use super::project::announces;
+use crate::limits::ULOOP_RESULT_QUIET;
 
 /// The spellings of the parameter that callers use; the editor itself reads the first in any case.
 const WAIT_SPELLINGS: [&str; 4] =
     ["WaitForDomainReload", "waitForDomainReload", "wait_for_domain_reload", "wait-for-domain-reload"];
 const WAIT: &str = WAIT_SPELLINGS[0];
 const REQUEST_ID: &str = "RequestId";
+/// What the editor adds for its own server, which takes it out again.
+const ROOT: &str = "ProjectRoot";
 const RESULT_FOLDER: &str = "Temp/uLoopMCP/compile-results";
 /// While one of these is there the editor has not finished what the compile began.
 const BUSY_FILES: &[&str] = &["Temp/compiling.lock", "Temp/domainreload.lock"];
@@ -31,63 +33,45 @@ pub(in crate::protocol::dialect) fn prepare(
     tool: Option<&EditorTool>,
     arguments: &RawValue,
 ) -> PreparedCall {
-    let Sending { call, project_known, .. } = *sending;
     let members: Option<Members<'_>> = serde_json::from_str(arguments.get()).ok();
     let timeout = given_timeout(arguments).or_else(|| default_timeout(tool));
     let as_given = |recovery| PreparedCall { recovery, timeout, ..PreparedCall::as_given(arguments) };
     if name != "compile" {
         return as_given(Recovery::None);
     }
-    let keeps_results = parameter(tool, WAIT).is_some();
-    match members.filter(|_| keeps_results && project_known).and_then(|members| waiting_compile(call, &members)) {
+    let wishes: Vec<Value> =
+        members.iter().flat_map(|members| WAIT_SPELLINGS.iter().filter_map(|spelling| members.get(spelling))).collect();
+    let refused = wishes.iter().any(|wish| !truthy(wish));
+    // The package's own server waits for the reload if it is told to. A version that does not announce it takes the next call with it.
+    let waits = !wishes.is_empty() && !refused;
+    let silent = sending.package_version.is_some_and(|version| !announces(version));
+    let as_given = |recovery| PreparedCall { reload_follows: waits || silent, ..as_given(recovery) };
+    let keeps_results = parameter(tool, WAIT).is_some() && sending.project_known && !refused;
+    match members.filter(|_| keeps_results).and_then(|members| leaving_its_result(sending, &members)) {
         Some((arguments, request_id)) => PreparedCall {
-            arguments: arguments.unwrap_or_else(|| as_given(Recovery::None).arguments),
-            recovery: Recovery::ResultFile {
+            arguments,
+            ..as_given(Recovery::ResultFile {
                 path: format!("{RESULT_FOLDER}/{request_id}.json"),
                 busy_files: BUSY_FILES,
                 quiet: ULOOP_RESULT_QUIET,
-            },
-            timeout,
-            ..as_given(Recovery::None)
+            })
         },
         None => as_given(Recovery::Inferred),
     }
 }
 
-/// The arguments of a compile that waits for the reload and leaves its result in a file, and the id that names the file;
-/// `None` when the caller does not want that. No arguments: they are right as they are.
-fn waiting_compile(call: CallId, members: &Members<'_>) -> Option<(Option<Box<RawValue>>, String)> {
-    let wishes: Vec<Value> = WAIT_SPELLINGS.iter().filter_map(|spelling| members.get(spelling)).collect();
-    if wishes.iter().any(|wish| !truthy(wish)) {
-        return None;
-    }
-    let mut added = Vec::new();
-    if members.get(WAIT).is_none() {
-        added.push((WAIT, "true".to_owned()));
-    }
-    let own = members.get(REQUEST_ID).and_then(|id| id.as_str().map(str::to_owned)).filter(|id| is_file_id(id));
-    let (id, without) = match own {
-        Some(id) => (id, None),
-        None => {
-            let id = format!("compile_{}", call.to_string().replace('-', ""));
-            added.push((REQUEST_ID, Value::from(id.as_str()).to_string()));
-            (id, Some(REQUEST_ID))
-        }
-    };
-    if added.is_empty() {
-        return Some((None, id));
-    }
-    members.spliced(without, &added).map(|arguments| (Some(arguments), id))
+/// The arguments of a compile that leaves its result in a file, and the id that names the file. It is always one of this sending's
+/// own: a file with the caller's may be that of an earlier compile, or become that of another one.
+fn leaving_its_result(sending: &Sending<'_>, members: &Members<'_>) -> Option<(Box<RawValue>, String)> {
+    let id = format!("compile_{}_{}", sending.call.to_string().replace('-', ""), sending.nth);
+    let waits = members.get(WAIT).is_none().then(|| (WAIT, "true".to_owned()));
+    let named = (REQUEST_ID, Value::from(id.as_str()).to_string());
+    let added: Vec<_> = waits.into_iter().chain([named]).collect();
+    members.spliced(Some(REQUEST_ID), &added).map(|arguments| (arguments, id))
 }
 
 fn truthy(wish: &Value) -> bool {
     wish.as_bool() == Some(true) || wish.as_str().is_some_and(|text| text.eq_ignore_ascii_case("true"))
-}
-
-/// The package accepts only these as an id; with them no id can name a file outside the folder.
-fn is_file_id(id: &str) -> bool {
-    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-    !id.is_empty() && id.len() <= ULOOP_COMPILE_ID_MAX_BYTES && id.bytes().all(allowed)
 }
 
 /// An editor's reply, ready for the client.
@@ -121,11 +105,14 @@ fn says_failure(result: &RawValue) -> bool {
 }
 
 /// The reply in a compile's result file; `None` while the file is not one whole JSON object. Passed on as the editor wrote
-/// it, like a direct reply.
+/// it, without what is meant for the package's own server.
 pub(super) fn read_result_file(bytes: &[u8]) -> Option<Reply> {
     let text = object_text(bytes).ok()?.trim();
     if !is_object(text) {
         return None;
     }
-    RawValue::from_string(text.to_owned()).ok().map(Reply::Result)
+    let members: Option<Members<'_>> = serde_json::from_str(text).ok();
+    let inner = members.filter(|members| members.iter().any(|(name, _)| name == ROOT));
+    let without = inner.and_then(|members| members.spliced(Some(ROOT), &[]));
+    without.or_else(|| RawValue::from_string(text.to_owned()).ok()).map(Reply::Result)
 }

@@ -48,6 +48,10 @@ impl Dialect for Uloop {
         "uloop"
     }
 
+    fn title(&self) -> &'static str {
+        "uLoopMCP (Unity CLI Loop)"
+    }
+
     fn properties(&self) -> &'static Properties {
         &PROPERTIES
     }
@@ -58,6 +62,14 @@ impl Dialect for Uloop {
 
     fn read_project(&self, files: &ProjectFiles) -> ProjectFacts {
         project::read(files, project::Era::Frames)
+    }
+
+    fn announces(&self, version: Option<&str>) -> Option<bool> {
+        version.map(project::announces)
+    }
+
+    fn moves_up(&self) -> u16 {
+        project::MOVES_UP
     }
 
     fn framer(&self) -> Box<dyn Framer> {

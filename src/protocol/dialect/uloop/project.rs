@@ -14,6 +14,9 @@ const STARTING: &str = "Temp/serverstarting.lock";
 /// Unity's own: there while the project is open, left behind by a crash. Watched as news, never as a proof.
 const UNITY_LOCK: &str = "Temp/UnityLockfile";
 
+/// A port that is taken makes the package try so many above it. Only from v2.0 on it writes down which it took.
+pub(in crate::protocol::dialect) const MOVES_UP: u16 = 9;
+
 /// Package ids, today's first; uMCP was renamed with v0.26.4. Compared in any case: both spellings are in use.
 const PACKAGES: [(&str, &str); 2] =
     [("io.github.hatayama.uloopmcp", EMBEDDED), ("io.github.hatayama.umcp", EMBEDDED_OLD)];
@@ -50,8 +53,10 @@ pub(in crate::protocol::dialect) fn read(files: &ProjectFiles, era: Era) -> Proj
     if facts.installed && version.as_deref().map_or(Era::Frames, era_of) != era {
         facts.installed = false;
         facts.problems.extend(version.as_deref().map(|version| other_era(version, era)));
-    } else {
-        facts.problems.extend(version.as_deref().and_then(without_bridge));
+    } else if let Some(problem) = version.as_deref().and_then(without_bridge) {
+        // It is there, and nothing in it can be spoken to.
+        facts.installed = false;
+        facts.problems.push(problem);
     }
     if let Some(settings) = json(files, SETTINGS, SETTINGS_MEND, &mut facts.problems) {
         read_settings(&settings, &mut facts);
@@ -94,8 +99,19 @@ fn read_settings(settings: &Value, facts: &mut ProjectFacts) {
 }
 
 fn numbers(version: &str) -> (u32, u32) {
+    let (major, minor, _) = three_numbers(version);
+    (major, minor)
+}
+
+fn three_numbers(version: &str) -> (u32, u32, u32) {
     let mut parts = version.split(['.', '-', '+']).map(|part| part.parse().unwrap_or(u32::MAX));
-    (parts.next().unwrap_or(u32::MAX), parts.next().unwrap_or(u32::MAX))
+    let mut next = || parts.next().unwrap_or(u32::MAX);
+    (next(), next(), next())
+}
+
+/// `notifications/server/shutdown` came with v0.41.1.
+pub(super) fn announces(version: &str) -> bool {
+    three_numbers(version) >= (0, 41, 1)
 }
 
 fn era_of(version: &str) -> Era {
@@ -118,8 +134,8 @@ fn other_era(version: &str, spoken: Era) -> String {
 fn without_bridge(version: &str) -> Option<String> {
     (numbers(version).0 >= 3).then(|| {
         format!(
-            "The project's package is version {version}, which has no TCP bridge any more: install version 2.1.1, or \
-             holdfast's own package."
+            "The project has Unity CLI Loop (formerly uLoopMCP) {version}, which since 3.0 has no MCP server and no TCP bridge, only \
+             its own command line: install its version 2.1.1, or holdfast's own package (`holdfast unity install`)."
         )
     })
 }

@@ -15,9 +15,8 @@ const KNOWN_ENUMS: &[(&str, &[&str], &[i64])] = &[
 
 /// Converts a `parameterSchema`.
 ///
-/// Every schema is closed (`additionalProperties: false`) although Unity ignores keys that it does not know: a mistyped
-/// parameter would be dropped in silence there, and a closed schema lets the AI see it. Without a `parameterSchema` nothing
-/// is known and the schema stays open.
+/// Every schema stays open, as the package's own server has it: Unity takes a parameter's name in any case, and ignores what it
+/// does not know.
 ///
 /// # Errors
 /// What is wrong with it, in words.
@@ -51,7 +50,6 @@ pub(super) fn convert(parameters: Option<&Value>) -> Result<Map<String, Value>, 
     if !required.is_empty() {
         schema.insert("required".to_owned(), Value::Array(required));
     }
-    schema.insert("additionalProperties".to_owned(), Value::Bool(false));
     Ok(schema)
 }
 

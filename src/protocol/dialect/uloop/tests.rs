@@ -78,7 +78,7 @@ fn nesting_is_bounded() {
 }
 
 const CALL: &str = "0f8fad5b-d9cd-469f-a165-70867728950e";
-const OUR_ID: &str = "compile_0f8fad5bd9cd469fa16570867728950e";
+const OUR_ID: &str = "compile_0f8fad5bd9cd469fa16570867728950e_1";
 
 fn prepared(tool: Option<&EditorTool>, arguments: &str, project: bool) -> (String, Recovery) {
     let call = CallId::parse(CALL).unwrap();
@@ -107,17 +107,16 @@ fn a_compile_is_made_to_leave_its_result_unless_the_caller_or_the_editor_will_no
         (r#"{"wait_for_domain_reload":true}"#, ours(r#""wait_for_domain_reload":true,"#), file(OUR_ID)),
         (r#"{"RequestId":""}"#, ours(""), file(OUR_ID)),
         (r#"{"requestId":"../../x"}"#, ours(""), file(OUR_ID)),
-        (
-            r#"{"RequestId":"mine-1_A"}"#,
-            r#"{"RequestId":"mine-1_A","WaitForDomainReload":true}"#.to_owned(),
-            file("mine-1_A"),
-        ),
+        // An earlier compile may have left a file of that name.
+        (r#"{"RequestId":"mine-1_A"}"#, ours(""), file(OUR_ID)),
+        (r#"{"requestId":"mine","WaitForDomainReload":true}"#, with_id(r#""WaitForDomainReload":true"#), file(OUR_ID)),
     ];
     for (given, meant, recovery) in cases {
         assert_eq!(prepared(Some(&new), given, true), (meant, recovery), "{given}");
     }
-    let untouched = r#"{ "WaitForDomainReload":true, "RequestId":"mine" }"#;
-    assert_eq!(prepared(Some(&new), untouched, true), (untouched.to_owned(), file("mine")));
+    let again = Sending { nth: 2, ..Sending::first(CallId::parse(CALL).unwrap(), true) };
+    let again = Uloop.prepare_call(&again, "compile", Some(&new), &raw("{}")).recovery;
+    assert_ne!(again, file(OUR_ID), "each sending has a file of its own");
     for spelling in ["WaitForDomainReload", "waitForDomainReload", "wait_for_domain_reload", "wait-for-domain-reload"] {
         let given = format!(r#"{{ "{spelling}" : false }}"#);
         assert_eq!(prepared(Some(&new), &given, true), (given.clone(), Recovery::Inferred));
@@ -129,6 +128,42 @@ fn a_compile_is_made_to_leave_its_result_unless_the_caller_or_the_editor_will_no
     let call = CallId::parse(CALL).unwrap();
     let other = Uloop.prepare_call(&Sending::first(call, true), "get-logs", None, &raw(r#"{"RequestId":"x"}"#));
     assert_eq!((other.arguments.get(), other.recovery), (r#"{"RequestId":"x"}"#, Recovery::None));
+}
+
+#[test]
+fn a_compile_is_followed_by_a_reload_if_the_caller_waits_for_it_or_nobody_announces_it() {
+    let follows = |version: Option<&str>, name: &str, arguments: &str| {
+        let sending = Sending { package_version: version, ..Sending::first(CallId::parse(CALL).unwrap(), true) };
+        Uloop
+            .prepare_call(&sending, name, Some(&one("compile WaitForDomainReload:b=false")), &raw(arguments))
+            .reload_follows
+    };
+    let waits = r#"{"WaitForDomainReload":true}"#;
+    for (version, arguments, expected) in [
+        (Some("0.27.0"), "{}", true),
+        (Some("0.41.0"), "{}", true),
+        (Some("0.41.1"), "{}", false),
+        (Some("2.1.1"), "{}", false),
+        (None, "{}", false),
+        (Some("2.1.1"), waits, true),
+        (None, waits, true),
+        (Some("2.1.1"), r#"{"wait_for_domain_reload":"true"}"#, true),
+        (Some("2.1.1"), r#"{"WaitForDomainReload":false}"#, false),
+        (Some("0.30.1"), r#"{"WaitForDomainReload":false}"#, true),
+    ] {
+        assert_eq!(follows(version, "compile", arguments), expected, "{version:?} {arguments}");
+        assert!(!follows(version, "get-logs", arguments));
+    }
+}
+
+#[test]
+fn what_the_editor_adds_for_its_own_server_is_taken_out() {
+    let read = |text: &str| match Uloop.read_result_file(text.as_bytes()) {
+        Some(Reply::Result(result)) => result.get().to_owned(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(read(r#"{"Success":true,"ProjectRoot":"/x","N":1.50}"#), r#"{"Success":true,"N":1.50}"#);
+    assert_eq!(read(r#"{ "Success" : true }"#), r#"{ "Success" : true }"#);
 }
 
 #[test]
@@ -206,7 +241,8 @@ fn versions_come_from_where_unity_takes_them() {
     ];
     for (id, text, meant, problems) in cases {
         let facts = Uloop.read_project(&wish(id, text));
-        assert!(facts.installed, "{text}");
+        // What no longer has a bridge is there, and nothing to speak to.
+        assert_eq!(facts.installed, !text.starts_with('3'), "{text}");
         assert_eq!(facts.package_version.as_deref(), meant, "{text}");
         assert_eq!(facts.problems.len(), problems, "{text}");
     }

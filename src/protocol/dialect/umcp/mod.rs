@@ -46,6 +46,10 @@ impl Dialect for Umcp {
         "umcp"
     }
 
+    fn title(&self) -> &'static str {
+        "uMCP"
+    }
+
     fn properties(&self) -> &'static Properties {
         &PROPERTIES
     }
@@ -56,6 +60,14 @@ impl Dialect for Umcp {
 
     fn read_project(&self, files: &ProjectFiles) -> ProjectFacts {
         project::read(files, Era::Lines)
+    }
+
+    fn announces(&self, _version: Option<&str>) -> Option<bool> {
+        Some(false)
+    }
+
+    fn moves_up(&self) -> u16 {
+        project::MOVES_UP
     }
 
     fn framer(&self) -> Box<dyn Framer> {

@@ -56,6 +56,10 @@ impl Dialect for UnityMcp {
         "unity-mcp"
     }
 
+    fn title(&self) -> &'static str {
+        "TSavo/Unity-MCP"
+    }
+
     fn properties(&self) -> &'static Properties {
         &PROPERTIES
     }
@@ -66,6 +70,10 @@ impl Dialect for UnityMcp {
 
     fn read_project(&self, files: &ProjectFiles) -> ProjectFacts {
         project::read(files)
+    }
+
+    fn announces(&self, _version: Option<&str>) -> Option<bool> {
+        Some(false)
     }
 
     fn framer(&self) -> Box<dyn Framer> {

@@ -122,7 +122,10 @@ pub(super) fn refusal(heard: &Heard<'_>) -> Option<String> {
     let what = match heard.status {
         400 if heard.body.contains("Invalid host") => "it does not take 127.0.0.1 for its own name (400 Invalid host)",
         411 => "it did not see the length of the request (411 Length Required)",
-        status @ 400..=499 => return Some(format!("its HTTP server refused the request with status {status}")),
+        // Only those that a server says before it gives a request to its program. A 408 or 409, say, proves nothing.
+        status @ (400 | 401 | 403 | 404 | 405 | 413 | 414 | 415 | 417 | 431) => {
+            return Some(format!("its HTTP server refused the request with status {status}"));
+        }
         _ => return None,
     };
     Some(what.to_owned())

@@ -153,6 +153,11 @@ impl ClientOverrides {
             .fold(traits_of(name), |traits, (_, settings)| settings.over(traits))
     }
 
+    /// Whether the user says anything of a client that calls itself so.
+    pub fn names(&self, name: &str) -> bool {
+        self.0.iter().any(|(whom, _)| whom.means(name.trim()))
+    }
+
     /// The habits of a client of the table, whatever it calls itself.
     pub fn traits_of_client(&self, client: &super::Client) -> ClientTraits {
         let said = self.0.iter().filter(|(whom, _)| *whom == Whom::Label(client.label));

@@ -6,6 +6,7 @@ use super::*;
 use crate::limits::{CLIENT_MESSAGE_MAX_BYTES, REQUEST_ID_MAX_BYTES, RESULT_INLINE_MAX_BYTES};
 use crate::protocol::dialect::{AnswerBody, EditorAnswer};
 use crate::protocol::ids::CallId;
+use crate::protocol::jsonrpc;
 
 fn answer(body: AnswerBody) -> ToolResult {
     ToolResult::from_editor(EditorAnswer { is_error: false, body })
@@ -21,8 +22,8 @@ fn blocks(texts: &[&str]) -> ToolResult {
 
 #[test]
 fn an_object_is_text_and_structured_with_its_numbers_untouched() {
-    let result = json("{\n  \"a\": 1e400,\r\n  \"b\": [12345678901234567890123, 1.0, -0.10],\n \"c\": \"x\\ny  z\"\n}");
-    let compact = r#"{"a":1e400,"b":[12345678901234567890123,1.0,-0.10],"c":"x\ny  z"}"#;
+    let result = json("{\n  \"a\": 1e300,\r\n  \"b\": [12345678901234567890123, 1.0, -0.10],\n \"c\": \"x\\ny  z\"\n}");
+    let compact = r#"{"a":1e300,"b":[12345678901234567890123,1.0,-0.10],"c":"x\ny  z"}"#;
     let Content::Text(text) = &result.content[0] else { panic!("{result:?}") };
     assert_eq!(text, compact);
     for version in ProtocolVersion::ALL {
@@ -241,5 +242,26 @@ fn gateway_arguments_are_checked_and_the_text_names_the_mend() {
             error.contains(mend) && error.contains("not executed") && error.starts_with(tool.name()),
             "{json}: {error}"
         );
+    }
+}
+
+#[test]
+fn no_answer_holds_what_a_strict_parser_refuses() {
+    let deep = format!("{{\"a\":{}{}}}", "[".repeat(124), "]".repeat(124));
+    let odd = [r#"{"cut":"half \ud83d"}"#, r#"{"far":1e999}"#, r#"{"far":[-1E400,{"half":"\udc00"}]}"#, &deep];
+    for (json, structured) in odd.into_iter().zip([true, false, false, false]) {
+        let raw = || RawValue::from_string(json.to_owned()).unwrap();
+        let block = format!(r#"{{"type":"resource_link","uri":"u","name":"n","_meta":{json}}}"#);
+        for body in [AnswerBody::Json(raw()), AnswerBody::Blocks(vec![RawValue::from_string(block).unwrap()])] {
+            let is_json = matches!(body, AnswerBody::Json(_));
+            let result = ToolResult::from_editor(EditorAnswer { is_error: false, body });
+            let result = tool_result(&result, &ProtocolVersion::V2025_06_18.into());
+            let line = jsonrpc::response(&jsonrpc::RequestId::from_number(1), &result);
+            let read: serde_json::Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+            if is_json {
+                assert_eq!(read["result"]["content"][0]["text"], json, "the text is as the editor wrote it");
+                assert_eq!(read["result"].get("structuredContent").is_some(), structured, "{line}");
+            }
+        }
     }
 }

@@ -1,0 +1,55 @@
+//! What every start needs of the system. Runtimes panic where they get no thread or no descriptor, in the middle of a session; so
+//! both are asked for before there is one.
+
+use std::io;
+
+use super::{Exit, output};
+use crate::host;
+use crate::limits::{START_DESCRIPTORS, START_THREADS};
+
+/// Starts as many threads as a session begins with and lets them end.
+///
+/// # Errors
+/// The system gives fewer.
+pub fn spare_threads() -> io::Result<()> {
+    let mut held = Vec::with_capacity(START_THREADS);
+    for _ in 0..START_THREADS {
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        // Each lives until all were had: it ends when its sender falls.
+        let thread = std::thread::Builder::new().spawn(move || {
+            let _ = ended.recv();
+        })?;
+        held.push((end, thread));
+    }
+    for (end, thread) in held {
+        drop(end);
+        let _ = thread.join();
+    }
+    Ok(())
+}
+
+/// Opens as many descriptors as a session begins with and closes them.
+///
+/// # Errors
+/// The system gives fewer.
+pub fn spare_descriptors() -> io::Result<()> {
+    let pipes = (0..START_DESCRIPTORS.div_ceil(2)).map(|_| io::pipe());
+    pipes.collect::<io::Result<Vec<_>>>().map(drop)
+}
+
+/// Says that a start was refused by the system, and the mend.
+pub fn refused(error: &io::Error) -> Exit {
+    let mend = if host::is_lack_of_descriptors(error) {
+        format!(
+            "holdfast: the system gave it too few file descriptors ({error}); nothing was done. It needs {START_DESCRIPTORS} beside \
+             those that are open already: raise the limit on open files (ulimit -n) where it is started"
+        )
+    } else {
+        format!(
+            "holdfast: the system gave it no threads ({error}); nothing was done. Raise the limit on processes (ulimit -u, or that \
+             of its container), or end programs that run, and start it again"
+        )
+    };
+    output::complain(&mend);
+    Exit::NoResources
+}

@@ -1,0 +1,85 @@
+//! The servers that came with the packages which holdfast speaks: as those packages' own windows and documents write them into
+//! the clients' configurations. With such an entry beside ours the AI sees every tool twice.
+
+use serde_json::Value;
+
+use super::clients::Client;
+use super::edit::{self, Format, Slot, Trouble};
+use super::entry;
+
+/// An entry that starts such a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OldServer {
+    /// Its key.
+    pub key: String,
+    /// Whose server it is.
+    pub of: &'static str,
+    /// What it starts.
+    pub starts: String,
+}
+
+impl OldServer {
+    /// What it is. `ours`: our entry is there too.
+    pub fn says(&self, ours: bool) -> String {
+        let twice = if ours { ", so the AI sees every tool twice" } else { "" };
+        format!("the entry \"{}\" starts the server of {}{twice}", self.key, self.of)
+    }
+
+    /// What takes it out, a copy of the file kept. `option` is that of `setup` for the file it is in.
+    pub fn mend(&self, client: &Client, option: &str) -> String {
+        format!("holdfast setup {}{option} --replace", client.name)
+    }
+}
+
+/// Whether a word of an entry's command line is the server's program, and whose it is. `\` is written as `/`, all in lower case.
+///
+/// Sources: McpConstants.cs and ServerBundleCopier.cs of uLoopMCP v0.5.0 to v2.1.1 (`TypeScriptServer~/dist/server.bundle.js`,
+/// `Library/uLoopMCP/server.bundle.js`); the README and `Server~/package.json` of turbokettle/unity-mcp; `package.json` and
+/// the README of TSavo/Unity-MCP.
+fn owner(word: &str) -> Option<&'static str> {
+    let file = |name: &str| word == name || word.ends_with(&format!("/{name}"));
+    if file("server.bundle.js") && ["typescriptserver", "uloopmcp", "umcp"].iter().any(|part| word.contains(part)) {
+        return Some("uLoopMCP (Unity CLI Loop) or uMCP");
+    }
+    let package =
+        word.strip_prefix("@turbokettle/unity-mcp").is_some_and(|rest| rest.is_empty() || rest.starts_with('@'));
+    if package || file("server~/dist/index.js") || ["unity-mcp", "unity-mcp.cmd"].into_iter().any(file) {
+        return Some("turbokettle/unity-mcp");
+    }
+    let client = ["dist/mcp-stdio-client.js", "dist/mcp-stdio-client/index.js"];
+    client.into_iter().any(file).then_some("TSavo/Unity-MCP")
+}
+
+/// The entries of a configuration that start such a server.
+pub fn find(client: &Client, meaning: &Value) -> Vec<OldServer> {
+    let Some(Value::Object(entries)) = client.keys.iter().try_fold(meaning, |value, key| value.get(key)) else {
+        return Vec::new();
+    };
+    let old = |(key, entry): (&String, &Value)| {
+        let words = words(client, entry);
+        let of = words.iter().find_map(|word| owner(&word.replace('\\', "/").to_lowercase()))?;
+        Some(OldServer { key: key.clone(), of, starts: words.join(" ") })
+    };
+    entries.iter().filter(|(key, _)| *key != entry::NAME).filter_map(old).collect()
+}
+
+/// The command line of an entry.
+fn words(client: &Client, entry: &Value) -> Vec<String> {
+    let fields = [Some(client.shape.command), client.shape.args];
+    let parts = fields.into_iter().flatten().filter_map(|field| entry.get(field));
+    parts
+        .flat_map(|part| match part {
+            Value::Array(words) => words.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+            word => word.as_str().map(str::to_owned).into_iter().collect::<Vec<_>>(),
+        })
+        .collect()
+}
+
+/// A configuration without these entries.
+///
+/// # Errors
+/// [`Trouble`].
+pub fn taken_out(client: &Client, text: String, old: &[OldServer]) -> Result<String, Trouble> {
+    let format: Format = client.format;
+    old.iter().try_fold(text, |text, server| edit::take(format, &text, Slot { keys: client.keys, name: &server.key }))
+}

@@ -1,0 +1,145 @@
+//! Unity projects below a folder that is in none: an AI client is mostly started in the root of a repository.
+
+use std::path::{Path, PathBuf};
+
+use super::{canonical, is_project};
+use crate::limits::{BELOW_ENTRIES_MAX, BELOW_FOLDERS_MAX, BELOW_LEVELS, BELOW_PROJECTS_MAX};
+
+/// Folders that hold no project of their own, only copies; beside them, those whose name begins with a dot.
+const PASSED_OVER: [&str; 2] = ["Library", "node_modules"];
+
+/// What lies below some folders.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Below {
+    /// The projects, sorted.
+    pub projects: Vec<PathBuf>,
+    /// A bound ended the search: there may be more.
+    pub cut: bool,
+}
+
+/// The projects at most [`BELOW_LEVELS`] levels below these folders, those nearest to them first looked for. Nothing is looked for
+/// inside of a project, nor behind a link. A home is not searched, nor what holds it: that is everybody's work, not one workspace.
+pub fn projects_below(folders: &[PathBuf]) -> Below {
+    let home = std::env::home_dir().and_then(|home| canonical(&home));
+    let searched = |folder: &PathBuf| !home.as_ref().is_some_and(|home| home.starts_with(folder));
+    let mut level: Vec<PathBuf> = folders.iter().filter_map(|folder| canonical(folder)).filter(searched).collect();
+    let mut below = Below::default();
+    let (mut folders, mut entries) = (0, 0);
+    'search: for _ in 0..BELOW_LEVELS {
+        let mut next = Vec::new();
+        for folder in level {
+            folders += 1;
+            // What may not be read holds no project that this user opens.
+            let Ok(list) = std::fs::read_dir(&folder) else { continue };
+            for entry in list.map_while(Result::ok) {
+                entries += 1;
+                if folders > BELOW_FOLDERS_MAX || entries > BELOW_ENTRIES_MAX {
+                    below.cut = true;
+                    break 'search;
+                }
+                if !entry.file_type().is_ok_and(|kind| kind.is_dir()) || is_passed_over(&entry.file_name()) {
+                    continue;
+                }
+                let path = entry.path();
+                if !is_project(&path) {
+                    next.push(path);
+                } else if below.projects.len() < BELOW_PROJECTS_MAX {
+                    below.projects.push(path);
+                } else {
+                    below.cut = true;
+                    break 'search;
+                }
+            }
+        }
+        level = next;
+    }
+    below.projects.sort();
+    below.projects.dedup();
+    below
+}
+
+fn is_passed_over(name: &std::ffi::OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b".") || PASSED_OVER.iter().any(|passed| name == *passed)
+}
+
+/// Whether a folder is another one or lies below it.
+pub fn is_in(folder: &Path, other: &Path) -> bool {
+    canonical(other).is_some_and(|other| folder.starts_with(other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Tree(tempfile::TempDir);
+
+    impl Tree {
+        fn of(projects: &[&str]) -> Self {
+            let tree = Self(tempfile::tempdir().unwrap());
+            for project in projects {
+                for part in ["Assets", "ProjectSettings"] {
+                    std::fs::create_dir_all(tree.0.path().join(project).join(part)).unwrap();
+                }
+            }
+            tree
+        }
+
+        fn root(&self) -> PathBuf {
+            canonical(self.0.path()).unwrap()
+        }
+
+        fn below(&self) -> Below {
+            projects_below(&[self.root()])
+        }
+    }
+
+    #[test]
+    fn projects_are_found_three_levels_down_and_not_where_copies_lie() {
+        let tree = Tree::of(&[
+            "a/b/Third",
+            "First",
+            "First/Samples/Inner",
+            "a/b/c/Fourth",
+            "Library/Copy",
+            "a/node_modules/Copy",
+            ".git/Copy",
+            ".hidden/Copy",
+        ]);
+        let root = tree.root();
+        let found = Below { projects: vec![root.join("First"), root.join("a/b/Third")], cut: false };
+        assert_eq!(tree.below(), found);
+        assert_eq!(
+            projects_below(&[root.clone(), root.join("a")]).projects.len(),
+            3,
+            "each once, and the fourth from `a`"
+        );
+        assert_eq!(projects_below(&[root.join("nowhere")]), Below::default());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_not_followed() {
+        let elsewhere = Tree::of(&["Castle"]);
+        let tree = Tree::of(&[]);
+        std::os::unix::fs::symlink(elsewhere.root().join("Castle"), tree.root().join("Castle")).unwrap();
+        std::os::unix::fs::symlink(tree.root(), tree.root().join("round")).unwrap();
+        assert_eq!(tree.below(), Below::default());
+    }
+
+    #[test]
+    fn a_search_is_bounded_and_says_that_it_did_not_see_all() {
+        let tree = Tree::of(&["Castle"]);
+        for n in 0..BELOW_FOLDERS_MAX {
+            std::fs::create_dir_all(tree.root().join(format!("z/{n}/x"))).unwrap();
+        }
+        assert_eq!(tree.below(), Below { projects: vec![tree.root().join("Castle")], cut: true });
+    }
+
+    #[test]
+    fn what_holds_a_home_is_not_searched() {
+        let home = std::env::home_dir().and_then(|home| canonical(&home)).unwrap();
+        for above in home.ancestors().map(Path::to_path_buf) {
+            assert_eq!(projects_below(&[above]), Below::default());
+        }
+    }
+}

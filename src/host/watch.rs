@@ -1,0 +1,150 @@
+//! Watching files whose folders come and go: Unity removes `Temp/` when it quits and makes it anew when it starts.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use notify::event::ModifyKind;
+use notify::{Event, EventKind, RecursiveMode, Watcher as _};
+use tokio::sync::mpsc;
+
+use super::{Host, run};
+use crate::limits::WATCH_SPACING;
+
+/// File changes, coalesced: one `()` for any number of changes since the last was taken. Ends the watching when dropped.
+pub struct Watch {
+    /// Wakes when something changed.
+    pub changes: mpsc::Receiver<()>,
+    outdated: Arc<AtomicBool>,
+    _guard: Box<dyn std::any::Any + Send>,
+}
+
+impl Watch {
+    /// A watch that lives as long as `guard`.
+    pub fn new(changes: mpsc::Receiver<()>, guard: Box<dyn std::any::Any + Send>) -> Self {
+        Self { changes, outdated: Arc::default(), _guard: guard }
+    }
+
+    /// A folder came or went: what is in it now takes a new watch to be seen.
+    pub fn is_outdated(&self) -> bool {
+        self.outdated.load(Ordering::Acquire)
+    }
+}
+
+/// Tells of changes of these files, [`WATCH_SPACING`] apart: an editor that writes many at once is one piece of news. Ends where
+/// files cannot be watched.
+pub async fn follow(host: &Arc<dyn Host>, files: &[PathBuf], changed: impl Fn()) {
+    let mut is_first = true;
+    loop {
+        let (looking, wanted) = (Arc::clone(host), files.to_vec());
+        let Some(Some(mut watch)) = run(&**host, move || looking.watch(&wanted)).await else { return };
+        // Told when it is watched anew, not before: whoever looks now sees what came before that.
+        let mut news = !std::mem::take(&mut is_first);
+        loop {
+            if news {
+                changed();
+                tokio::time::sleep(WATCH_SPACING).await;
+            }
+            if watch.changes.recv().await.is_none() {
+                return;
+            }
+            if watch.is_outdated() {
+                break;
+            }
+            news = true;
+        }
+    }
+}
+
+/// Watches files of this machine.
+pub(super) fn real(files: &[PathBuf]) -> Option<Watch> {
+    let (sender, changes) = mpsc::channel(1);
+    let folders: BTreeSet<&Path> = files.iter().filter_map(|file| file.parent()).collect();
+    let wanted: Vec<PathBuf> = files.to_vec();
+    let above: BTreeSet<PathBuf> =
+        folders.iter().flat_map(|folder| folder.ancestors()).map(Path::to_path_buf).collect();
+    let outdated = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&outdated);
+    let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
+        let Ok(event) = event else { return };
+        let moved = comes_or_goes(event.kind) && event.paths.iter().any(|path| above.contains(path));
+        if moved {
+            flag.store(true, Ordering::Release);
+        }
+        // Without paths: something was lost on the way, and may have been a change.
+        let changed = event.paths.is_empty() || event.paths.iter().any(|path| wanted.contains(path));
+        if moved || changed && !matches!(event.kind, EventKind::Access(_)) {
+            // Full means that a change is reported already and not yet taken.
+            let _ = sender.try_send(());
+        }
+    })
+    .ok()?;
+    let mut watched = BTreeSet::new();
+    let mut aim = |folder: &Path| {
+        watched.contains(folder)
+            || watcher.watch(folder, RecursiveMode::NonRecursive).is_ok() && watched.insert(folder.to_path_buf())
+    };
+    for folder in folders {
+        // The nearest folder that exists tells when the next one is made, and the one above tells when this one goes: not every
+        // system says so to a watch of the folder itself.
+        let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !aim(folder)).collect();
+        if missing.is_empty() {
+            folder.parent().map(&mut aim);
+        }
+        // What was made before its parent was watched.
+        let _ = missing.into_iter().rev().all(&mut aim);
+    }
+    (!watched.is_empty()).then(|| Watch { changes, outdated, _guard: Box::new(watcher) })
+}
+
+fn comes_or_goes(kind: EventKind) -> bool {
+    matches!(kind, EventKind::Create(_) | EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::RealHost;
+
+    #[tokio::test]
+    async fn a_file_is_news_also_in_a_folder_that_was_removed_and_made_anew() {
+        let project = tempfile::tempdir().unwrap();
+        let project = project.path().canonicalize().unwrap();
+        let temp = project.join("Temp");
+        let lock = temp.join("deeper/compiling.lock");
+        let folder = lock.parent().unwrap();
+        std::fs::create_dir_all(folder).unwrap();
+        let host: Arc<dyn Host> = Arc::new(RealHost);
+        let (tell, mut told) = mpsc::channel(16);
+        let files = vec![lock.clone(), project.join("holdfast.toml")];
+        let following = tokio::spawn(async move { follow(&host, &files, || _ = tell.try_send(())).await });
+        let mut heard_of = async |what: &str, act: &dyn Fn()| {
+            // It is done again until it is seen: nothing says when a watch has begun.
+            let seen = async {
+                loop {
+                    act();
+                    if tokio::time::timeout(3 * WATCH_SPACING, told.recv()).await.is_ok() {
+                        break;
+                    }
+                }
+                // What else of it is on its way.
+                while tokio::time::timeout(3 * WATCH_SPACING, told.recv()).await.is_ok() {}
+            };
+            tokio::time::timeout(std::time::Duration::from_secs(30), seen).await.expect(what);
+        };
+        heard_of("a file in a folder that is there", &|| std::fs::write(&lock, "1").unwrap()).await;
+        for round in 0..2 {
+            heard_of("the folder goes", &|| {
+                std::fs::create_dir_all(folder).unwrap();
+                std::fs::remove_dir_all(&temp).unwrap();
+            })
+            .await;
+            std::fs::create_dir_all(folder).unwrap();
+            let write = || std::fs::write(&lock, format!("{round}")).unwrap();
+            heard_of("a file in the new folder", &write).await;
+            heard_of("and again", &write).await;
+        }
+        following.abort();
+    }
+}

@@ -1,0 +1,94 @@
+//! Whose editor the calls are for: a call runs only in the project that was wanted when it came, and only while that one is wanted.
+
+use std::path::{Path, PathBuf};
+
+use tokio::time::Instant;
+
+use super::{Entry, Ledger, Settlement};
+use crate::fsm::call::{Event, State};
+use crate::fsm::cause::Cause;
+use crate::protocol::ids::{CallId, Epoch};
+
+/// The project that calls are for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Wanted {
+    /// It is in question: nothing is sent until it is settled.
+    Asked,
+    /// This one; `None` where none is known, and only a port that the user named may be called.
+    Settled(Option<PathBuf>),
+}
+
+impl Default for Wanted {
+    fn default() -> Self {
+        Self::Settled(None)
+    }
+}
+
+impl Wanted {
+    /// The project, if it is settled and there is one.
+    pub fn project(&self) -> Option<&Path> {
+        match self {
+            Self::Settled(project) => project.as_deref(),
+            Self::Asked => None,
+        }
+    }
+
+    /// Whether it is this one, or may still turn out to be.
+    pub fn may_be(&self, project: Option<&Path>) -> bool {
+        *self == Self::Asked || self.is(project)
+    }
+
+    /// Whether calls may go to the editor of this project (`None`: of whatever project the named port's is).
+    pub fn is(&self, project: Option<&Path>) -> bool {
+        matches!(self, Self::Settled(wanted) if wanted.as_deref() == project)
+    }
+}
+
+impl Ledger {
+    /// A connection is usable for claims; its editor's project is not known.
+    pub fn open_epoch(&mut self, epoch: Epoch) {
+        self.open_epoch_of(epoch, None);
+    }
+
+    /// As [`open_epoch`](Ledger::open_epoch), for a connection to the editor of this project.
+    pub fn open_epoch_of(&mut self, epoch: Epoch, project: Option<PathBuf>) {
+        self.open_epochs.insert(epoch, project);
+    }
+
+    /// The project that calls are for.
+    pub fn wanted(&self) -> &Wanted {
+        &self.wanted
+    }
+
+    /// From now on calls are for this project. What was held for another one is refused: it was not meant for this one. True if
+    /// that is news.
+    pub fn want(&mut self, wanted: Wanted, now: Instant) -> (bool, Vec<Settlement>) {
+        if self.wanted == wanted {
+            return (false, Vec::new());
+        }
+        self.wanted = wanted;
+        let Wanted::Settled(project) = self.wanted.clone() else { return (true, Vec::new()) };
+        // That the editor is away is known of a former question at best.
+        self.absent_since = self.absent_since.map(|_| now);
+        let elsewhere = |entry: &Entry| entry.project.is_some() && entry.project != project;
+        let held = |entry: &Entry| entry.state() == State::Held;
+        let mut out = self
+            .feed_all(now, |entry| (held(entry) && elsewhere(entry)).then_some(Event::Refused(Cause::ProjectChanged)));
+        for entry in self.entries.iter_mut().filter(|entry| entry.state() == State::Held) {
+            entry.project = entry.project.take().or_else(|| project.clone());
+        }
+        // Of what its editor does nothing is seen any more.
+        self.tell_withheld_of(elsewhere, now, &mut out);
+        (true, out)
+    }
+
+    /// The project that an open call is for.
+    pub fn project_of(&self, call: CallId) -> Option<PathBuf> {
+        self.entries.iter().find(|entry| entry.id == call).and_then(|entry| entry.project.clone())
+    }
+
+    /// Whether a connection leads to the editor of the project that is wanted.
+    pub(super) fn is_wanted(&self, epoch: Epoch) -> bool {
+        self.open_epochs.get(&epoch).is_some_and(|project| self.wanted.is(project.as_deref()))
+    }
+}

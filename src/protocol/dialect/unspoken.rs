@@ -1,0 +1,68 @@
+//! Packages that connect an AI to Unity and that holdfast does not speak: named, so that nobody looks for a fault where there is
+//! none.
+
+use super::unity::{self, LOCK, MANIFEST, seen, whole};
+use super::{ProjectFacts, ProjectFile, ProjectFiles};
+
+/// Such a package.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unspoken {
+    /// Its name in Unity's package manager.
+    pub id: &'static str,
+    /// What people call it.
+    pub title: &'static str,
+    embedded: &'static str,
+}
+
+/// The ones that are known, by the names in their own `package.json`.
+pub const UNSPOKEN: [Unspoken; 3] = [
+    Unspoken {
+        id: "com.coplaydev.unity-mcp",
+        title: "CoplayDev's MCP for Unity",
+        embedded: "Packages/com.coplaydev.unity-mcp/package.json",
+    },
+    Unspoken {
+        id: "com.ivanmurzak.unity.mcp",
+        title: "IvanMurzak's Unity-MCP (AI Game Developer)",
+        embedded: "Packages/com.ivanmurzak.unity.mcp/package.json",
+    },
+    Unspoken {
+        id: "com.gamelovers.mcp-unity",
+        title: "CoderGamester's MCP Unity",
+        embedded: "Packages/com.gamelovers.mcp-unity/package.json",
+    },
+];
+
+/// The copy of the first one that the Asset Store brings.
+const COPLAY_ASSET: &str = "Assets/MCPForUnity/package.json";
+
+/// The files of a project that tell of them.
+pub const FILES: &[ProjectFile] = &[
+    whole(MANIFEST),
+    whole(LOCK),
+    seen(UNSPOKEN[0].embedded),
+    seen(UNSPOKEN[1].embedded),
+    seen(UNSPOKEN[2].embedded),
+    seen(COPLAY_ASSET),
+];
+
+/// Those that are in a project.
+pub fn read(files: &ProjectFiles) -> Vec<&'static Unspoken> {
+    let there = |package: &&Unspoken| {
+        let mut facts = ProjectFacts::default();
+        unity::read_package(files, &[(package.id, package.embedded)], &mut facts);
+        facts.installed || (package.id == UNSPOKEN[0].id && unity::is_there(files, COPLAY_ASSET))
+    };
+    UNSPOKEN.iter().filter(there).collect()
+}
+
+impl Unspoken {
+    /// What is to be said where no package is there that can be spoken to. Ends in `; mend.`
+    pub fn says(&self) -> String {
+        format!(
+            "The project has {} ({}), which holdfast does not speak; use that package's own server, or place holdfast's own package \
+             beside it (`holdfast unity install`).",
+            self.title, self.id
+        )
+    }
+}

@@ -1,0 +1,116 @@
+//! The process's own stdin, stdout and stderr, whatever mode a launcher left them in.
+//!
+//! `O_NONBLOCK` belongs to the open file, not to the process: whoever shares a pipe with us (Node and npm do) can set it at any
+//! time. A read or write then fails with `WouldBlock` where it should wait. Here it waits until the system says that there is
+//! something to read, or room to write, and tries again. Nothing is buffered: a write that has returned has left the process.
+
+use std::io::{self, Read, Write};
+
+/// stdin. Only one may be used: what another reader takes is gone.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Stdin;
+
+/// stdout.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Stdout;
+
+/// stderr.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Stderr;
+
+#[cfg(unix)]
+mod system {
+    use std::io;
+    use std::os::fd::{AsFd, BorrowedFd};
+
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use rustix::io::Errno;
+
+    /// Repeats what was interrupted by a signal; waits for `ready` where the descriptor does not block by itself.
+    fn patiently<T>(
+        fd: BorrowedFd<'_>,
+        ready: PollFlags,
+        mut operation: impl FnMut() -> rustix::io::Result<T>,
+    ) -> io::Result<T> {
+        loop {
+            match operation() {
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => match poll(&mut [PollFd::from_borrowed_fd(fd, ready)], None) {
+                    Ok(_) | Err(Errno::INTR) => {}
+                    Err(error) => return Err(error.into()),
+                },
+                done => return Ok(done?),
+            }
+        }
+    }
+
+    pub fn read(bytes: &mut [u8]) -> io::Result<usize> {
+        let stdin = io::stdin();
+        patiently(stdin.as_fd(), PollFlags::IN, || rustix::io::read(&stdin, &mut *bytes))
+    }
+
+    pub fn has_hung_up(fd: impl AsFd) -> bool {
+        let mut fds = [PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::empty())];
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let polled = poll(&mut fds, Some(&at_once)).is_ok();
+        let [fd] = fds;
+        polled && fd.revents().intersects(PollFlags::HUP | PollFlags::ERR)
+    }
+
+    pub fn write(to: impl AsFd, bytes: &[u8]) -> io::Result<usize> {
+        patiently(to.as_fd(), PollFlags::OUT, || rustix::io::write(&to, bytes))
+    }
+}
+
+#[cfg(not(unix))]
+mod system {
+    use std::io::{self, Read as _, Write};
+
+    pub fn read(bytes: &mut [u8]) -> io::Result<usize> {
+        io::stdin().read(bytes)
+    }
+
+    pub fn write(mut to: impl Write, bytes: &[u8]) -> io::Result<usize> {
+        let count = to.write(bytes)?;
+        to.flush()?;
+        Ok(count)
+    }
+}
+
+/// Whether nobody holds the other end of stdin any more; also where what was written to it has not been read yet.
+#[cfg(unix)]
+pub fn stdin_hung_up() -> bool {
+    system::has_hung_up(io::stdin())
+}
+
+/// Whether nobody reads stdout any more; also before anything is written to it.
+#[cfg(unix)]
+pub fn stdout_hung_up() -> bool {
+    system::has_hung_up(io::stdout())
+}
+
+impl Read for Stdin {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        system::read(bytes)
+    }
+}
+
+impl Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        system::write(io::stdout(), bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Write for Stderr {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        system::write(io::stderr(), bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

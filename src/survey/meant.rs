@@ -1,0 +1,118 @@
+//! Which project is meant: the one that was named, the one of the client's roots, the one of the working directory. A project that
+//! lies around such a folder comes before those that lie below it. Nobody guesses among several: one alone with a running editor,
+//! or the one that the session has had, is no guess.
+
+use std::path::{Path, PathBuf};
+
+use super::{Identity, check_owner, owner_of, survey};
+use crate::config::below::{Below, is_in, projects_below};
+use crate::config::{self, Config};
+use crate::fsm::bridge::Sign;
+use crate::host::Host;
+use crate::limits::{BELOW_FOLDERS_MAX, BELOW_LEVELS};
+use crate::telemetry::clean;
+use crate::wording;
+
+/// What is known of the project that is meant.
+#[derive(Default)]
+pub(super) struct Meant {
+    /// The project, if there is exactly one.
+    pub project: Option<PathBuf>,
+    /// Those that fit alike.
+    pub ambiguous: Vec<PathBuf>,
+    /// Why there is none, with the mend.
+    pub trouble: Option<String>,
+}
+
+/// Looks for it. `former`: what was found with the same roots before.
+pub(super) fn meant(host: &dyn Host, config: &Config, roots: &[PathBuf], former: Option<&Path>) -> Meant {
+    match config.project.as_deref().map(config::named_project) {
+        Some(Ok(project)) => return Meant { project: Some(project), ..Meant::default() },
+        // It may appear later (a disk that is not mounted yet): looked up again at each survey.
+        Some(Err(bad)) => return Meant { trouble: Some(bad.to_string()), ..Meant::default() },
+        None => {}
+    }
+    let here = config.working_dir.as_slice();
+    let mut cut = false;
+    for folders in [roots, here] {
+        let mut found = around(folders);
+        if found.is_empty() {
+            let below = below(folders, former);
+            (found, cut) = (below.projects, cut || below.cut);
+        }
+        if !found.is_empty() {
+            return among(host, config, found, cut, former);
+        }
+    }
+    let searched: Vec<String> = roots.iter().chain(here).map(|folder| clean(&folder.display().to_string())).collect();
+    let trouble = match searched.as_slice() {
+        // Started without any folder, what to do stands in every text that says that no project is known; and a port that is named
+        // needs none.
+        [] => None,
+        _ if !config.ports.is_empty() => None,
+        _ if cut => Some(format!(
+            "No Unity project was found, and not all of {} could be looked at (more than {BELOW_FOLDERS_MAX} folders on {BELOW_LEVELS} \
+             levels): name the project with --project DIR (HOLDFAST_PROJECT).",
+            searched.join(" and ")
+        )),
+        _ => Some(format!(
+            "There is no Unity project in, around or up to {BELOW_LEVELS} levels below {}: name the project with --project DIR \
+             (HOLDFAST_PROJECT).",
+            searched.join(" and ")
+        )),
+    };
+    Meant { trouble, ..Meant::default() }
+}
+
+/// The projects in which these folders lie.
+fn around(folders: &[PathBuf]) -> Vec<PathBuf> {
+    let around = |path: &PathBuf| config::canonical(path).and_then(|path| config::project_of(&path));
+    let mut found: Vec<PathBuf> = folders.iter().filter_map(around).collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// The projects below these folders. The one that the session has had is found without a search.
+fn below(folders: &[PathBuf], former: Option<&Path>) -> Below {
+    match former.filter(|former| config::is_project(former) && folders.iter().any(|folder| is_in(former, folder))) {
+        Some(former) => Below { projects: vec![former.to_path_buf()], cut: false },
+        None => projects_below(folders),
+    }
+}
+
+/// Which of these, of which there may be more if the search was `cut`.
+fn among(host: &dyn Host, config: &Config, found: Vec<PathBuf>, cut: bool, former: Option<&Path>) -> Meant {
+    let started_in = around(config.working_dir.as_slice()).into_iter().next();
+    let chosen = match found.as_slice() {
+        [one] if !cut => Some(one.clone()),
+        // The one that the client was started in is no guess.
+        _ if started_in.as_ref().is_some_and(|here| found.contains(here)) => started_in,
+        _ => former.filter(|former| found.iter().any(|one| one == former)).map(Path::to_path_buf),
+    };
+    if let Some(project) = chosen {
+        return Meant { project: Some(project), ..Meant::default() };
+    }
+    let running: Vec<&PathBuf> = found.iter().filter(|project| has_editor(host, config, project)).collect();
+    if let ([one], false) = (running.as_slice(), cut) {
+        return Meant { project: Some((*one).clone()), ..Meant::default() };
+    }
+    let why = if cut {
+        format!("may fit: not all could be looked at (more than {BELOW_FOLDERS_MAX} folders on {BELOW_LEVELS} levels)")
+    } else if running.is_empty() {
+        "fit, and none of them is known to have a running editor".to_owned()
+    } else {
+        format!("fit, and {} of them have a running editor", running.len())
+    };
+    let trouble = wording::candidates(&found).map(|listed| format!("Several Unity projects {why}. {listed}"));
+    Meant { ambiguous: found, trouble, ..Meant::default() }
+}
+
+/// Whether an editor of this project runs: its process lives, and a port at which it is looked for is known to be its.
+fn has_editor(host: &dyn Host, config: &Config, project: &Path) -> bool {
+    let of_project = Config { project: Some(project.to_path_buf()), ports: Vec::new(), ..config.clone() };
+    let found = survey(host, &of_project, &[], None);
+    let is_its = |target| owner_of(host, target).is_some() && check_owner(host, target) == Ok(Some(Identity::Checked));
+    // The look-up of an owner walks all processes: only for an editor whose process lives.
+    found.evidence.editor == Sign::Alive && found.targets.iter().any(is_its)
+}

@@ -1,0 +1,128 @@
+//! What the system refuses: descriptors, and files that grow.
+
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::client::{self, Client, Verdict};
+use super::unity::Unity;
+use super::{HOLDFAST, Room, until};
+
+/// holdfast under a limit of the shell's `ulimit`.
+fn limited(room: &Room, limit: &str, words: &[&str]) -> Command {
+    let mut command = Command::new("/bin/sh");
+    client::environment(&mut command, room);
+    command.env("HOLDFAST_LOG", "warn");
+    command.args(["-c", &format!(r#"ulimit {limit}; exec "$0" "$@""#), HOLDFAST]).args(words);
+    command
+}
+
+#[test]
+fn with_too_few_descriptors_it_serves_or_names_them() {
+    let room = Room::new();
+    let unity = Unity::start(&room, &["--quiet"]);
+    let port = unity.port.to_string();
+    let mut served = 0;
+    for limit in 4..=32 {
+        let ulimit = format!("-n {limit}");
+        let mut client = Client::spawn(&room, limited(&room, &ulimit, &["--port", &port]));
+        let (ping, line) = client.request_line("ping", &json!({}));
+        let written = client.write(line.as_bytes()).is_ok();
+        until("it answers or ends", || client.is_answered(ping) || client.has_ended());
+        if written && client.is_answered(ping) {
+            served += 1;
+            client.initialize();
+            client.echoes();
+            client.close(&room);
+            continue;
+        }
+        let (status, _) = client.ended_within(Duration::from_secs(5));
+        let log = client.log();
+        // Below that the system cannot even start a program.
+        let loaded = !log.contains("shared librar") && !log.contains("Too many open files in system");
+        assert!(!log.contains("panicked"), "{limit}: {log}");
+        assert!(!loaded || (status.code() == Some(71) && log.contains("ulimit -n")), "{limit}: {status} {log}");
+        let call = limited(&room, &ulimit, &["call", "echo", "--port", &port]).output().expect("it runs");
+        let said = String::from_utf8_lossy(&call.stderr);
+        assert!(!loaded || (call.status.code() == Some(71) && said.contains("ulimit -n")), "{limit}: {call:?}");
+    }
+    assert!(served > 5, "{served} of 29");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_call_without_a_descriptor_for_its_connection_is_told_that_and_nothing_of_unity() {
+    use rustix::process::{Pid, Resource, Rlimit, prlimit};
+    let room = Room::new();
+    let unity = Unity::start(&room, &["--quiet"]);
+    let mut command = client::command(&room);
+    command.args(["--port", &unity.port.to_string()]);
+    let mut client = Client::spawn(&room, command);
+    let ping = client.ask("ping", &json!({}));
+    client.answer(ping);
+    let pid = Pid::from_raw(i32::try_from(client.pid()).expect("a pid"));
+    let most =
+        |most| prlimit(pid, Resource::Nofile, Rlimit { current: Some(most), maximum: Some(4096) }).expect("a limit");
+    // Those that are open stay so, and there is no number left for another, whatever is closed meanwhile.
+    most(3);
+    client.initialize();
+    let answer = client.done("count", &json!({"key": "starved"}));
+    let text = answer.text();
+    assert_eq!(answer.verdict(), Verdict::NotExecuted, "{text}");
+    assert!(text.contains("ulimit -n") && !text.contains("no Unity Editor"), "{text}");
+    let status = client.done("holdfast_status", &json!({})).text();
+    assert!(status.contains("descriptors") && !status.contains("no Unity Editor"), "{status}");
+    most(1024);
+    until("the link is up", || client.done("echo", &json!({"text": "x"})).verdict() == Verdict::Ok);
+    assert_eq!(room.runs("starved"), 0);
+    client.close(&room);
+}
+
+#[test]
+fn a_limit_on_the_size_of_files_is_a_write_error_like_any_other() {
+    let room = Room::new();
+    let unity = Unity::start(&room, &["--quiet"]);
+    let port = unity.port.to_string();
+    // No byte may be written anywhere: the record of the run, the catalogue and the log are lost, the session is not.
+    let mut client = Client::spawn(&room, limited(&room, "-f 0", &["--port", &port]));
+    client.initialize();
+    client.echoes();
+    client.close(&room);
+
+    // 4 KiB (dash counts in blocks of 512 bytes, bash in 1024): the record of a call fails at some time, and then it is not sent.
+    let audit = room.path().join("audit.jsonl");
+    let mut command = limited(&room, "-f 8", &["--port", &port, "--audit", &audit.display().to_string()]);
+    command.env("HOLDFAST_LOG", "off");
+    let mut client = Client::spawn(&room, command);
+    client.initialize();
+    let mut refused = None;
+    for n in 0..100 {
+        let answer = client.done("count", &json!({"key": format!("n{n}")}));
+        if answer.verdict() != Verdict::Ok {
+            refused.get_or_insert((n, answer));
+        }
+    }
+    let (first, answer) = refused.expect("the file cannot hold them all");
+    let text = answer.text();
+    assert_eq!(answer.verdict(), Verdict::NotExecuted, "{text}");
+    assert!(text.contains("audit") && text.contains("file"), "{text}");
+    assert!(
+        (0..100).all(|n| room.runs(&format!("n{n}")) <= usize::from(n < first)),
+        "what is not recorded does not run"
+    );
+    client.close(&room);
+
+    // A large result that cannot be put into its file is answered all the same.
+    let mut client = Client::spawn(&room, limited(&room, "-f 8", &["--port", &port]));
+    client.initialize();
+    for n in [7, 9] {
+        assert_ne!(client.done("big", &json!({"n": n * 1024 * 1024})).verdict(), Verdict::NotExecuted);
+    }
+    client.echoes();
+    client.close(&room);
+
+    // Nor does it kill what only writes files.
+    let setup = limited(&room, "-f 0", &["setup", "cursor"]).stdin(Stdio::null()).output().expect("it runs");
+    assert!(setup.status.code().is_some_and(|code| code != 0), "{setup:?}");
+}
