@@ -250,7 +250,7 @@ impl Host for RealHost {
 
     #[cfg(target_os = "linux")]
     fn ports_of(&self, pid: u32, ports: RangeInclusive<u16>) -> Vec<u16> {
-        ports.filter(|port| sockets::listens(pid, *port)).collect()
+        sockets::listens_among(pid, ports)
     }
 
     #[cfg(not(target_os = "linux"))]

@@ -310,6 +310,13 @@ pub fn check_owner(host: &dyn Host, target: &Target) -> Result<Option<Identity>,
     }
 }
 
+/// Whom the editor is asked to be, as its files say now: an editor that came back a moment ago has a new identity, and the survey may
+/// have read the former one. What was read before stays where they do not tell.
+pub fn expected_now(host: &dyn Host, target: &Target) -> Option<Expected> {
+    let (Some(project), Some(known)) = (&target.project, &target.expected) else { return target.expected.clone() };
+    facts(host, project, target.dialect).expected.or_else(|| Some(known.clone()))
+}
+
 /// Who listens on a target's port.
 fn owner_of(host: &dyn Host, target: &Target) -> Option<Owner> {
     match target.editor_pid {

@@ -60,10 +60,11 @@ async fn a_thousand_tools_are_listed_whole_from_the_editor_and_from_disk() {
 
     let first = setup();
     let disk = first.host.clone();
-    let unity = unity(&first.net, long_list()).await;
+    let net = first.net.clone();
     let mut gateway = gateway(first);
     gateway.client.open_as(PATIENT, "2025-06-18", json!({})).await;
-    assert_eq!(gateway.client.tools().await.len(), OWN, "nothing is known before the editor answers");
+    assert_eq!(gateway.client.tools().await.len(), OWN, "nothing is known before there is an editor");
+    let unity = unity(&net, long_list()).await;
     gateway.ready().await;
     sleep(Duration::from_secs(5)).await;
     assert_eq!(changes(&gateway), 1);

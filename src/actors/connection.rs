@@ -165,7 +165,7 @@ pub fn open(estate: &Arc<Estate>, tasks: &Tasks, target: Target, bridge: ActorRe
         push_endpoint: estate.push_port().map(|port| format!("127.0.0.1:{port}")),
         push_token: estate.push_token.clone(),
     };
-    let line = Line {
+    let mut line = Line {
         estate: Arc::clone(estate),
         epoch,
         target,
@@ -265,7 +265,7 @@ impl std::ops::Drop for Line {
 }
 
 impl Line {
-    async fn run(&self, orders: mpsc::Receiver<Order>) {
+    async fn run(&mut self, orders: mpsc::Receiver<Order>) {
         let permit = timeout(JOIN_TIMEOUT, Arc::clone(&self.estate.connection).acquire_owned()).await;
         let Ok(Ok(_permit)) = permit else { return self.failed(ConnectFailure::PermitHeld, "") };
         let stream = match timeout(CONNECT_TIMEOUT, self.estate.net.connect(self.target.port)).await {
@@ -296,6 +296,7 @@ impl Line {
                 return self.failed(failure, detail);
             }
         };
+        self.read_identity().await;
         self.estate.ledger(|ledger, _| ledger.open_epoch_of(self.epoch, self.target.project.clone()));
         self.tell(News::Connected(identity));
         let drop = match self.target.dialect.properties().transport {
@@ -326,6 +327,19 @@ impl Line {
             Ok(Some(looked_up)) => looked_up.map_err(|failure| (failure, "")),
             // It says nothing of who listens.
             Ok(None) | Err(_) => Err((ConnectFailure::TimedOut, "the owner of the port could not be looked up")),
+        }
+    }
+
+    /// Read once the connection stands: the files are those of the editor that was met.
+    async fn read_identity(&mut self) {
+        if self.target.expected.is_none() {
+            return;
+        }
+        let (host, target) = (Arc::clone(&self.estate.host), self.target.clone());
+        let read = crate::host::run(&*self.estate.host, move || survey::expected_now(&*host, &target));
+        if let Ok(Some(expected)) = timeout(OWNER_LOOKUP_MAX, read).await {
+            self.target.expected.clone_from(&expected);
+            self.hello.expected = expected;
         }
     }
 

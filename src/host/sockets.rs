@@ -3,20 +3,36 @@
 //! The kernel tells a listening socket's inode at once; finding the process that holds it means reading the descriptors of
 //! every process, milliseconds on a desktop, and a reconnect would pay that each time.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
 
 /// The state LISTEN in the kernel's socket tables (`include/net/tcp_states.h`).
 const LISTEN: &str = "0A";
 
 /// Whether this process holds the socket that answers on this loopback port.
 pub fn listens(pid: u32, port: u16) -> bool {
+    !listens_among(pid, port..=port).is_empty()
+}
+
+/// On which of these loopback ports this process holds the socket that answers. The tables are read once: the kernel walks all its
+/// sockets for that, which takes it milliseconds.
+pub fn listens_among(pid: u32, ports: RangeInclusive<u16>) -> Vec<u16> {
     let table = |name: &str| std::fs::read_to_string(Path::new("/proc/net").join(name)).unwrap_or_default();
+    let (four, six) = (table("tcp"), table("tcp6"));
     // A connect to 127.0.0.1 goes to the listener of the nearest address.
-    let sockets = sockets(&table("tcp"), port).into_iter().chain(sockets(&table("tcp6"), port));
-    let Some((_, inode)) = sockets.min() else { return false };
-    let socket = format!("socket:[{inode}]");
-    let Ok(descriptors) = std::fs::read_dir(Path::new("/proc").join(pid.to_string()).join("fd")) else { return false };
-    descriptors.flatten().any(|entry| entry.path().read_link().is_ok_and(|link| link.as_os_str() == socket.as_str()))
+    let nearest = |port| sockets(&four, port).into_iter().chain(sockets(&six, port)).min();
+    let answering: Vec<_> = ports.filter_map(|port| nearest(port).map(|(_, inode)| (port, inode))).collect();
+    if answering.is_empty() {
+        return Vec::new();
+    }
+    let Ok(descriptors) = std::fs::read_dir(Path::new("/proc").join(pid.to_string()).join("fd")) else {
+        return Vec::new();
+    };
+    let links = descriptors.flatten().filter_map(|entry| entry.path().read_link().ok());
+    let held: BTreeSet<PathBuf> = links.collect();
+    let holds = |inode: u64| held.contains(Path::new(&format!("socket:[{inode}]")));
+    answering.into_iter().filter(|(_, inode)| holds(*inode)).map(|(port, _)| port).collect()
 }
 
 /// Listening sockets on a port that a connect to 127.0.0.1 can meet: how far the address is from that one, and the inode.
@@ -75,6 +91,8 @@ mod tests {
         let port = listener.local_addr().port();
         assert!(listens(std::process::id(), port));
         assert!(!listens(1, port) && !listens(u32::MAX, port));
+        let around = port.saturating_sub(3)..=port.saturating_add(3);
+        assert!(listens_among(std::process::id(), around).contains(&port));
         drop(listener);
         assert!(!listens(std::process::id(), port));
     }

@@ -208,6 +208,11 @@ impl Machine for Bridge {
                 out.order(Effect::ShortenRetry);
                 Outcome::Handled
             }
+            (State::BackingOff, Event::CallsWaiting) if self.cause == Cause::Reloading && self.likely() => {
+                // It is tried ten times a second as it is, and its listener may still be closing.
+                self.calls_waiting = true;
+                Outcome::Handled
+            }
             (State::BackingOff, Event::CallsWaiting) => {
                 self.calls_waiting = true;
                 out.order(Effect::ShortenRetry);
