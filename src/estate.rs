@@ -287,7 +287,6 @@ impl Estate {
 
     /// Carries out what the ledger decided.
     pub fn settle(self: &Arc<Self>, settlements: Vec<Settlement>) {
-        let settled = !settlements.is_empty();
         for settlement in settlements {
             match settlement {
                 Settlement::Answer(answer) => {
@@ -313,9 +312,8 @@ impl Estate {
                 }
             }
         }
-        if settled {
-            self.call_settled.notify_waiters();
-        }
+        // Also for a call that its client cancelled, of which there is nothing to tell.
+        self.call_settled.notify_waiters();
     }
 
     /// Whether a window can be brought to the front here; looked up once.
@@ -330,9 +328,18 @@ impl Estate {
 
     /// Waits until no client waits for a call that was sent.
     pub async fn settled(&self) {
+        self.until_none(Ledger::awaited).await;
+    }
+
+    /// As [`settled`](Self::settled), for those of one connection.
+    pub async fn settled_on(&self, epoch: Epoch) {
+        self.until_none(|ledger| ledger.awaited_on(epoch)).await;
+    }
+
+    async fn until_none(&self, count: impl Fn(&Ledger) -> usize) {
         loop {
             let settled = self.call_settled.notified();
-            if self.ledger(|ledger, _| ledger.awaited()) == 0 {
+            if self.ledger(|ledger, _| count(ledger)) == 0 {
                 return;
             }
             settled.await;

@@ -356,19 +356,6 @@ impl Ledger {
         (true, out)
     }
 
-    /// The editor replied that the outcome will be told elsewhere.
-    pub fn defer(&mut self, call: CallId, epoch: Epoch, now: Instant) -> Vec<Settlement> {
-        let Some(index) = self.position_in(call, epoch) else { return Vec::new() };
-        let mut out = Vec::new();
-        if let Some(entry) = self.entries.get_mut(index) {
-            entry.lost.get_or_insert(now);
-            entry.epoch = None;
-        }
-        self.feed(index, &Event::ReplyDeferred, None, now, &mut out);
-        self.sweep();
-        out
-    }
-
     /// Calls whose outcome is being looked for, and where.
     pub fn recovering(&self) -> Vec<(CallId, Recovery)> {
         self.entries
@@ -569,7 +556,7 @@ impl Ledger {
         let message = match (entry.state(), cause) {
             (State::Sent, _) => "running in Unity".to_owned(),
             _ if entry.withheld.is_some() => "answered; waiting for the reload that may follow".to_owned(),
-            (State::Recovering, _) => wording::looked_for(entry.machine.machine().cut).to_owned(),
+            (State::Recovering, _) => wording::looked_for(entry.machine.machine().known_loss()).to_owned(),
             (_, Some(cause)) => {
                 let again = entry.machine.machine().sendings > 0;
                 let held = if again { "held, to be sent again" } else { "held, not sent yet" };

@@ -57,21 +57,12 @@ pub fn still_reloading(waited: Duration, likely: bool) -> String {
     )
 }
 
-/// What is done about a call whose connection ended before its answer; without a loss the editor said that the outcome follows.
-pub fn looked_for(loss: Option<Loss>) -> &'static str {
-    match loss {
-        None => "Unity has taken it; its outcome is told elsewhere and waited for",
-        Some(Loss::Reload) => "Unity reloads its domain; looking up what became of the call",
-        Some(
-            Loss::Interrupted
-            | Loss::Quit
-            | Loss::Disconnect
-            | Loss::Protocol
-            | Loss::Silence
-            | Loss::ProjectChanged
-            | Loss::Gateway
-            | Loss::Shutdown,
-        ) => "the connection ended; looking up what became of the call",
+/// What is done about a call whose connection ended before its answer.
+pub fn looked_for(loss: Loss) -> &'static str {
+    if loss == Loss::Reload {
+        "Unity reloads its domain; looking up what became of the call"
+    } else {
+        "the connection ended; looking up what became of the call"
     }
 }
 

@@ -43,10 +43,6 @@ enum Step {
         epoch: u8,
         error: bool,
     },
-    Defer {
-        call: u8,
-        epoch: u8,
-    },
     Close {
         epoch: u8,
         loss: Loss,
@@ -88,7 +84,6 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (call.clone(), epoch.clone()).prop_map(|(call, epoch)| Step::Revoke { call, epoch }),
         6 => (call.clone(), epoch.clone(), any::<bool>())
             .prop_map(|(call, epoch, error)| Step::Reply { call, epoch, error }),
-        2 => (call.clone(), epoch.clone()).prop_map(|(call, epoch)| Step::Defer { call, epoch }),
         4 => (epoch.clone(), loss.clone()).prop_map(|(epoch, loss)| Step::Close { epoch, loss }),
         1 => loss.prop_map(|loss| Step::CloseAll { loss }),
         2 => call.clone().prop_map(|call| Step::Cancel { call }),
@@ -278,10 +273,6 @@ impl World {
                 } else {
                     assert!(settlements.is_empty());
                 }
-                self.see(settlements);
-            }
-            Step::Defer { call, epoch } => {
-                let settlements = self.ledger.defer(call_id(call.into()), epoch_of(epoch), now);
                 self.see(settlements);
             }
             Step::Close { epoch, loss } => {

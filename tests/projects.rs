@@ -323,6 +323,29 @@ async fn what_was_sent_is_answered_before_the_former_editor_is_left() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_former_editor_is_left_once_nobody_waits_for_what_was_sent() {
+    let mut stage = Stage::started_in(None);
+    let castle = stage.editor_of("Castle", CASTLE).await;
+    let other = stage.editor_of("Other", OTHER).await;
+    stage.open().await;
+    stage.answer_roots(&["Castle"]).await;
+    stage.gateway.ready().await;
+    let running = stage.gateway.client.call("hold", json!({})).await;
+    until("it runs", || castle.stats().running == 1).await;
+    stage.change_roots(&["Other"]).await;
+    let next = stage.gateway.client.call("count", json!({"key": "of the next"})).await;
+    sleep(Duration::from_secs(5)).await;
+    assert!(stage.gateway.client.answered(&next).is_none());
+    stage.gateway.client.cancel(&running).await;
+    let (text, error) = stage.gateway.client.text(&next).await;
+    assert!(!error, "{text}");
+    assert_eq!((castle.stats().running, castle.runs("of the next"), other.runs("of the next")), (1, 0, 1));
+    assert!(stage.gateway.client.answered(&running).is_none());
+    castle.release();
+    stage.gateway.close().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_rules_of_the_project_that_is_wanted_hold() {
     let mut stage = Stage::started_in(None);
     let _castle = stage.editor_of("Castle", CASTLE).await;

@@ -52,12 +52,12 @@ pub enum Message {
     ListLost,
     /// The push channel said something.
     Hint(PushEvent),
-    /// Outcomes are to be looked for.
-    OutcomesWanted,
     /// The probe for this file ended.
     ProbeEnded(String),
     /// The editor has a call that nobody waits for any more.
     Withdrawn(JournalKey),
+    /// No client waits for what was sent on this epoch's connection.
+    NobodyWaits(Epoch),
     /// The task of this epoch's connection panicked.
     ConnectionFailed(Epoch),
     /// The editor's process of this epoch is gone.
@@ -173,13 +173,17 @@ impl Actor for BridgeActor {
                 }
             }
             Message::Hint(hint) => self.feed(state, Event::HintReceived(hint)),
-            Message::OutcomesWanted => self.look_for_outcomes(state),
             Message::ProbeEnded(path) => {
                 state.probing.remove(&path);
             }
             Message::Withdrawn(key) => {
                 // Kindness, and never needed: what the editor answers to it counts for nobody.
                 self.order(state, Order::Cancel(key));
+            }
+            Message::NobodyWaits(epoch) => {
+                if state.connection.as_ref().is_some_and(|connection| connection.epoch == epoch) {
+                    self.feed(state, Event::NobodyWaits);
+                }
             }
             Message::ConnectionFailed(epoch) => {
                 if state.connection.as_ref().is_some_and(|connection| connection.epoch == epoch) {
@@ -337,6 +341,7 @@ impl BridgeActor {
             }
             Effect::CheckEditor => self.check_editor(state),
             Effect::AskPulse => self.order(state, Order::Pulse),
+            Effect::AwaitClients => self.await_clients(state),
             Effect::Retry { attempt, likely } => {
                 let likely = likely || self.estate.ledger(|ledger, _| ledger.has_held());
                 let delay = retry::delay(u32::from(attempt), likely, self.estate.die());
@@ -348,6 +353,15 @@ impl BridgeActor {
             Effect::Arm(timer, delay) => state.timers.arm(timer, delay),
             Effect::Disarm(timer) => state.timers.disarm(timer),
         }
+    }
+
+    fn await_clients(&self, state: &State) {
+        let Some(connection) = &state.connection else { return };
+        let (epoch, me, estate) = (connection.epoch, state.me.clone(), Arc::clone(&self.estate));
+        self.tasks.spawn(async move {
+            estate.settled_on(epoch).await;
+            let _ = me.cast(Message::NobodyWaits(epoch));
+        });
     }
 
     fn shorten_wait(&self, state: &mut State, because: &Event) {

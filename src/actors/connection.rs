@@ -206,8 +206,6 @@ enum Awaited {
 /// What a call's answer may have behind it.
 #[derive(Debug, Clone, Copy)]
 struct After {
-    /// Its outcome can be learned elsewhere.
-    recoverable: bool,
     /// It is also written into a file.
     in_file: bool,
     /// A domain reload that nobody announces.

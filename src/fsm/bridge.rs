@@ -325,7 +325,7 @@ impl Bridge {
         }
     }
 
-    /// Another project is wanted: the connection ends as soon as nothing that was sent is unanswered.
+    /// Another project is wanted: the connection ends as soon as no client waits for what was sent on it.
     fn part(&mut self, out: &mut Outbox<Self>) -> Outcome<State> {
         if self.in_flight == 0 {
             self.leave_project(Loss::ProjectChanged, out)
@@ -346,11 +346,6 @@ impl Bridge {
         out.order(Effect::Disarm(Timer::Hope));
         // The next connection asks the ledger for what waits.
         *self = Self { calls_waiting: true, ..Self::new() };
-    }
-
-    /// Until every client of what was sent has had an answer: the editor's, or that it still runs.
-    fn arm_parting(&self, out: &mut Outbox<Self>) {
-        out.order(Effect::Arm(Timer::Part, self.running_max + LEAVE_MAX));
     }
 
     /// The process is gone, whatever its socket says.
@@ -492,6 +487,7 @@ impl Charted for Bridge {
             Event::Disconnected(Drop::Eof),
             Event::Disconnected(Drop::Protocol),
             Event::EditorVanished,
+            Event::NobodyWaits,
             Event::Elapsed(Timer::Seek),
             Event::Elapsed(Timer::Retry),
             Event::Elapsed(Timer::Greeting),
@@ -501,7 +497,6 @@ impl Charted for Bridge {
             Event::Elapsed(Timer::Pulse),
             Event::Elapsed(Timer::Hope),
             Event::Elapsed(Timer::Leave),
-            Event::Elapsed(Timer::Part),
             Event::Elapsed(Timer::Drain),
             Event::StopRequested,
         ]

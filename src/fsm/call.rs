@@ -105,8 +105,8 @@ pub enum Event {
         /// The reply says that the tool failed.
         error: bool,
     },
-    /// The editor replied that the outcome will be told elsewhere.
-    ReplyDeferred,
+    /// The editor replied, and what the client is told waits for the reload that may follow.
+    ReplyWithheld,
     /// The editor replied that it is not the one the call was meant for: it ran nothing.
     TurnedAway,
     /// The editor says that nothing of it ran and that it will not.
@@ -202,7 +202,8 @@ impl Call {
         Outcome::Transition(if self.loss.is_some() { State::Uncertain } else { State::Answered })
     }
 
-    fn known_loss(&self) -> Loss {
+    /// What cut it off, as far as it is known.
+    pub fn known_loss(&self) -> Loss {
         self.cut.or(self.loss).unwrap_or(Loss::Disconnect)
     }
 }
@@ -242,7 +243,7 @@ impl Machine for Call {
                 | Event::Claimed { .. }
                 | Event::ClaimRevoked
                 | Event::ReplyArrived { .. }
-                | Event::ReplyDeferred
+                | Event::ReplyWithheld
                 | Event::TurnedAway
                 | Event::NotRunProven
                 | Event::FoundInterrupted
@@ -266,7 +267,7 @@ impl Machine for Call {
                 | Event::Queued
                 | Event::ClaimRevoked
                 | Event::ReplyArrived { .. }
-                | Event::ReplyDeferred
+                | Event::ReplyWithheld
                 | Event::TurnedAway
                 | Event::NotRunProven
                 | Event::FoundInterrupted
@@ -285,7 +286,7 @@ impl Machine for Call {
                 out.order(Effect::Answer(Verdict::ToolError));
                 Outcome::Transition(State::Answered)
             }
-            (State::Sent, Event::ReplyDeferred) => {
+            (State::Sent, Event::ReplyWithheld) => {
                 self.cut = Some(Loss::Reload);
                 out.order(Effect::Recover);
                 Outcome::Transition(State::Recovering)
@@ -332,7 +333,7 @@ impl Machine for Call {
                     out.ignore("it is no longer bound to a connection")
                 }
             }
-            (State::Recovering, Event::ReplyArrived { .. } | Event::ReplyDeferred | Event::TurnedAway) => {
+            (State::Recovering, Event::ReplyArrived { .. } | Event::ReplyWithheld | Event::TurnedAway) => {
                 out.ignore("a frame of a closed connection proves nothing")
             }
             (State::Recovering, Event::HoldEnded(_)) => out.ignore("it is no longer held"),
@@ -365,7 +366,7 @@ impl Machine for Call {
                 out.order(Effect::Note(Verdict::ToolError));
                 Outcome::Transition(State::Answered)
             }
-            (State::Abandoned, Event::ReplyDeferred) => {
+            (State::Abandoned, Event::ReplyWithheld) => {
                 self.cut = Some(Loss::Reload);
                 out.order(Effect::Recover);
                 Outcome::Handled
@@ -403,7 +404,7 @@ impl Machine for Call {
                 | Event::Refused(_)
                 | Event::Claimed { .. }
                 | Event::ClaimRevoked
-                | Event::ReplyDeferred
+                | Event::ReplyWithheld
                 | Event::TurnedAway
                 | Event::NotRunProven
                 | Event::FoundInterrupted
@@ -452,7 +453,7 @@ impl Machine for Call {
                 out.ignore("it has ended: a second answer is dropped and counted by the reader")
             }
             (Group::Done, Event::TurnedAway) => out.ignore("it has ended: nobody waits for it to be sent"),
-            (Group::Done, Event::ReplyDeferred) => out.ignore("it has ended: nobody waits for the outcome"),
+            (Group::Done, Event::ReplyWithheld) => out.ignore("it has ended: nobody waits for the outcome"),
             (Group::Done, Event::Refused(_)) => out.ignore("it has ended: nothing is left to refuse"),
             (Group::Done, Event::ClaimRevoked) => out.ignore("it has ended before the writer could say so"),
             (
@@ -462,7 +463,7 @@ impl Machine for Call {
                 | Event::Claimed { .. }
                 | Event::ClaimRevoked
                 | Event::ReplyArrived { .. }
-                | Event::ReplyDeferred
+                | Event::ReplyWithheld
                 | Event::TurnedAway
                 | Event::NotRunProven
                 | Event::FoundInterrupted
@@ -490,7 +491,7 @@ impl Charted for Call {
             Event::ClaimRevoked,
             Event::ReplyArrived { error: false },
             Event::ReplyArrived { error: true },
-            Event::ReplyDeferred,
+            Event::ReplyWithheld,
             Event::TurnedAway,
             Event::NotRunProven,
             Event::FoundInterrupted,

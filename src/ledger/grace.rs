@@ -59,7 +59,7 @@ impl Ledger {
             entry.withheld = Some(Withheld { answer, since: now, reloading });
         }
         let mut out = Vec::new();
-        self.feed(index, &Event::ReplyDeferred, None, now, &mut out);
+        self.feed(index, &Event::ReplyWithheld, None, now, &mut out);
         self.sweep();
         (true, out)
     }

@@ -11,7 +11,7 @@ use super::words::Late;
 use super::{Entry, Ledger, Lookup, Record, Sending, Surprises};
 use crate::fsm::call::State;
 use crate::limits::OPEN_CALLS_MAX_BYTES;
-use crate::protocol::ids::CallId;
+use crate::protocol::ids::{CallId, Epoch};
 
 impl std::fmt::Debug for Ledger {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -54,6 +54,12 @@ impl Ledger {
     /// Calls that were sent and whose client still waits.
     pub fn awaited(&self) -> usize {
         self.entries.iter().filter(|entry| !entry.settled && entry.state() != State::Held).count()
+    }
+
+    /// Of those the ones that were sent on this connection, and those that are about to be.
+    pub fn awaited_on(&self, epoch: Epoch) -> usize {
+        let of_it = |entry: &&Entry| entry.reserved == Some(epoch) || entry.epoch == Some(epoch);
+        self.entries.iter().filter(of_it).filter(|entry| !entry.settled).count()
     }
 
     /// The call that has the editor's place on a connection, and since when.

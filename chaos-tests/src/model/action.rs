@@ -64,8 +64,6 @@ pub enum Action {
     EditorReplies(u8),
     /// The editor says that the call is meant for another, and runs nothing.
     EditorTurnsAway(u8),
-    /// The editor says that the result will be in a file.
-    EditorDefers(u8),
     /// The editor answers the call it ran twice.
     EditorRepeats(u8),
     /// The editor says that it is about to reload.
@@ -169,7 +167,6 @@ pub fn describe(world: &World, action: Action) -> String {
         Action::EditorTakes(index) => (index, "the editor runs the call"),
         Action::EditorTurnsAway(index) => (index, "the editor turns the call away"),
         Action::EditorReplies(index) => (index, "the editor's answer is read"),
-        Action::EditorDefers(index) => (index, "the editor puts its answer off"),
         Action::EditorRepeats(index) => (index, "the editor answers twice"),
         Action::EditorAnnounces(index) => (index, "the editor announces a reload"),
         Action::EditorQuits(index) => (index, "the editor says goodbye"),
@@ -207,7 +204,6 @@ pub fn cost(world: &World, action: Action) -> u8 {
         | Action::Fall(_)
         | Action::EditorTakes(_)
         | Action::EditorReplies(_)
-        | Action::EditorDefers(_)
         | Action::RunAdrift(_)
         | Action::ComeBack
         | Action::Misdeliver(_)
@@ -227,7 +223,7 @@ pub fn cost(world: &World, action: Action) -> u8 {
         Action::Refuse(_) => !healthy,
         Action::WriteNothing(index) | Action::Tear(index) | Action::Break(index) => dying(index),
         Action::Fire(timer) => match timer {
-            Timer::Leave | Timer::Part | Timer::Drain => true,
+            Timer::Leave | Timer::Drain => true,
             Timer::Liveness => world.editor == Editor::Dead,
             Timer::Retry => healthy,
             Timer::Seek | Timer::Hope | Timer::Greeting | Timer::Stall | Timer::Silence | Timer::Pulse => false,
@@ -414,9 +410,6 @@ fn open(world: &World, setting: &Setting, index: u8, line: &Line, out: &mut Vec<
         out.extend([Action::EditorReplies(index), Action::EditorRepeats(index)]);
         if world.stray.is_none() {
             out.push(Action::Keep(index));
-        }
-        if setting.calls.get(usize::from(call)) == Some(&Kind::Reported) {
-            out.push(Action::EditorDefers(index));
         }
     } else if matches!(line.out.front(), Some(Order::Call(_))) {
         let refusal = if setting.has_journal() { Action::EditorPostpones } else { Action::EditorTurnsAway };

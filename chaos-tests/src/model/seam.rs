@@ -251,11 +251,6 @@ impl Seam {
         (known, said(settlements))
     }
 
-    /// The outcome will be told elsewhere.
-    pub fn defer(&mut self, call: u8, epoch: u64) -> Vec<Said> {
-        said(self.change(|ledger| ledger.defer(id(call), Epoch(epoch), now())))
-    }
-
     /// Whether the outcome of a call is being looked for in a file.
     pub fn looks_for(&self, call: u8) -> bool {
         let in_file =

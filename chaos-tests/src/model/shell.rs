@@ -133,6 +133,8 @@ fn carry_out(world: &mut World, setting: &Setting, shell: &mut Shell, effect: Ef
         // The registry knows that there is nobody to ask.
         Effect::TellDown => world.registry_asks = false,
         Effect::TellToolsChanged | Effect::CheckEditor | Effect::AskPulse | Effect::ShortenRetry => {}
+        // The model has one project, which no connection parts from.
+        Effect::AwaitClients => {}
         Effect::Retry { .. } => shell.armed.insert(Timer::Retry),
         Effect::Arm(timer, _) => shell.armed.insert(timer),
         Effect::Disarm(timer) => shell.armed.remove(timer),

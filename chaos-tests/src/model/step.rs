@@ -167,7 +167,6 @@ impl Step<'_> {
             }
             Action::EditorTakes(_)
             | Action::EditorReplies(_)
-            | Action::EditorDefers(_)
             | Action::EditorRepeats(_)
             | Action::EditorTurnsAway(_)
             | Action::EditorPostpones(_)
@@ -452,7 +451,7 @@ impl Step<'_> {
                     self.line(index).running = Some(call);
                 }
             }
-            Action::EditorReplies(index) | Action::EditorDefers(index) | Action::EditorRepeats(index) => {
+            Action::EditorReplies(index) | Action::EditorRepeats(index) => {
                 let line = self.line(index);
                 let (epoch, Some(call)) = (line.epoch, line.running.take()) else { return };
                 let sending = (call, line.nths[usize::from(call)]);
@@ -466,13 +465,7 @@ impl Step<'_> {
                 if !line.settle(Order::Call(call)) {
                     return;
                 }
-                if matches!(action, Action::EditorDefers(_)) {
-                    let said = self.world.ledger.defer(call, epoch);
-                    self.settle(said);
-                    self.free_place(index);
-                } else {
-                    self.replied(index, call, epoch);
-                }
+                self.replied(index, call, epoch);
             }
             Action::EditorTurnsAway(index) => self.turned_away(index),
             Action::EditorPostpones(index) => self.postponed(index),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::io::WriteHalf;
 
 use super::{After, Awaited, Line, News, NotWritten};
-use crate::actors::{bridge, session};
+use crate::actors::session;
 use crate::fsm::bridge::Drop;
 use crate::fsm::cause::Cause;
 use crate::ledger::{ClaimRefused, HeldCall, Terms};
@@ -59,7 +59,6 @@ impl Line {
             return self.turn_down(id, Cause::Audit, grounds);
         }
         let after = After {
-            recoverable: prepared.recovery != Recovery::None,
             in_file: matches!(prepared.recovery, Recovery::ResultFile { .. }),
             reload: prepared.reload_follows,
         };
@@ -126,12 +125,6 @@ impl Line {
 
     pub(super) async fn answered(&self, id: CallId, after: After, reply: Reply) -> Result<(), Drop> {
         let dialect = self.target.dialect;
-        if after.recoverable && dialect.is_deferred(&reply) {
-            self.estate.decide(|ledger, now| ledger.defer(id, self.epoch, now));
-            self.free_place();
-            let _ = self.bridge.cast(bridge::Message::OutcomesWanted);
-            return Ok(());
-        }
         // Said only of a request that names whom it is for, and before anything of it runs.
         let named = self.target.expected.is_some();
         let refusal = match &reply {

@@ -46,7 +46,7 @@ impl Machine for Bridge {
                 // Only what is owed matters from here on.
                 let Self { pulse, foretold, running_max, in_flight, .. } = *self;
                 *self = Self { pulse, foretold, running_max, in_flight, ..Self::new() };
-                self.arm_parting(out);
+                out.order(Effect::AwaitClients);
             }
             State::Draining => {
                 // Only what is owed matters from here on.
@@ -65,9 +65,8 @@ impl Machine for Bridge {
             State::Greeting => out.order(Effect::Disarm(Timer::Greeting)),
             State::BackingOff => out.order(Effect::Disarm(Timer::Retry)),
             State::Leaving => out.order(Effect::Disarm(Timer::Leave)),
-            State::Parting => out.order(Effect::Disarm(Timer::Part)),
             State::Draining => out.order(Effect::Disarm(Timer::Drain)),
-            State::Idle | State::Dialing | State::Ready | State::Stalled | State::Stopped => {}
+            State::Parting | State::Idle | State::Dialing | State::Ready | State::Stalled | State::Stopped => {}
         }
     }
 
@@ -312,7 +311,7 @@ impl Machine for Bridge {
                 self.in_flight = self.in_flight.saturating_sub(1);
                 if self.in_flight == 0 { self.leave_project(Loss::ProjectChanged, out) } else { Outcome::Handled }
             }
-            (State::Parting, Event::Elapsed(Timer::Part)) => self.leave_project(Loss::ProjectChanged, out),
+            (State::Parting, Event::NobodyWaits) => self.leave_project(Loss::ProjectChanged, out),
             (State::Parting, Event::Elapsed(Timer::Silence | Timer::Pulse)) => self.leave_project(Loss::Silence, out),
             (State::Parting, Event::Disconnected(drop)) => {
                 let (loss, _) = self.meaning_of(drop);
@@ -322,7 +321,6 @@ impl Machine for Bridge {
             (State::Parting, Event::CallSent { running_max }) => {
                 self.running_max = self.running_max.max(running_max);
                 self.watch(out);
-                self.arm_parting(out);
                 Outcome::Handled
             }
             (State::Parting, Event::CallsWaiting) => out.ignore("the next connection asks the ledger for what waits"),
@@ -378,6 +376,7 @@ impl Machine for Bridge {
                 Event::TargetsOffered { .. }
                 | Event::NothingOffered { .. }
                 | Event::NewsArrived
+                | Event::NobodyWaits
                 | Event::HintReceived(_)
                 | Event::LeavingAnnounced(_),
             ) => out.ignore("the gateway stops"),
@@ -420,6 +419,7 @@ impl Machine for Bridge {
                 | Event::PulseArrived
                 | Event::LeavingAnnounced(_)
                 | Event::Disconnected(_)
+                | Event::NobodyWaits
                 | Event::EditorVanished,
             )
             | (
@@ -433,6 +433,7 @@ impl Machine for Bridge {
                 | Event::WorkFinished { .. }
                 | Event::PulseArrived
                 | Event::Disconnected(_)
+                | Event::NobodyWaits
                 | Event::EditorVanished
                 | Event::Elapsed(_),
             )
@@ -575,6 +576,7 @@ impl Machine for Bridge {
                     Outcome::Transition(State::Draining)
                 }
             }
+            (Group::Away | Group::Up, Event::NobodyWaits) => out.ignore("only a connection that parts ends by that"),
             (Group::Up, Event::TargetsOffered { .. } | Event::NothingOffered { .. } | Event::NewsArrived) => {
                 out.ignore("the connection that works is kept")
             }

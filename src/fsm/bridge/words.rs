@@ -66,8 +66,6 @@ pub enum Timer {
     Hope,
     /// State timeout of `leaving`: it said goodbye and stayed. While it is up: a hint of its leaving has come to nothing.
     Leave,
-    /// State timeout of `parting`: every client of what was sent has had an answer by then.
-    Part,
     /// State timeout of `draining`.
     Drain,
 }
@@ -205,6 +203,8 @@ pub enum Event {
     Disconnected(Drop),
     /// The editor's process is gone, whatever the socket says.
     EditorVanished,
+    /// Every client of what was sent on this connection has had an answer. Told once, of a connection that parts.
+    NobodyWaits,
     /// A timer fired.
     Elapsed(Timer),
     /// The gateway stops.
@@ -239,6 +239,8 @@ pub enum Effect {
     CheckEditor,
     /// Ask the editor how it is.
     AskPulse,
+    /// Say [`Event::NobodyWaits`] once no client waits for what was sent on this connection.
+    AwaitClients,
     /// Arm [`Timer::Retry`] by the backoff rule.
     Retry {
         /// Failed rounds so far.

@@ -91,9 +91,9 @@ charted! {
     call::Call, [Answered, Uncertain], |_| false, [
         "abandoned: ClaimRevoked", "abandoned: Claimed", "abandoned: Queued", "abandoned: Refused",
         "accepted: ClaimRevoked", "accepted: Claimed", "accepted: OutcomeLearned", "accepted: OutcomeLost",
-        "accepted: ReplyArrived", "accepted: ReplyDeferred", "answered: Claimed", "answered: Queued",
+        "accepted: ReplyArrived", "accepted: ReplyWithheld", "answered: Claimed", "answered: Queued",
         "cancelled: Claimed", "cancelled: Queued", "held: ClaimRevoked", "held: OutcomeLearned", "held: OutcomeLost",
-        "held: Queued", "held: ReplyArrived", "held: ReplyDeferred", "recovering: ClaimRevoked",
+        "held: Queued", "held: ReplyArrived", "held: ReplyWithheld", "recovering: ClaimRevoked",
         "recovering: Claimed", "recovering: Queued", "recovering: Refused", "sent: Claimed", "sent: OutcomeLearned",
         "sent: OutcomeLost", "sent: Queued", "sent: Refused", "uncertain: Claimed", "uncertain: Queued",
         "accepted: TurnedAway", "held: TurnedAway", "accepted: NotRunProven", "held: NotRunProven",

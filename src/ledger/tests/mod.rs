@@ -448,15 +448,6 @@ fn a_cut_compile_without_a_file_is_unknown_in_the_end() {
 }
 
 #[test]
-fn a_deferred_outcome_is_looked_for_and_frees_the_place() {
-    let mut book = Book::connected();
-    let call = book.sent(terms(result_file(), false));
-    assert!(book.ledger.defer(call, FIRST, book.now).is_empty());
-    assert!(book.ledger.running().is_none());
-    assert_eq!(book.ledger.recovering().len(), 1);
-}
-
-#[test]
 fn an_older_compile_says_what_followed_when_the_editor_is_back() {
     let mut book = Book::connected();
     book.sent(terms(Recovery::Inferred, false));
