@@ -12,6 +12,9 @@ const MIB: usize = 1024 * 1024;
 /// Longest line read from the client. Official SDKs send whole files as arguments; 16 MiB is above anything seen.
 /// A longer line is discarded while its `id` is looked for, and answered.
 pub const CLIENT_LINE_MAX_BYTES: usize = 16 * MIB;
+/// Most messages of a batch. Each is held as a slice of 16 bytes until all are read; a line of the shortest would be half as many
+/// slices as it has bytes.
+pub const BATCH_MESSAGES_MAX: usize = 100_000;
 /// Longest message written to the client. The official TypeScript SDK ends the session at 10 MiB.
 pub const CLIENT_MESSAGE_MAX_BYTES: usize = 8 * MIB;
 /// Results whose JSON is larger than this go to a file that the answer names; leaves room for escaping below the cap.

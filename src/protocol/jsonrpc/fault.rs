@@ -3,7 +3,7 @@
 use serde_json::value::RawValue;
 
 use super::RequestId;
-use crate::limits::{CLIENT_LINE_MAX_BYTES, JSON_DEPTH_MAX, REQUEST_ID_MAX_BYTES};
+use crate::limits::{BATCH_MESSAGES_MAX, CLIENT_LINE_MAX_BYTES, JSON_DEPTH_MAX, REQUEST_ID_MAX_BYTES};
 
 /// The error of a response.
 #[derive(Debug, Clone)]
@@ -115,8 +115,10 @@ pub enum Fault {
         "JSON-RPC batches are part of MCP 2025-03-26 alone, which this session does not speak; nothing in it was executed; send each message on a line of its own"
     )]
     Batch,
-    /// An empty batch.
-    #[error("a batch must have at least one message; send one, or nothing")]
+    /// A batch that is empty, or of more than [`BATCH_MESSAGES_MAX`].
+    #[error(
+        "a batch must have 1 to {BATCH_MESSAGES_MAX} messages; nothing in it was executed; send smaller ones, or nothing"
+    )]
     BadBatch,
     /// JSON, but neither object nor array.
     #[error("the message is not a JSON object; nothing was executed; send a JSON-RPC 2.0 object")]

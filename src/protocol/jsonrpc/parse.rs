@@ -6,7 +6,7 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Vis
 use serde_json::value::RawValue;
 
 use super::{Fault, IdScanner, Invalid, RequestId, RpcError, depth_ok};
-use crate::limits::JSON_DEPTH_MAX;
+use crate::limits::{BATCH_MESSAGES_MAX, JSON_DEPTH_MAX};
 
 /// A JSON-RPC message.
 #[derive(Debug, Clone)]
@@ -66,10 +66,10 @@ pub fn parse(line: &[u8]) -> Result<Message, Invalid> {
     }
 }
 
-/// The messages of a batch, unread: as many as its line holds, because each may be owed an answer.
+/// The messages of a batch, unread.
 ///
 /// # Errors
-/// It is no array, or is empty.
+/// It is no array, is empty, or has more than [`BATCH_MESSAGES_MAX`] messages.
 pub fn members(line: &[u8]) -> Result<Vec<&str>, Fault> {
     struct Members;
 
@@ -81,11 +81,14 @@ pub fn members(line: &[u8]) -> Result<Vec<&str>, Fault> {
         }
 
         fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Self::Value, A::Error> {
-            let mut members = Vec::new();
+            let (mut members, mut count) = (Vec::new(), 0);
             while let Some(member) = sequence.next_element::<&RawValue>()? {
-                members.push(member.get());
+                count += 1;
+                if count <= BATCH_MESSAGES_MAX {
+                    members.push(member.get());
+                }
             }
-            Ok((!members.is_empty()).then_some(members))
+            Ok((1..=BATCH_MESSAGES_MAX).contains(&count).then_some(members))
         }
     }
 

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 use strum::VariantNames;
 
 use super::*;
-use crate::limits::{JSON_DEPTH_MAX, REQUEST_ID_MAX_BYTES};
+use crate::limits::{BATCH_MESSAGES_MAX, JSON_DEPTH_MAX, REQUEST_ID_MAX_BYTES};
 
 fn id(json: &str) -> RequestId {
     RequestId::from_json(json).unwrap_or_else(|| panic!("{json} is an id"))
@@ -137,10 +137,11 @@ fn every_fault_has_its_code_and_the_id_that_can_be_seen() {
 }
 
 #[test]
-fn the_messages_of_a_batch_are_given_as_they_stand_however_many() {
+fn the_messages_of_a_batch_are_given_as_they_stand() {
     assert_eq!(members(b"\xEF\xBB\xBF [ {\"a\": [1]} ,2]\r").unwrap(), ["{\"a\": [1]}", "2"]);
     let of = |count: usize| format!("[{}]", vec!["1"; count].join(","));
-    assert_eq!(members(of(10_000).as_bytes()).unwrap().len(), 10_000);
+    assert_eq!(members(of(BATCH_MESSAGES_MAX).as_bytes()).unwrap().len(), BATCH_MESSAGES_MAX);
+    assert_eq!(members(of(BATCH_MESSAGES_MAX + 1).as_bytes()), Err(Fault::BadBatch));
     assert_eq!(members(b"[]"), Err(Fault::BadBatch));
     assert_eq!(members(b"[1,"), Err(Fault::NotJson));
 }
