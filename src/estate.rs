@@ -130,6 +130,8 @@ pub struct Estate {
     pub edges: Edges,
     /// One connection per link: no dial without it, and it falls with the socket.
     pub connection: Arc<Semaphore>,
+    /// The right to read an editor's identity once more: a share that hangs holds one thread and not one for each dial.
+    pub identity_read: Arc<Semaphore>,
     /// Lines that were read from the client.
     pub heard: AtomicU64,
     /// When the gateway began.
@@ -219,6 +221,7 @@ impl Estate {
             addresses: Addresses::default(),
             edges: Edges::default(),
             connection: Arc::new(Semaphore::new(1)),
+            identity_read: Arc::new(Semaphore::new(1)),
             heard: AtomicU64::new(0),
             began: Instant::now(),
             audit,
@@ -312,7 +315,7 @@ impl Estate {
                 }
             }
         }
-        // Also for a call that its client cancelled, of which there is nothing to tell.
+        // Also where nothing is to be told: a claim was taken back, or an answer is withheld.
         self.call_settled.notify_waiters();
     }
 

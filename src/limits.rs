@@ -213,6 +213,10 @@ pub const SURVEY_AGAIN: Duration = Duration::from_secs(30);
 pub const SURVEYS_HANGING_MAX: u8 = 3;
 /// How long it may take to find out whose port was connected to; the look-up walks all processes.
 pub const OWNER_LOOKUP_MAX: Duration = Duration::from_secs(10);
+/// How long the first byte to an editor waits for its identity to be read once more; what the survey read holds then.
+pub const IDENTITY_READ_MAX: Duration = Duration::from_millis(500);
+/// How long a connection that nobody waits for any more stays, so that the word of a cancelled call is written before it ends.
+pub const PART_AFTER: Duration = Duration::from_millis(50);
 /// Orders that a connection may owe at once: a window of calls, a list, a greeting, and room.
 pub const ORDERS_MAX: usize = 64;
 /// How often the bridge hears that parts of a message arrive.

@@ -312,9 +312,17 @@ pub fn check_owner(host: &dyn Host, target: &Target) -> Result<Option<Identity>,
 
 /// Whom the editor is asked to be, as its files say now: an editor that came back a moment ago has a new identity, and the survey may
 /// have read the former one. What was read before stays where they do not tell.
-pub fn expected_now(host: &dyn Host, target: &Target) -> Option<Expected> {
-    let (Some(project), Some(known)) = (&target.project, &target.expected) else { return target.expected.clone() };
-    facts(host, project, target.dialect).expected.or_else(|| Some(known.clone()))
+///
+/// # Errors
+/// They name another process than the survey did, so that nothing of the target is sure: a new look tells.
+pub fn expected_now(host: &dyn Host, target: &Target) -> Result<Option<Expected>, ConnectFailure> {
+    let Some(project) = &target.project else { return Ok(target.expected.clone()) };
+    let facts = facts(host, project, target.dialect);
+    let mut named = [facts.editor_pid, facts.other_pid].into_iter().flatten().peekable();
+    if named.peek().is_some() && target.editor_pid.is_some_and(|pid| !named.any(|named| named == pid)) {
+        return Err(ConnectFailure::Refused);
+    }
+    Ok(facts.expected.or_else(|| target.expected.clone()))
 }
 
 /// Who listens on a target's port.

@@ -258,7 +258,9 @@ fn outcome_unknown(answer: &Answer, loss: Loss) -> String {
         Loss::Disconnect => "the connection to Unity ended before it answered",
         Loss::Protocol => "Unity's bridge sent bytes that are not its protocol, and the connection was closed",
         Loss::Silence => "nothing came from Unity any more for far too long, and the connection was closed",
-        Loss::ProjectChanged => "another project is meant since, and the former one's editor took too long to answer",
+        Loss::ProjectChanged => {
+            "another project is meant since, and the former one's editor was left before it answered"
+        }
         Loss::Gateway => "a part of holdfast failed after the call was sent",
         Loss::Shutdown => "holdfast was shut down before Unity answered",
     };

@@ -24,7 +24,7 @@ use crate::fsm::cause::{Loss, Outlook};
 use crate::fsm::{retry, session as session_machine};
 use crate::host::Liveness;
 use crate::ledger::Wanted;
-use crate::limits::{HINT_DIAL_SPACING, LIKELY_AFTER_LOSS, RETRY_UNLIKELY_MAX};
+use crate::limits::{HINT_DIAL_SPACING, LIKELY_AFTER_LOSS, PART_AFTER, RETRY_UNLIKELY_MAX};
 use crate::protocol::dialect::{JournalKey, PushEvent, Recovery};
 use crate::protocol::ids::Epoch;
 use crate::survey::{Identity, Survey, Target};
@@ -360,6 +360,7 @@ impl BridgeActor {
         let (epoch, me, estate) = (connection.epoch, state.me.clone(), Arc::clone(&self.estate));
         self.tasks.spawn(async move {
             estate.settled_on(epoch).await;
+            tokio::time::sleep(PART_AFTER).await;
             let _ = me.cast(Message::NobodyWaits(epoch));
         });
     }

@@ -30,7 +30,8 @@ use crate::estate::Estate;
 use crate::fsm::bridge::{ConnectFailure, Drop};
 use crate::ledger::HeldCall;
 use crate::limits::{
-    BYTES_NEWS_EVERY, CONNECT_TIMEOUT, JOIN_TIMEOUT, LIVENESS_EVERY, ORDERS_MAX, OUTCOMES_ASKED_EVERY, OWNER_LOOKUP_MAX,
+    BYTES_NEWS_EVERY, CONNECT_TIMEOUT, IDENTITY_READ_MAX, JOIN_TIMEOUT, LIVENESS_EVERY, ORDERS_MAX,
+    OUTCOMES_ASKED_EVERY, OWNER_LOOKUP_MAX,
 };
 use crate::net::BoxStream;
 use crate::protocol::dialect::stranger::HEAD_BYTES;
@@ -294,7 +295,9 @@ impl Line {
                 return self.failed(failure, detail);
             }
         };
-        self.read_identity().await;
+        if let Err(failure) = self.read_identity().await {
+            return self.failed(failure, "the project's files name another editor than a moment ago");
+        }
         self.estate.ledger(|ledger, _| ledger.open_epoch_of(self.epoch, self.target.project.clone()));
         self.tell(News::Connected(identity));
         let drop = match self.target.dialect.properties().transport {
@@ -328,17 +331,20 @@ impl Line {
         }
     }
 
-    /// Read once the connection stands: the files are those of the editor that was met.
-    async fn read_identity(&mut self) {
-        if self.target.expected.is_none() {
-            return;
-        }
+    /// Read once the connection stands: the files are those of the editor that was met. What the survey read holds where they cannot
+    /// be read in time; while such a reading hangs, no other begins.
+    async fn read_identity(&mut self) -> Result<(), ConnectFailure> {
+        let Ok(permit) = Arc::clone(&self.estate.identity_read).try_acquire_owned() else { return Ok(()) };
         let (host, target) = (Arc::clone(&self.estate.host), self.target.clone());
-        let read = crate::host::run(&*self.estate.host, move || survey::expected_now(&*host, &target));
-        if let Ok(Some(expected)) = timeout(OWNER_LOOKUP_MAX, read).await {
-            self.target.expected.clone_from(&expected);
-            self.hello.expected = expected;
+        let read = crate::host::run(&*self.estate.host, move || {
+            let _permit = permit;
+            survey::expected_now(&*host, &target)
+        });
+        if let Ok(Some(expected)) = timeout(IDENTITY_READ_MAX, read).await {
+            self.target.expected = expected?;
+            self.hello.expected.clone_from(&self.target.expected);
         }
+        Ok(())
     }
 
     async fn converse(&self, stream: BoxStream, orders: mpsc::Receiver<Order>) -> Drop {

@@ -192,6 +192,15 @@ impl Bridge {
         }
     }
 
+    /// The wait was armed by what was known when it began.
+    fn learn_while_waiting(&mut self, evidence: Evidence, out: &mut Outbox<Self>) {
+        let before = self.likely();
+        self.learn(evidence, out);
+        if self.likely() && !before {
+            out.order(Effect::ShortenRetry);
+        }
+    }
+
     /// Why an editor is away whose process lives and whose files say nothing: only what was seen of it before is known.
     fn cause_of_a_living_editor(&self, announces: Option<bool>) -> Cause {
         match self.cause {

@@ -130,7 +130,7 @@ pub enum Loss {
     Protocol,
     /// Nothing came from the editor for too long.
     Silence,
-    /// Another project is meant since, and the former one's editor took too long.
+    /// Another project is meant since, and the former one's editor was left before it answered.
     ProjectChanged,
     /// A part of the gateway crashed.
     Gateway,

@@ -3,9 +3,9 @@
 //! The kernel tells a listening socket's inode at once; finding the process that holds it means reading the descriptors of
 //! every process, milliseconds on a desktop, and a reconnect would pay that each time.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The state LISTEN in the kernel's socket tables (`include/net/tcp_states.h`).
 const LISTEN: &str = "0A";
@@ -19,32 +19,44 @@ pub fn listens(pid: u32, port: u16) -> bool {
 /// sockets for that, which takes it milliseconds.
 pub fn listens_among(pid: u32, ports: RangeInclusive<u16>) -> Vec<u16> {
     let table = |name: &str| std::fs::read_to_string(Path::new("/proc/net").join(name)).unwrap_or_default();
-    let (four, six) = (table("tcp"), table("tcp6"));
     // A connect to 127.0.0.1 goes to the listener of the nearest address.
-    let nearest = |port| sockets(&four, port).into_iter().chain(sockets(&six, port)).min();
-    let answering: Vec<_> = ports.filter_map(|port| nearest(port).map(|(_, inode)| (port, inode))).collect();
-    if answering.is_empty() {
-        return Vec::new();
+    let mut nearest = BTreeMap::<u16, (u8, u64)>::new();
+    for name in ["tcp", "tcp6"] {
+        for (port, distance, inode) in sockets(&table(name), &ports) {
+            let known = nearest.entry(port).or_insert((distance, inode));
+            *known = (distance, inode).min(*known);
+        }
     }
-    let Ok(descriptors) = std::fs::read_dir(Path::new("/proc").join(pid.to_string()).join("fd")) else {
-        return Vec::new();
-    };
-    let links = descriptors.flatten().filter_map(|entry| entry.path().read_link().ok());
-    let held: BTreeSet<PathBuf> = links.collect();
-    let holds = |inode: u64| held.contains(Path::new(&format!("socket:[{inode}]")));
-    answering.into_iter().filter(|(_, inode)| holds(*inode)).map(|(port, _)| port).collect()
+    let mut wanted: BTreeMap<String, u16> =
+        nearest.into_iter().map(|(port, (_, inode))| (format!("socket:[{inode}]"), port)).collect();
+    let mut found = Vec::new();
+    if wanted.is_empty() {
+        return found;
+    }
+    let folder = Path::new("/proc").join(pid.to_string()).join("fd");
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let Ok(link) = entry.path().read_link() else { continue };
+        found.extend(link.to_str().and_then(|link| wanted.remove(link)));
+        if wanted.is_empty() {
+            break;
+        }
+    }
+    found.sort_unstable();
+    found
 }
 
-/// Listening sockets on a port that a connect to 127.0.0.1 can meet: how far the address is from that one, and the inode.
+/// Listening sockets on these ports that a connect to 127.0.0.1 can meet: the port, how far the address is from that one, and the
+/// inode.
 ///
 /// Source: `Documentation/networking/proc_net_tcp.rst` in the kernel; each 32-bit word of an address is in the host's order.
-fn sockets(table: &str, port: u16) -> Vec<(u8, u64)> {
+fn sockets(table: &str, ports: &RangeInclusive<u16>) -> Vec<(u16, u8, u64)> {
     let mut found = Vec::new();
     for line in table.lines().skip(1) {
         let mut fields = line.split_whitespace().skip(1);
         let (address, state, inode) = (fields.next(), fields.nth(1), fields.nth(5));
         let Some((address, at)) = address.and_then(|address| address.rsplit_once(':')) else { continue };
-        if state != Some(LISTEN) || u16::from_str_radix(at, 16) != Ok(port) {
+        let Ok(port) = u16::from_str_radix(at, 16) else { continue };
+        if state != Some(LISTEN) || !ports.contains(&port) {
             continue;
         }
         let words = address.as_bytes().chunks(8).map(|word| {
@@ -59,9 +71,7 @@ fn sockets(table: &str, port: u16) -> Vec<(u8, u64)> {
             [[0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]] => 2,
             _ => continue,
         };
-        if let Some(inode) = inode.and_then(|inode| inode.parse().ok()) {
-            found.push((distance, inode));
-        }
+        found.extend(inode.and_then(|inode| inode.parse().ok()).map(|inode| (port, distance, inode)));
     }
     found
 }
@@ -79,10 +89,10 @@ mod tests {
             2: 0100007F:21FC 0100007F:9999 01 00000000:00000000 00:00000000 00000000  1000        0 333 1 0 20 4 30 10 -1\n\
             3: 0101A8C0:21FC 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 444 1 0 100 0 0 10 0\n\
             4: nonsense\n";
-        assert_eq!(sockets(table, 0x21fc), [(1, 111), (0, 222)]);
-        assert_eq!(sockets(table, 1), []);
+        assert_eq!(sockets(table, &(0x21f0..=0x21fc)), [(0x21fc, 1, 111), (0x21fc, 0, 222)]);
+        assert_eq!(sockets(table, &(1..=1)), []);
         let six = "header\n   0: 00000000000000000000000000000000:21FC 0:0 0A 0:0 00:0 0 0 0 555 1\n";
-        assert_eq!(sockets(six, 0x21fc), [(2, 555)]);
+        assert_eq!(sockets(six, &(0x21fc..=0x21fc)), [(0x21fc, 2, 555)]);
     }
 
     #[tokio::test]

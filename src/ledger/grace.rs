@@ -51,6 +51,11 @@ impl Ledger {
     ) -> (bool, Vec<Settlement>) {
         let open = self.open_epochs.contains_key(&epoch);
         let Some(index) = self.position_in(call, epoch).filter(|_| open) else { return (false, Vec::new()) };
+        let project = self.entries.get(index).and_then(|entry| entry.project.as_deref());
+        if !self.wanted.may_be(project) {
+            // Of what this editor does next nothing will be seen.
+            return self.reply(call, epoch, answer, now);
+        }
         // The editor may have said before that it leaves.
         let reloading = !self.outlook.is_some_and(Outlook::is_no_absence);
         if let Some(entry) = self.entries.get_mut(index) {

@@ -229,6 +229,40 @@ fn without_a_project_a_named_port_is_assumed_whoever_owns_it() {
     assert_eq!(check_owner(&host, &target), Ok(Some(Identity::Assumed)));
 }
 
+#[test]
+fn the_identity_is_that_of_the_files_as_they_are_now() {
+    let project = Project::new();
+    let settings = |session: &str| {
+        let text = format!(
+            r#"{{"customPort":9000,"isServerRunning":true,"projectRootPath":{:?},"serverSessionId":"{session}"}}"#,
+            project.path().display().to_string()
+        );
+        std::fs::write(project.path().join("UserSettings/UnityMcpSettings.json"), text).unwrap();
+    };
+    settings("before");
+    let machine = Machine { alive: vec![7], ..Machine::default() };
+    let found = look(&machine, &named(&project, &[]), &[]);
+    let session = |expected: Result<Option<Expected>, ConnectFailure>| match expected {
+        Ok(Some(Expected::Told { server_session_id, .. })) => server_session_id,
+        other => format!("{other:?}"),
+    };
+    let target = found.targets.first().unwrap();
+    assert_eq!(session(Ok(target.expected.clone())), "before");
+    settings("after");
+    assert_eq!(session(expected_now(&machine, target)), "after");
+    // Neither a half-written file nor one that is gone says that it is another.
+    std::fs::write(project.path().join("UserSettings/UnityMcpSettings.json"), "{\"custom").unwrap();
+    assert_eq!(session(expected_now(&machine, target)), "before");
+    let nowhere = Target { project: None, ..target.clone() };
+    assert_eq!(session(expected_now(&machine, &nowhere)), "before");
+    // Another process than the one that was surveyed: its pid is part of what the target says.
+    let other = Target { editor_pid: Some(8), ..target.clone() };
+    let project = project.with_pid(7);
+    assert_eq!(session(expected_now(&machine, &other)), "Err(Refused)");
+    assert_eq!(session(expected_now(&machine, &Target { editor_pid: Some(7), ..other })), "before");
+    drop(project);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_linked_file_of_a_project_is_not_followed() {

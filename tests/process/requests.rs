@@ -150,16 +150,17 @@ fn a_client_that_hears_of_changes_gets_the_tools_of_a_running_editor_with_its_fi
 #[test]
 fn an_id_that_is_used_again_after_a_cancel_gets_the_answer_of_its_second_request() {
     let room = Room::new();
-    let unity = Unity::start(&room, &["--quiet"]);
-    let mut client = Client::open(&room, &["--port", &unity.port.to_string()]);
+    let _unity = Unity::of_project(&room, &["--quiet", "--dialect", "holdfast"]);
+    let mut client = Client::open(&room, &["--project", &room.project().display().to_string()]);
     client.echoes();
     let mut asked = Vec::new();
     for round in 0..400 {
-        let call = |key: String| json!({"name": "count", "arguments": {"key": key}});
-        let (id, first) = client.request_line("tools/call", &call(format!("first-{round}")));
+        // The editor answers it once it is cancelled and not before, so what the client hears of it is never meant for it.
+        let (id, first) = client.request_line("tools/call", &json!({"name": "hold", "arguments": {}}));
         let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}});
         let key = format!("second-{round}");
-        let second = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": call(key.clone())});
+        let second = json!({"name": "count", "arguments": {"key": key}});
+        let second = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": second});
         client.write(format!("{first}{cancel}\n{second}\n").as_bytes()).expect("the gateway reads stdin");
         let answer = client.answer(id);
         assert_eq!((answer.verdict(), &answer.body()["Key"]), (Verdict::Ok, &json!(key)), "{}", answer.0);
@@ -167,8 +168,7 @@ fn an_id_that_is_used_again_after_a_cancel_gets_the_answer_of_its_second_request
     }
     client.echoes();
     for (round, key) in asked {
-        assert_eq!(room.runs(&key), 1, "{key}");
-        assert!(room.runs(&format!("first-{round}")) <= 1, "first-{round}");
+        assert_eq!(room.runs(&key), 1, "round {round}");
     }
     client.close(&room);
 }

@@ -120,6 +120,8 @@ impl Line {
 
     pub(super) fn free_place(&self) {
         let more = self.estate.ledger(|ledger, _| ledger.has_held());
+        // A reservation may have been given back, of which the ledger tells nothing.
+        self.estate.settle(Vec::new());
         self.tell(News::WorkFinished { more });
     }
 

@@ -218,7 +218,7 @@ impl Machine for Bridge {
                 Outcome::Handled
             }
             (State::BackingOff, Event::TargetsOffered { evidence, .. } | Event::NothingOffered { evidence, .. }) => {
-                self.learn(evidence, out);
+                self.learn_while_waiting(evidence, out);
                 Outcome::Handled
             }
 

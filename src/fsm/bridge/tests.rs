@@ -502,6 +502,29 @@ fn backing_off_hint_received_of_a_recovery_dials_at_once() {
     assert_eq!(out.effects, [Effect::ShortenRetry]);
 }
 
+#[test]
+fn backing_off_calls_waiting_does_not_hurry_the_dial_of_an_editor_that_reloads() {
+    let reloading = [Event::LeavingAnnounced(LeaveReason::Reload), EOF];
+    let mut it = fed(steady(1), &reloading);
+    assert!(it.feed(&Event::CallsWaiting).effects.is_empty());
+    let mut it = fed(
+        steady(1),
+        &[
+            &reloading[..],
+            &[Event::NothingOffered { cause: Cause::NotRunning, evidence: NOTHING }, Event::Elapsed(Timer::Hope)],
+        ]
+        .concat(),
+    );
+    assert_eq!(it.feed(&Event::CallsWaiting).effects, [Effect::ShortenRetry], "it is tried seldom");
+}
+
+#[test]
+fn backing_off_an_editor_that_turns_out_to_live_is_dialled_at_once() {
+    let mut it = new(&[Event::Wanted, offered(1, NOTHING), REFUSED]);
+    assert!(it.feed(&offered(1, ALIVE)).effects.contains(&Effect::ShortenRetry));
+    assert!(!it.feed(&offered(1, ALIVE)).effects.contains(&Effect::ShortenRetry));
+}
+
 // ---- after a crash of ours, and the end ----
 
 #[test]
@@ -578,7 +601,7 @@ fn up_project_changed_waits_for_what_was_sent_and_sends_nothing_more() {
 }
 
 #[test]
-fn parting_ends_when_every_client_has_had_an_answer() {
+fn parting_ends_when_no_client_waits() {
     let long = Duration::from_secs(600);
     let mut it = fed(ready(1), &[Event::CallsWaiting, Event::CallSent { running_max: long }]);
     let out = it.feed(&Event::ProjectChanged).effects;

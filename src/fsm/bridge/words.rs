@@ -203,7 +203,7 @@ pub enum Event {
     Disconnected(Drop),
     /// The editor's process is gone, whatever the socket says.
     EditorVanished,
-    /// Every client of what was sent on this connection has had an answer. Told once, of a connection that parts.
+    /// No client waits for what was sent on this connection. Told once, of a connection that parts.
     NobodyWaits,
     /// A timer fired.
     Elapsed(Timer),

@@ -147,6 +147,20 @@ fn an_answer_of_a_closed_connection_is_not_withheld() {
 }
 
 #[test]
+fn an_answer_of_a_project_that_is_no_longer_wanted_is_told_at_once() {
+    let project = |name: &str| Wanted::Settled(Some(name.into()));
+    let mut book = Book::connected();
+    book.ledger.want(project("A"), book.now);
+    book.ledger.open_epoch_of(FIRST, Some("A".into()));
+    let call = book.sent(once());
+    book.ledger.want(project("B"), book.now);
+    let (known, settlements) = book.ledger.withhold(call, FIRST, reply(false), book.now);
+    assert!(known);
+    assert_eq!(text(&settlements), "said");
+    assert!(book.ledger.set_outlook(RELOADING, book.now).is_empty());
+}
+
+#[test]
 fn a_withheld_answer_of_a_former_project_is_told_as_it_is_when_another_one_is_wanted() {
     let project = |name: &str| Wanted::Settled(Some(name.into()));
     let mut book = Book::connected();
