@@ -203,13 +203,9 @@ pub fn named_project(folder: &Path) -> Result<PathBuf, BadProject> {
     project_of(&canonical).ok_or(BadProject::NotAProject(canonical))
 }
 
-/// The canonical form of a path, without Windows' `\\?\` prefix, which Unity and people do not write.
+/// The canonical form of a path, without Windows' `\\?\` prefix where the path is as good without it: Unity and people do not write it.
 pub fn canonical(path: &Path) -> Option<PathBuf> {
-    let path = path.canonicalize().ok()?;
-    match path.to_str().and_then(|text| text.strip_prefix(r"\\?\")) {
-        Some(plain) if !plain.starts_with("UNC") => Some(PathBuf::from(plain)),
-        _ => Some(path),
-    }
+    dunce::canonicalize(path).ok()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The seam to the machine: files, file watching, processes, port owners, randomness. Real, or simulated in tests.
 
 pub mod focus;
+mod processes;
 #[cfg(target_os = "linux")]
 mod sockets;
 mod watch;
@@ -12,7 +13,9 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+pub use self::processes::Parent;
 pub use self::watch::{Watch, follow};
+use crate::limits::{FILE_BUSY_TRIES, FILE_BUSY_WAIT};
 use crate::net::BoxFuture;
 
 /// Whether a process lives.
@@ -168,7 +171,7 @@ impl Host for RealHost {
         let temporary = folder.join(format!(".{tag}.tmp"));
         debug_assert!(is_temporary(&temporary), "what is cut off is found again by its name");
         let written = create_private(&temporary).and_then(|mut file| file.write_all(bytes));
-        let done = written.and_then(|()| std::fs::rename(&temporary, path));
+        let done = written.and_then(|()| rename(&temporary, path));
         if done.is_err() {
             let _ = std::fs::remove_file(&temporary);
         }
@@ -207,7 +210,7 @@ impl Host for RealHost {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        std::fs::rename(from, to)
+        rename(from, to)
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
@@ -219,7 +222,7 @@ impl Host for RealHost {
     }
 
     fn liveness(&self, pid: u32) -> Liveness {
-        process_liveness(pid)
+        processes::liveness(pid)
     }
 
     fn port_owner(&self, port: u16) -> Option<Owner> {
@@ -232,11 +235,11 @@ impl Host for RealHost {
             std::net::IpAddr::V6(ip) if ip.is_unspecified() => Some(2),
             std::net::IpAddr::V4(_) | std::net::IpAddr::V6(_) => None,
         };
-        let here = all.into_iter().filter(|l| l.protocol == listeners::Protocol::TCP && l.socket.port() == port);
+        let here = all.into_iter().filter(|listener| is_listening(listener) && listener.socket.port() == port);
         let reached = here.filter_map(|l| exactness(l.socket.ip()).map(|rank| (rank, l)));
         let (_, listener) = reached.min_by_key(|(rank, _)| *rank)?;
         let pid = listener.process.pid;
-        Some(Owner { pid, name: listener.process.name, command_line: command_line(pid) })
+        Some(Owner { pid, name: listener.process.name, command_line: processes::command_line(pid) })
     }
 
     #[cfg(target_os = "linux")]
@@ -245,7 +248,7 @@ impl Host for RealHost {
             return self.port_owner(port);
         }
         let name = std::fs::read_to_string(format!("/proc/{expected}/comm")).unwrap_or_default();
-        Some(Owner { pid: expected, name: name.trim_end().to_owned(), command_line: command_line(expected) })
+        Some(Owner { pid: expected, name: name.trim_end().to_owned(), command_line: processes::command_line(expected) })
     }
 
     #[cfg(target_os = "linux")]
@@ -256,9 +259,9 @@ impl Host for RealHost {
     #[cfg(not(target_os = "linux"))]
     fn ports_of(&self, pid: u32, ports: RangeInclusive<u16>) -> Vec<u16> {
         let all = listeners::get_all().unwrap_or_default();
-        let of_it =
-            all.into_iter().filter(|listener| listener.process.pid == pid).map(|listener| listener.socket.port());
-        let found: BTreeSet<u16> = of_it.filter(|port| ports.contains(port)).collect();
+        let of_it = all.into_iter().filter(|listener| is_listening(listener) && listener.process.pid == pid);
+        let found: BTreeSet<u16> =
+            of_it.map(|listener| listener.socket.port()).filter(|port| ports.contains(port)).collect();
         found.into_iter().collect()
     }
 
@@ -299,6 +302,28 @@ impl Host for RealHost {
             let _ = task.await;
         })
     }
+}
+
+/// Moves a file, also over another one. Windows refuses that while somebody has a file open who does not share it, as virus scanners
+/// do for a moment with what was just written.
+fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    for _ in 0..FILE_BUSY_TRIES {
+        match std::fs::rename(from, to) {
+            Err(error) if cfg!(windows) && is_busy(&error) => std::thread::park_timeout(FILE_BUSY_WAIT),
+            done => return done,
+        }
+    }
+    std::fs::rename(from, to)
+}
+
+/// `ERROR_ACCESS_DENIED`, `ERROR_SHARING_VIOLATION` and `ERROR_LOCK_VIOLATION` of Windows.
+fn is_busy(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(5 | 32 | 33))
+}
+
+/// Whether it takes TCP connections: the system's table has the two ends of each connection too.
+fn is_listening(listener: &listeners::Listener) -> bool {
+    listener.protocol == listeners::Protocol::TCP && listener.state == listeners::SocketState::Listen
 }
 
 /// The files among these; what is gone since the folder was read is none of them.
@@ -373,62 +398,6 @@ fn create_private(path: &Path) -> io::Result<std::fs::File> {
     options.open(path)
 }
 
-#[cfg(unix)]
-fn process_liveness(pid: u32) -> Liveness {
-    let Some(id) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else { return Liveness::Dead };
-    match rustix::process::test_kill_process(id) {
-        Ok(()) | Err(rustix::io::Errno::PERM) if is_remains(pid) => Liveness::Dead,
-        Ok(()) | Err(rustix::io::Errno::PERM) => Liveness::Alive,
-        Err(rustix::io::Errno::SRCH) => Liveness::Dead,
-        Err(_) => Liveness::Unknown,
-    }
-}
-
-/// A process that ended and was not yet waited for by its parent.
-#[cfg(target_os = "linux")]
-fn is_remains(pid: u32) -> bool {
-    let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
-    // The name in parentheses may hold anything; the state follows the last parenthesis.
-    stat.rsplit_once(')').is_some_and(|(_, rest)| matches!(rest.trim_start().chars().next(), Some('Z' | 'X')))
-}
-
-#[cfg(all(unix, not(target_os = "linux")))]
-fn is_remains(_pid: u32) -> bool {
-    false
-}
-
-#[cfg(not(unix))]
-fn process_liveness(pid: u32) -> Liveness {
-    use sysinfo::{Pid, ProcessesToUpdate, System};
-    let pid = Pid::from_u32(pid);
-    let mut system = System::new();
-    system.refresh_processes(ProcessesToUpdate::Some(&[pid]), true);
-    if system.process(pid).is_some() { Liveness::Alive } else { Liveness::Dead }
-}
-
-#[cfg(target_os = "linux")]
-fn command_line(pid: u32) -> Vec<String> {
-    let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    bytes
-        .split(|byte| *byte == 0)
-        .filter(|part| !part.is_empty())
-        .map(|part| String::from_utf8_lossy(part).into_owned())
-        .collect()
-}
-
-#[cfg(not(target_os = "linux"))]
-fn command_line(pid: u32) -> Vec<String> {
-    use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System, UpdateKind};
-    let pid = Pid::from_u32(pid);
-    let mut system = System::new();
-    let what = ProcessRefreshKind::nothing().with_cmd(UpdateKind::Always);
-    system.refresh_processes_specifics(ProcessesToUpdate::Some(&[pid]), true, what);
-    system
-        .process(pid)
-        .map(|process| process.cmd().iter().map(|part| part.to_string_lossy().into_owned()).collect())
-        .unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -467,32 +436,10 @@ mod tests {
         assert_eq!(RealHost.read(&fifo, 10).unwrap_err().kind(), io::ErrorKind::InvalidData);
     }
 
-    #[test]
-    fn our_own_process_lives() {
-        assert_eq!(RealHost.liveness(std::process::id()), Liveness::Alive);
-    }
-
     #[tokio::test]
     async fn a_port_is_traced_to_its_process() {
         let listener = crate::net::Net::bind(&crate::net::Tcp, 0).await.unwrap();
         let owner = RealHost.port_owner(listener.local_addr().port());
         assert_eq!(owner.map(|owner| owner.pid), Some(std::process::id()));
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_process_that_ended_is_dead_even_before_it_was_waited_for() {
-        let mut child = std::process::Command::new("true").spawn().unwrap();
-        let pid = child.id();
-        #[cfg(target_os = "linux")]
-        {
-            use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
-            // Waits for its end without taking its remains away.
-            let id = Pid::from_raw(pid.cast_signed()).unwrap();
-            waitid(WaitId::Pid(id), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT).unwrap();
-            assert_eq!(RealHost.liveness(pid), Liveness::Dead, "the remains count as dead");
-        }
-        child.wait().unwrap();
-        assert_eq!(RealHost.liveness(pid), Liveness::Dead);
     }
 }

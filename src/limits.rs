@@ -177,6 +177,10 @@ pub const SILENCE_MAX: Duration = Duration::from_secs(600);
 /// machine that is busy.
 pub const LIVENESS_EVERY: Duration = Duration::from_secs(2);
 
+/// How often a file is moved once more where Windows says that somebody has it open, and how long after.
+pub const FILE_BUSY_TRIES: u8 = 5;
+/// See [`FILE_BUSY_TRIES`]. A scanner is done with a small file in some milliseconds; together they are a tenth of a second.
+pub const FILE_BUSY_WAIT: Duration = Duration::from_millis(20);
 /// How long a program may take to bring the editor's window to the front; they take under 1 s, PowerShell's start included.
 pub const FOCUS_MAX: Duration = Duration::from_secs(5);
 /// How often it is looked whether that program has ended: a person does not notice so much, and it costs one system call.

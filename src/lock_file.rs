@@ -35,8 +35,9 @@ pub fn is_at(file: &File, path: &Path) -> bool {
     file.metadata().map(inode).ok() == path.symlink_metadata().map(inode).ok()
 }
 
-/// Whether the file is still the one at this path. Windows does not take a file away that is open.
+/// Whether the file is still the one at this path: also on Windows a file is taken away that somebody has open who shares that.
 #[cfg(not(unix))]
-pub fn is_at(_file: &File, path: &Path) -> bool {
-    path.exists()
+pub fn is_at(file: &File, path: &Path) -> bool {
+    let ours = file.try_clone().and_then(same_file::Handle::from_file);
+    matches!((ours, same_file::Handle::from_path(path)), (Ok(ours), Ok(there)) if ours == there)
 }

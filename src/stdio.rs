@@ -70,6 +70,10 @@ mod system {
         io::stdin().read(bytes)
     }
 
+    pub fn has_hung_up<T>(_: T) -> bool {
+        false
+    }
+
     pub fn write(mut to: impl Write, bytes: &[u8]) -> io::Result<usize> {
         let count = to.write(bytes)?;
         to.flush()?;
@@ -77,14 +81,13 @@ mod system {
     }
 }
 
-/// Whether nobody holds the other end of stdin any more; also where what was written to it has not been read yet.
-#[cfg(unix)]
+/// Whether nobody holds the other end of stdin any more; also where what was written to it has not been read yet. Windows does not
+/// tell before it is read.
 pub fn stdin_hung_up() -> bool {
     system::has_hung_up(io::stdin())
 }
 
-/// Whether nobody reads stdout any more; also before anything is written to it.
-#[cfg(unix)]
+/// Whether nobody reads stdout any more; also before anything is written to it, which Windows does not tell.
 pub fn stdout_hung_up() -> bool {
     system::has_hung_up(io::stdout())
 }

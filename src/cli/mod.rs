@@ -8,7 +8,6 @@ pub mod fake_unity;
 pub mod gateway_args;
 pub mod look;
 pub mod one_shot;
-#[cfg(unix)]
 mod orphan;
 pub mod output;
 mod owner;

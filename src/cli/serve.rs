@@ -12,7 +12,6 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{mpsc, oneshot};
 
 use super::gateway_args::GatewayArgs;
-#[cfg(unix)]
 use super::orphan::{Look, Next, Orphan, Session};
 use super::{Exit, output, resources};
 use crate::actors::gateway::OnWorkers;
@@ -20,7 +19,7 @@ use crate::actors::main_loop::{self, Pumps, Why};
 use crate::companions::Companions;
 use crate::estate::Estate;
 use crate::front::PING;
-use crate::host::RealHost;
+use crate::host::{Parent, RealHost};
 use crate::limits::PARENT_WATCH_EVERY;
 use crate::net::Tcp;
 use crate::run_record::RunRecord;
@@ -29,8 +28,13 @@ use crate::telemetry::exporter::Exporter;
 use crate::telemetry::logs;
 
 const ON_A_TERMINAL: [&str; 4] = [
-    "holdfast is an MCP server: an AI editor starts it and talks to it on stdin and stdout. It is waiting for such a client now \
-     (Ctrl-D ends it).",
+    if cfg!(windows) {
+        "holdfast is an MCP server: an AI editor starts it and talks to it on stdin and stdout. It is waiting for such a client now \
+         (Ctrl-Z and Enter end it)."
+    } else {
+        "holdfast is an MCP server: an AI editor starts it and talks to it on stdin and stdout. It is waiting for such a client now \
+         (Ctrl-D ends it)."
+    },
     "To see what it does:   holdfast demo",
     "To see what it finds:  holdfast doctor",
     "All commands:          holdfast --help",
@@ -176,28 +180,30 @@ pub(super) async fn watch_signals(quit: mpsc::Sender<Why>) {
     else {
         return;
     };
+    let (Ok(mut logoff), Ok(mut shutdown)) = (windows::ctrl_logoff(), windows::ctrl_shutdown()) else { return };
     tokio::select! {
         _ = c.recv() => {}
         _ = brk.recv() => {}
         _ = close.recv() => {}
+        _ = logoff.recv() => {}
+        _ = shutdown.recv() => {}
     }
     let _ = quit.send(Why::Signal).await;
 }
 
 /// The client's death is seen even when a grandchild holds the pipe open, or a blocked stdout keeps stdin from being read.
-#[cfg(unix)]
 async fn watch_client(estate: Arc<Estate>, quit: mpsc::Sender<Why>) {
-    let parent = rustix::process::getppid();
+    let parent = Arc::new(Parent::ours());
     let mut orphan = Orphan::default();
     let mut asks = 0_u64;
     loop {
         tokio::time::sleep(PARENT_WATCH_EVERY).await;
         let next = if stdio::stdout_hung_up() || (estate.front.is_blocked() && stdio::stdin_hung_up()) {
             Next::Gone
-        } else if rustix::process::getppid() == parent {
-            Next::Wait
-        } else {
+        } else if has_ended(&parent).await {
             orphan.look(look(&estate))
+        } else {
+            Next::Wait
         };
         match next {
             Next::Wait => {}
@@ -216,7 +222,12 @@ async fn watch_client(estate: Arc<Estate>, quit: mpsc::Sender<Why>) {
     }
 }
 
-#[cfg(unix)]
+/// Where the system has to list its processes for that, it takes milliseconds.
+async fn has_ended(parent: &Arc<Parent>) -> bool {
+    let parent = Arc::clone(parent);
+    tokio::task::spawn_blocking(move || parent.has_ended()).await.unwrap_or(false)
+}
+
 fn look(estate: &Estate) -> Look {
     let client = estate.client();
     let session = match client.opened {
@@ -225,12 +236,6 @@ fn look(estate: &Estate) -> Look {
         true => Session::Asks,
     };
     Look { session, heard: estate.heard.load(Ordering::Relaxed), is_behind: !estate.front.is_flushed() }
-}
-
-#[cfg(not(unix))]
-async fn watch_client(_estate: Arc<Estate>, _quit: mpsc::Sender<Why>) {
-    // Windows closes the pipe with the client's process; stdin's end is the signal.
-    let _ = PARENT_WATCH_EVERY;
 }
 
 /// A panic is one structured line on stderr, never a word on stdout, and never the panic's arguments in full.
@@ -279,7 +284,6 @@ mod tests {
         }
     }
 
-    #[cfg(unix)]
     #[tokio::test]
     async fn only_a_session_whose_protocol_has_a_ping_is_asked() {
         use crate::protocol::mcp::handshake::ProtocolVersion;

@@ -38,7 +38,7 @@ impl Project {
     /// What the system says about the directory.
     pub(crate) fn open(root: PathBuf, machine: Option<Machine>) -> io::Result<Self> {
         std::fs::create_dir_all(root.join("Assets"))?;
-        let root = root.canonicalize()?;
+        let root = dunce::canonicalize(root)?;
         // .NET never shows the verbatim form that canonicalisation gives on Windows.
         let text = root.to_string_lossy();
         let text = text.strip_prefix(r"\\?\").unwrap_or(&text).to_owned();

@@ -122,6 +122,7 @@ impl Stage {
         let program = std::env::current_exe()?;
         let folder =
             std::env::temp_dir().join(format!("holdfast-demo-{}-{:08x}", std::process::id(), fastrand::u32(..)));
+        #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has a mode to set"))]
         let mut builder = DirBuilder::new();
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
