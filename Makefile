@@ -4,7 +4,7 @@
 SHELL := /bin/sh
 CARGO ?= cargo
 .DEFAULT_GOAL := help
-.PHONY: help demo static dist test lint bench charts chaos chaos-cycles chaos-figures soak fuzz chaos-report clean
+.PHONY: help demo static dist windows smoke-windows check-macos test-arm64 test lint bench charts chaos chaos-cycles chaos-figures soak fuzz chaos-report clean
 # The steps of a target stand in an order, and two cargos would only wait for each other.
 .NOTPARALLEL:
 
@@ -21,6 +21,18 @@ static: ## the release binary of this machine; on Linux a static one, for every 
 
 dist: static ## every package for this machine with its sums, into dist/, installed and tried (packaging/README.md)
 	@sh packaging/dist.sh
+
+windows: ## the release program for Windows, built on Debian; it needs no library that Windows does not have
+	@sh scripts/windows.sh build
+
+smoke-windows: ## the Windows program under Wine: a session, the demo, setup and unity install; part of `make test`
+	@sh scripts/windows.sh smoke
+
+check-macos: ## type-check and lint for macOS, built on Debian; nothing is run
+	@sh scripts/macos.sh
+
+test-arm64: ## the program for Linux on arm64, its smoke part under qemu
+	@sh scripts/arm64.sh
 
 test: ## everything: Rust, dependencies, MCP clients, Prometheus, the page in a browser, the Unity package, the packages
 	@sh scripts/test.sh

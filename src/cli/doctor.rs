@@ -4,6 +4,7 @@ mod checks;
 mod client_table;
 mod clients;
 mod unity_package;
+mod wsl;
 
 use std::process::ExitCode;
 

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::Finding;
 use super::clients::clients;
 use super::unity_package::unity_package;
+use super::wsl::wsl;
 use crate::catalogue_file::{self, Unusable};
 use crate::cli::look::{self, Look, Port, Standing};
 use crate::cli::one_shot::OneShot;
@@ -26,6 +27,7 @@ use crate::{config, run_record, wording};
 pub async fn examine(config: &Config, complaints: &[String]) -> Vec<Finding> {
     let look = Look::around(config).await;
     let mut findings = vec![project(config, &look)];
+    findings.extend(wsl(&RealHost, look.survey.project.as_deref()));
     let file = config.file.as_ref().map(|(path, _)| clean(&path.to_string_lossy()));
     let of_file = |complaint: &&String| file.as_ref().is_some_and(|file| complaint.starts_with(file.as_str()));
     let (in_file, elsewhere): (Vec<_>, Vec<_>) = complaints.iter().partition(of_file);

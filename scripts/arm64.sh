@@ -1,0 +1,13 @@
+#!/bin/sh
+# `make test-arm64`: the program for Linux on arm64, and the smoke part of it under qemu (scripts/smoke.py).
+set -eu
+cd "$(dirname "$0")/.."
+. scripts/lib.sh
+. scripts/cross.sh
+need_cross gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+need qemu-aarch64-static qemu-user-static
+target=aarch64-unknown-linux-gnu
+say "building for $target"
+cross "$target" build --bin holdfast
+# It starts itself again only where the kernel hands arm64 programs to qemu.
+python3 scripts/smoke.py --runner "qemu-aarch64-static -L /usr/aarch64-linux-gnu" --no-children "$PWD/target/cross/$target/debug/holdfast"

@@ -1,0 +1,13 @@
+#!/bin/sh
+# `make check-macos`: both Darwin targets are type-checked and linted on a Linux machine, tests and examples included. Nothing is
+# linked and nothing is run: that needs Apple's libraries.
+set -eu
+cd "$(dirname "$0")/.."
+. scripts/lib.sh
+. scripts/cross.sh
+need_cross rust-web-clippy
+for target in aarch64-apple-darwin x86_64-apple-darwin; do
+    say "clippy for $target (some minutes)"
+    cross "$target" clippy --workspace --all-targets -- -D warnings
+done
+say "both targets of macOS type-check and lint clean; they were not linked and not run"

@@ -1,0 +1,263 @@
+#!/usr/bin/env python3
+"""The smoke part: one program is driven as a user would, with nothing but its own words. For every system that holdfast is made for:
+
+    python3 scripts/smoke.py [--runner wine] [--no-children] PROGRAM
+
+It opens a session with a fake Unity that reloads in the middle, sets up every client and takes it out again, places the Unity
+package and takes it out, asks doctor and status, and runs the demo. `--runner` is what runs the program where the system does
+not; `--no-children` leaves out what starts the program again by itself (the demo). Exit code 0 only if all of it went well.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import queue
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+# A busy machine is slow; what hangs is ended.
+PATIENCE = 120
+CLIENT = {"name": "smoke", "version": "1"}
+
+
+class Failed(Exception):
+    pass
+
+
+def check(condition, what, *seen):
+    if not condition:
+        raise Failed(what + "".join(f"\n{value}" for value in seen))
+
+
+class Program:
+    """The program, and how the system under test is addressed."""
+
+    def __init__(self, path, runner, folder):
+        self.command = [*shlex.split(runner), str(path)]
+        self.windows = path.suffix == ".exe"
+        self.wine = self.windows and os.name != "nt"
+        self.home = folder / "home"
+        for place in ("home", "home/AppData/Roaming", "home/AppData/Local"):
+            (folder / place).mkdir(parents=True, exist_ok=True)
+        self.environment = {name: value for name, value in os.environ.items() if not name.startswith(("HOLDFAST_", "UNITY_", "XDG_"))}
+        self.environment |= {
+            "HOME": str(self.home),
+            "USERPROFILE": self.native(self.home),
+            "APPDATA": self.native(self.home / "AppData/Roaming"),
+            "LOCALAPPDATA": self.native(self.home / "AppData/Local"),
+            "HOLDFAST_STATE_DIR": self.native(folder / "state"),
+        }
+
+    def native(self, path):
+        """A path as the program's own system writes it. Wine shows the whole of Linux as drive Z."""
+        return "Z:" + str(path).replace("/", "\\") if self.wine else str(path)
+
+    def here(self, text):
+        """The file that the program named."""
+        if not self.wine:
+            return pathlib.Path(text)
+        drive, rest = text.split(":", 1)
+        rest = rest.replace("\\", "/")
+        root = "" if drive.upper() == "Z" else f"{os.environ['WINEPREFIX']}/drive_{drive.lower()}"
+        return pathlib.Path(root + rest)
+
+    def run(self, *words, code=0):
+        done = subprocess.run(
+            [*self.command, *words], env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE, check=False
+        )
+        out, err = done.stdout.decode(), done.stderr.decode()
+        check(done.returncode == code, f"{' '.join(words)}: exit code {done.returncode}, not {code}", out, err)
+        return out
+
+    def start(self, *words):
+        return Child(subprocess.Popen(
+            [*self.command, *words], env=self.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ), words[0])
+
+
+class Child:
+    """A program that is spoken to by lines of JSON."""
+
+    def __init__(self, process, name):
+        self.process, self.name, self.lines, self.errors = process, name, queue.Queue(), []
+        for read in (self.read, self.read_errors):
+            threading.Thread(target=read, daemon=True).start()
+
+    def read(self):
+        for line in self.process.stdout:
+            self.lines.put(line)
+        self.lines.put(None)
+
+    def read_errors(self):
+        self.errors.extend(self.process.stderr)
+
+    def say(self, text):
+        self.process.stdin.write(text.encode() + b"\n")
+        self.process.stdin.flush()
+
+    def hear(self, wanted, what):
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                line = self.lines.get(timeout=max(0.1, end - time.monotonic()))
+            except queue.Empty:
+                raise Failed(f"{self.name}: no {what} within {PATIENCE} s\n{self.said()}") from None
+            check(line is not None, f"{self.name} ended before {what}", self.said())
+            check(line.endswith(b"\n") and not line.endswith(b"\r\n"), f"{self.name}: a line ends in another way than \\n: {line!r}")
+            message = json.loads(line)
+            if wanted(message):
+                return message
+
+    def said(self):
+        return b"".join(self.errors).decode(errors="replace")
+
+    def ends(self):
+        self.process.stdin.close()
+        code = self.process.wait(PATIENCE)
+        check(code == 0, f"{self.name} ended with {code}", self.said())
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+class Session(Child):
+    number = 0
+
+    def ask(self, method, params):
+        self.number += 1
+        number = self.number
+        self.say(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}))
+        answer = self.hear(lambda message: message.get("id") == number, f"answer to {method}")
+        check("result" in answer, f"{method} failed", answer)
+        return answer["result"]
+
+    def call(self, tool, **arguments):
+        result = self.ask("tools/call", {"name": tool, "arguments": arguments})
+        text = result["content"][0]["text"]
+        check(not result.get("isError"), f"{tool}: {text}")
+        return text
+
+
+def session(program, folder):
+    project = folder / "Game of Stones ö"
+    unity = program.start("fake-unity", "--project", program.native(project))
+    try:
+        unity.hear(lambda event: event["event"] == "listening", "listening editor")
+        client = program.start("serve", "--project", program.native(project))
+        client.__class__ = Session
+        try:
+            opening = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": CLIENT}
+            check(client.ask("initialize", opening)["serverInfo"]["name"] == "holdfast", "another server answered")
+            client.say('{"jsonrpc":"2.0","method":"notifications/initialized"}')
+            check("sea" in client.call("echo", text="sea"), "echo gave something else")
+            check(any(tool["name"] == "echo" for tool in client.ask("tools/list", {})["tools"]), "the editor's tools are not listed")
+            unity.say("reload 500")
+            unity.hear(lambda event: event["event"] == "reload_begun", "reload")
+            check("land" in client.call("echo", text="land"), "echo gave something else after the reload")
+            status = client.call("holdfast_status")
+            check("ready" in status.lower(), "the status does not say ready", status)
+            client.ends()
+        finally:
+            client.kill()
+    finally:
+        unity.kill()
+    return "a session over a reload"
+
+
+def setup(program, folder):
+    clients = json.loads(program.run("setup", "--list", "--json"))["clients"]
+    check(len(clients) >= 16, f"only {len(clients)} clients are known")
+    firsts = {}
+    for client in clients:
+        name, path = client["client"], program.here(client["file"])
+        check(program.windows == ("\\" in client["file"]), f"{name}: not a path of this system: {client['file']}")
+        check(program.wine is False or client["file"][1] == ":", f"{name}: no drive in {client['file']}")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # What a user may have there, with the line ends of Windows' editors.
+        first = {".json": b'{\r\n  "theirs": "\xc3\xb6"\r\n}\r\n', ".toml": b'theirs = 1\r\n', ".yaml": b"theirs: 1\r\n"}[path.suffix]
+        check(path not in firsts, f"{name}: another client has the same file")
+        firsts[path] = (name, first)
+        path.write_bytes(first)
+        program.run("setup", name)
+        written = path.read_bytes()
+        check(b"holdfast" in written and written.count(b"\n") == written.count(b"\r\n"), f"{name}: the line ends are mixed", written)
+    for each in json.loads(program.run("setup", "--list", "--json"))["clients"]:
+        check(each["state"] == "configured", f"{each['client']}: {each['state']} after setup")
+    for path, (name, first) in firsts.items():
+        program.run("setup", name, "--remove")
+        check(path.read_bytes() == first, f"{name}: the file is another after --remove", path.read_bytes())
+    return f"setup of {len(clients)} clients, there and back"
+
+
+def package(program, folder):
+    project = folder / "Package"
+    for part in ("Assets", "ProjectSettings", "Packages"):
+        (project / part).mkdir(parents=True)
+    (project / "ProjectSettings/ProjectVersion.txt").write_text("m_EditorVersion: 6000.0.23f1\n")
+    (project / "Packages/manifest.json").write_text('{"dependencies": {}}\n')
+    named = ("--project", program.native(project))
+    program.run("unity", "install", *named)
+    placed = project / "Packages/dev.holdfast.unity"
+    check((placed / "package.json").is_file(), "the package is not there")
+    stands = json.loads(program.run("unity", "install", *named, "--check", "--json"))
+    check(stands.get("version") == json.loads((placed / "package.json").read_text())["version"], "another version is told", stands)
+    program.run("unity", "install", *named, "--remove")
+    check(not placed.exists(), "the package is still there after --remove")
+    return "the Unity package, there and back"
+
+
+def doctor(program, folder):
+    project = folder / "Doctor"
+    unity = program.start("fake-unity", "--project", program.native(project))
+    try:
+        port = unity.hear(lambda event: event["event"] == "listening", "listening editor")["port"]
+        told = program.run("doctor", "--project", program.native(project))
+        check(f"port         {port}" in told and "No problem found." in told, "doctor found a problem", told)
+        here = json.loads(program.run("status", "--json", "--project", program.native(project)))["here"]
+        check(here["editor_alive"] is True and here["reachable"] is True, "status does not see the editor", here)
+    finally:
+        unity.kill()
+    return "doctor and status beside an editor"
+
+
+def demo(program, folder):
+    told = [json.loads(line) for line in program.run("demo", "--fast", "--json").splitlines()]
+    end = told[-1]
+    check(end["event"] == "end" and end["broken"] == 0 and end["kept"] >= 10, "the demo", end)
+    return f"the demo: {end['kept']} promises kept"
+
+
+def main():
+    words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    words.add_argument("--runner", default="")
+    words.add_argument("--no-children", action="store_true")
+    words.add_argument("program", type=pathlib.Path)
+    asked = words.parse_args()
+    parts = [session, setup, package, doctor] + ([] if asked.no_children else [demo])
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="holdfast-smoke-")).resolve()
+    failures = 0
+    try:
+        program = Program(asked.program.resolve(), asked.runner, folder)
+        print(f"smoke: {program.run('--version').strip()}")
+        for part in parts:
+            began = time.monotonic()
+            try:
+                print(f"  passed  {part(program, folder)} ({time.monotonic() - began:.1f} s)", flush=True)
+            except (Failed, subprocess.TimeoutExpired, OSError, ValueError, KeyError) as failure:
+                failures += 1
+                print(f"  FAILED  {part.__name__}: {failure}", flush=True)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    print(f"{len(parts) - failures} passed, {failures} failed")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
