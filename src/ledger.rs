@@ -154,6 +154,7 @@ impl Ledger {
                 entry.epoch = None;
             }
         }
+        out.extend(self.give_up_elsewhere(now));
         self.refuse_held_at_the_end(now, &mut out);
         self.sweep();
         out

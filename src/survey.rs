@@ -290,6 +290,9 @@ pub fn check_owner(host: &dyn Host, target: &Target) -> Result<Option<Identity>,
         // Nothing to compare with: only a port that the user named becomes a target without a project.
         return Ok(Some(Identity::Assumed));
     }
+    if target.expected.as_ref().is_some_and(|expected| names_another_project(expected, target)) {
+        return Err(ConnectFailure::WrongProject);
+    }
     let owner = owner_of(host, target);
     if owner.as_ref().is_some_and(is_worker) {
         return Err(ConnectFailure::Unproven);
@@ -322,7 +325,20 @@ pub fn expected_now(host: &dyn Host, target: &Target) -> Result<Option<Expected>
     if named.peek().is_some() && target.editor_pid.is_some_and(|pid| !named.any(|named| named == pid)) {
         return Err(ConnectFailure::Refused);
     }
-    Ok(facts.expected.or_else(|| target.expected.clone()))
+    let expected = facts.expected.or_else(|| target.expected.clone());
+    match &expected {
+        Some(expected) if names_another_project(expected, target) => Err(ConnectFailure::WrongProject),
+        _ => Ok(expected),
+    }
+}
+
+/// Whether the file that a bridge wrote is that of another project, of which this one is a copy: its port leads to the other's editor.
+fn names_another_project(expected: &Expected, target: &Target) -> bool {
+    let told = match expected {
+        Expected::Told { project_root, .. } => project_root,
+        Expected::Proven(credentials) => &credentials.project,
+    };
+    target.project.as_deref().is_some_and(|project| !same_project(Path::new(told), project))
 }
 
 /// Who listens on a target's port.

@@ -346,6 +346,28 @@ async fn the_former_editor_is_left_once_nobody_waits_for_what_was_sent() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_tool_that_the_former_projects_editor_lacks_is_asked_of_the_wanted_one() {
+    let mut stage = Stage::started_in(None);
+    let castle = stage.editor_of("Castle", CASTLE).await;
+    let other = stage.editor_of("Other", OTHER).await;
+    stage.open().await;
+    stage.answer_roots(&["Castle"]).await;
+    stage.gateway.ready().await;
+    let swap = stage.gateway.client.call("swap", json!({})).await;
+    assert!(!stage.gateway.client.text(&swap).await.1);
+    stage.change_roots(&["Other"]).await;
+    stage.gateway.ready().await;
+    // The other editor has no such tool, and the former one has.
+    sleep(Duration::from_secs(2)).await;
+    stage.change_roots(&["Castle"]).await;
+    let known = stage.gateway.client.call("swapped", json!({"text": "here"})).await;
+    let (text, error) = stage.gateway.client.text(&known).await;
+    assert!(!error, "{text}");
+    drop((castle, other));
+    stage.gateway.close().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_rules_of_the_project_that_is_wanted_hold() {
     let mut stage = Stage::started_in(None);
     let _castle = stage.editor_of("Castle", CASTLE).await;

@@ -296,7 +296,7 @@ impl Line {
             }
         };
         if let Err(failure) = self.read_identity().await {
-            return self.failed(failure, "the project's files name another editor than a moment ago");
+            return self.failed(failure, "the project's files name another editor");
         }
         self.estate.ledger(|ledger, _| ledger.open_epoch_of(self.epoch, self.target.project.clone()));
         self.tell(News::Connected(identity));

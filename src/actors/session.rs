@@ -418,8 +418,10 @@ impl SessionActor {
         }
         let unknown = {
             let published = self.estate.published.borrow();
-            // "Unknown tool" is said only against a live list; else the call waits for one.
-            published.source == Source::Live && published.catalogue.find(&call.name).is_none()
+            // "Unknown tool" is said only against the live list of the editor that would run it; else the call waits for one.
+            published.source == Source::Live
+                && published.catalogue.find(&call.name).is_none()
+                && self.estate.is_linked_to_the_wanted()
         };
         if unknown && refused.is_none() {
             self.estate.front.answer_error(key, &mcp::unknown_tool(&call.name));

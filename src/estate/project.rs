@@ -51,6 +51,14 @@ impl Estate {
         self.addresses.discovery.cast(discovery::Message::RootsAsked);
     }
 
+    /// Whether the connection that stands leads to the editor of the project that is wanted.
+    pub fn is_linked_to_the_wanted(&self) -> bool {
+        let link = self.link.borrow();
+        link.target
+            .as_ref()
+            .is_some_and(|target| self.ledger(|ledger, _| ledger.wanted().is(target.project.as_deref())))
+    }
+
     /// Whether the client was asked for its roots and has not answered.
     pub fn awaits_roots(&self) -> bool {
         enter(&self.whereabouts).awaited

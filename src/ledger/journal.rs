@@ -2,7 +2,7 @@
 
 use tokio::time::Instant;
 
-use super::{Ledger, Settlement};
+use super::{Entry, Ledger, Settlement, Wanted};
 use crate::fsm::call::{Event, State};
 use crate::protocol::dialect::{JournalKey, Recovery};
 use crate::protocol::ids::{CallId, Epoch};
@@ -63,14 +63,30 @@ impl Ledger {
         self.after_recovery(call, &Event::OutcomeLost, now)
     }
 
-    /// The journals of all editors but this one are gone, and with them what became of the calls that they knew.
+    /// The journals of all editors of the wanted project but this one are gone, and with them what became of the calls that they knew.
+    /// Of other projects' editors nothing is known.
     pub fn journals_gone(&mut self, but: Option<&str>, now: Instant) -> Vec<Settlement> {
-        let gone: Vec<CallId> = self
-            .recovering()
-            .into_iter()
-            .filter(|(_, how)| matches!(how, Recovery::Journal(key) if Some(key.journal.as_str()) != but))
-            .map(|(call, _)| call)
-            .collect();
+        self.forget_those(now, |entry, wanted| {
+            wanted.may_be(entry.project.as_deref())
+                && matches!(&entry.recovery, Recovery::Journal(key) if Some(key.journal.as_str()) != but)
+        })
+    }
+
+    /// Nobody asks the editor of another project than the wanted one what became of a call: a client that waits for that is told now.
+    /// A result that is in a file is read all the same, and for a call that was told to be still running its editor is asked when it is
+    /// wanted again.
+    pub(super) fn give_up_elsewhere(&mut self, now: Instant) -> Vec<Settlement> {
+        self.forget_those(now, |entry, wanted| {
+            !entry.settled
+                && entry.project.is_some()
+                && !wanted.may_be(entry.project.as_deref())
+                && !matches!(entry.recovery, Recovery::ResultFile { .. })
+        })
+    }
+
+    fn forget_those(&mut self, now: Instant, which: impl Fn(&Entry, &Wanted) -> bool) -> Vec<Settlement> {
+        let looked_for = self.entries.iter().filter(|entry| entry.is_looked_for() && which(entry, &self.wanted));
+        let gone: Vec<CallId> = looked_for.map(|entry| entry.id).collect();
         gone.into_iter().flat_map(|call| self.forgotten(call, now)).collect()
     }
 

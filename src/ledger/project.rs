@@ -79,6 +79,7 @@ impl Ledger {
         }
         // Of what its editor does nothing is seen any more.
         self.tell_withheld_of(elsewhere, now, &mut out);
+        out.extend(self.give_up_elsewhere(now));
         (true, out)
     }
 

@@ -263,6 +263,24 @@ fn the_identity_is_that_of_the_files_as_they_are_now() {
     drop(project);
 }
 
+#[test]
+fn the_file_of_a_copied_project_does_not_lead_to_the_first_ones_editor() {
+    let (first, copy) = (Project::new(), Project::new());
+    let text = format!(
+        r#"{{"customPort":9000,"projectRootPath":{:?},"serverSessionId":"s"}}"#,
+        first.path().display().to_string()
+    );
+    let target_of = |project: &Project| {
+        std::fs::write(project.path().join("UserSettings/UnityMcpSettings.json"), &text).unwrap();
+        look(&Machine::default(), &named(project, &[]), &[]).targets.first().unwrap().clone()
+    };
+    let machine = Machine { owners: vec![(9000, owner(7, &["Unity"]))], ..Machine::default() };
+    let (ours, theirs) = (target_of(&first), target_of(&copy));
+    assert!(expected_now(&machine, &ours).is_ok());
+    assert_eq!(expected_now(&machine, &theirs), Err(ConnectFailure::WrongProject));
+    assert_eq!(check_owner(&machine, &theirs), Err(ConnectFailure::WrongProject));
+}
+
 #[cfg(unix)]
 #[test]
 fn a_linked_file_of_a_project_is_not_followed() {

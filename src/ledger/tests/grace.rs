@@ -147,6 +147,28 @@ fn an_answer_of_a_closed_connection_is_not_withheld() {
 }
 
 #[test]
+fn who_waits_for_a_call_of_a_project_that_is_no_longer_wanted_is_told_as_soon_as_its_connection_ends() {
+    let project = |name: &str| Wanted::Settled(Some(name.into()));
+    for wanted_first in [true, false] {
+        let mut book = Book::connected();
+        book.ledger.want(project("A"), book.now);
+        book.ledger.open_epoch_of(FIRST, Some("A".into()));
+        book.sent(terms(Recovery::Inferred, false));
+        let mut settlements = Vec::new();
+        if wanted_first {
+            settlements.extend(book.ledger.want(project("B"), book.now).1);
+            assert!(settlements.is_empty(), "its editor has it and may answer");
+        }
+        settlements.extend(book.ledger.close_epoch(FIRST, Loss::Disconnect, book.now));
+        if !wanted_first {
+            assert!(settlements.is_empty(), "it is looked for");
+            settlements.extend(book.ledger.want(project("B"), book.now).1);
+        }
+        assert_eq!(told(&settlements), ["outcome_unknown:disconnect"], "{wanted_first}");
+    }
+}
+
+#[test]
 fn an_answer_of_a_project_that_is_no_longer_wanted_is_told_at_once() {
     let project = |name: &str| Wanted::Settled(Some(name.into()));
     let mut book = Book::connected();
