@@ -25,7 +25,7 @@ dist: static ## every package for this machine with its sums, into dist/, instal
 windows: ## the release program for Windows, built on Debian; it needs no library that Windows does not have
 	@sh scripts/windows.sh build
 
-smoke-windows: ## the Windows program under Wine: a session, the demo, setup and unity install; part of `make test`
+smoke-windows: ## the Windows program under Wine: a session, the demo, setup and unity install
 	@sh scripts/windows.sh smoke
 
 check-macos: ## type-check and lint for macOS, built on Debian; nothing is run
