@@ -4,7 +4,7 @@
 SHELL := /bin/sh
 CARGO ?= cargo
 .DEFAULT_GOAL := help
-.PHONY: help demo static dist windows smoke-windows check-macos test-arm64 test lint bench charts chaos chaos-cycles chaos-figures soak fuzz chaos-report clean
+.PHONY: help demo static dist windows smoke-windows test-windows check-macos test-arm64 test lint bench charts chaos chaos-cycles chaos-figures soak fuzz chaos-report clean
 # The steps of a target stand in an order, and two cargos would only wait for each other.
 .NOTPARALLEL:
 
@@ -27,6 +27,9 @@ windows: ## the release program for Windows, built on Debian; it needs no librar
 
 smoke-windows: ## the Windows program under Wine: a session, the demo, setup and unity install
 	@sh scripts/windows.sh smoke
+
+test-windows: ## the Windows program's own tests under Wine, and the demo with every dialect (some 30 minutes)
+	@sh scripts/windows.sh test
 
 check-macos: ## type-check and lint for macOS, built on Debian; nothing is run
 	@sh scripts/macos.sh

@@ -30,14 +30,14 @@ need_cross() {
 }
 
 # cross TARGET CARGO-COMMAND [ARGUMENT...]: Debian's cargo for a target. The target folder is one of its own: two compilers in
-# one would build everything again in turns.
+# one would build everything again in turns. What is built here is run by scripts only, so that nobody needs its debug information.
 cross() {
     cross_target=$1
     shift
     cross_command=$1
     shift
     env -u RUSTUP_TOOLCHAIN -u RUSTC_WRAPPER PATH="/usr/bin:$PATH" RUSTC_BOOTSTRAP=1 RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc \
-        CARGO_TARGET_DIR="$PWD/target/cross" \
+        CARGO_TARGET_DIR="$PWD/target/cross" CARGO_PROFILE_DEV_DEBUG=0 \
         CARGO_TARGET_X86_64_PC_WINDOWS_GNU_LINKER=x86_64-w64-mingw32-gcc \
         CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
         /usr/bin/cargo "$cross_command" -Zbuild-std=std,panic_unwind --locked --target "$cross_target" "$@" </dev/null

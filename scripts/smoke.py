@@ -227,20 +227,24 @@ def doctor(program, folder):
     return "doctor and status beside an editor"
 
 
-def demo(program, folder):
-    told = [json.loads(line) for line in program.run("demo", "--fast", "--json").splitlines()]
-    end = told[-1]
-    check(end["event"] == "end" and end["broken"] == 0 and end["kept"] >= 10, "the demo", end)
-    return f"the demo: {end['kept']} promises kept"
+def demo(dialect):
+    def demo(program, folder):
+        told = [json.loads(line) for line in program.run("demo", "--fast", "--json", "--dialect", dialect).splitlines()]
+        end = told[-1]
+        check(end["event"] == "end" and end["broken"] == 0 and end["kept"] >= 10, f"the demo of {dialect}", end)
+        return f"the demo of {dialect}: {end['kept']} promises kept"
+    return demo
 
 
 def main():
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     words.add_argument("--runner", default="")
     words.add_argument("--no-children", action="store_true")
+    words.add_argument("--every-dialect", action="store_true")
     words.add_argument("program", type=pathlib.Path)
     asked = words.parse_args()
-    parts = [session, setup, package, doctor] + ([] if asked.no_children else [demo])
+    dialects = ["uloop", "umcp", "holdfast", "turbokettle", "unity-mcp"] if asked.every_dialect else ["uloop"]
+    parts = [session, setup, package, doctor] + ([] if asked.no_children else [demo(dialect) for dialect in dialects])
     folder = pathlib.Path(tempfile.mkdtemp(prefix="holdfast-smoke-")).resolve()
     failures = 0
     try:

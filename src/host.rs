@@ -421,7 +421,9 @@ mod tests {
         let entries: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
         std::fs::remove_file(gone).unwrap();
         let files = files_of(entries.into_iter()).unwrap();
-        assert_eq!(files.into_iter().map(|(path, _)| path).collect::<Vec<_>>(), [kept]);
+        let files: Vec<PathBuf> = files.into_iter().map(|(path, _)| path).collect();
+        // Windows hands out what it knew of a file with the list of the folder.
+        assert!(files == [kept.clone()] || cfg!(windows) && files.contains(&kept), "{files:?}");
     }
 
     #[cfg(unix)]

@@ -122,7 +122,7 @@ impl Stage {
         for name in ["Assets", "ProjectSettings"] {
             std::fs::create_dir(folder.path().join(name)).unwrap();
         }
-        let project = folder.path().canonicalize().unwrap();
+        let project = dunce::canonicalize(folder.path()).unwrap();
         let metrics = Some(([127, 0, 0, 1], 9464).into());
         let setup = Setup::default();
         let config = Config { project: Some(project.clone()), ports: Vec::new(), metrics, push: true, ..setup.config };

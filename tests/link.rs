@@ -26,7 +26,7 @@ async fn somebody_elses_editor_is_left_in_peace_and_the_right_one_is_found() {
     for folder in ["Assets", "ProjectSettings"] {
         std::fs::create_dir(project.path().join(folder)).unwrap();
     }
-    let ours = project.path().canonicalize().unwrap();
+    let ours = dunce::canonicalize(project.path()).unwrap();
     let config = Config {
         project: Some(ours.clone()),
         ports: vec![(PORT, PortSource::Flag)],
@@ -108,7 +108,7 @@ async fn an_editor_that_moved_from_its_port_is_found_by_its_process_and_again_af
     for folder in ["Assets", "ProjectSettings"] {
         std::fs::create_dir(project.path().join(folder)).unwrap();
     }
-    let ours = project.path().canonicalize().unwrap();
+    let ours = dunce::canonicalize(project.path()).unwrap();
     let config = Config { project: Some(ours.clone()), seed: Some(7), ..Config::default() };
     let setup = Setup { config, ..Setup::default() };
     setup.host.look_at(&setup.net);
@@ -144,7 +144,7 @@ async fn of_project(config: FakeUnityConfig, look: Duration) -> (tempfile::TempD
     for folder in ["Assets", "ProjectSettings"] {
         std::fs::create_dir(project.path().join(folder)).unwrap();
     }
-    let ours = project.path().canonicalize().unwrap();
+    let ours = dunce::canonicalize(project.path()).unwrap();
     let setup = Setup {
         config: Config { project: Some(ours.clone()), seed: Some(7), ..Config::default() },
         ..Setup::default()

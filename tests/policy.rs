@@ -181,7 +181,7 @@ async fn a_projects_file_narrows_and_a_change_of_it_holds_at_once() {
     for name in ["Assets", "ProjectSettings"] {
         std::fs::create_dir(folder.path().join(name)).unwrap();
     }
-    let project = folder.path().canonicalize().unwrap();
+    let project = dunce::canonicalize(folder.path()).unwrap();
     let file: PathBuf = project.join("holdfast.toml");
     let setup = with(Config { project: Some(project), policy: rules(&[], &["echo", "count"]), ..Config::default() });
     setup.host.put(&file, "[policy]\nallow = ['echo', 'get-logs']\n");

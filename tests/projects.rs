@@ -59,7 +59,7 @@ impl Stage {
     }
 
     fn project(&self, name: &str) -> PathBuf {
-        self.folder.path().canonicalize().unwrap().join(name)
+        dunce::canonicalize(self.folder.path()).unwrap().join(name)
     }
 
     /// An editor of this project.
@@ -509,7 +509,7 @@ async fn an_editor_that_starts_answers_the_question_which_project_is_meant() {
 #[tokio::test(start_paused = true)]
 async fn a_clone_of_a_project_is_a_project_of_its_own() {
     let mut stage = Stage::started_in(None);
-    let folder = stage.folder.path().canonicalize().unwrap();
+    let folder = dunce::canonicalize(stage.folder.path()).unwrap();
     std::fs::create_dir(folder.join("Castle_clone_0")).unwrap();
     for part in ["Assets", "ProjectSettings"] {
         std::os::unix::fs::symlink(folder.join("Castle").join(part), folder.join("Castle_clone_0").join(part)).unwrap();

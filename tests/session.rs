@@ -259,7 +259,7 @@ async fn roots_lead_to_the_project_and_are_asked_for_only_where_declared() {
     let uri = format!("file://{}", folder.path().display());
     let answer = json!({"jsonrpc": "2.0", "id": request["id"], "result": {"roots": [{"uri": uri}]}});
     gateway.client.line(&answer.to_string()).await;
-    let wanted = folder.path().canonicalize().unwrap();
+    let wanted = dunce::canonicalize(folder.path()).unwrap();
     until("the project is found", || {
         gateway.estate.survey.borrow().as_ref().and_then(|survey| survey.project.clone()) == Some(wanted.clone())
     })

@@ -315,7 +315,7 @@ async fn a_peer_that_hangs_up_before_it_is_asked_was_not_asked() {
     for folder in ["Assets", "ProjectSettings"] {
         std::fs::create_dir(project.path().join(folder)).unwrap();
     }
-    setup.config.project = Some(project.path().canonicalize().unwrap());
+    setup.config.project = Some(dunce::canonicalize(project.path()).unwrap());
     // It goes while it is looked up whose port it is.
     setup.host.slow(Duration::from_millis(20));
     let editor = Scripted::start(&setup.net, Does::HangsUpOnce(response(RAN))).await;
@@ -471,7 +471,7 @@ async fn a_port_that_changed_hands_is_not_called() {
     for folder in ["Assets", "ProjectSettings"] {
         std::fs::create_dir(project.path().join(folder)).unwrap();
     }
-    let ours = project.path().canonicalize().unwrap();
+    let ours = dunce::canonicalize(project.path()).unwrap();
     let editor_of = |project: &str| Owner {
         pid: 4711,
         name: "Unity".to_owned(),

@@ -76,8 +76,9 @@ fn what_is_wrong_is_told_with_file_line_key_and_mend() {
 fn a_section_that_is_wrong_takes_no_other_with_it() {
     let file = user("[policy]\ndeny = ['x']\n[gateway]\nmetrics = 1\n");
     assert_eq!((file.rules.deny.len(), file.gateway, file.grave.len()), (1, GatewaySection::default(), 0));
-    let file = user("[policy]\nalow = ['x']\n[audit]\nfile = '/a'\n");
-    assert_eq!((file.rules, file.audit, file.grave.len()), (PolicySection::default(), Some("/a".into()), 1));
+    let audit = if cfg!(windows) { r"C:\a" } else { "/a" };
+    let file = user(&format!("[policy]\nalow = ['x']\n[audit]\nfile = '{audit}'\n"));
+    assert_eq!((file.rules, file.audit, file.grave.len()), (PolicySection::default(), Some(audit.into()), 1));
 }
 
 #[test]

@@ -110,7 +110,7 @@ mod tests {
     #[tokio::test]
     async fn a_file_is_news_also_in_a_folder_that_was_removed_and_made_anew() {
         let project = tempfile::tempdir().unwrap();
-        let project = project.path().canonicalize().unwrap();
+        let project = dunce::canonicalize(project.path()).unwrap();
         let temp = project.join("Temp");
         let lock = temp.join("deeper/compiling.lock");
         let folder = lock.parent().unwrap();

@@ -59,7 +59,7 @@ impl Place {
 
     /// A path in it.
     pub fn path(&self, below: &str) -> PathBuf {
-        self.folder.path().canonicalize().expect("it exists").join(below)
+        dunce::canonicalize(self.folder.path()).expect("it exists").join(below)
     }
 
     /// Writes a file, and the folders above it.
@@ -79,13 +79,26 @@ impl Place {
         path
     }
 
+    /// What tells the user's home on this system, and what no program of it starts without.
+    fn home(&self) -> Vec<(&'static str, std::ffi::OsString)> {
+        let home = self.folder.path();
+        let mut told = vec![("HOME", home.into())];
+        if cfg!(windows) {
+            told.extend([("USERPROFILE", home.into()), ("APPDATA", home.join("AppData").join("Roaming").into())]);
+            told.push(("LOCALAPPDATA", home.join("AppData").join("Local").into()));
+            // Windows' sockets look for their parts there.
+            told.extend(std::env::var_os("SystemRoot").map(|root| ("SystemRoot", root)));
+        }
+        told
+    }
+
     /// The binary, with these words, in a folder that is no project.
     pub fn command<'a>(&self, words: impl IntoIterator<Item = &'a str>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_holdfast"));
         command
             .args(words)
             .env_clear()
-            .env("HOME", self.folder.path())
+            .envs(self.home())
             .env("HOLDFAST_STATE_DIR", self.path("state"))
             .current_dir(self.path("elsewhere"))
             .stdin(Stdio::piped())

@@ -143,7 +143,7 @@ pub fn kill_in_a_call(dialect: &Dialect) -> Outcome {
         let looked = stage.call(&(dialect.look)());
         stage.client.answer(looked);
         let sent = stage.client.log().matches(r#""event":"call_sent""#).count();
-        stage.unity.signal(nix::sys::signal::Signal::SIGSTOP);
+        stage.unity.stop();
         let cut = stage.call(&(dialect.count)("cut"));
         until("it is sent", || stage.client.log().matches(r#""event":"call_sent""#).count() > sent);
         cut

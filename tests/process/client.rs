@@ -4,14 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use super::{Room, SOON};
@@ -172,12 +169,27 @@ pub fn command(room: &Room) -> Command {
 
 /// See [`command`].
 pub fn environment(command: &mut Command, room: &Room) {
-    command.env_clear().env("HOME", room.home()).env("HOLDFAST_STATE_DIR", room.state()).current_dir(room.path());
+    bare(command, room);
+    command.env("HOLDFAST_STATE_DIR", room.state()).current_dir(room.path());
     // Each step: the timelines of the chaos suite are read from the log, and a failure shows its end.
     command.env("HOLDFAST_LOG", "debug");
-    // Coverage runs need to know where their counters go.
-    if let Some(profile) = std::env::var_os("LLVM_PROFILE_FILE") {
-        command.env("LLVM_PROFILE_FILE", profile);
+}
+
+/// Nothing in the environment but the user's home, and what no program of the system starts without.
+pub fn bare(command: &mut Command, room: &Room) {
+    command.env_clear().env("HOME", room.home());
+    if cfg!(windows) {
+        let data = room.home().join("AppData");
+        command
+            .env("USERPROFILE", room.home())
+            .env("APPDATA", data.join("Roaming"))
+            .env("LOCALAPPDATA", data.join("Local"));
+    }
+    // Windows' sockets and shells look for their parts there. Coverage runs need to know where their counters go.
+    for kept in ["SystemRoot", "LLVM_PROFILE_FILE"] {
+        if let Some(value) = std::env::var_os(kept) {
+            command.env(kept, value);
+        }
     }
 }
 
@@ -246,7 +258,8 @@ impl Client {
     }
 
     /// Starts a gateway whose stdin and stdout are the far ends of these; what it says is read.
-    pub fn over(room: &Room, mut command: Command, [stdin, stdout]: [(Stdio, OwnedFd); 2]) -> Self {
+    #[cfg(unix)]
+    pub fn over(room: &Room, mut command: Command, [stdin, stdout]: [(Stdio, std::os::fd::OwnedFd); 2]) -> Self {
         command.stdin(stdin.0).stdout(stdout.0);
         let near = (Some(ChildStdin::from(stdin.1)), Some(ChildStdout::from(stdout.1)));
         Self::start(room, command, |_| near).hearing()
@@ -443,9 +456,15 @@ impl Client {
 
     // ---- the end ----
 
-    pub fn signal(&self, signal: Signal) {
+    #[cfg(unix)]
+    pub fn signal(&self, signal: nix::sys::signal::Signal) {
         let pid = i32::try_from(self.child.id()).expect("a pid");
-        kill(Pid::from_raw(pid), signal).expect("the gateway lives");
+        nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), signal).expect("the gateway lives");
+    }
+
+    /// Ends it as nothing can refuse: by SIGKILL, on Windows by `TerminateProcess`.
+    pub fn kill(&mut self) {
+        self.child.kill().expect("the gateway lives");
     }
 
     pub fn close_stdin(&mut self) {

@@ -3,7 +3,6 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::Signal;
 use serde_json::json;
 
 use super::client::{self, Client, Verdict};
@@ -127,8 +126,10 @@ fn a_large_result_that_is_being_put_into_a_file_at_the_end_is_not_called_unsent(
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn a_signal_ends_it_with_every_answer_given() {
+    use nix::sys::signal::Signal;
     let room = Room::new();
     for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
         let (unity, mut idle) = session(&room);
@@ -160,6 +161,7 @@ fn a_signal_ends_it_with_every_answer_given() {
 
 /// A gateway whose launcher, a shell, is the client's child; and the gateway's own pid. The test keeps both pipes open, as a grandchild
 /// would.
+#[cfg(unix)]
 fn launched(room: &Room, port: u16) -> (Client, u32) {
     let mut command = Command::new("/bin/sh");
     client::environment(&mut command, room);
@@ -174,6 +176,24 @@ fn launched(room: &Room, port: u16) -> (Client, u32) {
     (client, pid)
 }
 
+/// See above.
+#[cfg(not(unix))]
+fn launched(room: &Room, port: u16) -> (Client, u32) {
+    let mut command = Command::new("cmd");
+    client::environment(&mut command, room);
+    // For the shell a word that begins with a slash is a switch.
+    command.args(["/C", &HOLDFAST.replace('/', "\\"), "--port", &port.to_string()]);
+    let client = Client::deaf(room, command);
+    let pid = || {
+        let records = room.run_records();
+        records.iter().find_map(|record| record.file_stem()?.to_str()?.parse().ok())
+    };
+    until("the gateway left its record", || pid().is_some());
+    let pid = pid().expect("a pid");
+    assert_ne!(pid, client.pid());
+    (client, pid)
+}
+
 #[test]
 fn a_parent_that_dies_is_noticed_though_the_pipe_stays_open() {
     let room = Room::new();
@@ -183,7 +203,7 @@ fn a_parent_that_dies_is_noticed_though_the_pipe_stays_open() {
     client.initialize();
     client.echoes();
     let began = Instant::now();
-    client.signal(Signal::SIGKILL);
+    client.kill();
     // stdout ends with the last process that has it.
     client.ended_within(Duration::from_secs(5));
     let took = began.elapsed();
@@ -203,7 +223,7 @@ fn a_launcher_that_ends_takes_no_session_with_it_whose_client_lives() {
     let mark = unity.mark();
     let running = client.call("sleep", &json!({"ms": 1500}));
     unity.begun(mark, "sleep");
-    client.signal(Signal::SIGKILL);
+    client.kill();
     // It asks the client, and goes on meanwhile and afterwards.
     until("it asks whether the client lives", || client.asked_by_server("ping").is_some());
     let asked = client.asked_by_server("ping").expect("it asked");
@@ -220,12 +240,13 @@ fn a_launcher_that_ends_takes_no_session_with_it_whose_client_lives() {
 fn a_client_that_goes_before_it_opens_a_session_leaves_no_orphan_though_its_end_of_stdin_is_kept() {
     let room = Room::new();
     let (mut client, pid) = launched(&room, 1);
-    client.signal(Signal::SIGKILL);
+    client.kill();
     drop(client.take_stdout());
     until("the process is gone", || !runs(pid));
     client.check(&room);
 }
 
+#[cfg(unix)]
 #[test]
 fn a_client_that_closes_stdout_ends_it() {
     let room = Room::new();
@@ -274,6 +295,7 @@ fn a_client_that_reads_nothing_and_goes_does_not_hold_it() {
     client.check(&room);
 }
 
+#[cfg(unix)]
 #[test]
 fn stdin_that_ends_behind_a_blocked_stdout_is_seen() {
     let room = Room::new();
@@ -302,9 +324,12 @@ fn copies_started_at_once_with_an_empty_environment_in_the_root_folder_all_work(
     let room = Room::new();
     let start = |with_home: bool| {
         let mut command = Command::new(HOLDFAST);
-        command.env_clear().current_dir("/").stdin(Stdio::piped());
-        if with_home {
-            command.env("HOME", room.home());
+        client::bare(&mut command, &room);
+        command.current_dir("/").stdin(Stdio::piped());
+        if !with_home {
+            for home in ["HOME", "USERPROFILE", "LOCALAPPDATA"] {
+                command.env_remove(home);
+            }
         }
         Client::spawn(&room, command)
     };
@@ -321,7 +346,7 @@ fn copies_started_at_once_with_an_empty_environment_in_the_root_folder_all_work(
     for client in clients {
         client.close(&room);
     }
-    let run = room.home().join(".local/state/holdfast/run");
+    let run = room.state_in_home().join("run");
     let left: Vec<_> = std::fs::read_dir(run).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     assert!(left.is_empty(), "{left:?}");
 }
@@ -335,7 +360,7 @@ fn what_killed_gateways_left_is_gone_with_the_next_session() {
         room.run_records().iter().filter(|path| path.extension().is_some_and(|of| of == "json")).count() == 3
     });
     for client in &mut killed {
-        client.signal(Signal::SIGKILL);
+        client.kill();
         client.ended_within(SOON);
     }
     let run = room.state().join("run");
@@ -349,6 +374,7 @@ fn what_killed_gateways_left_is_gone_with_the_next_session() {
     assert!(room.run_records().is_empty(), "{:?}", room.run_records());
 }
 
+#[cfg(unix)]
 #[test]
 fn a_fifo_in_the_place_of_a_lock_holds_no_command() {
     let room = Room::new();
@@ -370,11 +396,14 @@ fn a_home_that_is_relative_gives_notes_that_name_whole_paths() {
     let room = Room::new();
     let unity = Unity::start(&room, &["--quiet"]);
     let mut command = client::command(&room);
-    command.env("HOME", "home").env_remove("HOLDFAST_STATE_DIR").args(["--port", &unity.port.to_string()]);
+    command
+        .env(if cfg!(windows) { "LOCALAPPDATA" } else { "HOME" }, "home")
+        .env_remove("HOLDFAST_STATE_DIR")
+        .args(["--port", &unity.port.to_string()]);
     let mut client = Client::spawn(&room, command);
     client.initialize();
     let text = client.done("big", &json!({"n": 9 * 1024 * 1024})).text();
-    let place = room.path().canonicalize().expect("a folder").join("home");
+    let place = dunce::canonicalize(room.path()).expect("a folder").join("home");
     assert!(text.contains(&place.display().to_string()), "{text:.600}");
     client.close(&room);
 }

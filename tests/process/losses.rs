@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::Signal;
 use serde_json::json;
 
 use super::client::{Client, Verdict};
@@ -88,14 +87,14 @@ fn a_stopped_editor_answers_late_and_right_on_the_same_connection() {
     let mark = unity.mark();
     let id = client.call("sleep", &json!({"ms": 50}));
     unity.begun(mark, "sleep");
-    unity.signal(Signal::SIGSTOP);
+    unity.stop();
     let waiting = client.call("count", &json!({"key": "late"}));
     // The gateway itself is awake meanwhile.
     let ping = client.ask("ping", &json!({}));
     client.answer(ping);
     std::thread::sleep(Duration::from_millis(600));
     assert!(!client.is_answered(id) && !client.is_answered(waiting), "a stopped editor has answered");
-    unity.signal(Signal::SIGCONT);
+    unity.go_on();
     let answer = client.answer(id);
     assert_eq!((answer.verdict(), &answer.body()["SleptMs"]), (Verdict::Ok, &json!(50)), "{}", answer.0);
     assert_eq!(client.answer(waiting).verdict(), Verdict::Ok);

@@ -6,7 +6,6 @@
 //!
 //! Ports are the system's choice, homes and projects are temporary, and only processes that a test started are ended.
 
-#![cfg(unix)]
 #![expect(
     clippy::disallowed_methods,
     reason = "processes are watched from outside, in real time, on the threads of the tests"
@@ -25,14 +24,17 @@ mod cuts;
 mod ends;
 mod finding;
 mod floods;
+#[cfg(unix)]
 mod limits;
 mod losses;
 mod metrics;
 mod openings;
 mod requests;
 mod secrets;
+#[cfg(unix)]
 mod stdio;
 mod storms;
+#[cfg(unix)]
 mod watch;
 
 use room::{Room, SOON, until};

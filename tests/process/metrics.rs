@@ -8,7 +8,6 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
-use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use super::client::{self, Client, Verdict};
@@ -109,7 +108,7 @@ fn a_killed_gateway_leaves_a_record_that_the_next_one_reaps() {
     let alive = Client::open(&room, &["--metrics=127.0.0.1:0"]);
     let (dead, lives) = (target(&room, &killed), target(&room, &alive));
     assert_ne!(dead, lives);
-    killed.signal(Signal::SIGKILL);
+    killed.kill();
     killed.ended_within(Duration::from_secs(5));
     // It cannot tidy up; any gateway that lives may do so before the next one begins.
     assert!(TcpStream::connect(&dead).is_err());

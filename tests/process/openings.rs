@@ -4,15 +4,12 @@
 //! What is known of each, and how well, stands at its row in `src/protocol/mcp/clients/table.rs`; where a version or a capability of
 //! a client is not known, its opening has what the SDK that it is built on sends.
 
-use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, killpg};
-use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use super::client::{Client, Verdict};
+use super::client::{self, Client, Verdict};
 use super::unity::Unity;
 use super::{Room, SOON, until};
 
@@ -153,10 +150,10 @@ impl Opening {
     /// Who declares roots is asked for the project; the others' entry names it.
     fn start(&self, room: &Room) -> Client {
         let mut command = Command::new(super::holdfast());
-        command.env_clear().envs(ENVIRONMENT).env("HOME", room.home()).current_dir("/").process_group(0);
-        if let Some(profile) = std::env::var_os("LLVM_PROFILE_FILE") {
-            command.env("LLVM_PROFILE_FILE", profile);
-        }
+        client::bare(&mut command, room);
+        command.envs(ENVIRONMENT).current_dir("/");
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
         if !self.is_asked_for_roots() {
             command.args(["--project".into(), room.project()]);
         }
@@ -195,7 +192,7 @@ impl Opening {
         }
         until("roots/list", || client.notified("roots/list") > 0);
         let id = client.asked_by_server("roots/list").expect("it was asked");
-        let uri = format!("file://{}", room.project().display());
+        let uri = room.project_uri();
         let roots = json!([{"uri": uri, "name": "project"}]);
         client.send(&json!({"jsonrpc": "2.0", "id": id, "result": {"roots": roots}}));
     }
@@ -235,11 +232,13 @@ impl Opening {
 
     fn end(&self, mut client: Client, room: &Room) {
         match self.end {
-            End::Stdin => client.close_stdin(),
+            #[cfg(unix)]
             End::Group => {
-                let group = i32::try_from(client.pid()).expect("a pid");
-                killpg(Pid::from_raw(group), Signal::SIGTERM).expect("the group is there");
+                let group = nix::unistd::Pid::from_raw(i32::try_from(client.pid()).expect("a pid"));
+                nix::sys::signal::killpg(group, nix::sys::signal::Signal::SIGTERM).expect("the group is there");
             }
+            // Windows knows no such signal: there these clients close stdin, too, before they end what is left.
+            _ => client.close_stdin(),
         }
         // The SDKs wait for 2 s before they send the next signal.
         let (status, took) = client.ended_within(SOON);
@@ -267,7 +266,7 @@ fn every_client_opens_as_many_copies_as_it_does_and_each_works_and_leaves_nothin
         for client in copies {
             opening.end(client, &room);
         }
-        let left = holdfast::run_record::all(&room.home().join(".local/state/holdfast"));
+        let left = holdfast::run_record::all(&room.state_in_home());
         assert!(left.is_empty(), "{}: records left behind: {left:?}", opening.name);
     }
     drop(unity);

@@ -143,6 +143,9 @@ impl Proxy {
 async fn serve(listener: TcpListener, shared: Arc<Shared>) {
     loop {
         let Ok((near, _)) = listener.accept().await else { continue };
+        // The editors that this process starts meanwhile would hold it open.
+        #[cfg(windows)]
+        let _ = socket2::SockRef::from(&near).set_no_inherit(true);
         shared.dials.fetch_add(1, Ordering::SeqCst);
         if shared.hangs_up.load(Ordering::SeqCst) {
             continue;

@@ -30,8 +30,33 @@ impl Room {
         self.path().join("state")
     }
 
+    /// The user's configuration of holdfast.
+    pub fn config(&self) -> PathBuf {
+        let folder = match std::env::consts::OS {
+            "windows" => "AppData/Roaming",
+            "macos" => "Library/Application Support",
+            _ => ".config",
+        };
+        self.home().join(folder).join("holdfast/config.toml")
+    }
+
+    /// The state folder where no variable names another.
+    pub fn state_in_home(&self) -> PathBuf {
+        self.home().join(match std::env::consts::OS {
+            "windows" => "AppData/Local/holdfast",
+            "macos" => "Library/Application Support/holdfast",
+            _ => ".local/state/holdfast",
+        })
+    }
+
     pub fn project(&self) -> PathBuf {
         self.path().join("project")
+    }
+
+    /// The project as clients name it in their roots.
+    pub fn project_uri(&self) -> String {
+        let path = self.project().display().to_string().replace('\\', "/");
+        format!("file://{}{path}", if path.starts_with('/') { "" } else { "/" })
     }
 
     pub fn count_file(&self) -> PathBuf {

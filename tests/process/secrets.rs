@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use super::client::{Client, Verdict};
@@ -114,7 +113,7 @@ fn a_secret_in_calls_answers_and_errors_leaves_the_process_nowhere_else() {
     let mut killed = Client::open(&room, &["--metrics", "--log", "trace", "--port", &port]);
     killed.done("echo", &json!({"text": SECRET}));
     super::metrics::target(&room, &killed);
-    killed.signal(Signal::SIGKILL);
+    killed.kill();
     killed.ended_within(super::SOON);
     assert!(files(&room.state()).iter().any(|file| file.ends_with(format!("metrics/{}.json", killed.pid()))));
     seek(&room, &killed, None);

@@ -1,14 +1,41 @@
 //! What the system says about a process.
 
 /// Whether a process runs; one that has ended and was not yet collected does not.
+#[cfg(target_os = "linux")]
 pub fn runs(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().next()).is_some_and(|state| state != "Z")
 }
 
 /// Resident memory as the system counts it; 0 where it does not tell.
+#[cfg(target_os = "linux")]
 pub fn memory_kib(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     line.and_then(|line| line.split_whitespace().next()).and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn seen<T>(pid: u32, told: impl FnOnce(&sysinfo::Process) -> T) -> Option<T> {
+    use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
+    let pid = Pid::from_u32(pid);
+    let mut system = System::new();
+    system.refresh_processes_specifics(
+        ProcessesToUpdate::Some(&[pid]),
+        true,
+        ProcessRefreshKind::nothing().with_memory(),
+    );
+    system.process(pid).map(told)
+}
+
+/// Whether a process runs.
+#[cfg(not(target_os = "linux"))]
+pub fn runs(pid: u32) -> bool {
+    seen(pid, |process| process.status() != sysinfo::ProcessStatus::Zombie) == Some(true)
+}
+
+/// Resident memory as the system counts it; 0 where it does not tell.
+#[cfg(not(target_os = "linux"))]
+pub fn memory_kib(pid: u32) -> u64 {
+    seen(pid, |process| process.memory() / 1024).unwrap_or(0)
 }

@@ -7,8 +7,6 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use super::{Room, SOON, client};
@@ -156,16 +154,31 @@ impl Unity {
         self.hear(mark, |event| event["event"] == "stats")["stats"].clone()
     }
 
-    pub fn signal(&self, signal: Signal) {
-        kill(Pid::from_raw(i32::try_from(self.child.id()).expect("a pid")), signal).expect("the editor lives");
-        match signal {
-            Signal::SIGSTOP => note(&self.log, json!({"event": "stopped"})),
-            Signal::SIGCONT => note(&self.log, json!({"event": "continued"})),
-            _ => {}
-        }
+    /// Stops the whole process. Windows has no signal for it: there the fake editor plays it.
+    pub fn stop(&mut self) {
+        #[cfg(unix)]
+        self.signal(nix::sys::signal::Signal::SIGSTOP);
+        #[cfg(not(unix))]
+        self.say("freeze");
+        note(&self.log, json!({"event": "stopped"}));
     }
 
-    /// SIGKILL, and the end of the process.
+    /// Lets it go on.
+    pub fn go_on(&mut self) {
+        #[cfg(unix)]
+        self.signal(nix::sys::signal::Signal::SIGCONT);
+        #[cfg(not(unix))]
+        self.say("thaw");
+        note(&self.log, json!({"event": "continued"}));
+    }
+
+    #[cfg(unix)]
+    fn signal(&self, signal: nix::sys::signal::Signal) {
+        let pid = i32::try_from(self.child.id()).expect("a pid");
+        nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), signal).expect("the editor lives");
+    }
+
+    /// SIGKILL or its like, and the end of the process.
     pub fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

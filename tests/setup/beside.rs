@@ -1,6 +1,7 @@
 //! What lies beside our entry: the old servers' entries, an older entry of ours, and who owns the file.
 
 use std::fs;
+#[cfg(unix)]
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -148,6 +149,7 @@ async fn remove_takes_an_older_holdfast_out_too() {
     assert_eq!(cursor.expect("known")["state"], "not_configured");
 }
 
+#[cfg(unix)]
 #[tokio::test]
 async fn a_file_with_several_names_keeps_them_all() {
     use std::os::unix::fs::MetadataExt as _;
@@ -168,6 +170,7 @@ async fn a_file_with_several_names_keeps_them_all() {
 }
 
 /// Only root can give files away: run by another user this shows that the mode and the owner stay his.
+#[cfg(unix)]
 #[tokio::test]
 async fn who_owned_a_file_still_does() {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};

@@ -1,8 +1,5 @@
 //! `holdfast setup` over the configurations of every client: real processes, files in a home of their own, and parsers that are
 //! not the program's.
-//!
-//! The paths in the table are those of Linux; the tests of `src/cli/setup/places.rs` hold those of the others.
-#![cfg(target_os = "linux")]
 
 mod beside;
 #[path = "../binary/mod.rs"]
@@ -23,8 +20,13 @@ use table::{CASES, Case};
 
 /// The program under test, as an entry has to name it.
 fn program() -> String {
-    let path = Path::new(env!("CARGO_BIN_EXE_holdfast")).canonicalize().expect("it was built");
+    let path = dunce::canonicalize(env!("CARGO_BIN_EXE_holdfast")).expect("it was built");
     path.to_str().expect("Unicode").to_owned()
+}
+
+/// A path as the system writes it.
+fn native(path: &str) -> String {
+    path.replace('/', std::path::MAIN_SEPARATOR_STR)
 }
 
 /// Every file below a folder, with its bytes.
@@ -35,7 +37,7 @@ fn files(place: &Place) -> BTreeMap<String, Vec<u8>> {
             if path.is_dir() {
                 walk(&path, root, found);
             } else {
-                let name = path.strip_prefix(root).expect("below").to_str().expect("Unicode").to_owned();
+                let name = path.strip_prefix(root).expect("below").to_str().expect("Unicode").replace('\\', "/");
                 found.insert(name, std::fs::read(&path).expect("readable"));
             }
         }
@@ -101,7 +103,7 @@ async fn every_client_is_set_up_once_and_put_back_byte_for_byte() {
 
             let removed = place.run(["setup", case.client, "--remove"]).await;
             assert_eq!(removed.code, Some(0), "{what}: {removed:?}");
-            assert!(removed.out.contains(case.file), "{what}: it says where the file is: {removed:?}");
+            assert!(removed.out.contains(&native(case.file)), "{what}: it says where the file is: {removed:?}");
             let left = files(&place);
             assert_eq!(left.keys().collect::<Vec<_>>(), [case.file], "{what}: nothing else is left");
             assert_eq!(text(&left[case.file]), before, "{what}");

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::binary::{Place, finish};
 use crate::table::{CASES, row};
-use crate::{files, program, text};
+use crate::{files, native, program, text};
 
 const CURSOR: &str = ".cursor/mcp.json";
 
@@ -25,7 +25,10 @@ async fn a_file_that_cannot_be_parsed_is_never_touched() {
                 let before = files(&place);
                 let done = place.run(words.iter().copied()).await;
                 assert_eq!(done.code, Some(1), "{words:?} {content}: {done:?}");
-                assert!(done.err.contains(case.file) && done.err.contains("line "), "{words:?} {content}: {done:?}");
+                assert!(
+                    done.err.contains(&native(case.file)) && done.err.contains("line "),
+                    "{words:?} {content}: {done:?}"
+                );
                 assert!(done.err.contains("Nothing was changed"), "{words:?} {content}: {done:?}");
                 let pasted = words.contains(&"--remove") || done.out.contains(&program());
                 assert!(pasted, "{words:?}: what to paste: {done:?}");
@@ -90,12 +93,13 @@ async fn an_unknown_client_gets_the_names_and_what_to_paste() {
 async fn a_home_that_is_not_known_ends_it_before_anything_is_done() {
     let place = Place::new();
     let mut command = place.command(["setup", "cursor"]);
-    command.env_remove("HOME");
+    command.env_remove("HOME").env_remove("USERPROFILE");
     let done = finish(command, b"").await;
     assert_eq!(done.code, Some(2), "{done:?}");
-    assert!(done.err.contains("HOME"), "{done:?}");
+    assert!(done.err.contains(if cfg!(windows) { "USERPROFILE" } else { "HOME" }), "{done:?}");
 }
 
+#[cfg(unix)]
 #[tokio::test]
 async fn the_users_links_are_followed_and_stay_links() {
     let place = Place::new();
@@ -120,6 +124,7 @@ async fn the_users_links_are_followed_and_stay_links() {
     assert!(!kept.exists());
 }
 
+#[cfg(unix)]
 #[tokio::test]
 async fn a_projects_links_do_not_lead_out_of_it() {
     let place = Place::new();
@@ -137,6 +142,7 @@ async fn a_projects_links_do_not_lead_out_of_it() {
     assert_eq!(files(&place), before);
 }
 
+#[cfg(unix)]
 #[tokio::test]
 async fn modes_are_kept_and_read_only_files_are_left_alone() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -163,6 +169,7 @@ async fn modes_are_kept_and_read_only_files_are_left_alone() {
 }
 
 /// Where nobody can make a file, not even root.
+#[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_folder_that_takes_no_files_is_told_with_what_to_paste() {
     let place = Place::new();
@@ -204,7 +211,7 @@ async fn the_list_tells_how_each_client_stands() {
     for case in CASES {
         let row = row(&listed, case.client);
         assert_eq!((&row["found"], &row["state"]), (&json!(false), &json!("not_configured")), "{row}");
-        assert!(row["file"].as_str().is_some_and(|file| file.ends_with(case.file)), "{row}");
+        assert!(row["file"].as_str().is_some_and(|file| file.ends_with(&native(case.file))), "{row}");
     }
     let other = place.write("bin/holdfast", "");
     place.write(CURSOR, "{\"mcpServers\": ");
@@ -284,7 +291,7 @@ async fn doctor_tells_what_is_wrong_with_clients_and_the_mend() {
         found.next().unwrap_or_else(|| panic!("nothing about {title}: {findings:#}")).clone()
     };
     assert_eq!(about("Cursor")["level"], "problem");
-    assert!(about("Cursor")["mend"].as_str().is_some_and(|mend| mend.contains(CURSOR)));
+    assert!(about("Cursor")["mend"].as_str().is_some_and(|mend| mend.contains(&native(CURSOR))));
     assert_eq!(about("Gemini")["level"], "problem");
     assert_eq!(about("Gemini")["mend"], "holdfast setup gemini");
     assert_eq!(about("Junie")["level"], "ok");

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 /// One client.
 pub struct Case {
     pub client: &'static str,
-    /// Its file on Linux, below the home.
+    /// Its file on this system, below the home.
     pub file: &'static str,
     /// The folder that shows that it is installed.
     pub folder: &'static str,
@@ -43,6 +43,17 @@ macro_rules! fixture {
     };
 }
 
+/// Where the systems differ.
+const fn on(linux: &'static str, macos: &'static str, windows: &'static str) -> &'static str {
+    if cfg!(windows) {
+        windows
+    } else if cfg!(target_os = "macos") {
+        macos
+    } else {
+        linux
+    }
+}
+
 const PLAIN: &str = r#"{"command":PROGRAM,"args":ARGS}"#;
 const STDIO: &str = r#"{"type":"stdio","command":PROGRAM,"args":ARGS}"#;
 
@@ -59,8 +70,12 @@ pub const CASES: &[Case] = &[
     },
     Case {
         client: "claude-desktop",
-        file: ".config/Claude/claude_desktop_config.json",
-        folder: ".config/Claude",
+        file: on(
+            ".config/Claude/claude_desktop_config.json",
+            "Library/Application Support/Claude/claude_desktop_config.json",
+            "AppData/Roaming/Claude/claude_desktop_config.json",
+        ),
+        folder: on(".config/Claude", "Library/Application Support/Claude", "AppData/Roaming/Claude"),
         project: None,
         key: "mcpServers",
         entry: PLAIN,
@@ -79,8 +94,12 @@ pub const CASES: &[Case] = &[
     },
     Case {
         client: "vscode",
-        file: ".config/Code/User/mcp.json",
-        folder: ".config/Code/User",
+        file: on(
+            ".config/Code/User/mcp.json",
+            "Library/Application Support/Code/User/mcp.json",
+            "AppData/Roaming/Code/User/mcp.json",
+        ),
+        folder: on(".config/Code/User", "Library/Application Support/Code/User", "AppData/Roaming/Code/User"),
         project: Some(".vscode/mcp.json"),
         key: "servers",
         entry: STDIO,
@@ -139,8 +158,8 @@ pub const CASES: &[Case] = &[
     },
     Case {
         client: "zed",
-        file: ".config/zed/settings.json",
-        folder: ".config/zed",
+        file: on(".config/zed/settings.json", ".config/zed/settings.json", "AppData/Roaming/Zed/settings.json"),
+        folder: on(".config/zed", ".config/zed", "AppData/Roaming/Zed"),
         project: Some(".zed/settings.json"),
         key: "context_servers",
         entry: PLAIN,
@@ -159,8 +178,12 @@ pub const CASES: &[Case] = &[
     },
     Case {
         client: "goose",
-        file: ".config/goose/config.yaml",
-        folder: ".config/goose",
+        file: on(
+            ".config/goose/config.yaml",
+            ".config/goose/config.yaml",
+            "AppData/Roaming/Block/goose/config/config.yaml",
+        ),
+        folder: on(".config/goose", ".config/goose", "AppData/Roaming/Block/goose"),
         project: None,
         key: "extensions",
         entry: r#"{"name":"holdfast","type":"stdio","enabled":true,"cmd":PROGRAM,"args":ARGS,"timeout":300}"#,
@@ -199,8 +222,16 @@ pub const CASES: &[Case] = &[
     },
     Case {
         client: "rider",
-        file: ".config/github-copilot/intellij/mcp.json",
-        folder: ".config/github-copilot/intellij",
+        file: on(
+            ".config/github-copilot/intellij/mcp.json",
+            ".config/github-copilot/intellij/mcp.json",
+            "AppData/Local/github-copilot/intellij/mcp.json",
+        ),
+        folder: on(
+            ".config/github-copilot/intellij",
+            ".config/github-copilot/intellij",
+            "AppData/Local/github-copilot/intellij",
+        ),
         project: None,
         key: "servers",
         entry: STDIO,

@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use crate::binary::{Done, Place, text};
+#[cfg(unix)]
+use crate::binary::text;
+use crate::binary::{Done, Place};
 use crate::{NAME, RECORD, age, castle, files, folder, in_packages, install, installed, times};
 
 /// Refused: exit 1, these words, and not a byte or a time changed.

@@ -77,7 +77,7 @@ fn folder(name: &str) -> PathBuf {
         // Where even this fails the gateway finds no project, and the run says so.
         let _ = std::fs::create_dir_all(project.join(folder));
     }
-    project.canonicalize().unwrap_or(project)
+    holdfast::config::canonical(&project).unwrap_or(project)
 }
 
 /// The protocol of an editor's package and no other.

@@ -4,7 +4,6 @@
 //! those of a machine that is short of something. Every scenario writes a [`chaos_tests::record::Record`].
 
 #![allow(clippy::disallowed_types, reason = "thieves and shapers of connections are programs outside the runtime")]
-#![cfg(unix)]
 #![expect(
     clippy::disallowed_methods,
     reason = "processes are watched from outside, in real time, on the threads of the tests"
@@ -26,10 +25,12 @@ mod cycles;
 mod exits;
 mod floods;
 mod network;
+#[cfg(unix)]
 mod resources;
 mod scenario;
 mod shaper;
 mod soak;
+#[cfg(unix)]
 mod stopped;
 
 use room::{Room, SOON, until};

@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use chaos_tests::record::quarters;
-use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use super::client::Client;
@@ -60,10 +59,10 @@ fn mixed_faults_for_a_while_leave_no_call_behind() {
             }
             3 => {
                 scenario.record.injected("SIGSTOP of the editor");
-                unity.signal(Signal::SIGSTOP);
+                unity.stop();
                 load.some(&mut client);
                 std::thread::sleep(Duration::from_millis(200));
-                unity.signal(Signal::SIGCONT);
+                unity.go_on();
             }
             _ => faults = faults.saturating_sub(1),
         }

@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn every_client_has_a_file_on_every_system() {
         for system in [System::Linux, System::Macos, System::Windows] {
-            let mut places = places(system, &[("HOME", "/none/u"), ("USERPROFILE", "/none/u")]);
+            let mut places = places(system, &[("HOME", "/none/u"), ("USERPROFILE", "C:\\none\\u")]);
             for client in CLIENTS {
                 assert!(places.file(client).is_some(), "{} on {system:?}", client.name);
             }

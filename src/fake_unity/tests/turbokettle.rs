@@ -121,7 +121,7 @@ async fn the_instance_file_comes_with_the_port_and_goes_with_the_domain() {
     let path = folder.path().join(INSTANCE);
     let unity = start(at(folder.path())).await;
     let mut events = unity.events();
-    let root = folder.path().canonicalize().unwrap();
+    let root = dunce::canonicalize(folder.path()).unwrap();
     let text = |port: u16| {
         let root = json!(root.to_str().unwrap());
         format!("{{\n    \"port\": {port},\n    \"pid\": {},\n    \"projectPath\": {root}\n}}", unity.pid())

@@ -86,7 +86,7 @@ async fn a_frozen_editor_is_silent_and_answers_when_it_thaws() {
     client.call("1", "count", r#"{"key":"k"}"#).await;
     let mut late = Client::to(&unity).await;
     late.call("2", "count", r#"{"key":"k"}"#).await;
-    let silence = tokio::time::timeout(Duration::from_millis(150), client.stream.readable()).await;
+    let silence = tokio::time::timeout(Duration::from_millis(150), client.stream.peek(&mut [0])).await;
     assert!(silence.is_err(), "a byte from a frozen editor");
     let stats = unity.stats();
     assert_eq!((stats.accepts, stats.requests, unity.runs("k")), (1, 1, 0));

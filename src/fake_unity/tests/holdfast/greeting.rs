@@ -6,13 +6,17 @@ use super::*;
 async fn the_instance_file_says_who_listens_and_the_proofs_fit_it() {
     let editor = Editor::with(FakeUnityConfig { pid: Some(4242), ..config() }).await;
     let file = editor.instance();
-    let project = editor.folder.path().canonicalize().unwrap();
+    let project = dunce::canonicalize(editor.folder.path()).unwrap();
     assert_eq!(
         (&file["product"], &file["protocol"], &file["pid"], &file["state"], &file["generation"]),
         (&"holdfast".into(), &1.into(), &4242.into(), &"ready".into(), &1.into())
     );
     assert_eq!(file["port"], editor.unity.port().unwrap());
-    assert_eq!(text(&file, "project"), project.to_str().unwrap());
+    assert_eq!(
+        text(&file, "project"),
+        project.to_str().unwrap().replace('\\', "/"),
+        "as Unity writes paths on every system"
+    );
     assert_eq!((text(&file, "nonce").len(), text(&file, "token").len()), (32, 64));
     #[cfg(unix)]
     {

@@ -153,7 +153,7 @@ async fn a_frozen_editor_says_nothing_and_goes_on_where_it_was() {
     let mut gateway = editor.gateway().await;
     editor.unity.freeze();
     gateway.begin("1", 1, "count", r#","arguments":{"key":"k"}"#).await;
-    let silence = tokio::time::timeout(Duration::from_millis(100), gateway.client.stream.readable()).await;
+    let silence = tokio::time::timeout(Duration::from_millis(100), gateway.client.stream.peek(&mut [0])).await;
     assert!(silence.is_err(), "a byte from a frozen editor");
     editor.unity.thaw();
     assert_eq!(gateway.answer("1").await["result"]["value"]["Runs"], 1);

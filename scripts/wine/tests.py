@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""Runs the tests that were built for Windows, under Wine, and holds against a list what Windows or Wine cannot run.
+
+    python3 scripts/wine/tests.py HERE.json WINDOWS.json [SUITE...]
+
+Both files are what `cargo test --no-run --message-format=json` wrote: for this system, and for Windows. Every test that this system
+has and Windows has not, and every one that is not run under Wine, must be in scripts/wine/left_out.toml with its reason; what is
+there for nothing is an error, too. Exit code 0 only if all that is left passed.
+"""
+
+import fnmatch
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+import tomllib
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# A suite of some minutes on a busy machine; what hangs is ended.
+PATIENCE = 1800
+
+
+def programs(file):
+    """The programs of tests by the name of their target: `holdfast` for the library's own."""
+    found = {}
+    for line in open(file, encoding="utf-8"):
+        message = json.loads(line) if line.startswith("{") else {}
+        if message.get("reason") == "compiler-artifact" and message["profile"]["test"] and message["executable"]:
+            kind = message["target"]["kind"][0]
+            package = re.split(r"[#@/]", message["package_id"].split("#")[0].rstrip("/"))[-1]
+            name = message["target"]["name"]
+            found[f"{package}:{name}" if kind == "test" else f"{package}:{kind}:{name}"] = message["executable"]
+    return found
+
+
+def names(command):
+    listed = subprocess.run([*command, "--list", "--format", "terse"], cwd=ROOT, capture_output=True, timeout=PATIENCE, check=True)
+    return {line.removesuffix(": test") for line in listed.stdout.decode().splitlines() if line.endswith(": test")}
+
+
+class LeftOut:
+    """The list: patterns of tests, each with a reason."""
+
+    def __init__(self):
+        with open(ROOT / "scripts/wine/left_out.toml", "rb") as file:
+            self.entries = tomllib.load(file)["left_out"]
+        self.used = set()
+
+    def match(self, kind, suite, test):
+        for entry in self.entries:
+            for pattern in entry["tests"]:
+                if entry["by"] == kind and fnmatch.fnmatchcase(f"{suite} {test}", pattern):
+                    self.used.add((kind, pattern))
+                    return True
+        return False
+
+    def unused(self):
+        return [pattern for entry in self.entries for pattern in entry["tests"] if (entry["by"], pattern) not in self.used]
+
+
+def run(suite, program, skipped):
+    """Runs one suite; gives how many passed, and the names of those that did not."""
+    print(f"==> {suite}", flush=True)
+    began = time.monotonic()
+    words = [word for test in sorted(skipped) for word in ("--skip", test)]
+    with subprocess.Popen(["wine", program, "--exact", *words], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as child:
+        try:
+            text = child.communicate(timeout=PATIENCE)[0].decode(errors="replace")
+        except subprocess.TimeoutExpired:
+            child.kill()
+            text = child.communicate()[0].decode(errors="replace")
+            print(f"    ended after {PATIENCE} s")
+    passed = set(re.findall(r"^test (\S+)(?: - should panic)? \.\.\. ok\r?$", text, re.M))
+    failed = set(re.findall(r"^test (\S+)(?: - should panic)? \.\.\. FAILED\r?$", text, re.M))
+    ended = child.returncode == 0
+    if failed or not ended:
+        print(text)
+    print(f"    {len(passed)} passed, {len(failed)} failed, {len(skipped)} left out, exit code {child.returncode} "
+          f"({time.monotonic() - began:.0f} s)", flush=True)
+    return len(passed), failed or ({"it did not end well"} if not ended else set())
+
+
+def main():
+    here, windows = programs(sys.argv[1]), programs(sys.argv[2])
+    chosen = sys.argv[3:]
+    left_out, faults, total, failures, skips = LeftOut(), [], 0, {}, 0
+    for suite in sorted(here):
+        if chosen and suite not in chosen:
+            continue
+        ours = names([here[suite]])
+        theirs = names(["wine", windows[suite]]) if suite in windows else set()
+        for test in sorted(ours - theirs):
+            skips += 1
+            if not left_out.match("windows", suite, test):
+                faults.append(f"{suite} {test} is not there on Windows, and the list has no reason")
+        skipped = {test for test in theirs if left_out.match("wine", suite, test)}
+        skips += len(skipped)
+        if theirs - skipped:
+            passed, failed = run(suite, windows[suite], skipped)
+            total += passed
+            if failed:
+                failures[suite] = failed
+    if not chosen:
+        faults += [f"left_out.toml: {pattern} fits no test" for pattern in left_out.unused()]
+    for fault in faults:
+        print(f"error: {fault}")
+    for suite, failed in failures.items():
+        print(f"FAILED {suite}: {', '.join(sorted(failed))}")
+    print(f"{skips} tests are left out, for the reasons in scripts/wine/left_out.toml")
+    print(f"{total} passed, {sum(map(len, failures.values()))} failed")
+    return 1 if faults or failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
