@@ -139,7 +139,8 @@ async fn a_call_before_which_the_editor_stood_still_was_not_sent_when_its_client
     let id = it.client.call_with_progress("execute_code", count("frozen"), "p").await;
     sleep(Duration::from_secs(1)).await;
     let behind = it.client.call("execute_code", count("behind")).await;
-    until("both are held: nothing of either has left", || it.estate.ledger(|ledger, _| ledger.counts()) == (2, 0)).await;
+    until("both are held: nothing of either has left", || it.estate.ledger(|ledger, _| ledger.counts()) == (2, 0))
+        .await;
     let record = it.estate.ledger(|ledger, _| ledger.open_records().last()).unwrap();
     assert_eq!((record.state, record.waits_for, record.sent), ("held", Some(Cause::Stalled), None));
 

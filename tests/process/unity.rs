@@ -8,6 +8,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
@@ -159,7 +160,15 @@ impl Unity {
     pub fn signal(&self, signal: Signal) {
         kill(Pid::from_raw(i32::try_from(self.child.id()).expect("a pid")), signal).expect("the editor lives");
         match signal {
-            Signal::SIGSTOP => note(&self.log, json!({"event": "stopped"})),
+            Signal::SIGSTOP => {
+                // From here on none of its threads runs.
+                let stopped = waitpid(
+                    Pid::from_raw(i32::try_from(self.child.id()).expect("a pid")),
+                    Some(WaitPidFlag::WUNTRACED),
+                );
+                assert!(matches!(stopped, Ok(WaitStatus::Stopped(..))), "{stopped:?}");
+                note(&self.log, json!({"event": "stopped"}));
+            }
             Signal::SIGCONT => note(&self.log, json!({"event": "continued"})),
             _ => {}
         }
