@@ -139,6 +139,29 @@ pub fn is_lack_of_descriptors(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(|code| codes.contains(&code))
 }
 
+/// Why a file is not read that is there; inside of an [`io::Error`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NotRead {
+    /// A symbolic link, and none is followed.
+    #[error("a symbolic link, which is not followed")]
+    Link,
+    /// A folder, a pipe or the like.
+    #[error("not a regular file")]
+    NotAFile,
+    /// It is larger than the caller takes.
+    #[error("larger than {max} bytes")]
+    TooLarge {
+        /// What is taken.
+        max: usize,
+    },
+}
+
+impl From<NotRead> for io::Error {
+    fn from(why: NotRead) -> Self {
+        Self::new(io::ErrorKind::InvalidData, why)
+    }
+}
+
 /// This machine.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RealHost;
@@ -149,12 +172,12 @@ impl Host for RealHost {
         let file = open_without_following(path)?;
         let meta = file.metadata()?;
         if !meta.is_file() {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "not a regular file"));
+            return Err(NotRead::NotAFile.into());
         }
         let mut bytes = Vec::new();
         file.take(max as u64 + 1).read_to_end(&mut bytes)?;
         if bytes.len() > max {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, format!("larger than {max} bytes")));
+            return Err(NotRead::TooLarge { max }.into());
         }
         Ok(bytes)
     }
@@ -347,15 +370,21 @@ fn open_without_following(path: &Path) -> io::Result<std::fs::File> {
     use std::os::unix::fs::OpenOptionsExt as _;
     // NONBLOCK: opening a FIFO that somebody put there must not hang.
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::CLOEXEC;
-    std::fs::OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
+    let opened = std::fs::OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path);
+    // What the system says of a link at the end of a path is said by it of links that lead in circles, too.
+    opened.map_err(|error| if is_link(path) { NotRead::Link.into() } else { error })
 }
 
 #[cfg(not(unix))]
 fn open_without_following(path: &Path) -> io::Result<std::fs::File> {
-    if path.symlink_metadata()?.file_type().is_symlink() {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "a link"));
+    if is_link(path) {
+        return Err(NotRead::Link.into());
     }
     std::fs::File::open(path)
+}
+
+fn is_link(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|meta| meta.file_type().is_symlink())
 }
 
 /// The end of a file that is made if it is not there.
@@ -370,8 +399,8 @@ fn open_end(path: &Path) -> io::Result<std::fs::File> {
         options.mode(0o600).custom_flags(flags.bits().cast_signed());
     }
     #[cfg(not(unix))]
-    if path.symlink_metadata().is_ok_and(|meta| meta.file_type().is_symlink()) {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "a link"));
+    if is_link(path) {
+        return Err(NotRead::Link.into());
     }
     options.open(path)
 }

@@ -8,6 +8,7 @@ mod clock;
 mod entry;
 mod finished;
 mod grace;
+mod hindered;
 mod journal;
 mod progress;
 mod project;
@@ -48,6 +49,8 @@ pub struct Ledger {
     open_epochs: BTreeMap<Epoch, Option<PathBuf>>,
     wanted: Wanted,
     outlook: Option<Outlook>,
+    /// Why nothing can be written yet on a connection that is open.
+    hindered: Option<(Epoch, Cause)>,
     absent_since: Option<Instant>,
     /// When the editor was last known to be away for another cause than a domain reload.
     no_reload: Option<Instant>,
@@ -284,15 +287,6 @@ impl Ledger {
         out
     }
 
-    /// As [`revoke_claim`](Self::revoke_claim), for one that waited to be written for so long that its client may have been answered.
-    pub fn never_left(&mut self, call: CallId, epoch: Epoch, now: Instant) -> Vec<Settlement> {
-        match self.position_in(call, epoch).and_then(|index| self.entries.get(index)).map(Entry::state) {
-            Some(State::Sent) => self.revoke_claim(call, epoch, now),
-            Some(_) => self.postponed(call, epoch, now).1,
-            None => Vec::new(),
-        }
-    }
-
     /// Gives a held call back as if it had never come: somebody else answers its request. `None` if it is not held any more.
     pub fn give_back(&mut self, call: CallId) -> Option<(RequestKey, Arc<RawValue>)> {
         let index = self.position(call)?;
@@ -427,10 +421,10 @@ impl Ledger {
         match self.outlook {
             _ if self.wanted == Wanted::Asked => Cause::ProjectUnsettled,
             Some(Outlook::Coming(cause) | Outlook::Absent(cause)) => cause,
-            Some(Outlook::Open) if self.entries.iter().any(|other| other.has_place() && other.id != entry.id) => {
-                Cause::Busy
+            Some(Outlook::Open) => {
+                let busy = self.entries.iter().any(|other| other.has_place() && other.id != entry.id);
+                self.hindrance().unwrap_or(if busy { Cause::Busy } else { Cause::Listing })
             }
-            Some(Outlook::Open) => Cause::Listing,
             None => Cause::Connecting,
         }
     }

@@ -11,11 +11,11 @@ use crate::config::{self, Config, PortSource};
 use crate::config_file::{self, ProjectRules};
 use crate::fsm::bridge::{ConnectFailure, Evidence, Sign};
 use crate::fsm::cause::Cause;
-use crate::host::{Host, Liveness, Owner};
+use crate::host::{Host, Liveness, NotRead, Owner};
 use crate::limits::PROJECT_FILE_MAX_BYTES;
 use crate::protocol::dialect::unspoken::{self, Unspoken};
 use crate::protocol::dialect::{
-    self, Dialect, Dialects, Expected, FileState, ProjectFacts, ProjectFile, ProjectFiles, Transport,
+    self, Dialect, Dialects, Expected, FileState, ProjectFacts, ProjectFile, ProjectFiles, Transport, Unreadable,
 };
 use crate::protocol::policy::Policy;
 use crate::telemetry::clean;
@@ -247,12 +247,22 @@ fn files(host: &dyn Host, project: &Path, wanted: &[ProjectFile]) -> ProjectFile
             match host.read(&path, PROJECT_FILE_MAX_BYTES) {
                 Ok(bytes) => FileState::Content(bytes),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => FileState::Missing,
-                Err(error) => FileState::Unreadable(error.to_string()),
+                Err(error) => FileState::Unreadable(unreadable(&error)),
             }
         };
         files.insert(file.path, state);
     }
     files
+}
+
+fn unreadable(error: &std::io::Error) -> Unreadable {
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<NotRead>()) {
+        Some(NotRead::Link) => Unreadable::Link,
+        Some(NotRead::NotAFile) => Unreadable::NotAFile,
+        Some(NotRead::TooLarge { .. }) => Unreadable::TooLarge,
+        None if error.kind() == std::io::ErrorKind::PermissionDenied => Unreadable::Denied(error.to_string()),
+        None => Unreadable::Other(error.to_string()),
+    }
 }
 
 /// Where the editor listens instead of on its own port, which was taken when its bridge started.

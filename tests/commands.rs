@@ -394,5 +394,9 @@ async fn a_home_is_not_searched_for_projects() {
     let place = Place::new();
     place.project("Castle");
     let told = of_the_project(&place, &place.path("")).await;
-    assert!(told.contains("is in no Unity project"), "{told}");
+    assert!(told.contains("No Unity project is around"), "{told}");
+    assert!(told.contains("below it none was looked for, because it is a home folder or holds one"), "{told}");
+    assert!(!told.contains("levels below"), "{told}");
+    let install = run_in(&place, &place.path(""), &["unity", "install"]).await;
+    assert!(install.err.contains("below it none was looked for, because it is a home folder"), "{install:?}");
 }

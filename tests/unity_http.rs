@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use holdfast::config::{Config, PortSource};
 use holdfast::fake_unity::{FakeDialect, FakeUnity, FakeUnityConfig};
+use holdfast::fsm::cause::Cause;
 use holdfast::host::Owner;
-use holdfast::limits::EDITOR_MESSAGE_MAX_BYTES;
+use holdfast::limits::{EDITOR_MESSAGE_MAX_BYTES, PATIENCE_MARGIN};
 use holdfast::net::{BoxStream, Listener, Net as _};
 use holdfast::protocol::dialect;
 use serde_json::{Value, json};
@@ -110,6 +111,85 @@ async fn an_editor_that_stands_still_under_a_call_is_given_up_and_found_again() 
     assert!(!error, "{text}");
     assert_eq!(unity.runs("frozen"), 0);
     assert_eq!(unity.runs("after"), 1);
+    it.close().await;
+}
+
+/// What the client heard of a call's progress.
+fn progress(it: &Gateway) -> Vec<String> {
+    let told = it.client.notifications("notifications/progress").into_iter();
+    told.map(|line| line.value["params"]["message"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+/// A gateway whose client waits ten seconds for an answer, so that it has one after five: before a silent editor is given up.
+async fn with_hasty_client(mut setup: Setup) -> Gateway {
+    setup.config.patience = Some(HASTY);
+    opened(setup).await
+}
+
+const HASTY: Duration = Duration::from_secs(10);
+
+#[tokio::test(start_paused = true)]
+async fn a_call_before_which_the_editor_stood_still_was_not_sent_when_its_client_ends_waiting() {
+    let setup = setup();
+    let unity = unity(&setup.net, FakeUnityConfig { dialect: FakeDialect::UnityMcp, ..editor() }).await;
+    let mut it = with_hasty_client(setup).await;
+    unity.freeze();
+    // Its connection stands, and the editor is greeted beside it first: nobody answers that.
+    let began = Instant::now();
+    let id = it.client.call_with_progress("execute_code", count("frozen"), "p").await;
+    sleep(Duration::from_secs(1)).await;
+    let behind = it.client.call("execute_code", count("behind")).await;
+    until("both are held: nothing of either has left", || it.estate.ledger(|ledger, _| ledger.counts()) == (2, 0))
+        .await;
+    let record = it.estate.ledger(|ledger, _| ledger.open_records().last()).unwrap();
+    assert_eq!((record.state, record.waits_for, record.sent), ("held", Some(Cause::Stalled), None));
+
+    let (text, error) = it.client.text(&id).await;
+    assert!(error && text.starts_with("Not executed") && text.contains("does not answer"), "{text}");
+    assert!(text.contains("was not sent to Unity, so nothing changed"), "{text}");
+    assert!(began.elapsed() < Duration::from_secs(6), "the editor was given up before");
+    assert!(progress(&it).iter().all(|told| !told.contains("running")), "{:?}", progress(&it));
+    // It goes on before it is given up: the same connection goes on too, and what was answered is not sent on it.
+    unity.thaw();
+    let (text, error) = it.client.text(&behind).await;
+    assert!(!error && status(&text) == "success", "{text}");
+    sleep(Duration::from_secs(30)).await;
+    assert_eq!((unity.runs("frozen"), unity.runs("behind")), (0, 1));
+    it.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_whose_connection_never_stood_was_not_sent_when_its_client_ends_waiting() {
+    let mut setup = setup();
+    // Its answer is due while the connect for it may still come to something.
+    setup.config.patience = Some(PATIENCE_MARGIN + Duration::from_millis(1500));
+    let unity = unity(&setup.net, FakeUnityConfig { dialect: FakeDialect::UnityMcp, ..editor() }).await;
+    let mut it = opened(setup).await;
+    it.net.hold_connects(true);
+    let id = it.client.call("execute_code", count("never")).await;
+    let (text, error) = it.client.text(&id).await;
+    assert!(error && text.starts_with("Not executed") && text.contains("did not become reachable"), "{text}");
+    it.net.hold_connects(false);
+    sleep(Duration::from_secs(30)).await;
+    let id = it.client.call("execute_code", count("after")).await;
+    assert!(!it.client.text(&id).await.1);
+    assert_eq!((unity.runs("never"), unity.runs("after")), (0, 1));
+    it.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_cancelled_before_its_first_byte_is_never_written() {
+    let (mut it, unity) = with_editor().await;
+    unity.freeze();
+    let id = it.client.call("execute_code", count("cancelled")).await;
+    sleep(Duration::from_secs(1)).await;
+    it.client.cancel(&id).await;
+    sleep(Duration::from_secs(1)).await;
+    unity.thaw();
+    let id = it.client.call("execute_code", count("after")).await;
+    assert!(!it.client.text(&id).await.1);
+    sleep(Duration::from_secs(30)).await;
+    assert_eq!((unity.runs("cancelled"), unity.runs("after")), (0, 1));
     it.close().await;
 }
 
@@ -278,6 +358,19 @@ async fn what_is_not_http_or_too_large_is_an_unknown_outcome_too() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_call_that_was_written_and_not_answered_may_run_still() {
+    let setup = setup();
+    // Its first byte comes at once, and the second one too late.
+    let editor = Scripted::start(&setup.net, Does::Dribbles(response(RAN), Duration::from_secs(60))).await;
+    let mut it = with_hasty_client(setup).await;
+    let id = it.client.call("execute_code", json!({"code": "x"})).await;
+    let (text, error) = it.client.text(&id).await;
+    assert!(error && text.starts_with("Still running"), "{text}");
+    assert_eq!(editor.asked(), 1);
+    it.close().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn chunked_and_unbounded_and_slow_answers_are_read() {
     let chunked = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{:x}\r\n{RAN}\r\n0\r\n\r\n", RAN.len());
     let unbounded = format!("HTTP/1.1 200 OK\r\n\r\n{RAN}");
@@ -340,7 +433,8 @@ async fn a_call_behind_a_ping_that_is_cut_never_left_and_is_sent_on_the_next_con
     until("the pulse is under way", || pings() == 3).await;
     let id = it.client.call("execute_code", json!({"code": "x"})).await;
     sleep(Duration::from_millis(100)).await;
-    assert!(!it.estate.ledger(|ledger, _| ledger.has_held()), "it was claimed, and waits behind the ping");
+    assert!(!it.estate.ledger(|ledger, _| ledger.has_held()), "it was given to the carrier, and waits behind the ping");
+    assert_eq!(it.estate.ledger(|ledger, _| ledger.counts()), (1, 0), "it is held until its first byte");
     assert_eq!(editor.asked(), 0);
     let (text, error) = it.client.text(&id).await;
     assert!(!error && status(&text) == "success", "{text}");

@@ -198,9 +198,9 @@ impl<'a> Run<'a> {
     /// How often one call may leave: those that provably ran nothing are bounded on their own.
     fn sendings_max(&self) -> u8 {
         match self.dialect {
-            FakeDialect::Uloop | FakeDialect::Umcp | FakeDialect::Turbokettle => SENDINGS_MAX,
-            // Of both it may be known that nothing of a sending ran.
-            FakeDialect::Holdfast | FakeDialect::UnityMcp => SENDINGS_MAX + UNRUN_MAX,
+            FakeDialect::Uloop | FakeDialect::Umcp | FakeDialect::Turbokettle | FakeDialect::UnityMcp => SENDINGS_MAX,
+            // By its journal it may be known that nothing of a sending ran.
+            FakeDialect::Holdfast => SENDINGS_MAX + UNRUN_MAX,
         }
     }
 

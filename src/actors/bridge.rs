@@ -414,7 +414,6 @@ impl BridgeActor {
     fn hang_up(&self, state: &mut State, loss: Loss) {
         let Some(connection) = state.connection.take() else { return };
         let epoch = connection.epoch;
-        connection.end(&self.estate);
         // The ledger first: from here on no claim, write or frame of that epoch counts. Then the socket falls.
         self.estate.decide(|ledger, now| ledger.close_epoch(epoch, loss, now));
         drop(connection);

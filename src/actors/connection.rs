@@ -28,7 +28,7 @@ use super::registry;
 use super::supervisor::Tasks;
 use crate::estate::Estate;
 use crate::fsm::bridge::{ConnectFailure, Drop};
-use crate::ledger::HeldCall;
+use crate::ledger::{HeldCall, Terms};
 use crate::limits::{
     BYTES_NEWS_EVERY, CONNECT_TIMEOUT, IDENTITY_READ_MAX, JOIN_TIMEOUT, LIVENESS_EVERY, ORDERS_MAX,
     OUTCOMES_ASKED_EVERY, OWNER_LOOKUP_MAX,
@@ -116,7 +116,6 @@ pub struct Connection {
     orders: mpsc::Sender<Order>,
     list_owed: Arc<AtomicBool>,
     call_refused: Arc<AtomicBool>,
-    unwritten: Arc<http::Unwritten>,
     _hang_up: oneshot::Sender<()>,
 }
 
@@ -139,11 +138,6 @@ impl Connection {
         given
     }
 
-    /// Nothing more is written to it; what was claimed for it and never left is held again. Before its epoch is closed.
-    pub fn end(&self, estate: &Arc<Estate>) {
-        http::hold_again(estate, self.epoch, &self.unwritten);
-    }
-
     /// Whether a list was ordered and the editor's answer to it has not come.
     pub fn awaits_list(&self) -> bool {
         self.list_owed.load(Ordering::Acquire)
@@ -156,7 +150,6 @@ pub fn open(estate: &Arc<Estate>, tasks: &Tasks, target: Target, bridge: ActorRe
     let (orders, incoming) = mpsc::channel(ORDERS_MAX);
     let (hang_up, hung_up) = oneshot::channel();
     let (list_owed, call_refused) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
-    let unwritten = Arc::new(http::Unwritten::default());
     let hello = Hello {
         gateway: estate.gateway.clone(),
         challenge: estate.fresh(),
@@ -175,7 +168,7 @@ pub fn open(estate: &Arc<Estate>, tasks: &Tasks, target: Target, bridge: ActorRe
         list_owed: Arc::clone(&list_owed),
         call_refused: Arc::clone(&call_refused),
         outcomes_wanted: AtomicBool::new(false),
-        unwritten: Arc::clone(&unwritten),
+        unclaimed: Mutex::default(),
         awaiting: Mutex::default(),
         hello,
         said: Mutex::default(),
@@ -192,7 +185,7 @@ pub fn open(estate: &Arc<Estate>, tasks: &Tasks, target: Target, bridge: ActorRe
             () = line.run(incoming) => {}
         }
     });
-    Connection { epoch, orders, list_owed, call_refused, unwritten, _hang_up: hang_up }
+    Connection { epoch, orders, list_owed, call_refused, _hang_up: hang_up }
 }
 
 /// What a reply answers.
@@ -213,6 +206,13 @@ struct After {
     reload: bool,
 }
 
+/// A call that is encoded, and claimed as the last step before its first byte.
+#[derive(Debug)]
+struct Unclaimed {
+    call: CallId,
+    terms: Terms,
+}
+
 struct Line {
     estate: Arc<Estate>,
     epoch: Epoch,
@@ -224,8 +224,8 @@ struct Line {
     call_refused: Arc<AtomicBool>,
     /// The question for the outcomes waits among the orders.
     outcomes_wanted: AtomicBool,
-    /// What waits before the carrier, where there is one.
-    unwritten: Arc<http::Unwritten>,
+    /// Calls that wait before the carrier, where there is one.
+    unclaimed: Mutex<HashMap<u64, Unclaimed>>,
     awaiting: Mutex<HashMap<u64, Awaited>>,
     /// What the editor is told first, and what it has said to it.
     hello: Hello,
@@ -381,6 +381,10 @@ impl Line {
     /// The right to tell how the dial ended; `None` once it was told.
     fn dial_result(&self) -> Option<Dialled> {
         self.dialled().take()
+    }
+
+    fn unclaimed(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Unclaimed>> {
+        self.unclaimed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn awaiting(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Awaited>> {

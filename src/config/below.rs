@@ -8,6 +8,9 @@ use crate::limits::{BELOW_ENTRIES_MAX, BELOW_FOLDERS_MAX, BELOW_LEVELS, BELOW_PR
 /// Folders that hold no project of their own, only copies; beside them, those whose name begins with a dot.
 const PASSED_OVER: [&str; 2] = ["Library", "node_modules"];
 
+/// What is told of them.
+pub const NOT_SEARCHED: &str = "Library, node_modules, folders that begin with a dot and links are not searched";
+
 /// What lies below some folders.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Below {
@@ -15,15 +18,44 @@ pub struct Below {
     pub projects: Vec<PathBuf>,
     /// A bound ended the search: there may be more.
     pub cut: bool,
+    /// Folders below which nothing was looked for, as they were given.
+    pub unsearched: Vec<(PathBuf, Unsearched)>,
+}
+
+/// Why nothing was looked for below a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unsearched {
+    /// It is a home folder, or holds one.
+    Home,
+    /// It cannot be read, or is not there.
+    Unreadable,
+}
+
+impl Unsearched {
+    /// What is told of it.
+    pub fn why(self) -> &'static str {
+        match self {
+            Self::Home => "because it is a home folder or holds one",
+            Self::Unreadable => "because it does not exist or may not be read",
+        }
+    }
 }
 
 /// The projects at most [`BELOW_LEVELS`] levels below these folders, those nearest to them first looked for. Nothing is looked for
 /// inside of a project, nor behind a link. A home is not searched, nor what holds it: that is everybody's work, not one workspace.
 pub fn projects_below(folders: &[PathBuf]) -> Below {
     let home = std::env::home_dir().and_then(|home| canonical(&home));
-    let searched = |folder: &PathBuf| !home.as_ref().is_some_and(|home| home.starts_with(folder));
-    let mut level: Vec<PathBuf> = folders.iter().filter_map(|folder| canonical(folder)).filter(searched).collect();
     let mut below = Below::default();
+    let mut level = Vec::new();
+    for folder in folders {
+        match canonical(folder) {
+            Some(canonical) if home.as_ref().is_some_and(|home| home.starts_with(&canonical)) => {
+                below.unsearched.push((folder.clone(), Unsearched::Home));
+            }
+            Some(canonical) if std::fs::read_dir(&canonical).is_ok() => level.push(canonical),
+            Some(_) | None => below.unsearched.push((folder.clone(), Unsearched::Unreadable)),
+        }
+    }
     let (mut folders, mut entries) = (0, 0);
     'search: for _ in 0..BELOW_LEVELS {
         let mut next = Vec::new();
@@ -106,14 +138,16 @@ mod tests {
             ".hidden/Copy",
         ]);
         let root = tree.root();
-        let found = Below { projects: vec![root.join("First"), root.join("a/b/Third")], cut: false };
+        let found = Below { projects: vec![root.join("First"), root.join("a/b/Third")], ..Below::default() };
         assert_eq!(tree.below(), found);
         assert_eq!(
             projects_below(&[root.clone(), root.join("a")]).projects.len(),
             3,
             "each once, and the fourth from `a`"
         );
-        assert_eq!(projects_below(&[root.join("nowhere")]), Below::default());
+        let nowhere = root.join("nowhere");
+        let unsearched = vec![(nowhere.clone(), Unsearched::Unreadable)];
+        assert_eq!(projects_below(&[nowhere]), Below { unsearched, ..Below::default() });
     }
 
     #[cfg(unix)]
@@ -132,14 +166,15 @@ mod tests {
         for n in 0..BELOW_FOLDERS_MAX {
             std::fs::create_dir_all(tree.root().join(format!("z/{n}/x"))).unwrap();
         }
-        assert_eq!(tree.below(), Below { projects: vec![tree.root().join("Castle")], cut: true });
+        assert_eq!(tree.below(), Below { projects: vec![tree.root().join("Castle")], cut: true, ..Below::default() });
     }
 
     #[test]
-    fn what_holds_a_home_is_not_searched() {
+    fn what_holds_a_home_is_not_searched_and_that_is_told() {
         let home = std::env::home_dir().and_then(|home| canonical(&home)).unwrap();
         for above in home.ancestors().map(Path::to_path_buf) {
-            assert_eq!(projects_below(&[above]), Below::default());
+            let unsearched = vec![(above.clone(), Unsearched::Home)];
+            assert_eq!(projects_below(&[above]), Below { unsearched, ..Below::default() });
         }
     }
 }

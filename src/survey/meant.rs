@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Identity, check_owner, owner_of, survey};
-use crate::config::below::{Below, is_in, projects_below};
+use crate::config::below::{Below, NOT_SEARCHED, Unsearched, is_in, projects_below};
 use crate::config::{self, Config};
 use crate::fsm::bridge::Sign;
 use crate::host::Host;
@@ -33,35 +33,53 @@ pub(super) fn meant(host: &dyn Host, config: &Config, roots: &[PathBuf], former:
         None => {}
     }
     let here = config.working_dir.as_slice();
-    let mut cut = false;
+    let (mut cut, mut unsearched) = (false, Vec::new());
     for folders in [roots, here] {
         let mut found = around(folders);
         if found.is_empty() {
             let below = below(folders, former);
             (found, cut) = (below.projects, cut || below.cut);
+            unsearched.extend(below.unsearched);
         }
         if !found.is_empty() {
             return among(host, config, found, cut, former);
         }
     }
-    let searched: Vec<String> = roots.iter().chain(here).map(|folder| clean(&folder.display().to_string())).collect();
-    let trouble = match searched.as_slice() {
-        // Started without any folder, what to do stands in every text that says that no project is known; and a port that is named
-        // needs none.
-        [] => None,
-        _ if !config.ports.is_empty() => None,
-        _ if cut => Some(format!(
-            "No Unity project was found, and not all of {} could be looked at (more than {BELOW_FOLDERS_MAX} folders on {BELOW_LEVELS} \
-             levels): name the project with --project DIR (HOLDFAST_PROJECT).",
-            searched.join(" and ")
-        )),
-        _ => Some(format!(
-            "There is no Unity project in, around or up to {BELOW_LEVELS} levels below {}: name the project with --project DIR \
-             (HOLDFAST_PROJECT).",
-            searched.join(" and ")
-        )),
-    };
+    let folders: Vec<&PathBuf> = roots.iter().chain(here).collect();
+    // Started without any folder, what to do stands in every text that says that no project is known; and a port that is named
+    // needs none.
+    let trouble = (!folders.is_empty() && config.ports.is_empty()).then(|| nowhere(&folders, cut, &unsearched));
     Meant { trouble, ..Meant::default() }
+}
+
+/// What is told where no project was found: where it was looked for and where it was not, and what to do.
+fn nowhere(folders: &[&PathBuf], cut: bool, unsearched: &[(PathBuf, Unsearched)]) -> String {
+    let named = |folder: &Path| clean(&folder.display().to_string());
+    let is_searched = |folder: &Path| !unsearched.iter().any(|(unsearched, _)| unsearched == folder);
+    let searched: Vec<String> =
+        folders.iter().filter(|folder| is_searched(folder)).map(|folder| named(folder)).collect();
+    let mut says = match (searched.is_empty(), cut) {
+        (true, _) => Vec::new(),
+        (false, true) => vec![format!(
+            "No Unity project was found, and not all of {} could be looked at (more than {BELOW_FOLDERS_MAX} folders on {BELOW_LEVELS} \
+             levels)",
+            searched.join(" and ")
+        )],
+        (false, false) => vec![format!(
+            "There is no Unity project in, around or up to {BELOW_LEVELS} levels below {} ({NOT_SEARCHED})",
+            searched.join(" and ")
+        )],
+    };
+    let mut told: Vec<&Path> = Vec::new();
+    for (folder, why) in unsearched {
+        // Of a root that is also the working directory it is told once.
+        if !told.contains(&folder.as_path()) {
+            told.push(folder);
+            let (folder, why) = (named(folder), why.why());
+            says.push(format!("No Unity project is around {folder}, and below it none was looked for, {why}"));
+        }
+    }
+    format!("{}: name the project with --project DIR (HOLDFAST_PROJECT).", says.join(". "))
 }
 
 /// The projects in which these folders lie.
@@ -76,7 +94,7 @@ fn around(folders: &[PathBuf]) -> Vec<PathBuf> {
 /// The projects below these folders. The one that the session has had is found without a search.
 fn below(folders: &[PathBuf], former: Option<&Path>) -> Below {
     match former.filter(|former| config::is_project(former) && folders.iter().any(|folder| is_in(former, folder))) {
-        Some(former) => Below { projects: vec![former.to_path_buf()], cut: false },
+        Some(former) => Below { projects: vec![former.to_path_buf()], ..Below::default() },
         None => projects_below(folders),
     }
 }

@@ -352,3 +352,50 @@ fn a_project_with_packages_of_two_protocols_is_listed_and_not_called() {
     let left = look(&machine, &config, &[]);
     assert_eq!((left.packages.len(), left.dialect.name(), left.targets.len()), (0, "uloop", 2));
 }
+
+#[test]
+fn a_home_is_told_not_to_have_been_searched_and_what_to_do() {
+    let home = std::env::home_dir().and_then(|home| config::canonical(&home)).unwrap();
+    let empty = tempfile::tempdir().unwrap();
+    let told = |working_dir: &Path, roots: &[PathBuf]| {
+        let config = Config { working_dir: Some(working_dir.to_path_buf()), ..Config::default() };
+        survey(&Machine::default(), &config, roots, None).facts.problems.join(" ")
+    };
+    let unsearched = "below it none was looked for, because it is a home folder or holds one";
+    for above in home.ancestors() {
+        let says = format!(
+            "No Unity project is around {}, and {unsearched}: name the project with --project DIR",
+            above.display()
+        );
+        let told = told(above, &[above.to_path_buf()]);
+        assert!(told.starts_with(&says) && !told.contains("levels below"), "{told}");
+        assert_eq!(told.matches("none was looked for").count(), 1, "{told}");
+    }
+    // Where another folder was searched, each is told as it is.
+    let told = told(&home, &[empty.path().to_path_buf(), empty.path().join("gone")]);
+    assert!(told.contains(&format!("up to 3 levels below {} (", empty.path().display())), "{told}");
+    assert!(told.contains(unsearched) && told.contains("because it does not exist or may not be read"), "{told}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_in_place_of_a_projects_file_is_told_as_one() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let file = elsewhere.path().join("settings");
+    std::fs::write(&file, r#"{"customPort":8711}"#).unwrap();
+    let project = Project::new();
+    let settings = project.path().join("UserSettings/UnityMcpSettings.json");
+    let problems = || {
+        let config = Config { dialects: dialect::ULOOP, ..Config::default() };
+        survey(&Machine::default(), &config, &[project.path()], None).facts.problems
+    };
+    std::os::unix::fs::symlink(&file, &settings).unwrap();
+    let told = problems().join(" ");
+    assert!(told.contains("is a symbolic link, which is not followed: put a copy of the file in its place."), "{told}");
+    assert!(!told.contains("allow this user"), "{told}");
+    std::fs::remove_file(&settings).unwrap();
+    std::fs::create_dir(&settings).unwrap();
+    assert!(
+        problems().join(" ").contains("is no regular file, so it is not read: move it away, then set the port anew")
+    );
+}

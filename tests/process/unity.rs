@@ -157,7 +157,13 @@ impl Unity {
     /// Stops the whole process. Windows has no signal for it: there the fake editor plays it.
     pub fn stop(&mut self) {
         #[cfg(unix)]
-        self.signal(nix::sys::signal::Signal::SIGSTOP);
+        {
+            use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+            let pid = self.signal(nix::sys::signal::Signal::SIGSTOP);
+            // From here on none of its threads runs.
+            let stopped = waitpid(pid, Some(WaitPidFlag::WUNTRACED));
+            assert!(matches!(stopped, Ok(WaitStatus::Stopped(..))), "{stopped:?}");
+        }
         #[cfg(not(unix))]
         self.say("freeze");
         note(&self.log, json!({"event": "stopped"}));
@@ -166,16 +172,17 @@ impl Unity {
     /// Lets it go on.
     pub fn go_on(&mut self) {
         #[cfg(unix)]
-        self.signal(nix::sys::signal::Signal::SIGCONT);
+        let _ = self.signal(nix::sys::signal::Signal::SIGCONT);
         #[cfg(not(unix))]
         self.say("thaw");
         note(&self.log, json!({"event": "continued"}));
     }
 
     #[cfg(unix)]
-    fn signal(&self, signal: nix::sys::signal::Signal) {
-        let pid = i32::try_from(self.child.id()).expect("a pid");
-        nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), signal).expect("the editor lives");
+    fn signal(&self, signal: nix::sys::signal::Signal) -> nix::unistd::Pid {
+        let pid = nix::unistd::Pid::from_raw(i32::try_from(self.child.id()).expect("a pid"));
+        nix::sys::signal::kill(pid, signal).expect("the editor lives");
+        pid
     }
 
     /// SIGKILL or its like, and the end of the process.

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use holdfast::limits::{JSON_DEPTH_MAX, LOG_FIELD_MAX_BYTES, TOOLS_MAX};
-use holdfast::protocol::dialect::{Annotations, Dialect, EditorTool, FileState, ProjectFacts, ProjectFiles, Secret};
+use holdfast::protocol::dialect::{
+    Annotations, Dialect, EditorTool, FileState, ProjectFacts, ProjectFiles, Secret, Unreadable,
+};
 use holdfast::protocol::dialect::{ListStep, Reply};
 use holdfast::protocol::jsonrpc;
 use serde_json::Value;
@@ -98,7 +100,7 @@ pub(super) fn facts(dialect: &dyn Dialect, input: &[u8]) -> ProjectFacts {
     let wanted = dialect.project_files();
     let state = |content: &[u8], whole: bool| match (content, whole) {
         (b"", _) => FileState::Missing,
-        (b"?", _) => FileState::Unreadable("Permission denied".to_owned()),
+        (b"?", _) => FileState::Unreadable(Unreadable::Denied("Permission denied".to_owned())),
         (_, false) => FileState::Present,
         (content, true) => FileState::Content(content.to_vec()),
     };

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::io::WriteHalf;
 
-use super::{After, Awaited, Line, News, NotWritten};
+use super::{After, Awaited, Line, News, NotWritten, Unclaimed};
 use crate::actors::session;
 use crate::fsm::bridge::Drop;
 use crate::fsm::cause::Cause;
@@ -67,31 +67,51 @@ impl Line {
             tool_timeout: prepared.timeout.unwrap_or(Duration::ZERO),
             repeatable: entry.tool.repeatable,
         };
-        let running_max = terms.running_max();
-        let (claim, sending) = self.estate.ledger(|ledger, now| {
-            let claim = ledger.claim(id, self.epoch, terms, now);
-            (claim, ledger.sending(id))
-        });
-        match claim {
-            Ok(settlements) => self.estate.settle(settlements),
-            Err(ClaimRefused::OtherProject) => return self.refuse(id, Cause::ProjectChanged),
-            // Not a byte may leave: it was cancelled, has timed out, or the epoch is closed.
-            Err(_) => {
-                self.free_place();
-                return Ok(());
-            }
-        }
-        self.tell(News::CallSent { running_max });
-        self.estate.events.call_sent(id, self.epoch, number, sending);
+        let unclaimed = Unclaimed { call: id, terms };
         self.awaiting().insert(number, Awaited::Call { id, after });
         if dialect.properties().transport == Transport::Http {
-            self.unwritten.add(number, id);
+            // It only goes to the carrier here, which has yet to connect for it.
+            self.unclaimed().insert(number, unclaimed);
+            return self.write_frame(socket, &frame).await;
+        }
+        if !self.claim(number, unclaimed) {
+            return Ok(());
         }
         let sent = self.write_frame(socket, &frame).await;
         if sent == Err(NotWritten::NoByte) {
-            self.estate.decide(|ledger, now| ledger.revoke_claim(id, self.epoch, now));
+            self.revoke_claim(id);
         }
         sent
+    }
+
+    /// The last step before the first byte of a call. False: not a byte of it may leave, and its place is free.
+    pub(super) fn claim(&self, number: u64, unclaimed: Unclaimed) -> bool {
+        let Unclaimed { call, terms } = unclaimed;
+        let running_max = terms.running_max();
+        let (claim, sending) = self.estate.ledger(|ledger, now| {
+            let claim = ledger.claim(call, self.epoch, terms, now);
+            (claim, ledger.sending(call))
+        });
+        match claim {
+            Ok(settlements) => self.estate.settle(settlements),
+            Err(refused) => {
+                self.awaiting().remove(&number);
+                if refused == ClaimRefused::OtherProject {
+                    self.estate.decide(|ledger, now| ledger.refuse(call, Cause::ProjectChanged, now));
+                }
+                // Else it was cancelled, has timed out, or the epoch is closed.
+                self.free_place();
+                return false;
+            }
+        }
+        self.tell(News::CallSent { running_max });
+        self.estate.events.call_sent(call, self.epoch, number, sending);
+        true
+    }
+
+    /// Not a byte of a claimed call was written.
+    pub(super) fn revoke_claim(&self, call: CallId) {
+        self.estate.decide(|ledger, now| ledger.revoke_claim(call, self.epoch, now));
     }
 
     /// It was held before anybody knew that its tool is none of the editor's.

@@ -3,80 +3,33 @@
 //! *Lives* in the connection's own task and falls with it. One request at a time, none of them twice. When one cannot be sent or
 //! is cut, the conversation ends as that of a broken stream does; calls of which not a byte was written are held again then.
 //!
+//! A call is claimed here, once everything that comes before its first byte has gone well: while it waits for an earlier request, a
+//! connection or the greeting beside it, it has provably not run, and its client is told so when it waits no longer.
+//!
 //! A greeting says who answered it, and nothing of the connections that come after it. So before a call it is asked again, once
 //! the connection for the call stands: whoever accepted that one still listened then.
-
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, ReadHalf};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
 
-use super::{Line, News, Order};
-use crate::estate::Estate;
+use super::{Line, News, Order, Unclaimed};
 use crate::fsm::bridge::Drop;
-use crate::limits::{BYTES_NEWS_EVERY, CONNECT_TIMEOUT, HTTP_BODY_MAX_BYTES, HTTP_PIPE_BYTES, IDLE_WATCH_SPACING};
+use crate::fsm::cause::Cause;
+use crate::limits::{
+    BYTES_NEWS_EVERY, CONNECT_TIMEOUT, HTTP_BODY_MAX_BYTES, HTTP_PIPE_BYTES, IDLE_WATCH_SPACING, SILENCE_NAMED_AFTER,
+};
 use crate::net::BoxStream;
 use crate::protocol::dialect::BadMessage;
 use crate::protocol::dialect::http::{Ask, Heard};
 use crate::protocol::framing::Framer as _;
 use crate::protocol::framing::http::{self, BadResponse, Response, ResponseDecoder};
 use crate::protocol::framing::lines::Lines;
-use crate::protocol::ids::{CallId, Epoch};
+use crate::protocol::ids::CallId;
 
 /// How much is asked of a socket at once; most answers have 200 bytes.
 const READ_BYTES: usize = 4096;
-
-/// Calls that were claimed and wait in the pipe before the carrier: not a byte of them was written.
-#[derive(Debug, Default)]
-pub(super) struct Unwritten(Mutex<Waiting>);
-
-#[derive(Debug, Default)]
-struct Waiting {
-    calls: BTreeMap<u64, CallId>,
-    /// The connection is over: nothing may be written any more.
-    over: bool,
-}
-
-/// Nothing may be written any more.
-struct Over;
-
-impl Unwritten {
-    fn enter(&self) -> MutexGuard<'_, Waiting> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A call was claimed for the request with this number.
-    pub(super) fn add(&self, number: u64, call: CallId) {
-        self.enter().calls.insert(number, call);
-    }
-
-    /// The request with this number is about to be written: the call that it carries, if it does.
-    fn begin(&self, number: u64) -> Result<Option<CallId>, Over> {
-        let mut waiting = self.enter();
-        if waiting.over { Err(Over) } else { Ok(waiting.calls.remove(&number)) }
-    }
-
-    /// Not a byte of it could be written.
-    fn not_begun(&self, number: u64, call: Option<CallId>) {
-        self.enter().calls.extend(call.map(|call| (number, call)));
-    }
-
-    fn end(&self) -> Vec<CallId> {
-        let mut waiting = self.enter();
-        waiting.over = true;
-        std::mem::take(&mut waiting.calls).into_values().collect()
-    }
-}
-
-/// Holds again what was claimed for a connection and never left. Nothing more is written to it from here on.
-pub(super) fn hold_again(estate: &Arc<Estate>, epoch: Epoch, unwritten: &Unwritten) {
-    for call in unwritten.end() {
-        estate.decide(|ledger, now| ledger.never_left(call, epoch, now));
-    }
-}
 
 impl Line {
     /// Converses over HTTP. `first` is the connection that was dialled and checked: it carries the first request.
@@ -88,7 +41,6 @@ impl Line {
             drop = self.converse(Box::new(near), orders) => drop,
             never = carrier.run(far) => match never {},
         };
-        hold_again(&self.estate, self.epoch, &self.unwritten);
         carrier.end.unwrap_or(drop)
     }
 
@@ -104,16 +56,20 @@ impl Line {
     /// A connection for a call. Whoever listens may be another by now: it is looked at anew, and greeted beside it; what is wrong
     /// with it, the next dial tells.
     async fn connect_for_call(&self, greeting: &Greeting) -> Result<BoxStream, Drop> {
-        let mut stream = self.connect_anew().await?;
-        let mut beside = self.connect_anew().await?;
-        if self.check_owner().await.is_err() {
-            return Err(self.unsent("the port may belong to somebody else now"));
-        }
+        let connected = async {
+            let both = (self.connect_anew().await?, self.connect_anew().await?);
+            match self.check_owner().await {
+                Ok(_) => Ok(both),
+                Err(_) => Err(self.unsent("the port may belong to somebody else now")),
+            }
+        };
+        let (mut stream, mut beside) = self.before_calls(Cause::Connecting, connected).await?;
         // The look takes a while, and a write to one that has gone meanwhile would still succeed.
         if is_gone(&mut beside).await {
             return Err(self.unsent("it hung up before it was greeted"));
         }
-        if self.exchange(beside, &greeting.request, None).await? != greeting.answer {
+        let greeted = self.before_calls(Cause::Stalled, self.exchange(beside, &greeting.request, None)).await?;
+        if greeted != greeting.answer {
             return Err(self.unsent("it answers the greeting otherwise than before"));
         }
         if is_gone(&mut stream).await {
@@ -122,20 +78,25 @@ impl Line {
         Ok(stream)
     }
 
-    /// Sends a request and reads its response. `number`: that of a request of the conversation; a greeting beside it has none.
-    async fn exchange(&self, mut stream: BoxStream, request: &[u8], number: Option<u64>) -> Result<Response, Drop> {
-        let call = match number.map(|number| self.unwritten.begin(number)) {
-            Some(Err(Over)) => return Err(Drop::Eof),
-            Some(Ok(call)) => call,
-            None => None,
-        };
+    /// Does what no call is written before. If that lasts, what the calls wait for is no riddle.
+    async fn before_calls<T>(&self, cause: Cause, step: impl Future<Output = T>) -> T {
+        let mut step = std::pin::pin!(step);
+        if let Ok(done) = timeout(SILENCE_NAMED_AFTER, &mut step).await {
+            return done;
+        }
+        let _hindered = Hindered::by(self, cause);
+        step.await
+    }
+
+    /// Sends a request and reads its response. `call`: the claimed call that it carries, if it does.
+    async fn exchange(&self, mut stream: BoxStream, request: &[u8], call: Option<CallId>) -> Result<Response, Drop> {
         let mut rest = request;
         while !rest.is_empty() {
             match stream.write(rest).await {
                 Ok(count) if count > 0 => rest = rest.get(count..).unwrap_or_default(),
                 Ok(_) | Err(_) => {
-                    if let Some(number) = number.filter(|_| rest.len() == request.len()) {
-                        self.unwritten.not_begun(number, call);
+                    if let Some(call) = call.filter(|_| rest.len() == request.len()) {
+                        self.revoke_claim(call);
                     }
                     return Err(Drop::Reset);
                 }
@@ -143,6 +104,10 @@ impl Line {
         }
         stream.flush().await.map_err(|_| Drop::Reset)?;
         self.response(&mut stream).await
+    }
+
+    fn take_unclaimed(&self, number: u64) -> Option<Unclaimed> {
+        self.unclaimed().remove(&number)
     }
 
     fn unsent(&self, why: &str) -> Drop {
@@ -214,8 +179,9 @@ impl Carrier<'_> {
             while let Ok(Some(line)) = framer.next_frame() {
                 // The dialect's own words: what is none of them is a bug of ours, and nothing was sent.
                 let ask: Ask<'_> = serde_json::from_slice(&line).map_err(|_| Drop::Protocol)?;
-                let response = self.ask(&ask).await?;
-                heard.write_all(&said(&ask, &response)).await.map_err(|_| Drop::Eof)?;
+                if let Some(response) = self.ask(&ask).await? {
+                    heard.write_all(&said(&ask, &response)).await.map_err(|_| Drop::Eof)?;
+                }
             }
             let read = tokio::select! {
                 biased;
@@ -250,18 +216,47 @@ impl Carrier<'_> {
         }
     }
 
-    async fn ask(&mut self, ask: &Ask<'_>) -> Result<Response, Drop> {
+    /// `None`: it was a call that nobody wants sent any more, and not a byte of it was written.
+    async fn ask(&mut self, ask: &Ask<'_>) -> Result<Option<Response>, Drop> {
         let line = self.line;
         let (port, kind) = (line.target.port, ask.content_type.as_deref());
         let request = http::request(port, &ask.method, &ask.path, kind, ask.body.as_bytes());
-        let stream = match (self.first.take(), &self.greeting) {
-            (Some(first), _) => first,
-            (None, Some(greeting)) if ask.call.is_some() => line.connect_for_call(greeting).await?,
-            (None, _) => line.connect_anew().await?,
+        if let Some(unclaimed) = line.take_unclaimed(ask.number) {
+            // Without a greeting no call is ordered.
+            let Some(greeting) = &self.greeting else { return Err(Drop::Protocol) };
+            let stream = line.connect_for_call(greeting).await?;
+            let call = unclaimed.call;
+            if !line.claim(ask.number, unclaimed) {
+                return Ok(None);
+            }
+            return line.exchange(stream, &request, Some(call)).await.map(Some);
+        }
+        let asked = async {
+            let stream = match self.first.take() {
+                Some(first) => first,
+                None => line.connect_anew().await?,
+            };
+            line.exchange(stream, &request, None).await
         };
-        let response = line.exchange(stream, &request, Some(ask.number)).await?;
+        let response = line.before_calls(Cause::Stalled, asked).await?;
         self.greeting.get_or_insert_with(|| Greeting { request, answer: response.clone() });
-        Ok(response)
+        Ok(Some(response))
+    }
+}
+
+/// As long as it lives, nothing can be written on a connection.
+struct Hindered<'l>(&'l Line);
+
+impl<'l> Hindered<'l> {
+    fn by(line: &'l Line, cause: Cause) -> Self {
+        line.estate.ledger(|ledger, _| ledger.hinder(line.epoch, Some(cause)));
+        Self(line)
+    }
+}
+
+impl std::ops::Drop for Hindered<'_> {
+    fn drop(&mut self) {
+        self.0.estate.ledger(|ledger, _| ledger.hinder(self.0.epoch, None));
     }
 }
 

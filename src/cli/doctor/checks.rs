@@ -17,7 +17,7 @@ use crate::config_file::PROJECT_FILE;
 use crate::fsm::bridge::ConnectFailure;
 use crate::fsm::cause::{Cause, Outlook};
 use crate::host::{Host as _, Liveness, RealHost};
-use crate::limits::{BELOW_LEVELS, DOCTOR_WAIT, LOCK_FILE_OLD};
+use crate::limits::{DOCTOR_WAIT, LOCK_FILE_OLD};
 use crate::protocol::dialect::Dialect;
 use crate::protocol::mcp::Catalogue;
 use crate::telemetry::clean;
@@ -101,16 +101,13 @@ fn project(config: &Config, look: &Look) -> Finding {
             Finding::problem("project", says.trim_end_matches('.'), mend)
         }
         (None, None) if config.ports.is_empty() => {
-            let here = config
-                .working_dir
-                .as_ref()
-                .map_or("the working directory".to_owned(), |here| here.display().to_string());
+            let says = match look.survey.facts.problems.first() {
+                Some(problem) => problem.rsplit_once(": ").map_or(problem.as_str(), |(says, _)| says).to_owned(),
+                None => "the working directory is not known, and no project is named".to_owned(),
+            };
             Finding::problem(
                 "project",
-                format!(
-                    "{here} is in no Unity project, and none is found up to {BELOW_LEVELS} levels below it, so no editor can be \
-                     proven to be the right one, and none is called"
-                ),
+                format!("{says}, so no editor can be proven to be the right one, and none is called"),
                 "run this inside the project, or name it with --project (an AI client may name it by its roots)",
             )
         }

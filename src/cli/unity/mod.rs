@@ -144,7 +144,16 @@ fn project(arguments: &InstallArgs) -> Result<PathBuf, (Exit, String)> {
             [one] if !below.cut => Ok(one.clone()),
             found => Err(usage(match wording::candidates(found) {
                 Some(listed) => format!("{bad}; below it a project is to be named. {}", listed.trim_end_matches('.')),
-                None => format!("{bad}; run this inside the project, or name it with --project DIR"),
+                None => {
+                    let unsearched = below
+                        .unsearched
+                        .first()
+                        .map(|(_, why)| format!(", and below it none was looked for, {}", why.why()));
+                    format!(
+                        "{bad}{}; run this inside the project, or name it with --project DIR",
+                        unsearched.unwrap_or_default()
+                    )
+                }
             })),
         }
     })

@@ -1,4 +1,5 @@
 mod grace;
+mod hindered;
 
 use std::time::Duration;
 

@@ -20,8 +20,40 @@ pub enum FileState {
     Present,
     /// It is there, with this content.
     Content(Vec<u8>),
-    /// It is there and cannot be read; the reason in words.
-    Unreadable(String),
+    /// It is there, and its content cannot be had.
+    Unreadable(Unreadable),
+}
+
+/// Why the content of a file that is there cannot be had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unreadable {
+    /// It is a symbolic link. None is followed: a project could lead anywhere by one.
+    Link,
+    /// It is no regular file.
+    NotAFile,
+    /// It is larger than any such file.
+    TooLarge,
+    /// This user may not read it; the system's words.
+    Denied(String),
+    /// Something else; the system's words.
+    Other(String),
+}
+
+impl Unreadable {
+    /// What is told of the file at this path: what is wrong, and what mends that. `anew`: what has the file written anew.
+    pub(super) fn told(&self, path: &str, anew: &str) -> String {
+        match self {
+            Self::Link => {
+                format!("{path} is a symbolic link, which is not followed: put a copy of the file in its place.")
+            }
+            Self::NotAFile => format!("{path} is no regular file, so it is not read: move it away, then {anew}."),
+            Self::TooLarge => format!("{path} is larger than such a file ever is, so it is not read: {anew}."),
+            Self::Denied(reason) => format!("{path} cannot be read ({reason}): allow this user to read it."),
+            Self::Other(reason) => {
+                format!("{path} cannot be read ({reason}): see to what the system names, and it is read again.")
+            }
+        }
+    }
 }
 
 /// The files of one project, by their path as the dialect named it.

@@ -13,7 +13,8 @@ pub(super) const LOCK: &str = "Packages/packages-lock.json";
 
 /// Longest version of Unity that is believed: `6000.0.23f1` and its like.
 const VERSION_MAX_BYTES: usize = 64;
-const INSTANCE_MEND: &str = "restart the Unity Editor, which writes it anew";
+/// Unity writes it when it opens the project, and at no other time.
+const INSTANCE_MEND: &str = "name the editor's port with --port (HOLDFAST_PORT) until Unity writes the file anew, as it does when it opens the project";
 const PACKAGES_MEND: &str = "open the project in Unity, whose Package Manager shows and mends it";
 
 /// A file whose content matters.
@@ -35,8 +36,8 @@ pub(super) fn is_there(files: &ProjectFiles, path: &str) -> bool {
 pub(super) fn json(files: &ProjectFiles, path: &'static str, mend: &str, problems: &mut Vec<String>) -> Option<Value> {
     let bytes = match files.get(path)? {
         FileState::Content(bytes) => bytes,
-        FileState::Unreadable(reason) => {
-            problems.push(format!("{path} cannot be read ({reason}): allow this user to read it."));
+        FileState::Unreadable(why) => {
+            problems.push(why.told(path, mend));
             return None;
         }
         FileState::Missing | FileState::Present => return None,

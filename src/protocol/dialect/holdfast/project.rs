@@ -12,7 +12,7 @@ const EMBEDDED: &str = "Packages/dev.holdfast.unity/package.json";
 const PACKAGES: [(&str, &str); 1] = [("dev.holdfast.unity", EMBEDDED)];
 /// Unity's own: there while the project is open, left behind by a crash. Watched as news, never as a proof.
 const UNITY_LOCK: &str = "Temp/UnityLockfile";
-const BRIDGE_MEND: &str = "restart the Unity Editor, which writes it anew";
+const BRIDGE_MEND: &str = "press Stop and then Start in Unity's Window > Holdfast, which writes it anew";
 
 /// The files that [`read`] looks at.
 pub(super) const FILES: &[ProjectFile] =

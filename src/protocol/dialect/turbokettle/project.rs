@@ -11,7 +11,8 @@ const EMBEDDED: &str = "Packages/com.turbokettle.unity-mcp/package.json";
 const PACKAGES: [(&str, &str); 1] = [("com.turbokettle.unity-mcp", EMBEDDED)];
 /// Unity's own: there while the project is open, left behind by a crash. Watched as news, never as a proof.
 const UNITY_LOCK: &str = "Temp/UnityLockfile";
-const BRIDGE_MEND: &str = "restart the Unity Editor, or let it reload its scripts: it writes the file anew";
+const BRIDGE_MEND: &str =
+    "let the Unity Editor reload its scripts, as after a change of one, and the package writes the file anew";
 
 /// The files that [`read`] looks at.
 pub(super) const FILES: &[ProjectFile] =
@@ -32,8 +33,8 @@ pub(super) fn read(files: &ProjectFiles) -> ProjectFacts {
 fn bridge(files: &ProjectFiles, problems: &mut Vec<String>) -> Option<Value> {
     let bytes = match files.get(BRIDGE)? {
         FileState::Content(bytes) => bytes,
-        FileState::Unreadable(reason) => {
-            problems.push(format!("{BRIDGE} cannot be read ({reason}): allow this user to read it."));
+        FileState::Unreadable(why) => {
+            problems.push(why.told(BRIDGE, BRIDGE_MEND));
             return None;
         }
         FileState::Missing | FileState::Present => return None,

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::super::{
     AnswerBody, BadMessage, Dialect, EditorTool, EncodeError, FileState, Hello, Inbound, ListStep, Order, OwnTool,
-    PreparedCall, ProjectFacts, ProjectFiles, Recovery, Reply, Secret, Sending, ToolListing, WireId,
+    PreparedCall, ProjectFacts, ProjectFiles, Recovery, Reply, Secret, Sending, ToolListing, Unreadable, WireId,
 };
 use super::Turbokettle;
 use crate::limits::{JSON_DEPTH_MAX, TOOLS_MAX, TURBOKETTLE_REQUEST_MAX_BYTES};
@@ -282,8 +282,10 @@ fn a_file_that_is_being_written_is_no_problem_and_a_wrong_one_is() {
         assert_eq!((read.port, read.installed), (None, false), "{wrong}");
     }
     let mut files = ProjectFiles::new();
-    files.insert(BRIDGE, FileState::Unreadable("locked".to_owned()));
+    files.insert(BRIDGE, FileState::Unreadable(Unreadable::Denied("locked".to_owned())));
     assert!(Turbokettle.read_project(&files).problems[0].contains("cannot be read (locked)"));
+    files.insert(BRIDGE, FileState::Unreadable(Unreadable::Link));
+    assert!(Turbokettle.read_project(&files).problems[0].contains("is a symbolic link"));
 }
 
 #[test]

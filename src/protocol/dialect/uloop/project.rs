@@ -79,7 +79,7 @@ pub(in crate::protocol::dialect) fn read(files: &ProjectFiles, era: Era) -> Proj
 }
 
 const SETTINGS_MEND: &str =
-    "close Unity, delete the file and start Unity again, or set the port anew in the package's window in Unity";
+    "set the port anew in the package's window in Unity, which writes the file, or name it with --port (HOLDFAST_PORT)";
 
 /// `customPort` is the port the package listens on. `isServerRunning` is not used: it outlives the editor that wrote it.
 fn read_settings(settings: &Value, facts: &mut ProjectFacts) {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use self::tools::one;
 use super::super::{
     Activity, AnswerBody, Dialect, EditorTool, EncodeError, Expected, FileState, Hello, Inbound, ListStep, Order,
-    PreparedCall, ProjectFiles, Recovery, Reply, Secret, Sending, WireId,
+    PreparedCall, ProjectFiles, Recovery, Reply, Secret, Sending, Unreadable, WireId,
 };
 use super::Uloop;
 use crate::limits::{JSON_DEPTH_MAX, TOOL_TIMEOUT_MAX, ULOOP_REQUEST_MAX_BYTES, ULOOP_RESULT_QUIET};
@@ -272,8 +272,20 @@ fn bad_files_are_problems_that_name_the_file_and_never_fatal() {
         assert!(facts.problems[0].starts_with(path) && facts.problems[0].contains(": "), "{}", facts.problems[0]);
     }
     let mut unreadable = ProjectFiles::new();
-    unreadable.insert(SETTINGS, FileState::Unreadable("permission denied".to_owned()));
-    assert!(Uloop.read_project(&unreadable).problems[0].contains("permission denied"));
+    let denied = Unreadable::Denied("permission denied".to_owned());
+    for (why, says, mend) in [
+        (denied, "(permission denied)", "allow this user to read it"),
+        (Unreadable::Link, "is a symbolic link", "put a copy of the file in its place"),
+        (Unreadable::NotAFile, "no regular file", "set the port anew in the package's window"),
+        (Unreadable::TooLarge, "larger than", "set the port anew in the package's window"),
+        (Unreadable::Other("too many open files".to_owned()), "(too many open files)", "see to what the system names"),
+    ] {
+        unreadable.insert(SETTINGS, FileState::Unreadable(why.clone()));
+        let told = &Uloop.read_project(&unreadable).problems[0];
+        let (what, to_do) = told.split_once(": ").unwrap();
+        assert!(what.starts_with(SETTINGS) && what.contains(says) && to_do.contains(mend), "{told}");
+        assert_eq!(to_do.contains("allow this user"), matches!(why, Unreadable::Denied(_)), "{told}");
+    }
     let half = files(&[(SETTINGS, r#"{"customPort":8700,"projectRootPath":"/proj","serverSessionId":" "}"#)]);
     assert_eq!(Uloop.read_project(&half).expected, None);
 }

@@ -1,0 +1,29 @@
+//! What stands before the calls of a connection that is open: its editor is not heard, or cannot be connected to for the next call.
+
+use super::Ledger;
+use crate::fsm::call::State;
+use crate::fsm::cause::Cause;
+use crate::protocol::ids::Epoch;
+
+impl Ledger {
+    /// Nothing can be written on this connection for now, and why; `None`: it can again.
+    pub fn hinder(&mut self, epoch: Epoch, cause: Option<Cause>) {
+        let before = self.hindered;
+        match cause {
+            Some(cause) if self.open_epochs.contains_key(&epoch) => {
+                self.hindered = Some((epoch, cause));
+                for entry in self.entries.iter_mut().filter(|entry| entry.state() == State::Held) {
+                    entry.waits_for = cause;
+                }
+            }
+            Some(_) => {}
+            None => self.hindered = self.hindered.filter(|(hindered, _)| *hindered != epoch),
+        }
+        self.moved |= self.hindered != before;
+    }
+
+    pub(super) fn hindrance(&self) -> Option<Cause> {
+        let (epoch, cause) = self.hindered?;
+        self.open_epochs.contains_key(&epoch).then_some(cause)
+    }
+}

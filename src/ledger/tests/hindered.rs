@@ -1,0 +1,27 @@
+//! What the calls wait for while nothing can be written on a connection that is open.
+
+use super::*;
+
+#[test]
+fn what_waits_for_a_connection_that_cannot_be_written_on_is_told_that_cause() {
+    let mut book = Book::connected();
+    book.accept_with(10, None);
+    let first = book.ledger.reserve(FIRST).unwrap();
+    book.accept_with(600, None);
+    book.ledger.hinder(FIRST, Some(Cause::Stalled));
+    let waits: Vec<_> = book.ledger.open_records().map(|record| record.waits_for).collect();
+    assert_eq!(waits, [Some(Cause::Stalled); 2], "the one behind it is not behind a call that runs");
+    assert_eq!(told(&book.wait(secs(5))), ["not_executed:stalled"]);
+    let late = book.ledger.claim(first.id, FIRST, once(), book.now);
+    assert_eq!(late.unwrap_err(), ClaimRefused::NotHeld, "its client was told that it was not sent");
+
+    book.ledger.hinder(FIRST, None);
+    let waits = |book: &Book| book.ledger.open_records().next().and_then(|record| record.waits_for);
+    assert_eq!(waits(&book), Some(Cause::Listing));
+    book.ledger.hinder(FIRST, Some(Cause::Stalled));
+    book.close(FIRST, Loss::Silence);
+    book.reconnect(SECOND);
+    assert_eq!(waits(&book), Some(Cause::Listing), "the next connection knows nothing of it");
+    book.ledger.hinder(FIRST, Some(Cause::Stalled));
+    assert_eq!(waits(&book), Some(Cause::Listing), "nor does a connection that is over hinder it");
+}
