@@ -509,6 +509,8 @@ def main():
     parser.add_argument("--starts", type=int, default=1, help="how often the client starts each server; the times are medians")
     parser.add_argument("--wine", type=Path, metavar="TOOLS", help="the folder with Windows' node and python, and npm")
     asked = parser.parse_args()
+    # A pipe on Windows takes only some of the letters of what is shown here.
+    sys.stdout.reconfigure(encoding="utf-8")
     if asked.wine:
         with wine_running():
             return tried(Wine(asked.wine.resolve(strict=True)), [*TRIES, interop], asked)
