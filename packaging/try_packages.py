@@ -110,8 +110,9 @@ class Wine(System):
         return ["wine", *self.words(words)]
 
     def environment(self, home):
-        # Wine has its own mind of the home. npm would take from its cache what it is to fetch.
-        return {"HOME": str(home), "npm_config_cache": self.words([home / "cache"])[0]}
+        # Wine has its own mind of the home, and without a locale of paths with letters outside ASCII. npm would take from its
+        # cache what it is to fetch.
+        return {"HOME": str(home), "LC_ALL": "C.UTF-8", "npm_config_cache": self.words([home / "cache"])[0]}
 
     def run(self, words, **how):
         if words[1] != self.words([self.node])[0]:
@@ -149,9 +150,9 @@ class Trial:
         expect(done.returncode == code, f"`{' '.join(words)}` ended with {done.returncode}, not {code}\n{done.stdout}{done.stderr}")
         return done
 
-    def start(self, words, **how):
-        return subprocess.Popen(self.system.command(words), cwd=self.place, env=self.environment, stdin=subprocess.PIPE,
-                                stdout=subprocess.PIPE, **how)
+    def start(self, words, cwd=None, stderr=None):
+        return subprocess.Popen(self.system.command(words), cwd=cwd or self.place, env=self.environment, stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE, stderr=stderr)
 
     def probe(self, *command, large=0):
         """Lets the official client drive a server; gives the names of its tools. `large`: see probe.mjs."""
@@ -304,13 +305,13 @@ def answer(server, request):
 
 
 @contextlib.contextmanager
-def open_session(trial, words):
+def open_session(trial, words, hello=HELLO, cwd=None):
     """A server that has given its first answer. It ends with this block, at the latest when our patience does."""
-    server = trial.start(words, stderr=subprocess.DEVNULL)
+    server = trial.start(words, cwd, subprocess.DEVNULL)
     bound = threading.Timer(PATIENCE_S, server.kill)
     bound.start()
     try:
-        expect(b'"serverInfo"' in answer(server, HELLO), f"{words} did not answer")
+        expect(b'"serverInfo"' in answer(server, hello), f"{words} did not answer")
         yield server
     finally:
         bound.cancel()
@@ -489,7 +490,23 @@ def interop(trial):
         (project / part).mkdir(parents=True)
     # The client hands on next to nothing of its environment, and Wine needs to know its place.
     wine = [f"{name}={trial.environment[name]}" for name in trial.system.kept if name in trial.environment]
-    trial.probe_from(System(), ["env", *wine, *trial.system.command([unpacked(trial)[1], "serve", "--project", project])])
+    program = unpacked(trial)[1]
+    trial.probe_from(System(), ["env", *wine, *trial.system.command([program, "serve", "--project", project])])
+    # Such a client's roots are paths of Linux, and its working directory is handed over as Windows calls it.
+    hello = {**HELLO, "params": {**HELLO["params"], "capabilities": {"roots": {}}}}
+    with open_session(trial, [program, "serve"], hello, project) as server:
+        asked = json.loads(answer(server, {"jsonrpc": "2.0", "method": "notifications/initialized"}))
+        expect(asked.get("method") == "roots/list", f"the client's roots are not asked for: {asked}")
+        roots = {"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": [{"uri": "file:///mnt/c/Games/Castle"}]}}
+        server.stdin.write(json.dumps(roots).encode() + b"\n")
+        status = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "holdfast_status", "arguments": {}}}
+        end = time.monotonic() + ORPHAN_S
+        found = None
+        while found is None and time.monotonic() < end:
+            time.sleep(0.2)
+            found = json.loads(json.loads(answer(server, status))["result"]["content"][0]["text"])["project"]
+        wanted, = trial.system.words([project])
+        expect(found == wanted, f"beside a root of Linux its project is {found}, and it works in {wanted}")
 
 
 TRIES = [sums, archive, npm, npm_without_execve, npx, npm_incomplete, npm_run_once, wheel, mcpb]

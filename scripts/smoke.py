@@ -45,7 +45,9 @@ class Program:
         self.home = folder / "home"
         for place in ("home", "home/AppData/Roaming", "home/AppData/Local"):
             (folder / place).mkdir(parents=True, exist_ok=True)
-        self.environment = {name: value for name, value in os.environ.items() if not name.startswith(("HOLDFAST_", "UNITY_", "XDG_", "CLAUDE_", "CODEX_"))}
+        # What leads a program out of the home that it is given here.
+        leading = ("HOLDFAST_", "UNITY_", "XDG_", "CLAUDE_", "CODEX_")
+        self.environment = {name: value for name, value in os.environ.items() if not name.startswith(leading)}
         self.environment |= {
             "HOME": str(self.home),
             "USERPROFILE": self.native(self.home),
