@@ -87,7 +87,7 @@ class Wine(System):
 
     target = "x86_64-pc-windows-msvc"
     windows = True
-    # Wine 8's cmd.exe stops at the first line of them that does more than set a variable.
+    # Wine 8's cmd.exe ends them, with exit code 0, before they start anything.
     shims = False
     kept = ("WINEPREFIX", "WINEDEBUG", "WINEDLLOVERRIDES")
 
@@ -544,7 +544,7 @@ def tried(system, tries, asked):
                 not_shown = attempt(trial)
                 expect(trial.gone_within(1), f"still running: {trial.left()}")
                 print(f"ok   {attempt.__doc__}" if not_shown is None else f"     {attempt.__doc__}: not shown by {not_shown}", flush=True)
-            except (Failed, subprocess.SubprocessError, OSError) as why:
+            except (Failed, subprocess.SubprocessError, OSError, ValueError) as why:
                 failed += 1
                 print(f"FAIL {attempt.__doc__}: {why}", flush=True)
                 for pid in trial.left():

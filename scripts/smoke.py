@@ -73,7 +73,7 @@ class Program:
         done = subprocess.run(
             [*self.command, *words], env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE, check=False
         )
-        out, err = (said.decode(errors="replace") for said in (done.stdout, done.stderr))
+        out, err = done.stdout.decode(), done.stderr.decode()
         check(done.returncode == code, f"{' '.join(words)}: exit code {done.returncode}, not {code}", out, err)
         return out
 
