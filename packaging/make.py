@@ -3,6 +3,7 @@
 
     packaging/make.py make --out dist --program TARGET=FILE [--program TARGET=FILE ...]
     packaging/make.py make --out dist --programs FOLDER      each in a folder named as its target
+    packaging/make.py make --out dist --runner wine --program x86_64-pc-windows-msvc=holdfast.exe
     packaging/make.py check TARGET=FILE
     packaging/make.py version | matrix | host
 
@@ -35,12 +36,13 @@ def host():
     return f"{machine}-{ending}"
 
 
-def output(program, *words):
-    return subprocess.run([program, *words], check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE).stdout
+def output(*words):
+    return subprocess.run(words, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE).stdout
 
 
-def gather(programs, stand_in):
-    """`programs`: {target: path}. Reads what the packages are made of, and refuses what does not fit."""
+def gather(programs, stand_in, runner=None):
+    """`programs`: {target: path}. Reads what the packages are made of, and refuses what does not fit. `runner`: what runs the first
+    of the programs here, if the system itself runs none of them."""
     crate = facts.crate()
     read = {}
     for target, path in programs.items():
@@ -48,15 +50,15 @@ def gather(programs, stand_in):
         wrong = None if stand_in else binaries.complaint(read[target], platform)
         if wrong:
             raise SystemExit(f"error: {path} is not for {target}: {wrong}. Nothing was made")
-    runs = programs.get(host())
-    if runs is None:
+    runs = [runner, next(iter(programs.values()))] if runner else [programs.get(host())]
+    if runs == [None]:
         raise SystemExit(f"error: a program for {host()} has to be among them: it is asked for its version and its completions")
-    said = output(runs, "-V").decode().strip()
+    said = output(*runs, "-V").decode().strip()
     if said != f"holdfast {crate['version']}":
-        raise SystemExit(f"error: {runs} says it is {said!r}, and Cargo.toml says {crate['version']}. Build it again. Nothing was made")
+        raise SystemExit(f"error: {runs[-1]} says it is {said!r}, and Cargo.toml says {crate['version']}. Build it again. Nothing was made")
     documents = {name: (facts.ROOT / name).read_bytes() for name in ("LICENSE-APACHE", "LICENSE-MIT", "README.md")}
     documents["LICENSES-THIRD-PARTY.txt"] = notices(programs)
-    completions = {name: output(runs, "completions", shell) for shell, name in SHELLS.items()}
+    completions = {name: output(*runs, "completions", shell) for shell, name in SHELLS.items()}
     return formats.Release(crate["version"], crate, read, documents, completions)
 
 
@@ -96,6 +98,7 @@ def main():
     making.add_argument("--out", type=Path, required=True)
     making.add_argument("--program", action="append", default=[], metavar="TARGET=FILE")
     making.add_argument("--programs", type=Path, metavar="FOLDER")
+    making.add_argument("--runner", help="what runs the first program, where the system does not: wine")
     making.add_argument("--stand-in", action="store_true", help="the programs only stand in for the real ones: their format is not checked")
     asked = parser.parse_args()
     if asked.command == "version":
@@ -117,7 +120,7 @@ def main():
         if asked.programs:
             for platform in facts.PLATFORMS:
                 programs[platform["target"]] = (asked.programs / platform["target"] / platform["exe"]).resolve(strict=True)
-        write(everything(gather(programs, asked.stand_in)), asked.out)
+        write(everything(gather(programs, asked.stand_in, asked.runner)), asked.out)
 
 
 def named(pair):

@@ -251,6 +251,11 @@ class Workflow(unittest.TestCase):
         for target in PROGRAMS:
             self.assertNotIn(target, self.text)
 
+    def test_every_program_is_driven_on_its_own_machine_before_it_is_packed(self):
+        program = self.text.split("\n  program:\n", 1)[1].split("\n  packages:\n", 1)[0]
+        build, smoke, upload = (program.index(step) for step in ("packaging/build.sh", "scripts/smoke.py", "actions/upload-artifact"))
+        self.assertTrue(build < smoke < upload)
+
     def test_whatever_publishes_waits_for_its_environment_and_a_pushed_tag(self):
         jobs = re.split(r"\n  (?=[a-z-]+:\n)", self.text.split("\njobs:\n", 1)[1])
         publishing = [job for job in jobs if re.search(r"npm publish|pypi-publish|mcp-publisher|release create", job)]

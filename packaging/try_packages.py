@@ -2,6 +2,7 @@
 """Installs each package of a dist folder into an empty place, without a network, and lets a real MCP client drive it.
 
     packaging/try_packages.py DIST [--starts 12]
+    packaging/try_packages.py DIST --wine TOOLS      those for Windows, on Linux; see windows.sh
 
 Takes what is made for this machine. NODE and NPM name the programs (default: those on PATH). Ends with "N passed, N failed".
 """
@@ -14,6 +15,7 @@ import http.server
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -24,7 +26,6 @@ import threading
 import time
 import urllib.parse
 import uuid
-import venv
 import zipfile
 from pathlib import Path
 
@@ -55,32 +56,111 @@ def expect(fact, otherwise):
         raise Failed(otherwise)
 
 
+class System:
+    """Where the packages are tried: this machine, with its own tools."""
+
+    target = host()
+    windows = os.name == "nt"
+    # Whether the commands that npm makes for people to type can be run.
+    shims = True
+    node, python, npm = Path(NODE), Path(sys.executable), [Path(NPM)]
+    npx = [Path(NPM).with_name("npx.cmd" if windows else "npx")]
+    kept = ("SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "TEMP", "TMP")
+
+    def words(self, words):
+        """A command as the programs of this system are told it."""
+        return [str(word) for word in words]
+
+    def command(self, words):
+        """A command as this machine is told it."""
+        return self.words(words)
+
+    def environment(self, home):
+        return {"HOME": str(home), "USERPROFILE": str(home), "APPDATA": str(home / "APPDATA"), "LOCALAPPDATA": str(home / "LOCALAPPDATA")}
+
+    def run(self, words, **how):
+        return subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE_S, **how)
+
+
+class Wine(System):
+    """Windows as far as Wine plays it: Windows' own Node and Python, npm's code, and the official client in that Node."""
+
+    target = "x86_64-pc-windows-msvc"
+    windows = True
+    # Wine 8's cmd.exe ends them, with exit code 0, before they start anything.
+    shims = False
+    kept = ("WINEPREFIX", "WINEDEBUG", "WINEDLLOVERRIDES")
+
+    def __init__(self, tools):
+        self.node, self.python = tools / "node/package/bin/node.exe", tools / "python/python.exe"
+        # Wine 8 has no TCP_KEEPALIVE, and npm's connections to a registry would fail over it.
+        without = "data:text/javascript,import net from 'node:net'; net.Socket.prototype.setKeepAlive = function () { return this; };"
+        self.npm = [self.node, "--import", without, tools / "npm/package/bin/npm-cli.js"]
+
+    def words(self, words):
+        first, *more = words
+        if isinstance(first, Path) and first.suffix == ".cmd":
+            # What its last line would start.
+            found = re.search(r'"%_prog%" +"%dp0%\\(\S+)" +%\*', first.read_text(encoding="utf-8"))
+            expect(found, f"{first} is in another form than npm's")
+            first, more = self.node, [(first.parent / found[1].replace("\\", "/")).resolve(strict=True), *more]
+        return ["Z:" + str(word).replace("/", "\\") if isinstance(word, Path) else str(word) for word in (first, *more)]
+
+    def command(self, words):
+        return ["wine", *self.words(words)]
+
+    def environment(self, home):
+        # Wine has its own mind of the home, and without a locale of paths with letters outside ASCII. npm would take from its
+        # cache what it is to fetch.
+        return {"HOME": str(home), "LC_ALL": "C.UTF-8", "npm_config_cache": self.words([home / "cache"])[0]}
+
+    def run(self, words, **how):
+        if words[1] != self.words([self.node])[0]:
+            return super().run(words, **how)
+        # Node cannot speak into a pipe of Linux.
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=out, stderr=err, timeout=PATIENCE_S, **how)
+            for file in out, err:
+                file.seek(0)
+            done.stdout, done.stderr = out.read(), err.read()
+        return done
+
+
 class Trial:
     """One try in an empty place: a folder with a home of its own."""
 
-    def __init__(self, dist, version, starts, place):
-        self.dist, self.version, self.starts, self.place = dist, version, starts, place
+    def __init__(self, system, dist, version, starts, place):
+        self.system, self.dist, self.version, self.starts, self.place = system, dist, version, starts, place
         self.home = place / "home"
         self.home.mkdir()
-        self.platform = facts.platform_of(host())
+        self.platform = facts.platform_of(system.target)
         self.marker = f"HOLDFAST_TRY={uuid.uuid4()}"
-        kept = {name: os.environ[name] for name in ("SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "TEMP", "TMP") if name in os.environ}
+        kept = {name: os.environ[name] for name in system.kept if name in os.environ}
         path = os.pathsep.join([str(Path(NODE).parent), os.environ["PATH"]])
-        self.environment = {**kept, "PATH": path, "HOME": str(self.home), "USERPROFILE": str(self.home), **dict([self.marker.split("=")])}
-        for name in ("APPDATA", "LOCALAPPDATA"):
-            self.environment[name] = str(self.home / name)
+        self.environment = {**kept, "PATH": path, **system.environment(self.home), **dict([self.marker.split("=")])}
 
-    def run(self, *words, code=0, cwd=None):
+    def run(self, *words, code=0):
         """Runs a command to its end and gives what it said."""
-        words = [str(word) for word in words]
-        done = subprocess.run(words, cwd=cwd or self.place, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, timeout=PATIENCE_S, encoding="utf-8", errors="replace")
+        return self.run_in(self.system, words, code)
+
+    def run_in(self, system, words, code=0):
+        words = system.command(words)
+        done = system.run(words, cwd=self.place, env=self.environment)
+        done.stdout, done.stderr = (text.decode(errors="replace").replace("\r\n", "\n") for text in (done.stdout, done.stderr))
         expect(done.returncode == code, f"`{' '.join(words)}` ended with {done.returncode}, not {code}\n{done.stdout}{done.stderr}")
         return done
 
+    def start(self, words, cwd=None, stderr=None):
+        return subprocess.Popen(self.system.command(words), cwd=cwd or self.place, env=self.environment, stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE, stderr=stderr)
+
     def probe(self, *command, large=0):
         """Lets the official client drive a server; gives the names of its tools. `large`: see probe.mjs."""
-        said = self.run(NODE, PROBE, "--version", self.version, "--starts", self.starts, "--large", large, "--", *command).stdout.splitlines()
+        return self.probe_from(self.system, self.system.words(command), large)
+
+    def probe_from(self, system, command, large=0):
+        words = [system.node, PROBE, "--version", self.version, "--starts", self.starts, "--large", large, "--", *command]
+        said = self.run_in(system, words).stdout.splitlines()
         print(f"       {said[-1]}")
         return said[0].split()[1:]
 
@@ -151,11 +231,11 @@ def alone(trial):
     return None
 
 
-def npm_install(trial, *packages):
+def npm_install(trial, *packages, source=("--offline",)):
+    """`source`: by itself everything lies here, and whatever npm would fetch is a fault of the packages."""
     (trial.place / "package.json").write_text('{ "private": true }')
-    # Everything it needs lies here: whatever it would fetch is a fault of the packages.
-    trial.run(NPM, "install", "--offline", "--no-audit", "--no-fund", "--no-update-notifier", *packages)
-    return trial.place / "node_modules" / ".bin" / ("holdfast-mcp.cmd" if os.name == "nt" else "holdfast-mcp")
+    trial.run(*trial.system.npm, "install", *source, "--no-audit", "--no-fund", "--no-update-notifier", *packages)
+    return trial.place / "node_modules" / ".bin" / ("holdfast-mcp.cmd" if trial.system.windows else "holdfast-mcp")
 
 
 def npm_packages(trial):
@@ -167,8 +247,8 @@ def npm(trial):
     """the npm packages, installed"""
     program = npm_install(trial, *npm_packages(trial))
     trial.probe(program)
-    if trial.run(NODE, "--print", "typeof process.execve").stdout.strip() == "function" and LINUX:
-        end_of(trial, [str(program)], signal.SIGTERM, runs={str(program_file(trial))})
+    if LINUX and not trial.system.windows and trial.run(NODE, "--print", "typeof process.execve").stdout.strip() == "function":
+        end_of(trial, [program], signal.SIGTERM, runs={str(program_file(trial))})
     trial.run(program, "--no-such-flag", code=2)
     expect(trial.run(program, "-V").stdout == f"holdfast {trial.version}\n", "the launcher does not pass stdout through")
 
@@ -178,45 +258,80 @@ def npm_without_execve(trial):
     program = npm_install(trial, *npm_packages(trial))
     plain = trial.place / "plain.cjs"
     plain.write_text("delete process.execve;")
-    launcher = trial.place / "node_modules" / facts.NPM_NAME / "launcher.js"
-    words = [NODE, "--require", plain, launcher]
+    launcher = launcher_file(trial)
+    words = [trial.system.node, "--require", plain, launcher]
     trial.probe(*words)
     trial.run(*words, "--no-such-flag", code=2)
-    if os.name != "nt":
-        ended_by_signals(trial, [str(word) for word in words])
+    if trial.system.windows:
+        outlives_the_console(trial, launcher)
+        end_of(trial, words, getattr(signal, "SIGKILL", signal.SIGTERM))
+    else:
+        ended_by_signals(trial, words)
+
+
+def outlives_the_console(trial, launcher):
+    """What Windows' console tells the launcher it tells the program too: the launcher must not end the program over it. Node is
+    told here what the console would tell it; the program is not, and stays."""
+    told = trial.place / "told.cjs"
+    told.write_text("setTimeout(() => { for (const it of ['SIGINT', 'SIGBREAK', 'SIGHUP']) process.emit(it); }, 500);")
+    with open_session(trial, [trial.system.node, "--require", told, launcher]) as server:
+        time.sleep(1)
+        expect(b'"id":2' in answer(server, {"jsonrpc": "2.0", "id": 2, "method": "ping"}), "the program ended with what the console tells")
+        server.stdin.close()
+        code = server.wait(PATIENCE_S)
+        expect(code == 0, f"it ended with {code} when its stdin did")
 
 
 def ended_by_signals(trial, words):
     """A signal to the launcher ends the program, and its end is the launcher's; a killed launcher leaves no program."""
-    direct = end_of(trial, [str(program_file(trial))], signal.SIGTERM)
+    direct = end_of(trial, [program_file(trial)], signal.SIGTERM)
     through = end_of(trial, words, signal.SIGTERM)
     expect(through == direct, f"SIGTERM ends the program with {direct}, and the launcher with {through}")
     end_of(trial, words, signal.SIGKILL)
+
+
+def launcher_file(trial):
+    return trial.place / "node_modules" / facts.NPM_NAME / "launcher.js"
 
 
 def program_file(trial):
     return trial.place / "node_modules" / facts.NPM_SCOPE / trial.platform["npm"]["name"] / trial.platform["exe"]
 
 
+def answer(server, request):
+    server.stdin.write(json.dumps(request).encode() + b"\n")
+    server.stdin.flush()
+    return server.stdout.readline()
+
+
+@contextlib.contextmanager
+def open_session(trial, words, hello=HELLO, cwd=None):
+    """A server that has given its first answer. It ends with this block, at the latest when our patience does."""
+    server = trial.start(words, cwd, subprocess.DEVNULL)
+    bound = threading.Timer(PATIENCE_S, server.kill)
+    bound.start()
+    try:
+        expect(b'"serverInfo"' in answer(server, hello), f"{words} did not answer")
+        yield server
+    finally:
+        bound.cancel()
+        server.kill()
+        with contextlib.suppress(OSError):
+            server.stdin.close()
+        server.stdout.close()
+        server.wait(PATIENCE_S)
+
+
 def end_of(trial, words, number, runs=None):
     """Starts a server, waits for its first answer, sends the signal while its stdin stays open, and gives the exit code.
     `runs`: the programs that may run by then."""
-    server = subprocess.Popen(words, cwd=trial.place, env=trial.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    try:
-        server.stdin.write(json.dumps(HELLO).encode() + b"\n")
-        server.stdin.flush()
-        expect(b'"serverInfo"' in server.stdout.readline(), f"{words} did not answer")
+    with open_session(trial, words) as server:
         running = {os.readlink(f"/proc/{pid}/exe") for pid in trial.left()}
         expect(runs is None or running == runs, f"not only the program runs, but {running}")
         server.send_signal(number)
         code = server.wait(PATIENCE_S)
         expect(trial.gone_within(ORPHAN_S), f"{number.name} to the launcher left {trial.left()}")
         return code
-    finally:
-        server.kill()
-        server.stdin.close()
-        server.stdout.close()
-        server.wait(PATIENCE_S)
 
 
 class Registry(http.server.ThreadingHTTPServer):
@@ -264,8 +379,7 @@ class Answer(http.server.BaseHTTPRequestHandler):
 @contextlib.contextmanager
 def editor(trial):
     """A model of an editor; gives its port. It ends with this block, at the latest when our patience does."""
-    words = [unpacked(trial)[1], "fake-unity", "--quiet"]
-    with subprocess.Popen(words, env=trial.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as model:
+    with trial.start([unpacked(trial)[1], "fake-unity", "--quiet"]) as model:
         bound = threading.Timer(PATIENCE_S, model.kill)
         bound.start()
         try:
@@ -280,16 +394,23 @@ def editor(trial):
 def npx(trial):
     """npx --yes holdfast-mcp, from a registry and with nothing installed"""
     with Registry(trial.dist) as registry:
-        words = [Path(NPM).with_name("npx.cmd" if os.name == "nt" else "npx"), "--yes", "--no-update-notifier", "--registry", registry.address]
-        expect(trial.run(*words, f"{facts.NPM_NAME}@{trial.version}", "-V").stdout == f"holdfast {trial.version}\n", "it is another")
+        looks, named = trial.place / "looks.cjs", f"{facts.NPM_NAME}@{trial.version}"
+        if trial.system.shims:
+            words = [*trial.system.npx, "--yes", "--no-update-notifier", "--registry", registry.address]
+            asks, starts = [*words, named], [[*words, *options, facts.NPM_NAME] for options in ([], [f"--node-options=--require=./{looks.name}"])]
+        else:
+            # npx would end in npm's command. Until then it does this.
+            program = npm_install(trial, named, source=("--registry", registry.address))
+            asks, starts = [program], [[program], [trial.system.node, "--require", looks, launcher_file(trial)]]
+        expect(trial.run(*asks, "-V").stdout == f"holdfast {trial.version}\n", "it is another")
         wanted = sorted(path.name for path in npm_packages(trial))
         expect(sorted(registry.fetched) == wanted, f"npm fetched {registry.fetched}, and this platform needs {wanted}")
         # Node sets O_NONBLOCK on a stdin and stdout that it has looked at. It takes this back for a child, but not where it becomes
         # the program: then whatever a person's NODE_OPTIONS load decides how these two are handed over.
-        (trial.place / "looks.cjs").write_text("process.stdin; process.stdout;")
+        looks.write_text("process.stdin; process.stdout;")
         with editor(trial) as port:
-            for options in [], ["--node-options=--require=./looks.cjs"]:
-                trial.probe(*words, *options, facts.NPM_NAME, "--port", port, large=LARGE_RESULT)
+            for words in starts:
+                trial.probe(*words, "--port", port, large=LARGE_RESULT)
 
 
 def npm_incomplete(trial):
@@ -298,10 +419,10 @@ def npm_incomplete(trial):
     shutil.rmtree(program_file(trial).parent)
     done = trial.run(program, code=1)
     expect(done.stdout == "" and "npm install --include=optional" in done.stderr, f"it said {done.stdout!r} {done.stderr!r}")
-    launcher = trial.place / "node_modules" / facts.NPM_NAME / "launcher.js"
+    launcher = launcher_file(trial)
     other = trial.place / "other.cjs"
     other.write_text("Object.defineProperty(process, 'platform', { value: 'sunos' });")
-    done = trial.run(NODE, "--require", other, launcher, code=1)
+    done = trial.run(trial.system.node, "--require", other, launcher, code=1)
     expect("there is no build for sunos" in done.stderr, f"it said {done.stderr!r}")
 
 
@@ -309,24 +430,23 @@ def npm_run_once(trial):
     """a program in npx's cache is not written into a client's configuration without a warning"""
     cache = trial.home / ".npm" / "_npx" / "0a1b"
     cache.mkdir(parents=True)
-    (trial.home / ".cursor").mkdir()
     place, trial.place = trial.place, cache
     program = npm_install(trial, *npm_packages(trial))
     trial.place = place
-    done = trial.run(program, "setup", "cursor", "--dry-run")
+    done = trial.run(program, "setup", "cursor", "--create", "--dry-run")
     expect("npm install --global holdfast-mcp" in done.stderr, f"it said {done.stderr!r}")
 
 
 def wheel(trial):
     """the wheel, installed by pip"""
-    scripts = trial.place / "venv" / ("Scripts" if os.name == "nt" else "bin")
-    venv.create(trial.place / "venv", with_pip=True, symlinks=os.name != "nt")
-    python = scripts / ("python.exe" if os.name == "nt" else "python")
+    place, windows = trial.place / "venv", trial.system.windows
+    suffix, scripts = (".exe", place / "Scripts") if windows else ("", place / "bin")
+    trial.run(trial.system.python, "-m", "venv", place)
+    python = scripts / f"python{suffix}"
     trial.run(python, "-m", "pip", "install", "--no-index", "--find-links", trial.dist, "--disable-pip-version-check", facts.PYPI_NAME)
     trial.run(python, "-m", "pip", "check")
     shown = trial.run(python, "-m", "pip", "show", "--files", facts.PYPI_NAME).stdout
     expect(f"Version: {facts.pypi_version(trial.version)}" in shown, shown)
-    suffix = ".exe" if os.name == "nt" else ""
     trial.probe(scripts / f"holdfast-mcp{suffix}")
     expect(trial.run(scripts / f"holdfast{suffix}", "-V").stdout == f"holdfast {trial.version}\n", "`holdfast` is not there as well")
     content = (scripts / f"holdfast-mcp{suffix}").read_bytes()
@@ -347,11 +467,11 @@ def mcpb(trial):
     expect(manifest["version"] == trial.version, f"the manifest says {manifest['version']}")
     expect((folder / manifest["server"]["entry_point"]).is_file(), "the entry point is not in the bundle")
     start = manifest["server"]["mcp_config"]
-    start = {**start, **start.get("platform_overrides", {}).get(sys.platform, {})}
+    start = {**start, **start.get("platform_overrides", {}).get(trial.platform["mcpb"]["platform"], {})}
     project = trial.place / "Unity Project"
     for part in ("Assets", "ProjectSettings"):
         (project / part).mkdir(parents=True)
-    values = {"${__dirname}": str(folder), "${user_config.project}": str(project)}
+    values = dict(zip(("${__dirname}", "${user_config.project}"), trial.system.words([folder, project])))
     words = []
     for word in [start["command"], *start["args"]]:
         for name, value in values.items():
@@ -363,29 +483,73 @@ def mcpb(trial):
     expect(sorted(declared) == sorted(tools), f"the manifest lists {declared}, and without Unity the program has {tools}")
 
 
-TRIES = [sums, archive, *([alone] if LINUX else []), npm, npm_without_execve, npx, npm_incomplete, npm_run_once, wheel, mcpb]
+def interop(trial):
+    """the program for Windows as the child of a client on Linux, as WSL starts it"""
+    project = trial.place / "Unity Project"
+    for part in ("Assets", "ProjectSettings"):
+        (project / part).mkdir(parents=True)
+    # The client hands on next to nothing of its environment, and Wine needs to know its place.
+    wine = [f"{name}={trial.environment[name]}" for name in trial.system.kept if name in trial.environment]
+    program = unpacked(trial)[1]
+    trial.probe_from(System(), ["env", *wine, *trial.system.command([program, "serve", "--project", project])])
+    # Such a client's roots are paths of Linux, and its working directory is handed over as Windows calls it.
+    hello = {**HELLO, "params": {**HELLO["params"], "capabilities": {"roots": {}}}}
+    with open_session(trial, [program, "serve"], hello, project) as server:
+        asked = json.loads(answer(server, {"jsonrpc": "2.0", "method": "notifications/initialized"}))
+        expect(asked.get("method") == "roots/list", f"the client's roots are not asked for: {asked}")
+        roots = {"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": [{"uri": "file:///mnt/c/Games/Castle"}]}}
+        server.stdin.write(json.dumps(roots).encode() + b"\n")
+        status = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "holdfast_status", "arguments": {}}}
+        end = time.monotonic() + ORPHAN_S
+        found = None
+        while found is None and time.monotonic() < end:
+            time.sleep(0.2)
+            found = json.loads(json.loads(answer(server, status))["result"]["content"][0]["text"])["project"]
+        wanted, = trial.system.words([project])
+        expect(found == wanted, f"beside a root of Linux its project is {found}, and it works in {wanted}")
+
+
+TRIES = [sums, archive, npm, npm_without_execve, npx, npm_incomplete, npm_run_once, wheel, mcpb]
+
+
+@contextlib.contextmanager
+def wine_running():
+    """Wine's own processes stay until the end; none of them is taken for something that a try has left."""
+    with subprocess.Popen(["wine", "cmd"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as waiting:
+        yield
+        waiting.stdin.close()
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("dist", type=Path)
     parser.add_argument("--starts", type=int, default=1, help="how often the client starts each server; the times are medians")
+    parser.add_argument("--wine", type=Path, metavar="TOOLS", help="the folder with Windows' node and python, and npm")
     asked = parser.parse_args()
+    # A pipe on Windows takes only some of the letters of what is shown here.
+    sys.stdout.reconfigure(encoding="utf-8")
+    if asked.wine:
+        with wine_running():
+            return tried(Wine(asked.wine.resolve(strict=True)), [*TRIES, interop], asked)
+    return tried(System(), [*TRIES, *([alone] if LINUX else [])], asked)
+
+
+def tried(system, tries, asked):
     version, failed = facts.crate()["version"], 0
-    for attempt in TRIES:
+    for attempt in tries:
         # A place below a folder with a space and a letter outside ASCII, as users' folders have them.
         with tempfile.TemporaryDirectory(prefix="holdfast try é ") as place:
-            trial = Trial(asked.dist.resolve(), version, asked.starts, Path(place).resolve())
+            trial = Trial(system, asked.dist.resolve(), version, asked.starts, Path(place).resolve())
             try:
                 not_shown = attempt(trial)
                 expect(trial.gone_within(1), f"still running: {trial.left()}")
                 print(f"ok   {attempt.__doc__}" if not_shown is None else f"     {attempt.__doc__}: not shown by {not_shown}", flush=True)
-            except (Failed, subprocess.SubprocessError, OSError) as why:
+            except (Failed, subprocess.SubprocessError, OSError, ValueError) as why:
                 failed += 1
                 print(f"FAIL {attempt.__doc__}: {why}", flush=True)
                 for pid in trial.left():
                     os.kill(pid, signal.SIGKILL)
-    print(f"{len(TRIES) - failed} passed, {failed} failed")
+    print(f"{len(tries) - failed} passed, {failed} failed")
     return 1 if failed else 0
 
 

@@ -45,7 +45,9 @@ class Program:
         self.home = folder / "home"
         for place in ("home", "home/AppData/Roaming", "home/AppData/Local"):
             (folder / place).mkdir(parents=True, exist_ok=True)
-        self.environment = {name: value for name, value in os.environ.items() if not name.startswith(("HOLDFAST_", "UNITY_", "XDG_"))}
+        # What leads a program out of the home that it is given here.
+        leading = ("HOLDFAST_", "UNITY_", "XDG_", "CLAUDE_", "CODEX_")
+        self.environment = {name: value for name, value in os.environ.items() if not name.startswith(leading)}
         self.environment |= {
             "HOME": str(self.home),
             "USERPROFILE": self.native(self.home),
@@ -179,6 +181,8 @@ def setup(program, folder):
         name, path = client["client"], program.here(client["file"])
         check(program.windows == ("\\" in client["file"]), f"{name}: not a path of this system: {client['file']}")
         check(program.wine is False or client["file"][1] == ":", f"{name}: no drive in {client['file']}")
+        # Wine has its own mind of the home, in its prefix. Anywhere else it would be the file of a person.
+        check(program.wine or program.home in path.parents, f"{name}: {path} is not below the home that was given")
         path.parent.mkdir(parents=True, exist_ok=True)
         # What a user may have there, with the line ends of Windows' editors.
         first = {".json": b'{\r\n  "theirs": "\xc3\xb6"\r\n}\r\n', ".toml": b'theirs = 1\r\n', ".yaml": b"theirs: 1\r\n"}[path.suffix]
@@ -207,7 +211,7 @@ def package(program, folder):
     placed = project / "Packages/dev.holdfast.unity"
     check((placed / "package.json").is_file(), "the package is not there")
     stands = json.loads(program.run("unity", "install", *named, "--check", "--json"))
-    check(stands.get("version") == json.loads((placed / "package.json").read_text())["version"], "another version is told", stands)
+    check(stands.get("version") == json.loads((placed / "package.json").read_bytes())["version"], "another version is told", stands)
     program.run("unity", "install", *named, "--remove")
     check(not placed.exists(), "the package is still there after --remove")
     return "the Unity package, there and back"
@@ -243,6 +247,8 @@ def main():
     words.add_argument("--every-dialect", action="store_true")
     words.add_argument("program", type=pathlib.Path)
     asked = words.parse_args()
+    # What the program says is UTF-8, and a pipe on Windows is not.
+    sys.stdout.reconfigure(encoding="utf-8")
     dialects = ["uloop", "umcp", "holdfast", "turbokettle", "unity-mcp"] if asked.every_dialect else ["uloop"]
     parts = [session, setup, package, doctor] + ([] if asked.no_children else [demo(dialect) for dialect in dialects])
     folder = pathlib.Path(tempfile.mkdtemp(prefix="holdfast-smoke-")).resolve()

@@ -8,17 +8,17 @@ const path = require('node:path');
 const tty = require('node:tty');
 const { version, optionalDependencies } = require('./package.json');
 
-const platform = `${process.platform}-${process.arch}`;
+const windows = process.platform === 'win32';
 // Windows on ARM runs programs for x64.
-const wanted = [platform, process.platform === 'win32' ? 'win32-x64' : platform].map(name => `@holdfast-mcp/${name}`);
+const platform = `${process.platform}-${windows && process.arch === 'arm64' ? 'x64' : process.arch}`;
+const wanted = `@holdfast-mcp/${platform}`;
 
 function find() {
-  for (const name of wanted) {
-    try {
-      return path.join(path.dirname(require.resolve(`${name}/package.json`)), process.platform === 'win32' ? 'holdfast.exe' : 'holdfast');
-    } catch { /* not installed: the next, or the complaint */ }
+  try {
+    return path.join(path.dirname(require.resolve(`${wanted}/package.json`)), windows ? 'holdfast.exe' : 'holdfast');
+  } catch {
+    return null; // not installed
   }
-  return null;
 }
 
 function complain(text) {
@@ -28,11 +28,11 @@ function complain(text) {
 
 function missing() {
   const known = Object.keys(optionalDependencies);
-  if (!wanted.some(name => known.includes(name))) {
+  if (!known.includes(wanted)) {
     complain(`there is no build for ${platform}, only for ${known.map(name => name.split('/')[1]).join(', ')}. Nothing was started. `
       + 'Build it with Rust: cargo install --git https://github.com/holdfast-mcp/holdfast');
   }
-  complain(`the program is missing: the package ${wanted[0]} was not installed. npm leaves it out with --omit=optional or `
+  complain(`the program is missing: the package ${wanted} was not installed. npm leaves it out with --omit=optional or `
     + '--no-optional, and when node_modules or a lock file came from another system. Nothing was started. Install again without that: '
     + `npm install --include=optional holdfast-mcp@${version}`);
 }
@@ -46,7 +46,7 @@ try {
 }
 
 // On Windows the function is there too, and throws.
-if (process.execve && process.platform !== 'win32') {
+if (process.execve && !windows) {
   // An experimental function says so on stderr, in whatever the client shows of it.
   process.emitWarning = () => {};
   process.execve(program, [program, ...args], process.env);
@@ -54,10 +54,12 @@ if (process.execve && process.platform !== 'win32') {
 
 const child = spawn(program, args, { stdio: 'inherit', windowsHide: true });
 child.on('error', error => complain(`${program} could not be started: ${error.message}`));
-// A terminal sends Ctrl-C to the program as well; two of them would be one too many.
-const passed = tty.isatty(0) ? ['SIGTERM', 'SIGHUP'] : ['SIGTERM', 'SIGHUP', 'SIGINT'];
+// A terminal sends Ctrl-C to the program as well; two of them would be one too many. Windows' console tells everything to both, and
+// a signal from here would end the program there at once, in the middle of its own ending.
+const outlived = windows ? ['SIGINT', 'SIGBREAK', 'SIGHUP'] : tty.isatty(0) ? ['SIGINT'] : [];
+const passed = windows ? [] : ['SIGTERM', 'SIGHUP', 'SIGINT'].filter(signal => !outlived.includes(signal));
+for (const signal of outlived) process.on(signal, () => {});
 for (const signal of passed) process.on(signal, () => child.kill(signal));
-if (tty.isatty(0)) process.on('SIGINT', () => {});
 child.on('exit', (code, signal) => {
   if (signal === null) process.exit(code);
   process.removeAllListeners(signal);

@@ -6,13 +6,27 @@ use super::Finding;
 use crate::host::Host;
 
 const VERSION: &str = "/proc/version";
-const VERSION_MAX_BYTES: usize = 4096;
+/// Where the kernel says whether it hands Windows' programs to WSL. Under systemd some releases of WSL use the second name.
+const INTEROP: [&str; 2] = ["/proc/sys/fs/binfmt_misc/WSLInterop", "/proc/sys/fs/binfmt_misc/WSLInterop-late"];
+const FILE_MAX_BYTES: usize = 4096;
 const ABOUT: &str = "system";
 
-/// What to know where this is the Linux program in WSL.
+/// What to know where this is the Linux program in WSL, or the Windows program with a project in WSL.
 pub(super) fn wsl(host: &dyn Host, project: Option<&Path>) -> Option<Finding> {
-    let version = host.read(Path::new(VERSION), VERSION_MAX_BYTES).ok()?;
-    if !is_wsl(&String::from_utf8_lossy(&version)) {
+    finding(|file| host.read(Path::new(file), FILE_MAX_BYTES).ok(), project)
+}
+
+fn finding(read: impl Fn(&str) -> Option<Vec<u8>>, project: Option<&Path>) -> Option<Finding> {
+    if let Some((distribution, path)) = project.and_then(linux_path) {
+        return Some(Finding::note(
+            ABOUT,
+            format!(
+                "the project lies in WSL: an editor that runs there is not seen from here; for that one the AI client starts the Linux \
+                 program, by its path: wsl.exe -d {distribution} --exec /home/me/.local/bin/holdfast --project \"{path}\""
+            ),
+        ));
+    }
+    if !is_wsl(&String::from_utf8_lossy(&read(VERSION)?)) {
         return None;
     }
     let Some(on_windows) = project.and_then(windows_path) else {
@@ -22,14 +36,22 @@ pub(super) fn wsl(host: &dyn Host, project: Option<&Path>) -> Option<Finding> {
              client starts holdfast.exe, also from WSL",
         ));
     };
+    let mend = format!(
+        "let the AI client start the program for Windows, by its path, such as /mnt/c/Tools/holdfast.exe, with --project \"{on_windows}\""
+    );
+    let runs_windows_programs =
+        INTEROP.iter().any(|file| read(file).is_some_and(|state| state.starts_with(b"enabled")));
     Some(Finding::problem(
         ABOUT,
         "this is the Linux program in WSL, and the project lies on a drive of Windows: an editor on Windows that has it open is not \
          seen from here, neither its process nor its port",
-        format!(
-            "let the AI client start the program for Windows, holdfast.exe, with --project \"{on_windows}\"; WSL runs it as it runs \
-             its own programs"
-        ),
+        if runs_windows_programs {
+            mend
+        } else {
+            format!(
+                "{mend}; first let WSL start Windows' programs, which it does not now: enabled=true below [interop] in /etc/wsl.conf"
+            )
+        },
     ))
 }
 
@@ -38,7 +60,8 @@ fn is_wsl(version: &str) -> bool {
     version.to_ascii_lowercase().contains("microsoft")
 }
 
-/// What Windows calls a path below `/mnt/c` and its kin, where WSL shows Windows' drives unless `wsl.conf` says otherwise.
+/// What Windows calls a path below `/mnt/c` and its kin, where WSL shows Windows' drives unless `wsl.conf` says otherwise. With `/`,
+/// which Windows takes as well: a backslash would have to be doubled in a client's JSON.
 fn windows_path(path: &Path) -> Option<String> {
     let mut parts = path.components();
     let mut next = || match parts.next() {
@@ -51,17 +74,30 @@ fn windows_path(path: &Path) -> Option<String> {
     if root != "/" || mnt != "mnt" || !letter.is_ascii_lowercase() {
         return None;
     }
-    let mut text = format!("{}:", drive.to_ascii_uppercase());
+    let mut text = format!("{}:/", drive.to_ascii_uppercase());
     while let Some(part) = next() {
-        text.push('\\');
+        if !text.ends_with('/') {
+            text.push('/');
+        }
         text.push_str(&part);
     }
     Some(text)
 }
 
+/// The distribution, and the path in it, that Windows shows as `\\wsl.localhost\Ubuntu\home` (formerly `\\wsl$`).
+fn linux_path(path: &Path) -> Option<(String, String)> {
+    let text = path.to_str()?.replace('\\', "/");
+    let share = text.strip_prefix("//?/UNC/").or_else(|| text.strip_prefix("//"))?;
+    let (server, share) = share.split_once('/')?;
+    let (distribution, path) = share.split_once('/').unwrap_or((share, ""));
+    let is_wsl = ["wsl.localhost", "wsl$"].iter().any(|name| server.eq_ignore_ascii_case(name));
+    is_wsl.then(|| (distribution.to_owned(), format!("/{path}")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::doctor::Level;
 
     #[test]
     fn wsl_is_known_by_its_kernel() {
@@ -77,8 +113,9 @@ mod tests {
     #[test]
     fn a_path_on_a_drive_of_windows_is_named_as_windows_does() {
         let rows = [
-            ("/mnt/c/Games/My Castle", Some(r"C:\Games\My Castle")),
-            ("/mnt/d/x", Some(r"D:\x")),
+            ("/mnt/c/Games/My Castle", Some("C:/Games/My Castle")),
+            ("/mnt/d/x", Some("D:/x")),
+            ("/mnt/d", Some("D:/")),
             ("/mnt/wsl/x", None),
             ("/mnt", None),
             ("/home/me/mnt/c/x", None),
@@ -87,5 +124,59 @@ mod tests {
         for (path, expected) in rows {
             assert_eq!(windows_path(Path::new(path)).as_deref(), expected, "{path}");
         }
+    }
+
+    #[test]
+    fn a_path_in_wsl_is_named_as_its_linux_does() {
+        let rows = [
+            (r"\\wsl.localhost\Ubuntu\home\me\My Castle", Some(("Ubuntu", "/home/me/My Castle"))),
+            (r"\\?\UNC\wsl.localhost\Ubuntu-24.04\x", Some(("Ubuntu-24.04", "/x"))),
+            (r"\\WSL$\Debian", Some(("Debian", "/"))),
+            (r"\\server\share\x", None),
+            (r"C:\Games\Castle", None),
+            ("/home/me/Castle", None),
+        ];
+        for (path, expected) in rows {
+            let found = linux_path(Path::new(path));
+            let found = found.as_ref().map(|(distribution, path)| (distribution.as_str(), path.as_str()));
+            assert_eq!(found, expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn each_side_is_told_which_program_sees_the_editor() {
+        const KERNEL: (&str, &str) = (VERSION, "Linux version 6.6.87.2-microsoft-standard-WSL2 (root@builder)");
+        let told = |files: &[(&str, &str)], project: &str| {
+            let read =
+                |file: &str| files.iter().find(|(name, _)| *name == file).map(|(_, text)| text.as_bytes().to_vec());
+            finding(read, Some(Path::new(project)))
+                .map(|finding| (finding.level, finding.says, finding.mend.unwrap_or_default()))
+        };
+        let (level, _, mend) =
+            told(&[KERNEL, (INTEROP[1], "enabled\ninterpreter /init\n")], "/mnt/c/Games/Castle").unwrap();
+        assert_eq!(level, Level::Problem);
+        assert!(
+            mend.contains(r#"holdfast.exe, with --project "C:/Games/Castle""#) && !mend.contains("[interop]"),
+            "{mend}"
+        );
+
+        for off in [&[KERNEL][..], &[KERNEL, (INTEROP[0], "disabled\n")]] {
+            let (_, _, mend) = told(off, "/mnt/c/Games/Castle").unwrap();
+            assert!(mend.contains("[interop] in /etc/wsl.conf"), "{mend}");
+        }
+
+        let (level, says, _) = told(&[KERNEL], "/home/me/Castle").unwrap();
+        assert!(level == Level::Note && says.contains("holdfast.exe"), "{says}");
+
+        // The Windows program has no such files.
+        let (level, says, _) = told(&[], r"\\wsl.localhost\Ubuntu\home\me\Castle").unwrap();
+        assert!(
+            level == Level::Note
+                && says.contains("-d Ubuntu --exec")
+                && says.contains(r#"--project "/home/me/Castle""#),
+            "{says}"
+        );
+        assert_eq!(told(&[], r"C:\Games\Castle"), None);
+        assert_eq!(told(&[(VERSION, "Linux version 6.1.0-18-amd64")], "/mnt/c/Games/Castle"), None);
     }
 }
