@@ -41,9 +41,11 @@ need_wine() {
     need ip iproute2
     WINEPREFIX=$PWD/.tools/wine
     WINEDEBUG=-all
+    # Without it Wine knows no letter beyond ASCII in the name of a file.
+    LC_ALL=C.UTF-8
     # No window, no sound, no download of what only programs with windows need.
     WINEDLLOVERRIDES="mscoree,mshtml,winemenubuilder.exe="
-    export WINEPREFIX WINEDEBUG WINEDLLOVERRIDES
+    export WINEPREFIX WINEDEBUG WINEDLLOVERRIDES LC_ALL
     mkdir -p .tools
     if ! [ -f "$WINEPREFIX/system.reg" ]; then
         say "making Wine's prefix in .tools/wine"
@@ -110,6 +112,9 @@ tests() {
     cargo test --workspace --locked --no-run --message-format=json >target/cross/tests/here.json
     cross "$target" test --workspace --no-run --message-format=json >target/cross/tests/windows.json
     shim "$out/debug" "$out/debug/deps"
+    say "the packages for npm and PyPI, by Windows' own Node and Python"
+    wineserver_end
+    sh packaging/windows.sh "$out/debug/holdfast.exe" || failed="$failed packages"
     HOLDFAST_BIN=$out/debug/holdfast.exe
     CHAOS_REPORT=$PWD/target/cross/chaos-report
     RUST_BACKTRACE=0

@@ -37,7 +37,7 @@ impl Room {
             "macos" => "Library/Application Support",
             _ => ".config",
         };
-        self.home().join(folder).join("holdfast/config.toml")
+        folder.split('/').chain(["holdfast", "config.toml"]).fold(self.home(), |path, part| path.join(part))
     }
 
     /// The state folder where no variable names another.
