@@ -4,9 +4,10 @@ set -eu
 cd "$(dirname "$0")/.."
 . scripts/lib.sh
 . scripts/cross.sh
-need_cross gcc-aarch64-linux-gnu libc6-dev-arm64-cross
-need qemu-aarch64-static qemu-user-static
 target=aarch64-unknown-linux-gnu
+need_cross "$target"
+need aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+need qemu-aarch64-static qemu-user-static
 say "building for $target"
 cross "$target" build --bin holdfast
 # It starts itself again only where the kernel hands arm64 programs to qemu.

@@ -5,8 +5,8 @@ set -eu
 cd "$(dirname "$0")/.."
 . scripts/lib.sh
 . scripts/cross.sh
-need_cross rust-web-clippy
 for target in aarch64-apple-darwin x86_64-apple-darwin; do
+    need_cross "$target"
     say "clippy for $target (some minutes)"
     cross "$target" clippy --workspace --all-targets -- -D warnings
 done

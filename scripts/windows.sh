@@ -15,7 +15,8 @@ target=x86_64-pc-windows-gnu
 out=$PWD/target/cross/$target
 
 need_windows() {
-    need_cross gcc-mingw-w64-x86-64
+    need_cross "$target"
+    need x86_64-w64-mingw32-gcc gcc-mingw-w64-x86-64
     need x86_64-w64-mingw32-objdump binutils-mingw-w64-x86-64
 }
 
@@ -93,25 +94,27 @@ build() {
     ls -l "$out/release/holdfast.exe"
 }
 
-smoke() { # smoke [WORD...]: the words are for the smoke part
+smoke() {
     need_windows
     need_wine
     say "building for Windows, without optimisation"
     cross "$target" build --bin holdfast
     check_imports "$out/debug/holdfast.exe"
     shim "$out/debug"
-    apart python3 scripts/smoke.py --runner wine "$@" "$out/debug/holdfast.exe"
+    apart python3 scripts/smoke.py --runner wine "$out/debug/holdfast.exe"
 }
 
 tests() {
     failed=
-    smoke --every-dialect || failed="$failed smoke"
+    need_windows
+    need_wine
     say "building the tests, for this system and for Windows (some minutes)"
-    need_rust
     mkdir -p target/cross/tests
     cargo test --workspace --locked --no-run --message-format=json >target/cross/tests/here.json
     cross "$target" test --workspace --no-run --message-format=json >target/cross/tests/windows.json
+    check_imports "$out/debug/holdfast.exe"
     shim "$out/debug" "$out/debug/deps"
+    apart python3 scripts/smoke.py --runner wine --every-dialect "$out/debug/holdfast.exe" || failed="$failed smoke"
     say "the packages for npm and PyPI, by Windows' own Node and Python"
     wineserver_end
     sh packaging/windows.sh "$out/debug/holdfast.exe" || failed="$failed packages"
