@@ -4,6 +4,7 @@ pub mod focus;
 mod processes;
 #[cfg(target_os = "linux")]
 mod sockets;
+mod system;
 mod watch;
 
 #[cfg(not(target_os = "linux"))]
@@ -14,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 pub use self::processes::Parent;
+pub use self::system::System;
 pub use self::watch::{Watch, follow};
 use crate::limits::{FILE_BUSY_TRIES, FILE_BUSY_WAIT};
 use crate::net::BoxFuture;
@@ -27,6 +29,15 @@ pub enum Liveness {
     Dead,
     /// The system does not say.
     Unknown,
+}
+
+/// A process that lives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Process {
+    /// Its executable's name; on Linux that of its main thread, cut after 15 bytes.
+    pub name: String,
+    /// When it began, by the wall clock.
+    pub began: SystemTime,
 }
 
 /// The process that listens on a port.
@@ -77,6 +88,14 @@ pub trait Host: Send + Sync + 'static {
     fn list(&self, folder: &Path) -> io::Result<Vec<(PathBuf, SystemTime)>>;
     /// Whether a process lives.
     fn liveness(&self, pid: u32) -> Liveness;
+    /// A living process's name and when it began; `None` where the system does not tell.
+    fn process(&self, _pid: u32) -> Option<Process> {
+        None
+    }
+    /// When something at this path was changed last; `None` where nothing is there or the system does not tell.
+    fn changed(&self, _path: &Path) -> Option<SystemTime> {
+        None
+    }
     /// Who listens on a loopback port; `None` when nobody does or the system does not say.
     fn port_owner(&self, port: u16) -> Option<Owner>;
     /// As [`port_owner`](Host::port_owner); quicker where it is the process that is expected.
@@ -169,7 +188,7 @@ pub struct RealHost;
 impl Host for RealHost {
     fn read(&self, path: &Path, max: usize) -> io::Result<Vec<u8>> {
         use std::io::Read as _;
-        let file = open_without_following(path)?;
+        let file = patiently(is_in_use, || open_without_following(path))?;
         let meta = file.metadata()?;
         if !meta.is_file() {
             return Err(NotRead::NotAFile.into());
@@ -194,7 +213,7 @@ impl Host for RealHost {
         let temporary = folder.join(format!(".{tag}.tmp"));
         debug_assert!(is_temporary(&temporary), "what is cut off is found again by its name");
         let written = create_private(&temporary).and_then(|mut file| file.write_all(bytes));
-        let done = written.and_then(|()| rename(&temporary, path));
+        let done = written.and_then(|()| self.rename(&temporary, path));
         if done.is_err() {
             let _ = std::fs::remove_file(&temporary);
         }
@@ -203,7 +222,7 @@ impl Host for RealHost {
 
     fn append_line(&self, path: &Path, line: &str) -> io::Result<()> {
         use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
-        let mut file = match open_end(path) {
+        let mut file = match patiently(is_in_use, || open_end(path)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 make_private_folder(path.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
                 open_end(path)?
@@ -233,7 +252,7 @@ impl Host for RealHost {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        rename(from, to)
+        patiently(is_held, || std::fs::rename(from, to))
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
@@ -246,6 +265,14 @@ impl Host for RealHost {
 
     fn liveness(&self, pid: u32) -> Liveness {
         processes::liveness(pid)
+    }
+
+    fn process(&self, pid: u32) -> Option<Process> {
+        processes::process(pid, self.now())
+    }
+
+    fn changed(&self, path: &Path) -> Option<SystemTime> {
+        path.symlink_metadata().and_then(|meta| meta.modified()).ok()
     }
 
     fn port_owner(&self, port: u16) -> Option<Owner> {
@@ -327,21 +354,27 @@ impl Host for RealHost {
     }
 }
 
-/// Moves a file, also over another one. Windows refuses that while somebody has a file open who does not share it, as virus scanners
-/// do for a moment with what was just written.
-fn rename(from: &Path, to: &Path) -> io::Result<()> {
+/// Tries again for a moment what Windows refuses while somebody has the file open who does not share it: virus scanners do so with
+/// what was just written, and an editor with what it writes.
+fn patiently<T>(is_busy: fn(System, &io::Error) -> bool, operation: impl Fn() -> io::Result<T>) -> io::Result<T> {
     for _ in 0..FILE_BUSY_TRIES {
-        match std::fs::rename(from, to) {
-            Err(error) if cfg!(windows) && is_busy(&error) => std::thread::park_timeout(FILE_BUSY_WAIT),
+        match operation() {
+            Err(error) if is_busy(System::HERE, &error) => std::thread::park_timeout(FILE_BUSY_WAIT),
             done => return done,
         }
     }
-    std::fs::rename(from, to)
+    operation()
 }
 
-/// `ERROR_ACCESS_DENIED`, `ERROR_SHARING_VIOLATION` and `ERROR_LOCK_VIOLATION` of Windows.
-fn is_busy(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(5 | 32 | 33))
+/// Whether a file cannot be opened since somebody has it open: `ERROR_SHARING_VIOLATION` and `ERROR_LOCK_VIOLATION`.
+fn is_in_use(system: System, error: &io::Error) -> bool {
+    system == System::Windows && matches!(error.raw_os_error(), Some(32 | 33))
+}
+
+/// Whether a file cannot be replaced, or made where another one is just going, since somebody has that open: Windows says
+/// `ERROR_ACCESS_DENIED` then too. For opening, that would mostly mean that this user may not.
+pub(crate) fn is_held(system: System, error: &io::Error) -> bool {
+    is_in_use(system, error) || system == System::Windows && error.raw_os_error() == Some(5)
 }
 
 /// Whether it takes TCP connections: the system's table has the two ends of each connection too.
@@ -439,6 +472,29 @@ mod tests {
         assert_eq!(RealHost.read(&path, 5).unwrap(), b"12345");
         assert_eq!(RealHost.read(&path, 4).unwrap_err().kind(), io::ErrorKind::InvalidData);
         assert_eq!(RealHost.list(path.parent().unwrap()).unwrap().len(), 1, "no temporary file stays behind");
+    }
+
+    #[test]
+    fn only_windows_holds_files_and_only_what_passes_is_tried_again() {
+        let error = io::Error::from_raw_os_error;
+        for code in [32, 33] {
+            assert!(is_in_use(System::Windows, &error(code)) && is_held(System::Windows, &error(code)));
+        }
+        assert!(is_held(System::Windows, &error(5)) && !is_in_use(System::Windows, &error(5)));
+        for code in [2, 3, 4, 87] {
+            assert!(!is_held(System::Windows, &error(code)), "{code}");
+        }
+        for (system, code) in [(System::Linux, 32), (System::Macos, 5), (System::Macos, 33)] {
+            assert!(!is_held(system, &error(code)) && !is_in_use(system, &error(code)));
+        }
+        let tries = std::cell::Cell::new(0);
+        let busy = |_: System, _: &io::Error| true;
+        let third = || {
+            tries.set(tries.get() + 1);
+            if tries.get() < 3 { Err(error(32)) } else { Ok(()) }
+        };
+        assert!(patiently(busy, third).is_ok());
+        assert_eq!(tries.get(), 3);
     }
 
     #[test]

@@ -118,6 +118,9 @@ pub const FRAME_OLD: Duration = Duration::from_secs(5);
 pub const STILL_AFTER: Duration = Duration::from_secs(2);
 /// Age of an editor's last word on its pulse, which is asked for every [`LIVENESS_EVERY`], from which it counts as late: half a question more.
 pub const PULSE_LATE: Duration = Duration::from_secs(3);
+/// A process that began so much later than an editor's files were written may be another one of the same id. Far above what clocks
+/// and file systems differ by; an editor's files are hours old when it crashes.
+pub const PID_REUSE_MARGIN: Duration = Duration::from_secs(600);
 /// How often `holdfast_wait_ready` looks whether an editor that stands still goes on: no event tells of that.
 pub const READY_LOOK_EVERY: Duration = Duration::from_millis(250);
 /// Silence of an editor that answers questions for its pulse, [`LIVENESS_EVERY`] apart, off its main thread, after which the connection
@@ -177,7 +180,9 @@ pub const SILENCE_MAX: Duration = Duration::from_secs(600);
 /// machine that is busy.
 pub const LIVENESS_EVERY: Duration = Duration::from_secs(2);
 
-/// How often a file is moved once more where Windows says that somebody has it open, and how long after.
+/// Longest path that every program on Windows takes without the prefix that lifts this bound (`MAX_PATH`), its closing zero included.
+pub const WINDOWS_PATH_MAX: usize = 260;
+/// How often a file is opened or moved once more where Windows says that somebody has it open, and how long after.
 pub const FILE_BUSY_TRIES: u8 = 5;
 /// See [`FILE_BUSY_TRIES`]. A scanner is done with a small file in some milliseconds; together they are a tenth of a second.
 pub const FILE_BUSY_WAIT: Duration = Duration::from_millis(20);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use crate::host::{Host, is_temporary};
+use crate::host::{Host, System, is_held, is_temporary};
 use crate::limits::{CLAIM_ATTEMPTS, CLAIM_PAUSE, LEFTOVERS_AT_ONCE, TEMPORARY_MAX_AGE};
 use crate::lock_file;
 
@@ -43,7 +43,10 @@ impl StateRecord {
                     return Ok(Self { path, _lock: lock });
                 }
                 // Whoever looks whether its process lives holds it for a moment, and may take it away.
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => tokio::time::sleep(CLAIM_PAUSE).await,
+                // So does Windows with a lock that was taken away and is still open somewhere.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock || is_held(System::HERE, &error) => {
+                    tokio::time::sleep(CLAIM_PAUSE).await;
+                }
                 Err(error) => return Err(error),
             }
         }

@@ -4,6 +4,7 @@
 //! default names is called only when its owner is checked to be the project's editor; a port that the user named is assumed.
 
 mod meant;
+mod reuse;
 
 use std::path::{Path, PathBuf};
 
@@ -20,6 +21,7 @@ use crate::protocol::dialect::{
 use crate::protocol::policy::Policy;
 use crate::telemetry::clean;
 use meant::Meant;
+use reuse::liveness;
 
 /// A port that may be dialled.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,12 +145,12 @@ pub fn survey(host: &dyn Host, config: &Config, roots: &[PathBuf], former: Optio
         )
     }));
     // The one that left its file behind is not the one that will write the next.
-    let lives = |pid: Option<u32>| pid.is_some_and(|pid| host.liveness(pid) == Liveness::Alive);
-    if !lives(facts.editor_pid) && lives(facts.other_pid) {
+    let told = |pid: Option<u32>| Some(liveness(host, project.as_deref()?, dialect, pid?));
+    if told(facts.editor_pid) != Some(Liveness::Alive) && told(facts.other_pid) == Some(Liveness::Alive) {
         facts.editor_pid = facts.other_pid;
     }
     let evidence = Evidence {
-        editor: match facts.editor_pid.map(|pid| host.liveness(pid)) {
+        editor: match told(facts.editor_pid) {
             Some(Liveness::Alive) => Sign::Alive,
             Some(Liveness::Dead) => Sign::Dead,
             Some(Liveness::Unknown) | None => Sign::Unknown,
@@ -192,6 +194,24 @@ pub fn survey(host: &dyn Host, config: &Config, roots: &[PathBuf], former: Optio
         }
     }
     survey
+}
+
+impl Survey {
+    /// Whether the editor lives that the project's files name; `None` if they name none.
+    pub fn editor(&self) -> Option<Liveness> {
+        self.facts.editor_pid.map(|_| match self.evidence.editor {
+            Sign::Alive => Liveness::Alive,
+            Sign::Dead => Liveness::Dead,
+            Sign::Unknown => Liveness::Unknown,
+        })
+    }
+}
+
+impl Target {
+    /// Whether the project's editor lives; `None` if its process is not known.
+    pub fn liveness(&self, host: &dyn Host) -> Option<Liveness> {
+        Some(liveness(host, self.project.as_deref()?, self.dialect, self.editor_pid?))
+    }
 }
 
 /// What the editor of a project speaks.

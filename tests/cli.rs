@@ -334,7 +334,7 @@ async fn doctor_names_what_a_crash_left_behind_and_the_mend() {
     let done = place.run(["doctor", "--json", "--project", text(&project)]).await;
     assert_eq!(done.code, Some(1), "{done:?}");
     let found = done.json();
-    finding(&found, "editor", "which is dead");
+    finding(&found, "editor", "which is no editor any more");
     let lock = finding(&found, "lock files", "no living editor is known, so");
     assert_eq!((&lock["level"], &lock["sure"]), (&json!("problem"), &json!("likely")));
     assert!(lock["mend"].as_str().is_some_and(|mend| mend.contains("Temp")), "{lock}");

@@ -466,12 +466,12 @@ impl BridgeActor {
     fn check_editor(&self, state: &State) {
         let Some(connection) = &state.connection else { return };
         let target = state.targets.get(usize::from(state.driver.machine().target()));
-        let Some(pid) = target.and_then(|target| target.editor_pid) else { return };
+        let Some(target) = target.filter(|target| target.editor_pid.is_some()).cloned() else { return };
         let (epoch, me, estate) = (connection.epoch, state.me.clone(), Arc::clone(&self.estate));
         self.tasks.spawn(async move {
             let host = Arc::clone(&estate.host);
-            let liveness = crate::host::run(&*estate.host, move || host.liveness(pid)).await;
-            if liveness == Some(Liveness::Dead) {
+            let liveness = crate::host::run(&*estate.host, move || target.liveness(&*host)).await;
+            if liveness.flatten() == Some(Liveness::Dead) {
                 let _ = me.cast(Message::EditorVanished(epoch));
             }
         });

@@ -27,7 +27,7 @@ pub fn start(estate: &Arc<Estate>, tasks: &Tasks, call: CallId, recovery: Recove
     };
     let dialect = target.dialect;
     // Another project's process says nothing of it.
-    let pid = target.editor_pid.filter(|_| target.project.as_ref() == Some(&project));
+    let its = Some(target).filter(|target| target.project.as_ref() == Some(&project));
     let estate = Arc::clone(estate);
     tasks.spawn(async move {
         let file = project.join(&path);
@@ -35,11 +35,11 @@ pub fn start(estate: &Arc<Estate>, tasks: &Tasks, call: CallId, recovery: Recove
         let mut quiet_since: Option<Instant> = None;
         while estate.ledger(|ledger, _| ledger.recovering().iter().any(|(id, how)| *id == call && *how == recovery)) {
             let look = {
-                let host = Arc::clone(&estate.host);
+                let (host, its) = (Arc::clone(&estate.host), its.clone());
                 let (file, busy) = (file.clone(), busy.clone());
                 move || {
                     // A process that has ended holds no lock and writes no more: what it left is all that there will be.
-                    let dead = pid.is_some_and(|pid| host.liveness(pid) == Liveness::Dead);
+                    let dead = its.and_then(|target| target.liveness(&*host)) == Some(Liveness::Dead);
                     (look(&*host, dialect, &file, if dead { &[] } else { &busy }), dead)
                 }
             };

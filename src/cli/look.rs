@@ -88,7 +88,7 @@ impl Look {
                 standing: Standing::Listed(listed.why.clone()),
             });
         }
-        let editor = survey.facts.editor_pid.map(|pid| host.liveness(pid));
+        let editor = survey.editor();
         Self { survey, editor, ports }
     }
 

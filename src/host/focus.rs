@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 
+use super::System;
 use crate::limits::{FOCUS_LOOK_EVERY, FOCUS_MAX, FOCUS_OUTPUT_MAX_BYTES};
 use crate::telemetry::clean;
 
@@ -48,7 +49,9 @@ impl Desk {
     }
 
     fn find(&self, program: &str) -> Option<PathBuf> {
-        std::env::split_paths(&self.path).map(|folder| folder.join(program)).find(|file| is_program(file))
+        // A relative one would be the working directory's, where anybody's program may lie.
+        let folders = std::env::split_paths(&self.path).filter(|folder| folder.is_absolute());
+        folders.map(|folder| folder.join(program)).find(|file| is_program(file))
     }
 
     fn or_missing(&self, program: &str, means: fn(PathBuf) -> Means) -> Result<Means, Unsupported> {
@@ -95,12 +98,10 @@ pub fn means() -> Option<Means> {
 /// Why there is none.
 pub fn look() -> Result<Means, Unsupported> {
     let desk = Desk::ours();
-    if cfg!(target_os = "macos") {
-        desk.or_missing("osascript", Means::AppleScript)
-    } else if cfg!(windows) {
-        desk.or_missing("powershell.exe", Means::PowerShell)
-    } else {
-        desk.x11()
+    match System::HERE {
+        System::Macos => desk.or_missing("osascript", Means::AppleScript),
+        System::Windows => desk.or_missing("powershell.exe", Means::PowerShell),
+        System::Linux => desk.x11(),
     }
 }
 

@@ -1,6 +1,8 @@
 //! What the system tells of other processes.
 
-use super::Liveness;
+use std::time::{Duration, SystemTime};
+
+use super::{Liveness, Process};
 
 /// Whether a process lives.
 #[cfg(unix)]
@@ -66,15 +68,54 @@ pub fn command_line(pid: u32) -> Vec<String> {
 /// The words that a process was started with; none where the system does not tell.
 #[cfg(not(target_os = "linux"))]
 pub fn command_line(pid: u32) -> Vec<String> {
-    use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System, UpdateKind};
-    let pid = Pid::from_u32(pid);
-    let mut system = System::new();
-    let what = ProcessRefreshKind::nothing().with_cmd(UpdateKind::Always);
-    system.refresh_processes_specifics(ProcessesToUpdate::Some(&[pid]), true, what);
-    system
-        .process(pid)
-        .map(|process| process.cmd().iter().map(|part| part.to_string_lossy().into_owned()).collect())
-        .unwrap_or_default()
+    let what = sysinfo::ProcessRefreshKind::nothing().with_cmd(sysinfo::UpdateKind::Always);
+    let words = |process: &sysinfo::Process| {
+        process.cmd().iter().map(|part| part.to_string_lossy().into_owned()).collect::<Vec<_>>()
+    };
+    look_up(pid, what, words).unwrap_or_default()
+}
+
+/// A process's name and when it began; `None` where the system does not tell both. `now` is the wall clock.
+///
+/// Both numbers count from the boot, suspended time included, and are of the same time namespace: `/proc/uptime` and the `btime` of
+/// `/proc/stat` are not, where a container's files stand in their place.
+#[cfg(target_os = "linux")]
+pub fn process(pid: u32, now: SystemTime) -> Option<Process> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (name, ticks) = name_and_start(&stat)?;
+    let up = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    let up = Duration::new(u64::try_from(up.tv_sec).ok()?, u32::try_from(up.tv_nsec).ok()?);
+    let start = Duration::from_secs(ticks.checked_div(rustix::param::clock_ticks_per_second())?);
+    Some(Process { name: name.to_owned(), began: now.checked_sub(up.checked_sub(start)?)? })
+}
+
+/// The name and the start, in clock ticks since the boot, in a process's `stat`: its 2nd and 22nd fields (proc(5)).
+#[cfg(target_os = "linux")]
+fn name_and_start(stat: &str) -> Option<(&str, u64)> {
+    // The name in parentheses may hold anything; the fields are counted behind it.
+    let (before, fields) = stat.rsplit_once(')')?;
+    let (_, name) = before.split_once('(')?;
+    Some((name, fields.split_whitespace().nth(19)?.parse().ok()?))
+}
+
+/// A process's name and when it began; `None` where the system does not tell both.
+#[cfg(not(target_os = "linux"))]
+pub fn process(pid: u32, _now: SystemTime) -> Option<Process> {
+    let (name, began) = look_up(pid, sysinfo::ProcessRefreshKind::nothing(), |process| {
+        (process.name().to_string_lossy().into_owned(), process.start_time())
+    })?;
+    // Zero stands for a process that this user may not open.
+    (began > 0 && !name.is_empty())
+        .then(|| Process { name, began: SystemTime::UNIX_EPOCH + Duration::from_secs(began) })
+}
+
+/// What the system tells of one process.
+#[cfg(not(target_os = "linux"))]
+fn look_up<T>(pid: u32, what: sysinfo::ProcessRefreshKind, tell: impl FnOnce(&sysinfo::Process) -> T) -> Option<T> {
+    let pid = sysinfo::Pid::from_u32(pid);
+    let mut system = sysinfo::System::new();
+    system.refresh_processes_specifics(sysinfo::ProcessesToUpdate::Some(&[pid]), true, what);
+    system.process(pid).map(tell)
 }
 
 /// The process that started this one: the client, or a launcher.
@@ -117,11 +158,9 @@ impl Parent {
 /// A process's parent, and when it began, in seconds since 1970.
 #[cfg(not(unix))]
 fn seen(pid: u32) -> Option<(Option<u32>, u64)> {
-    use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
-    let pid = Pid::from_u32(pid);
-    let mut system = System::new();
-    system.refresh_processes_specifics(ProcessesToUpdate::Some(&[pid]), true, ProcessRefreshKind::nothing());
-    system.process(pid).map(|process| (process.parent().map(Pid::as_u32), process.start_time()))
+    look_up(pid, sysinfo::ProcessRefreshKind::nothing(), |process| {
+        (process.parent().map(sysinfo::Pid::as_u32), process.start_time())
+    })
 }
 
 #[cfg(test)]
@@ -136,6 +175,27 @@ mod tests {
     #[test]
     fn our_own_process_lives() {
         assert_eq!(liveness(std::process::id()), Liveness::Alive);
+    }
+
+    #[test]
+    fn our_own_process_has_a_name_and_began_a_while_ago() {
+        let now = crate::host::Host::now(&crate::host::RealHost);
+        let ours = process(std::process::id(), now).unwrap();
+        assert!(!ours.name.is_empty());
+        // Other systems tell whole seconds.
+        let began = ours.began.checked_sub(Duration::from_secs(2)).unwrap();
+        let age = now.duration_since(began).unwrap();
+        assert!(age < Duration::from_secs(3600), "{age:?}");
+        assert_eq!(process(u32::MAX, now), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_name_may_hold_spaces_and_parentheses() {
+        let stat = "4711 (Unity) (2) x) S 1 4711 4711 0 -1 4194560 9 0 0 0 1 2 0 0 20 0 1 0 987654 1000 100 18446744073709551615";
+        assert_eq!(name_and_start(stat), Some(("Unity) (2) x", 987_654)));
+        assert_eq!(name_and_start("4711 (Unity) S 1 2 3"), None);
+        assert_eq!(name_and_start(""), None);
     }
 
     #[cfg(unix)]

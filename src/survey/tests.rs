@@ -2,7 +2,7 @@ use std::io;
 use std::time::SystemTime;
 
 use super::*;
-use crate::host::{RealHost, Watch};
+use crate::host::{Process, RealHost, Watch};
 use crate::net::BoxFuture;
 
 /// The real files, and processes of the test's own making.
@@ -11,6 +11,7 @@ struct Machine {
     owners: Vec<(u16, Owner)>,
     alive: Vec<u32>,
     dead: Vec<u32>,
+    processes: Vec<(u32, Process)>,
 }
 
 impl Host for Machine {
@@ -41,6 +42,12 @@ impl Host for Machine {
             (_, true) => Liveness::Dead,
             _ => Liveness::Unknown,
         }
+    }
+    fn process(&self, pid: u32) -> Option<Process> {
+        self.processes.iter().find(|(known, _)| *known == pid).map(|(_, process)| process.clone())
+    }
+    fn changed(&self, path: &Path) -> Option<SystemTime> {
+        RealHost.changed(path)
     }
     fn port_owner(&self, port: u16) -> Option<Owner> {
         self.owners.iter().find(|(owned, _)| *owned == port).map(|(_, owner)| owner.clone())
@@ -149,6 +156,29 @@ fn a_named_project_that_is_none_is_a_problem_and_no_guess_is_made() {
         Config { project: Some(folder.path().to_path_buf()), working_dir: Some(here.path()), ..Config::default() };
     let found = look(&Machine::default(), &config, &[here.path()]);
     assert_eq!((found.project, found.targets.len(), found.facts.problems.len()), (None, 0, 1));
+}
+
+#[test]
+fn a_process_that_got_the_id_of_a_crashed_editor_is_not_taken_for_it() {
+    let project = Project::new().with_port(8711).with_pid(42);
+    let tomorrow = RealHost.now() + std::time::Duration::from_secs(24 * 3600);
+    let seen = |name: &str, began: SystemTime| {
+        let process = Process { name: name.to_owned(), began };
+        let host = Machine { alive: vec![42], processes: vec![(42, process)], ..Machine::default() };
+        let found = look(&host, &named(&project, &[]), &[]);
+        assert_eq!(found.targets[0].liveness(&host), found.editor().filter(|editor| *editor != Liveness::Dead));
+        (found.evidence.editor, found.targets[0].editor_pid)
+    };
+    assert_eq!(seen("chrome", tomorrow), (Sign::Dead, None));
+    assert_eq!(seen("Unity", tomorrow), (Sign::Alive, Some(42)), "a clock that was set anew ends no editor");
+    assert_eq!(seen("chrome", RealHost.now()), (Sign::Alive, Some(42)), "so soon it may have written the file");
+    // A file that is written anew is written by a process that lives.
+    let project = project.with("Library/EditorInstance.json", r#"{"process_id":43}"#);
+    let file = std::fs::File::options().write(true).open(project.path().join("Library/EditorInstance.json")).unwrap();
+    file.set_modified(tomorrow).unwrap();
+    let later = Process { name: "code".to_owned(), began: tomorrow };
+    let host = Machine { alive: vec![43], processes: vec![(43, later)], ..Machine::default() };
+    assert_eq!(look(&host, &named(&project, &[]), &[]).evidence.editor, Sign::Alive);
 }
 
 #[test]

@@ -9,6 +9,8 @@ pub struct ProjectFile {
     pub path: &'static str,
     /// Whether the content matters or only that the file is there.
     pub content: bool,
+    /// An editor writes it while it runs, and its own process id into it.
+    pub names_process: bool,
 }
 
 /// What was found of one [`ProjectFile`].

@@ -19,12 +19,17 @@ const PACKAGES_MEND: &str = "open the project in Unity, whose Package Manager sh
 
 /// A file whose content matters.
 pub(super) const fn whole(path: &'static str) -> ProjectFile {
-    ProjectFile { path, content: true }
+    ProjectFile { path, content: true, names_process: false }
+}
+
+/// A file in which an editor names its own process.
+pub(super) const fn record(path: &'static str) -> ProjectFile {
+    ProjectFile { path, content: true, names_process: true }
 }
 
 /// A file that only matters for being there.
 pub(super) const fn seen(path: &'static str) -> ProjectFile {
-    ProjectFile { path, content: false }
+    ProjectFile { path, content: false, names_process: false }
 }
 
 /// Whether a file is there.

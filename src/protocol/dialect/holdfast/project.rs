@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::super::unity::{self, INSTANCE, LOCK, MANIFEST, json, pid, seen, version_text, whole};
+use super::super::unity::{self, INSTANCE, LOCK, MANIFEST, json, pid, record, seen, version_text, whole};
 use super::super::{Activity, Credentials, Expected, ProjectFacts, ProjectFile, ProjectFiles, Secret};
 use super::PROTOCOL;
 
@@ -16,7 +16,7 @@ const BRIDGE_MEND: &str = "press Stop and then Start in Unity's Window > Holdfas
 
 /// The files that [`read`] looks at.
 pub(super) const FILES: &[ProjectFile] =
-    &[whole(BRIDGE), whole(INSTANCE), whole(MANIFEST), whole(LOCK), whole(EMBEDDED), seen(UNITY_LOCK)];
+    &[record(BRIDGE), record(INSTANCE), whole(MANIFEST), whole(LOCK), whole(EMBEDDED), seen(UNITY_LOCK)];
 
 /// What the files say. Nothing in them is fatal: what cannot be used becomes a sentence in `problems`.
 pub(super) fn read(files: &ProjectFiles) -> ProjectFacts {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::super::unity::{self, INSTANCE, LOCK, MANIFEST, pid, seen, whole};
+use super::super::unity::{self, INSTANCE, LOCK, MANIFEST, pid, record, seen, whole};
 use super::super::{FileState, ProjectFacts, ProjectFile, ProjectFiles};
 
 /// The package's own record of its bridge: written when it listens, removed at every reload, left behind by a crash.
@@ -16,7 +16,7 @@ const BRIDGE_MEND: &str =
 
 /// The files that [`read`] looks at.
 pub(super) const FILES: &[ProjectFile] =
-    &[whole(BRIDGE), whole(INSTANCE), whole(MANIFEST), whole(LOCK), whole(EMBEDDED), seen(UNITY_LOCK)];
+    &[record(BRIDGE), record(INSTANCE), whole(MANIFEST), whole(LOCK), whole(EMBEDDED), seen(UNITY_LOCK)];
 
 /// What the files say. Nothing in them is fatal: what cannot be used becomes a sentence in `problems`.
 pub(super) fn read(files: &ProjectFiles) -> ProjectFacts {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::super::unity::{self, INSTANCE, LOCK, MANIFEST, is_there, json, seen, whole};
+use super::super::unity::{self, INSTANCE, LOCK, MANIFEST, is_there, json, record, seen, whole};
 use super::super::{Activity, Expected, ProjectFacts, ProjectFile, ProjectFiles};
 
 const SETTINGS: &str = "UserSettings/UnityMcpSettings.json";
@@ -24,7 +24,7 @@ const PACKAGES: [(&str, &str); 2] =
 /// The files that [`read`] looks at.
 pub(in crate::protocol::dialect) const FILES: &[ProjectFile] = &[
     whole(SETTINGS),
-    whole(INSTANCE),
+    record(INSTANCE),
     whole(MANIFEST),
     whole(LOCK),
     whole(EMBEDDED),

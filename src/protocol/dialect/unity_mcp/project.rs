@@ -1,6 +1,6 @@
 //! What the files of a Unity project say about its editor and about this package in it.
 
-use super::super::unity::{self, INSTANCE, LOCK, MANIFEST, seen, whole};
+use super::super::unity::{self, INSTANCE, LOCK, MANIFEST, record, seen, whole};
 use super::super::{ProjectFacts, ProjectFile, ProjectFiles};
 
 const EMBEDDED: &str = "Packages/com.unity.mcp/package.json";
@@ -10,7 +10,7 @@ const UNITY_LOCK: &str = "Temp/UnityLockfile";
 
 /// The files that [`read`] looks at.
 pub(super) const FILES: &[ProjectFile] =
-    &[whole(INSTANCE), whole(MANIFEST), whole(LOCK), whole(EMBEDDED), seen(UNITY_LOCK)];
+    &[record(INSTANCE), whole(MANIFEST), whole(LOCK), whole(EMBEDDED), seen(UNITY_LOCK)];
 
 /// What the files say. The package itself keeps none: neither port nor process can be read but Unity's own record.
 pub(super) fn read(files: &ProjectFiles) -> ProjectFacts {

@@ -1,0 +1,62 @@
+//! Whether the process that a project's files name is the editor that wrote them. A crashed editor leaves its files behind, and its
+//! process id is given to another process, on Windows soon.
+//!
+//! An editor writes its id after it began, so a process that began after the files were written has not written them. Clocks are
+//! not sure enough to decide that alone: they are set anew, and a file server has one of its own. So the process must also have
+//! another name than an editor's. Where the system does not tell, the process counts as the editor.
+
+use std::path::Path;
+use std::time::SystemTime;
+
+use crate::host::{Host, Liveness, Process};
+use crate::limits::PID_REUSE_MARGIN;
+use crate::protocol::dialect::Dialect;
+
+/// What an editor's process is called on each system: `Unity.exe`, `Unity`, `UnityMain`; `Tuanjie` is Unity's edition for China. Names
+/// of their helpers (`UnityShaderCompiler`) and of wrappers (`unity-editor`) hold these too: better one too many.
+const EDITORS: [&str; 2] = ["unity", "tuanjie"];
+
+/// Whether the editor lives that is named with this process id by the project's files.
+pub(super) fn liveness(host: &dyn Host, project: &Path, dialect: &dyn Dialect, pid: u32) -> Liveness {
+    let told = host.liveness(pid);
+    if told != Liveness::Alive {
+        return told;
+    }
+    let records = dialect.project_files().iter().filter(|file| file.names_process);
+    // The newest: which of them names the process does not matter then.
+    let written = records.filter_map(|file| host.changed(&project.join(file.path))).max();
+    match written.zip(host.process(pid)) {
+        Some((written, process)) if is_another(written, &process) => Liveness::Dead,
+        _ => Liveness::Alive,
+    }
+}
+
+/// Whether a process is none that wrote these files.
+fn is_another(written: SystemTime, process: &Process) -> bool {
+    let name = process.name.to_lowercase();
+    let began_later = process.began.duration_since(written).is_ok_and(|later| later > PID_REUSE_MARGIN);
+    began_later && !EDITORS.iter().any(|editor| name.contains(editor))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn only_a_process_that_began_later_and_is_called_otherwise_is_another() {
+        let written = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
+        let (day, second) = (Duration::from_secs(24 * 3600), Duration::from_secs(1));
+        let is_another = |name: &str, began: SystemTime| is_another(written, &Process { name: name.to_owned(), began });
+        for name in ["chrome.exe", "bash", "Code Helper", ""] {
+            assert!(is_another(name, written + day), "{name}");
+            assert!(is_another(name, written + PID_REUSE_MARGIN + second), "{name}");
+            assert!(!is_another(name, written + PID_REUSE_MARGIN), "{name}");
+            assert!(!is_another(name, written - day), "{name}");
+        }
+        for name in ["Unity", "Unity.exe", "UNITY.EXE", "UnityMain", "unity-editor", "Tuanjie.exe", "Tuanjie"] {
+            assert!(!is_another(name, written + day), "{name}");
+        }
+    }
+}
