@@ -10,6 +10,8 @@ pub enum Base {
     Home,
     /// XDG_CONFIG_HOME, else `.config` in the home, on every system.
     Config,
+    /// [`Base::Config`] on Linux, else `.config` in the home.
+    DotConfig,
     /// Where desktop programs keep settings: `Library/Application Support`, [`Base::Config`], or %APPDATA%.
     AppData,
     /// %LOCALAPPDATA%, for the programs that use it on Windows.
@@ -31,6 +33,9 @@ pub enum On {
     Unix,
     /// Windows.
     Windows,
+    /// Windows, where this package is installed: the path begins with the package's folder. It sees its own copy of %APPDATA% and
+    /// no other, so that no other place is meant then.
+    Package,
 }
 
 /// A file or folder of a client.
@@ -54,6 +59,10 @@ const fn unix(base: Base, path: &'static str) -> Spot {
 
 const fn windows(base: Base, path: &'static str) -> Spot {
     Spot { on: On::Windows, base, path }
+}
+
+const fn package(path: &'static str) -> Spot {
+    Spot { on: On::Package, base: Base::LocalAppData, path }
 }
 
 /// A field of a new entry that says nothing of what is started. A user's other choice is kept.
@@ -146,17 +155,20 @@ pub const CLIENTS: &[Client] = &[
     Client {
         name: "claude-desktop",
         aliases: &[],
-        user: &[all(Base::AppData, "Claude/claude_desktop_config.json")],
+        user: &[
+            package("Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming/Claude/claude_desktop_config.json"),
+            all(Base::AppData, "Claude/claude_desktop_config.json"),
+        ],
         project: &[],
         format: Format::Json,
         keys: &["mcpServers"],
         shape: PLAIN,
-        signs: &[all(Base::AppData, "Claude")],
+        signs: &[package("Packages/Claude_pzs8sxrjxfjjc"), all(Base::AppData, "Claude")],
         programs: &[],
         afterwards: "quit Claude Desktop and open it again",
         tells_project: false,
-        source: "modelcontextprotocol.io/docs; the Windows Store build may keep its copy elsewhere, and Linux has no official \
-                 build",
+        source: "modelcontextprotocol.io/docs; for the package that Windows' installer has placed since February 2026 (and the Store), \
+                 github.com/anthropics/claude-code, issue 26073; Linux has no official build",
     },
     Client {
         name: "cursor",
@@ -264,16 +276,17 @@ pub const CLIENTS: &[Client] = &[
     Client {
         name: "zed",
         aliases: &[],
-        user: &[unix(Base::Config, "zed/settings.json"), windows(Base::AppData, "Zed/settings.json")],
+        user: &[unix(Base::DotConfig, "zed/settings.json"), windows(Base::AppData, "Zed/settings.json")],
         project: &[all(Base::Project, ".zed/settings.json")],
         format: Format::Json,
         keys: &["context_servers"],
         shape: PLAIN,
-        signs: &[unix(Base::Config, "zed"), windows(Base::AppData, "Zed")],
+        signs: &[unix(Base::DotConfig, "zed"), windows(Base::AppData, "Zed")],
         programs: &["zed", "zeditor"],
         afterwards: "Zed sees the change by itself; a green dot in the Agent Panel's settings shows the server",
         tells_project: true,
-        source: "zed.dev/docs/ai/mcp; versions of early 2025 want a nested `command` object, and the Windows path is from memory",
+        source: "zed.dev/docs/ai/mcp, and docs/configuring-zed for the place; versions of early 2025 want a nested `command` object, \
+                 and the Windows path is as other projects write it",
     },
     Client {
         name: "opencode",

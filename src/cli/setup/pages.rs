@@ -62,17 +62,21 @@ fn spelled(spot: &Spot) -> Vec<(&'static str, String)> {
     let bases = match spot.base {
         Base::Home => ["~", "~", "%USERPROFILE%"],
         Base::Config => ["~/.config", "~/.config", "%USERPROFILE%\\.config"],
+        Base::DotConfig => ["~/.config", "~/.config", "%USERPROFILE%\\.config"],
         Base::AppData => ["~/.config", "~/Library/Application Support", "%APPDATA%"],
         Base::LocalAppData => ["", "", "%LOCALAPPDATA%"],
         Base::ClaudeConfig => ["~", "~", "%USERPROFILE%"],
         Base::CodexHome => ["~/.codex", "~/.codex", "%USERPROFILE%\\.codex"],
         Base::Project => ["PROJECT", "PROJECT", "PROJECT"],
     };
+    if spot.on == On::Package {
+        return vec![("Windows, installed as a package", format!("{}/{}", bases[2], spot.path).replace('/', "\\"))];
+    }
     let systems = ["Linux", "macOS", "Windows"].into_iter().zip(bases);
     let holds = |system: &str| match spot.on {
         On::All => true,
         On::Unix => system != "Windows",
-        On::Windows => system == "Windows",
+        On::Windows | On::Package => system == "Windows",
     };
     systems
         .filter(|(system, _)| holds(system))
@@ -131,7 +135,7 @@ fn install(page: &mut String, client: &Client) {
             let _ = writeln!(page, "| {whose} | {} | `{path}` |", systems.join(", "));
         }
     }
-    if place.user.len() > 1 && place.user.iter().any(|spot| spot.on == On::All) {
+    if place.user.iter().filter(|spot| spot.on == On::All).count() > 1 {
         page.push_str("\nOf several files the first that exists is meant.\n");
     }
     let _ = write!(
@@ -276,7 +280,8 @@ fn index() -> String {
     }
     page.push_str("\n## Long results\n\n");
     let long = "A result above 6 MiB, a text that the client would cut, and an image or sound that it does not take go into files: \
-                `<project>/Logs/holdfast/results/`, or the state folder. They are for your user alone; the newest 50 are kept, for a day. \
+                `<project>/Logs/holdfast/results/`, or the state folder. They are for your user alone, on Windows for whoever may read that \
+                folder; the newest 50 are kept, for a day. \
                 The result names the file, so that the model can read the part that it needs.";
     let _ = writeln!(page, "{}", folded(long));
     page.push_str("\n## Writing a client\n\n");

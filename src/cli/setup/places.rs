@@ -4,28 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::clients::{Base, Client, On, Spot};
-
-/// An operating system, as far as paths go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum System {
-    /// Linux and its kin.
-    Linux,
-    /// macOS.
-    Macos,
-    /// Windows.
-    Windows,
-}
-
-impl System {
-    /// The one this runs on.
-    pub const HERE: Self = if cfg!(windows) {
-        Self::Windows
-    } else if cfg!(target_os = "macos") {
-        Self::Macos
-    } else {
-        Self::Linux
-    };
-}
+use crate::host::System;
 
 /// The folders that a client's files lie in.
 #[derive(Debug, Clone)]
@@ -33,6 +12,7 @@ pub struct Places {
     system: System,
     home: PathBuf,
     config: PathBuf,
+    dot_config: PathBuf,
     app_data: PathBuf,
     local_app_data: PathBuf,
     claude_config: PathBuf,
@@ -46,10 +26,11 @@ impl Places {
     /// The folders that an environment names. `None` if it does not tell the user's home.
     pub fn of(system: System, variable: impl Fn(&str) -> Option<OsString>) -> Option<Self> {
         // A relative path would mean another folder at each start: the programs that read these variables ignore it too.
-        let folder = |name: &str| variable(name).map(PathBuf::from).filter(|path| is_absolute(system, path));
+        let folder = |name: &str| variable(name).map(PathBuf::from).filter(|path| system.is_absolute(path));
         let windows = system == System::Windows;
         let home = if windows { folder("USERPROFILE").or_else(|| folder("HOME")) } else { folder("HOME") }?;
         let config = folder("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config"));
+        let dot_config = if system == System::Linux { config.clone() } else { home.join(".config") };
         let app_data = match system {
             System::Linux => config.clone(),
             System::Macos => home.join("Library").join("Application Support"),
@@ -64,6 +45,7 @@ impl Places {
             project: None,
             home,
             config,
+            dot_config,
             app_data,
         })
     }
@@ -78,24 +60,34 @@ impl Places {
         let windows = self.system == System::Windows;
         match spot.on {
             On::Unix if windows => return None,
-            On::Windows if !windows => return None,
-            On::All | On::Unix | On::Windows => {}
+            On::Windows | On::Package if !windows => return None,
+            On::All | On::Unix | On::Windows | On::Package => {}
         }
         let base = match spot.base {
             Base::Home => &self.home,
             Base::Config => &self.config,
+            Base::DotConfig => &self.dot_config,
             Base::AppData => &self.app_data,
             Base::LocalAppData => &self.local_app_data,
             Base::ClaudeConfig => &self.claude_config,
             Base::CodexHome => &self.codex_home,
             Base::Project => self.project.as_ref()?,
         };
-        Some(spot.path.split('/').filter(|part| !part.is_empty()).fold(base.clone(), |path, part| path.join(part)))
+        let parts: Vec<&str> = spot.path.split('/').filter(|part| !part.is_empty()).collect();
+        let (holder, _) = parts.split_at(parts.len().min(PACKAGE_PARTS));
+        if spot.on == On::Package && !join(base, holder).is_dir() {
+            return None;
+        }
+        Some(join(base, &parts))
     }
 
     /// The file that the client reads: the project's, if one is meant and the client has such a file, else the user's.
     pub fn file(&self, client: &Client) -> Option<PathBuf> {
         let spots = if self.of_project(client) { client.project } else { client.user };
+        let mut packaged = spots.iter().filter(|spot| spot.on == On::Package);
+        if let Some(file) = packaged.find_map(|spot| self.resolve(spot)) {
+            return Some(file);
+        }
         let candidates: Vec<PathBuf> = spots.iter().filter_map(|spot| self.resolve(spot)).collect();
         candidates.iter().find(|path| path.symlink_metadata().is_ok()).or(candidates.first()).cloned()
     }
@@ -121,13 +113,11 @@ impl Places {
     }
 }
 
-/// [`Path::is_absolute`] asks the system this runs on; a test asks for another.
-fn is_absolute(system: System, path: &Path) -> bool {
-    if system == System::HERE {
-        return path.is_absolute();
-    }
-    let text = path.to_string_lossy();
-    text.starts_with('/') || text.get(1..3) == Some(":\\")
+/// Parts of a path that name a package's folder: `Packages/NAME`.
+const PACKAGE_PARTS: usize = 2;
+
+fn join(base: &Path, parts: &[&str]) -> PathBuf {
+    parts.iter().fold(base.to_path_buf(), |path, part| path.join(part))
 }
 
 #[cfg(test)]
@@ -198,11 +188,39 @@ mod tests {
             "/none/u/Library/Application Support/Claude/claude_desktop_config.json"
         );
         assert_eq!(file(&macos, "zed"), "/none/u/.config/zed/settings.json");
+        let macos = places(System::Macos, &[("HOME", "/none/u"), ("XDG_CONFIG_HOME", "/none/c")]);
+        assert_eq!(file(&macos, "zed"), "/none/u/.config/zed/settings.json");
+        assert_eq!(file(&macos, "opencode"), "/none/c/opencode/opencode.json");
         let windows = places(System::Windows, &[("USERPROFILE", "C:\\none\\u"), ("APPDATA", "D:\\none\\r")]);
         assert_eq!(file(&windows, "vscode"), "D:/none/r/Code/User/mcp.json");
         assert_eq!(file(&windows, "goose"), "D:/none/r/Block/goose/config/config.yaml");
         assert_eq!(file(&windows, "cursor"), "C:/none/u/.cursor/mcp.json");
         assert_eq!(file(&windows, "rider"), "C:/none/u/AppData/Local/github-copilot/intellij/mcp.json");
         assert!(Places::of(System::Linux, |_| None).is_none());
+    }
+
+    #[test]
+    fn a_package_of_windows_reads_its_own_copy_whatever_lies_in_the_folder_that_it_does_not_see() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let of = |system: System| {
+            let here = folder.path().to_path_buf();
+            let of = move |name: &str| match name {
+                "LOCALAPPDATA" => Some(here.join("Local").into()),
+                "APPDATA" => Some(here.join("Roaming").into()),
+                _ => Some(here.clone().into()),
+            };
+            Places::of(system, of).expect("a home")
+        };
+        let plain = folder.path().join("Roaming/Claude/claude_desktop_config.json");
+        std::fs::create_dir_all(plain.parent().expect("a folder")).expect("made");
+        std::fs::write(&plain, "{}").expect("written");
+        let client = named("claude-desktop").expect("a client");
+        assert_eq!(of(System::Windows).file(client), Some(plain.clone()));
+        let package = folder.path().join("Local/Packages/Claude_pzs8sxrjxfjjc");
+        std::fs::create_dir_all(&package).expect("made");
+        let own = package.join("LocalCache/Roaming/Claude/claude_desktop_config.json");
+        assert_eq!(of(System::Windows).file(client), Some(own));
+        assert_eq!(of(System::Windows).sign(client), Some(package));
+        assert_ne!(of(System::Macos).file(client).as_deref(), Some(plain.as_path()));
     }
 }
