@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
+use crate::limits::WINDOWS_PATH_MAX;
 use crate::protocol::dialect::{self, Dialects};
 use crate::protocol::mcp::ClientTraits;
 use crate::protocol::mcp::clients::ClientOverrides;
@@ -204,13 +205,55 @@ pub fn named_project(folder: &Path) -> Result<PathBuf, BadProject> {
 }
 
 /// The canonical form of a path, without Windows' `\\?\` prefix where the path is as good without it: Unity and people do not write it.
+/// It has the case that the names have on the disk, also on macOS, where `realpath` tells it.
 pub fn canonical(path: &Path) -> Option<PathBuf> {
-    dunce::canonicalize(path).ok()
+    let path = dunce::canonicalize(path).ok()?;
+    Some(path.to_str().and_then(plain_share).map_or(path, PathBuf::from))
+}
+
+/// The path of a share on another machine, or of WSL, without its prefix: `\\?\UNC\server\share\x` is `\\server\share\x`. Such a path
+/// begins so on Windows alone. `None` for what is no such path, or would be another one without the prefix: too long, or with a
+/// name that Windows reads otherwise then.
+fn plain_share(path: &str) -> Option<String> {
+    const DEVICES: [&str; 8] = ["CON", "PRN", "AUX", "NUL", "COM", "LPT", "CONIN$", "CONOUT$"];
+    let share = path.strip_prefix(r"\\?\UNC\")?;
+    let is_device = |name: &str| {
+        let stem = name.split('.').next().unwrap_or_default().trim_end();
+        DEVICES
+            .iter()
+            .any(|device| stem.trim_end_matches(|digit: char| digit.is_numeric()).eq_ignore_ascii_case(device))
+    };
+    let is_plain = |name: &str| {
+        let reserved = |sign: char| sign.is_control() || r#"<>:"/|?*"#.contains(sign);
+        !name.ends_with([' ', '.']) && !name.contains(reserved) && !is_device(name)
+    };
+    let is_short = share.encode_utf16().count() + 2 < WINDOWS_PATH_MAX;
+    (is_short && share.split('\\').all(is_plain)).then(|| format!(r"\\{share}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_share_is_named_as_people_do_where_that_is_the_same_path() {
+        for (path, plain) in [
+            (r"\\?\UNC\server\share\My Castle", Some(r"\\server\share\My Castle")),
+            (r"\\?\UNC\wsl.localhost\Ubuntu\home\me\Castle.1", Some(r"\\wsl.localhost\Ubuntu\home\me\Castle.1")),
+            (r"\\?\UNC\server\share\Console", Some(r"\\server\share\Console")),
+            (r"\\?\UNC\server\share\nul.txt", None),
+            (r"\\?\UNC\server\share\Com1", None),
+            (r"\\?\UNC\server\share\dot.", None),
+            (r"\\?\UNC\server\share\a:b", None),
+            (r"\\?\C:\Castle", None),
+            (r"\\server\share", None),
+            ("/home/me", None),
+        ] {
+            assert_eq!(plain_share(path).as_deref(), plain, "{path}");
+        }
+        let long = format!(r"\\?\UNC\server\share\{}", "x".repeat(WINDOWS_PATH_MAX));
+        assert_eq!(plain_share(&long), None);
+    }
 
     #[test]
     fn a_project_is_known_by_two_of_its_folders() {

@@ -9,7 +9,7 @@ use clap::Args;
 
 use crate::config::{BadProject, Config, MetricsAddress, PortSource};
 use crate::config_file::{self, Places, PolicySection};
-use crate::host::RealHost;
+use crate::host::{RealHost, System};
 use crate::limits::PATIENCE_MAX;
 use crate::protocol::dialect::{self, Dialects, unity_mcp};
 use crate::protocol::policy::{BadPattern, Pattern, Policy};
@@ -201,7 +201,7 @@ impl EditorArgs {
             Some(here) => here.join(project),
             None => project.clone(),
         });
-        let mut file = config_file::read_user(&RealHost, self.config.as_deref(), &places());
+        let mut file = config_file::read_user(&RealHost, self.config.as_deref(), &places(System::HERE, variable));
         complaints.append(&mut file.complaints);
         let policy = self.policy(file.rules, file.path.as_deref(), file.grave, &mut complaints);
         let audit = self.audit.as_ref().map(|audit| match &working_dir {
@@ -222,7 +222,8 @@ impl EditorArgs {
             client_name: self.client_name.clone().or_else(|| variable("MCP_CLIENT_NAME")),
             development: self.development || variable("NODE_ENV").as_deref() == Some("development"),
             // A relative one (HOME may be) would mean another folder to whoever reads its name in a note.
-            state_dir: self.state_dir.clone().or_else(state_dir).map(|path| std::path::absolute(&path).unwrap_or(path)),
+            state_dir: (self.state_dir.clone().or_else(|| state_dir(System::HERE, variable)))
+                .map(|path| std::path::absolute(&path).unwrap_or(path)),
             complaints: complaints.clone(),
             ..Config::default()
         };
@@ -343,35 +344,78 @@ fn variable(name: &str) -> Option<String> {
 }
 
 /// Where the user's configuration is, from variables that clients pass on even when they clear the environment.
-fn places() -> Places {
-    let folder = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let home = if cfg!(windows) { folder("USERPROFILE").or_else(|| folder("HOME")) } else { folder("HOME") };
-    let below = |path: &str| home.as_ref().map(|home| home.join(path));
-    let config = if cfg!(windows) {
-        folder("APPDATA").or_else(|| below(r"AppData\Roaming"))
-    } else if cfg!(target_os = "macos") {
-        below("Library/Application Support")
-    } else {
+fn places(system: System, variable: impl Fn(&str) -> Option<String>) -> Places {
+    let folder = |name: &str| variable(name).map(PathBuf::from).filter(|path| system.is_absolute(path));
+    let home = match system {
+        System::Windows => folder("USERPROFILE").or_else(|| folder("HOME")),
+        System::Linux | System::Macos => folder("HOME"),
+    };
+    let below = |path: &[&str]| home.as_ref().map(|home| home.join(path.iter().collect::<PathBuf>()));
+    let config = match system {
+        System::Windows => folder("APPDATA").or_else(|| below(&["AppData", "Roaming"])),
+        System::Macos => below(&["Library", "Application Support"]),
         // Not XDG_CONFIG_HOME: clients take it away, and a policy that holds in a shell alone holds nothing.
-        below(".config")
+        System::Linux => below(&[".config"]),
     };
     Places { config, home }
 }
 
-/// The state folder, from variables that clients pass on even when they clear the environment.
-fn state_dir() -> Option<PathBuf> {
-    if cfg!(windows) {
-        return variable("LOCALAPPDATA").map(|folder| PathBuf::from(folder).join("holdfast"));
+/// The state folder, from variables that clients pass on even when they clear the environment; of LOCALAPPDATA not all of them think.
+fn state_dir(system: System, variable: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
+    let folder = |name: &str| variable(name).map(PathBuf::from);
+    let below = |home: &str, path: &[&str]| Some(folder(home)?.join(path.iter().collect::<PathBuf>()));
+    match system {
+        System::Windows => {
+            let own = folder("LOCALAPPDATA").or_else(|| below("USERPROFILE", &["AppData", "Local"]));
+            own.map(|own| own.join("holdfast"))
+        }
+        System::Macos => below("HOME", &["Library", "Application Support", "holdfast"]),
+        System::Linux => below("HOME", &[".local", "state", "holdfast"]),
     }
-    let home = PathBuf::from(variable("HOME")?);
-    let below =
-        if cfg!(target_os = "macos") { "Library/Application Support/holdfast" } else { ".local/state/holdfast" };
-    Some(home.join(below))
+}
+
+/// The folders that Windows keeps for this user alone: those of its profile.
+pub(super) fn profile_folders() -> Vec<PathBuf> {
+    ["USERPROFILE", "LOCALAPPDATA", "APPDATA"].into_iter().filter_map(variable).map(PathBuf::from).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_users_folders_follow_the_system_and_what_the_client_left_of_the_environment() {
+        let plain = |path: Option<PathBuf>| path.map(|path| path.to_string_lossy().replace('\\', "/"));
+        let rows: [(System, &[(&str, &str)], Option<&str>, Option<&str>); 6] = [
+            (System::Linux, &[("HOME", "/u")], Some("/u/.config"), Some("/u/.local/state/holdfast")),
+            (
+                System::Macos,
+                &[("HOME", "/u")],
+                Some("/u/Library/Application Support"),
+                Some("/u/Library/Application Support/holdfast"),
+            ),
+            (
+                System::Windows,
+                &[("USERPROFILE", "C:\\u"), ("LOCALAPPDATA", "D:\\l"), ("APPDATA", "D:\\r")],
+                Some("D:/r"),
+                Some("D:/l/holdfast"),
+            ),
+            (
+                System::Windows,
+                &[("USERPROFILE", "C:\\u")],
+                Some("C:/u/AppData/Roaming"),
+                Some("C:/u/AppData/Local/holdfast"),
+            ),
+            (System::Windows, &[], None, None),
+            (System::Linux, &[("LOCALAPPDATA", "/l")], None, None),
+        ];
+        for (system, variables, config, state) in rows {
+            let of =
+                |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+            assert_eq!(plain(places(system, of).config).as_deref(), config, "{system:?} {variables:?}");
+            assert_eq!(plain(state_dir(system, of)).as_deref(), state, "{system:?} {variables:?}");
+        }
+    }
 
     #[test]
     fn loopback_is_known_by_its_names() {

@@ -19,7 +19,7 @@ use crate::actors::main_loop::{self, Pumps, Why};
 use crate::companions::Companions;
 use crate::estate::Estate;
 use crate::front::PING;
-use crate::host::{Parent, RealHost};
+use crate::host::{Parent, RealHost, System};
 use crate::limits::PARENT_WATCH_EVERY;
 use crate::net::Tcp;
 use crate::run_record::RunRecord;
@@ -28,12 +28,15 @@ use crate::telemetry::exporter::Exporter;
 use crate::telemetry::logs;
 
 const ON_A_TERMINAL: [&str; 4] = [
-    if cfg!(windows) {
-        "holdfast is an MCP server: an AI editor starts it and talks to it on stdin and stdout. It is waiting for such a client now \
-         (Ctrl-Z and Enter end it)."
-    } else {
-        "holdfast is an MCP server: an AI editor starts it and talks to it on stdin and stdout. It is waiting for such a client now \
-         (Ctrl-D ends it)."
+    match System::HERE {
+        System::Windows => {
+            "holdfast is an MCP server: an AI editor starts it and talks to it on stdin and stdout. It is waiting for such a client \
+             now (Ctrl-Z and Enter end it)."
+        }
+        System::Linux | System::Macos => {
+            "holdfast is an MCP server: an AI editor starts it and talks to it on stdin and stdout. It is waiting for such a client \
+             now (Ctrl-D ends it)."
+        }
     },
     "To see what it does:   holdfast demo",
     "To see what it finds:  holdfast doctor",
@@ -160,27 +163,34 @@ impl<T: Write + Unpin> AsyncWrite for Blocking<T> {
     }
 }
 
-#[cfg(unix)]
+/// Tells of the first order from outside to end.
 pub(super) async fn watch_signals(quit: mpsc::Sender<Why>) {
+    if signalled().await.is_some() {
+        let _ = quit.send(Why::Signal).await;
+    }
+}
+
+/// Waits for an order from outside to end; `None` at once where the system does not tell of them, and ends us by itself.
+#[cfg(unix)]
+pub(super) async fn signalled() -> Option<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
-    let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = kinds.map(signal) else { return };
+    let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = kinds.map(signal) else { return None };
     tokio::select! {
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
         _ = hangup.recv() => {}
     }
-    let _ = quit.send(Why::Signal).await;
+    Some(())
 }
 
+/// Waits for an order from outside to end; `None` at once where the system does not tell of them, and ends us by itself. Windows
+/// ends a process whose handler of the last three returns: tokio's does not, so that there are the seconds that Windows gives.
 #[cfg(windows)]
-pub(super) async fn watch_signals(quit: mpsc::Sender<Why>) {
-    use tokio::signal::windows;
-    let (Ok(mut c), Ok(mut brk), Ok(mut close)) = (windows::ctrl_c(), windows::ctrl_break(), windows::ctrl_close())
-    else {
-        return;
-    };
-    let (Ok(mut logoff), Ok(mut shutdown)) = (windows::ctrl_logoff(), windows::ctrl_shutdown()) else { return };
+pub(super) async fn signalled() -> Option<()> {
+    use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close, ctrl_logoff, ctrl_shutdown};
+    let (mut c, mut brk) = (ctrl_c().ok()?, ctrl_break().ok()?);
+    let (mut close, mut logoff, mut shutdown) = (ctrl_close().ok()?, ctrl_logoff().ok()?, ctrl_shutdown().ok()?);
     tokio::select! {
         _ = c.recv() => {}
         _ = brk.recv() => {}
@@ -188,7 +198,7 @@ pub(super) async fn watch_signals(quit: mpsc::Sender<Why>) {
         _ = logoff.recv() => {}
         _ = shutdown.recv() => {}
     }
-    let _ = quit.send(Why::Signal).await;
+    Some(())
 }
 
 /// The client's death is seen even when a grandchild holds the pipe open, or a blocked stdout keeps stdin from being read.

@@ -15,6 +15,7 @@ use std::process::ExitCode;
 
 use tokio::time::Instant;
 
+use super::serve::signalled;
 use super::{Exit, output, runtime};
 use crate::fake_unity::FakeDialect;
 use crate::limits::DEMO_MAX;
@@ -108,20 +109,7 @@ async fn play(arguments: DemoArgs) -> Exit {
 
 /// Returns when a person or the system wants this to end.
 async fn interrupted() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let Ok(mut terminate) = signal(SignalKind::terminate()) else {
-            let _ = tokio::signal::ctrl_c().await;
-            return;
-        };
-        tokio::select! {
-            _ = tokio::signal::ctrl_c() => {}
-            _ = terminate.recv() => {}
-        }
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = tokio::signal::ctrl_c().await;
+    if signalled().await.is_none() {
+        std::future::pending().await
     }
 }

@@ -1,6 +1,6 @@
 //! The examinations, each giving its findings.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -10,13 +10,14 @@ use super::clients::clients;
 use super::unity_package::unity_package;
 use super::wsl::wsl;
 use crate::catalogue_file::{self, Unusable};
+use crate::cli::gateway_args::profile_folders;
 use crate::cli::look::{self, Look, Port, Standing};
 use crate::cli::one_shot::OneShot;
 use crate::config::{Config, PortSource};
 use crate::config_file::PROJECT_FILE;
 use crate::fsm::bridge::ConnectFailure;
 use crate::fsm::cause::{Cause, Outlook};
-use crate::host::{Host as _, Liveness, RealHost};
+use crate::host::{Host as _, Liveness, RealHost, System};
 use crate::limits::{DOCTOR_WAIT, LOCK_FILE_OLD};
 use crate::protocol::dialect::Dialect;
 use crate::protocol::mcp::Catalogue;
@@ -192,7 +193,7 @@ fn editor(look: &Look) -> Option<Finding> {
         (Some(pid), Some(Liveness::Alive)) => Finding::ok("editor", format!("runs: pid {pid}")),
         (Some(pid), Some(Liveness::Dead)) => Finding::note(
             "editor",
-            format!("the project's files name pid {pid}, which is dead: Unity crashed or was killed"),
+            format!("the project's files name pid {pid}, which is no editor any more: Unity crashed or was killed"),
         )
         .mend("open the project in Unity; the file is written anew"),
         (Some(pid), _) => {
@@ -253,13 +254,16 @@ fn configuration(config: &Config, look: &Look, right: bool) -> Vec<Finding> {
     }
     let rules = config.policy.lines().into_iter().chain(look.survey.rules.policy.lines());
     findings.extend(rules.map(|rules| Finding::note("policy", clean(&rules))));
-    findings.extend(config.audit.as_ref().map(|path| match RealHost.append_line(path, "") {
-        Ok(()) => Finding::ok("audit", format!("calls are recorded in {}", path.display())),
-        Err(error) => Finding::problem(
-            "audit",
-            format!("{} cannot be written ({error}): no call is sent", path.display()),
-            "let this user write it as a plain file, or run without --audit",
-        ),
+    findings.extend(config.audit.as_ref().map(|path| {
+        match RealHost.append_line(path, "") {
+            Ok(()) => unguarded(System::HERE, &profile_folders(), "audit", path)
+                .unwrap_or_else(|| Finding::ok("audit", format!("calls are recorded in {}", path.display()))),
+            Err(error) => Finding::problem(
+                "audit",
+                format!("{} cannot be written ({error}): no call is sent", path.display()),
+                "let this user write it as a plain file, or run without --audit",
+            ),
+        }
     }));
     findings
 }
@@ -372,11 +376,30 @@ fn state(config: &Config, look: &Look) -> Vec<Finding> {
         return vec![none];
     };
     let mut findings = vec![writable(folder)];
+    findings.extend(unguarded(System::HERE, &profile_folders(), "state", folder));
     if let Some(project) = &look.survey.project {
         findings.push(catalogue(folder, project, look.survey.dialect, look.survey.facts.package_version.as_deref()));
     }
     findings.extend(run_record::all(folder).iter().map(gateway));
     findings
+}
+
+/// On Windows a file is as private as its folder, and holdfast changes no access lists: outside of the user's profile (`C:\temp`, say)
+/// every user of the machine may read it as a rule.
+fn unguarded(system: System, profile: &[PathBuf], about: &'static str, path: &Path) -> Option<Finding> {
+    let plain = |path: &Path| config::canonical(path).unwrap_or_else(|| path.to_path_buf());
+    let inside = profile.iter().any(|folder| plain(path).starts_with(plain(folder)));
+    (system == System::Windows && !inside).then(|| {
+        Finding::note(
+            about,
+            format!(
+                "{} is outside of your profile: whoever may read its folder may read what holdfast writes there",
+                path.display()
+            ),
+        )
+        .mend("let the folder's access list (`icacls`) allow your user alone, or name a folder below %LOCALAPPDATA%")
+        .likely()
+    })
 }
 
 fn writable(folder: &Path) -> Finding {
@@ -424,4 +447,22 @@ fn gateway(record: &Value) -> Finding {
     let state = text("/editor/state").unwrap_or_default().replace('_', " ");
     let project = text("/project").unwrap_or_else(|| "no known project".into());
     Finding::note("gateway", format!("pid {pid} runs for {client}: {state}, {project}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_on_windows_and_only_outside_of_the_profile_may_others_read_what_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let profile = [folder.path().join("me"), folder.path().join("me/AppData/Local")];
+        let asked =
+            |system: System, path: &str| unguarded(system, &profile, "state", &folder.path().join(path)).is_some();
+        assert!(asked(System::Windows, "temp/holdfast"));
+        assert!(asked(System::Windows, "meadow"));
+        assert!(!asked(System::Windows, "me/AppData/Local/holdfast"));
+        assert!(!asked(System::Linux, "temp/holdfast") && !asked(System::Macos, "temp/holdfast"));
+        assert!(unguarded(System::Windows, &[], "state", folder.path()).is_some(), "no profile is known");
+    }
 }
