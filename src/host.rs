@@ -34,8 +34,9 @@ pub enum Liveness {
 /// A process that lives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
-    /// Its executable's name; on Linux that of its main thread, cut after 15 bytes.
-    pub name: String,
+    /// What it is called: its executable's name. On Linux its main thread's, which programs choose, and those that its command line
+    /// begins with.
+    pub names: Vec<String>,
     /// When it began, by the wall clock.
     pub began: SystemTime,
 }
@@ -88,7 +89,7 @@ pub trait Host: Send + Sync + 'static {
     fn list(&self, folder: &Path) -> io::Result<Vec<(PathBuf, SystemTime)>>;
     /// Whether a process lives.
     fn liveness(&self, pid: u32) -> Liveness;
-    /// A living process's name and when it began; `None` where the system does not tell.
+    /// A living process's names and when it began; `None` where the system does not tell.
     fn process(&self, _pid: u32) -> Option<Process> {
         None
     }

@@ -75,7 +75,7 @@ pub fn command_line(pid: u32) -> Vec<String> {
     look_up(pid, what, words).unwrap_or_default()
 }
 
-/// A process's name and when it began; `None` where the system does not tell both. `now` is the wall clock.
+/// A process's names and when it began; `None` where the system does not tell both. `now` is the wall clock.
 ///
 /// Both numbers count from the boot, suspended time included, and are of the same time namespace: `/proc/uptime` and the `btime` of
 /// `/proc/stat` are not, where a container's files stand in their place.
@@ -86,7 +86,17 @@ pub fn process(pid: u32, now: SystemTime) -> Option<Process> {
     let up = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
     let up = Duration::new(u64::try_from(up.tv_sec).ok()?, u32::try_from(up.tv_nsec).ok()?);
     let start = Duration::from_secs(ticks.checked_div(rustix::param::clock_ticks_per_second())?);
-    Some(Process { name: name.to_owned(), began: now.checked_sub(up.checked_sub(start)?)? })
+    let began = now.checked_sub(up.checked_sub(start)?)?;
+    // The main thread alone does not tell: Unity's is called `Main Thread` in some versions.
+    let words = Some(command_line(pid)).filter(|words| !words.is_empty())?;
+    Some(Process { names: [name.to_owned()].into_iter().chain(programs(&words)).collect(), began })
+}
+
+/// The files that a command line begins with: a program, or what runs it and then the program.
+#[cfg(target_os = "linux")]
+fn programs(words: &[String]) -> Vec<String> {
+    let files = words.iter().take_while(|word| !word.starts_with('-'));
+    files.filter_map(|word| Some(std::path::Path::new(word).file_name()?.to_str()?.to_owned())).collect()
 }
 
 /// The name and the start, in clock ticks since the boot, in a process's `stat`: its 2nd and 22nd fields (proc(5)).
@@ -98,7 +108,7 @@ fn name_and_start(stat: &str) -> Option<(&str, u64)> {
     Some((name, fields.split_whitespace().nth(19)?.parse().ok()?))
 }
 
-/// A process's name and when it began; `None` where the system does not tell both.
+/// A process's name and when it began; `None` where the system does not tell both. macOS and Windows name its executable.
 #[cfg(not(target_os = "linux"))]
 pub fn process(pid: u32, _now: SystemTime) -> Option<Process> {
     let (name, began) = look_up(pid, sysinfo::ProcessRefreshKind::nothing(), |process| {
@@ -106,7 +116,7 @@ pub fn process(pid: u32, _now: SystemTime) -> Option<Process> {
     })?;
     // Zero stands for a process that this user may not open.
     (began > 0 && !name.is_empty())
-        .then(|| Process { name, began: SystemTime::UNIX_EPOCH + Duration::from_secs(began) })
+        .then(|| Process { names: vec![name], began: SystemTime::UNIX_EPOCH + Duration::from_secs(began) })
 }
 
 /// What the system tells of one process.
@@ -181,7 +191,7 @@ mod tests {
     fn our_own_process_has_a_name_and_began_a_while_ago() {
         let now = crate::host::Host::now(&crate::host::RealHost);
         let ours = process(std::process::id(), now).unwrap();
-        assert!(!ours.name.is_empty());
+        assert!(ours.names.iter().any(|name| name.starts_with("holdfast")), "{ours:?}");
         // Other systems tell whole seconds.
         let began = ours.began.checked_sub(Duration::from_secs(2)).unwrap();
         let age = now.duration_since(began).unwrap();
@@ -196,6 +206,8 @@ mod tests {
         assert_eq!(name_and_start(stat), Some(("Unity) (2) x", 987_654)));
         assert_eq!(name_and_start("4711 (Unity) S 1 2 3"), None);
         assert_eq!(name_and_start(""), None);
+        let words = ["/usr/bin/qemu-x86_64", "/opt/Editor/Unity", "-projectPath", "/home/me/unity"].map(str::to_owned);
+        assert_eq!(programs(&words), ["qemu-x86_64", "Unity"]);
     }
 
     #[cfg(unix)]

@@ -12,8 +12,8 @@ use crate::host::{Host, Liveness, Process};
 use crate::limits::PID_REUSE_MARGIN;
 use crate::protocol::dialect::Dialect;
 
-/// What an editor's process is called on each system: `Unity.exe`, `Unity`, `UnityMain`; `Tuanjie` is Unity's edition for China. Names
-/// of their helpers (`UnityShaderCompiler`) and of wrappers (`unity-editor`) hold these too: better one too many.
+/// What an editor's process is called on each system: `Unity.exe` on Windows, `Unity` on macOS and Linux; `Tuanjie` is Unity's edition
+/// for China. Names of their helpers (`UnityShaderCompiler`) and of wrappers (`unity-editor`) hold these too: better one too many.
 const EDITORS: [&str; 2] = ["unity", "tuanjie"];
 
 /// Whether the editor lives that is named with this process id by the project's files.
@@ -33,9 +33,9 @@ pub(super) fn liveness(host: &dyn Host, project: &Path, dialect: &dyn Dialect, p
 
 /// Whether a process is none that wrote these files.
 fn is_another(written: SystemTime, process: &Process) -> bool {
-    let name = process.name.to_lowercase();
+    let is_editor = |name: &String| EDITORS.iter().any(|editor| name.to_lowercase().contains(editor));
     let began_later = process.began.duration_since(written).is_ok_and(|later| later > PID_REUSE_MARGIN);
-    began_later && !EDITORS.iter().any(|editor| name.contains(editor))
+    began_later && !process.names.iter().any(is_editor)
 }
 
 #[cfg(test)]
@@ -48,14 +48,17 @@ mod tests {
     fn only_a_process_that_began_later_and_is_called_otherwise_is_another() {
         let written = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
         let (day, second) = (Duration::from_secs(24 * 3600), Duration::from_secs(1));
-        let is_another = |name: &str, began: SystemTime| is_another(written, &Process { name: name.to_owned(), began });
-        for name in ["chrome.exe", "bash", "Code Helper", ""] {
+        let is_another = |name: &str, began: SystemTime| {
+            let names = name.split('|').map(str::to_owned).collect();
+            is_another(written, &Process { names, began })
+        };
+        for name in ["chrome.exe", "bash", "Main Thread|Code Helper", ""] {
             assert!(is_another(name, written + day), "{name}");
             assert!(is_another(name, written + PID_REUSE_MARGIN + second), "{name}");
             assert!(!is_another(name, written + PID_REUSE_MARGIN), "{name}");
             assert!(!is_another(name, written - day), "{name}");
         }
-        for name in ["Unity", "Unity.exe", "UNITY.EXE", "UnityMain", "unity-editor", "Tuanjie.exe", "Tuanjie"] {
+        for name in ["Unity", "Unity.exe", "UNITY.EXE", "Main Thread|Unity", "unity-editor", "Tuanjie.exe", "Tuanjie"] {
             assert!(!is_another(name, written + day), "{name}");
         }
     }

@@ -163,7 +163,7 @@ fn a_process_that_got_the_id_of_a_crashed_editor_is_not_taken_for_it() {
     let project = Project::new().with_port(8711).with_pid(42);
     let tomorrow = RealHost.now() + std::time::Duration::from_secs(24 * 3600);
     let seen = |name: &str, began: SystemTime| {
-        let process = Process { name: name.to_owned(), began };
+        let process = Process { names: vec![name.to_owned()], began };
         let host = Machine { alive: vec![42], processes: vec![(42, process)], ..Machine::default() };
         let found = look(&host, &named(&project, &[]), &[]);
         assert_eq!(found.targets[0].liveness(&host), found.editor().filter(|editor| *editor != Liveness::Dead));
@@ -176,7 +176,7 @@ fn a_process_that_got_the_id_of_a_crashed_editor_is_not_taken_for_it() {
     let project = project.with("Library/EditorInstance.json", r#"{"process_id":43}"#);
     let file = std::fs::File::options().write(true).open(project.path().join("Library/EditorInstance.json")).unwrap();
     file.set_modified(tomorrow).unwrap();
-    let later = Process { name: "code".to_owned(), began: tomorrow };
+    let later = Process { names: vec!["code".to_owned()], began: tomorrow };
     let host = Machine { alive: vec![43], processes: vec![(43, later)], ..Machine::default() };
     assert_eq!(look(&host, &named(&project, &[]), &[]).evidence.editor, Sign::Alive);
 }
