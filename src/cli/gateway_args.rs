@@ -386,7 +386,8 @@ mod tests {
     #[test]
     fn the_users_folders_follow_the_system_and_what_the_client_left_of_the_environment() {
         let plain = |path: Option<PathBuf>| path.map(|path| path.to_string_lossy().replace('\\', "/"));
-        let rows: [(System, &[(&str, &str)], Option<&str>, Option<&str>); 6] = [
+        type Variables = &'static [(&'static str, &'static str)];
+        let rows: [(System, Variables, Option<&str>, Option<&str>); 6] = [
             (System::Linux, &[("HOME", "/u")], Some("/u/.config"), Some("/u/.local/state/holdfast")),
             (
                 System::Macos,

@@ -110,6 +110,6 @@ async fn play(arguments: DemoArgs) -> Exit {
 /// Returns when a person or the system wants this to end.
 async fn interrupted() {
     if signalled().await.is_none() {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
