@@ -370,7 +370,8 @@ fn state(config: &Config, look: &Look) -> Vec<Finding> {
     let Some(folder) = &config.state_dir else {
         let none = Finding::problem(
             "state",
-            "there is no state folder, since HOME (LOCALAPPDATA on Windows) is not set: no tools before Unity runs, no status",
+            "there is no state folder, since HOME (on Windows LOCALAPPDATA and USERPROFILE) is not set: no tools before Unity runs, no \
+             status",
             "set HOME, or name a folder with --state-dir",
         );
         return vec![none];
