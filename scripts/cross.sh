@@ -27,7 +27,7 @@ need_cross() {
     apt_update || true
     # shellcheck disable=SC2086
     as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $cross_packages </dev/null >/dev/null ||
-        die "Debian's packages $cross_packages could not be installed"
+        die "Debian's packages $cross_packages could not be installed (other distributions lack them); with rustup they are not needed: https://rustup.rs"
     cross_is_whole || die "Debian's rustc is ${cross_version:-unknown}, and $CROSS_RUST_MIN is needed"
 }
 
@@ -38,15 +38,15 @@ cross() {
     shift
     cross_command=$1
     shift
-    cross_cargo=cargo
     if [ "$CROSS_BY" = debian ]; then
         # cargo finds its own subcommands, such as clippy, on the path.
-        set -- -Zbuild-std=std,panic_unwind "$@"
-        cross_cargo="env -u RUSTUP_TOOLCHAIN PATH=/usr/bin:$PATH RUSTC_BOOTSTRAP=1 RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc /usr/bin/cargo"
+        set -- env -u RUSTUP_TOOLCHAIN PATH="/usr/bin:$PATH" RUSTC_BOOTSTRAP=1 RUSTC=/usr/bin/rustc RUSTDOC=/usr/bin/rustdoc \
+            /usr/bin/cargo "$cross_command" -Zbuild-std=std,panic_unwind --locked --target "$cross_target" "$@"
+    else
+        set -- cargo "$cross_command" --locked --target "$cross_target" "$@"
     fi
-    # shellcheck disable=SC2086
     env -u RUSTC_WRAPPER CARGO_TARGET_DIR="$PWD/target/cross" CARGO_PROFILE_DEV_DEBUG=0 \
         CARGO_TARGET_X86_64_PC_WINDOWS_GNU_LINKER=x86_64-w64-mingw32-gcc \
         CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
-        $cross_cargo "$cross_command" --locked --target "$cross_target" "$@" </dev/null
+        "$@" </dev/null
 }

@@ -201,7 +201,8 @@ def setup(program, folder):
 
 
 def package(program, folder):
-    project = folder / "Package"
+    # Longer than the 260 characters that programs of Windows take by default. Natively Python itself may not make it.
+    project = folder / ("long" * 25) / ("er" * 60) / "Package" if program.wine else folder / "Package"
     for part in ("Assets", "ProjectSettings", "Packages"):
         (project / part).mkdir(parents=True)
     (project / "ProjectSettings/ProjectVersion.txt").write_text("m_EditorVersion: 6000.0.23f1\n")
@@ -231,8 +232,15 @@ def doctor(program, folder):
     return "doctor and status beside an editor"
 
 
+DIALECTS = ["uloop", "umcp", "holdfast", "turbokettle", "unity-mcp"]
+# Wine does not tell whose a listening port is, and the editors of these packages do not say who they are: none of them is called.
+NOT_UNDER_WINE = ["umcp", "turbokettle", "unity-mcp"]
+
+
 def demo(dialect):
     def demo(program, folder):
+        if program.wine and dialect in NOT_UNDER_WINE:
+            return f"(left out: the demo of {dialect}, as Wine does not tell whose a port is)"
         told = [json.loads(line) for line in program.run("demo", "--fast", "--json", "--dialect", dialect).splitlines()]
         end = told[-1]
         check(end["event"] == "end" and end["broken"] == 0 and end["kept"] >= 10, f"the demo of {dialect}", end)
@@ -249,7 +257,7 @@ def main():
     asked = words.parse_args()
     # What the program says is UTF-8, and a pipe on Windows is not.
     sys.stdout.reconfigure(encoding="utf-8")
-    dialects = ["uloop", "umcp", "holdfast", "turbokettle", "unity-mcp"] if asked.every_dialect else ["uloop"]
+    dialects = DIALECTS if asked.every_dialect else DIALECTS[:1]
     parts = [session, setup, package, doctor] + ([] if asked.no_children else [demo(dialect) for dialect in dialects])
     folder = pathlib.Path(tempfile.mkdtemp(prefix="holdfast-smoke-")).resolve()
     failures = 0

@@ -61,10 +61,12 @@ if [ "$(uname -s)" = Linux ]; then
     suite "Unity package" sh scripts/csharp.sh test
     suite "gateway and Unity package" gateway_and_package
     suite "packages" sh packaging/test.sh
+    suite "Windows program under Wine" sh scripts/windows.sh smoke
     suite "wire schema" wire_schema
 else
     loud "not run, as their runners know Linux only: the official MCP clients, the status page in a browser, the dashboards against
-    a real Prometheus, the Unity package, the gateway with that package, the packages for npm, PyPI and the like, MCP's schemas"
+    a real Prometheus, the Unity package, the gateway with that package, the packages for npm, PyPI and the like, the Windows program
+    under Wine, MCP's schemas"
 fi
 
 # The tests of its package have built it; built alone it would have other features, and everything below it would be built again.

@@ -355,7 +355,7 @@ impl Host for RealHost {
     }
 }
 
-/// Tries again for a moment what Windows refuses while somebody has the file open who does not share it: virus scanners do so with
+/// Tries again for a moment what Windows refuses while another program has the file open and does not share it: virus scanners do so with
 /// what was just written, and an editor with what it writes.
 fn patiently<T>(is_busy: fn(System, &io::Error) -> bool, operation: impl Fn() -> io::Result<T>) -> io::Result<T> {
     for _ in 0..FILE_BUSY_TRIES {
@@ -367,12 +367,12 @@ fn patiently<T>(is_busy: fn(System, &io::Error) -> bool, operation: impl Fn() ->
     operation()
 }
 
-/// Whether a file cannot be opened since somebody has it open: `ERROR_SHARING_VIOLATION` and `ERROR_LOCK_VIOLATION`.
+/// Whether a file cannot be opened since another program has it open: `ERROR_SHARING_VIOLATION` and `ERROR_LOCK_VIOLATION`.
 fn is_in_use(system: System, error: &io::Error) -> bool {
     system == System::Windows && matches!(error.raw_os_error(), Some(32 | 33))
 }
 
-/// Whether a file cannot be replaced, or made where another one is just going, since somebody has that open: Windows says
+/// Whether a file cannot be replaced, or made where another one is just going, since a program has that open: Windows says
 /// `ERROR_ACCESS_DENIED` then too. For opening, that would mostly mean that this user may not.
 pub(crate) fn is_held(system: System, error: &io::Error) -> bool {
     is_in_use(system, error) || system == System::Windows && error.raw_os_error() == Some(5)

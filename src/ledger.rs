@@ -423,7 +423,13 @@ impl Ledger {
             Some(Outlook::Coming(cause) | Outlook::Absent(cause)) => cause,
             Some(Outlook::Open) => {
                 let busy = self.entries.iter().any(|other| other.has_place() && other.id != entry.id);
-                self.hindrance().unwrap_or(if busy { Cause::Busy } else { Cause::Listing })
+                // What is reserved has a place, and no list is waited for any more.
+                let otherwise = match (entry.reserved.is_some(), busy) {
+                    (true, _) => Cause::Connecting,
+                    (false, true) => Cause::Busy,
+                    (false, false) => Cause::Listing,
+                };
+                self.hindrance().unwrap_or(otherwise)
             }
             None => Cause::Connecting,
         }

@@ -34,6 +34,7 @@ impl StateRecord {
     /// # Errors
     /// As the system says, or that another process holds it.
     pub async fn claim(host: &Arc<dyn Host>, path: PathBuf) -> io::Result<Self> {
+        let mut held = io::Error::new(io::ErrorKind::WouldBlock, "another process holds it");
         for _ in 0..CLAIM_ATTEMPTS {
             let at = lock_of(&path);
             let locked = crate::host::run(&**host, move || try_claim(&at)).await;
@@ -42,15 +43,17 @@ impl StateRecord {
                     let _ = std::fs::remove_file(&path);
                     return Ok(Self { path, _lock: lock });
                 }
-                // Whoever looks whether its process lives holds it for a moment, and may take it away.
-                // So does Windows with a lock that was taken away and is still open somewhere.
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock || is_held(System::HERE, &error) => {
+                // A process that looks whether this one lives holds it for a moment, and may take it away.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => tokio::time::sleep(CLAIM_PAUSE).await,
+                // Windows refuses a lock that was taken away and is still open somewhere.
+                Err(error) if is_held(System::HERE, &error) => {
+                    held = error;
                     tokio::time::sleep(CLAIM_PAUSE).await;
                 }
                 Err(error) => return Err(error),
             }
         }
-        Err(io::Error::new(io::ErrorKind::WouldBlock, "another process holds it"))
+        Err(held)
     }
 
     /// Writes the record, whole or not at all.

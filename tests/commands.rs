@@ -56,7 +56,6 @@ async fn a_call_whose_result_was_lost_says_that_it_ran() {
     unity.quit().await;
 }
 
-#[cfg(unix)]
 #[tokio::test]
 async fn a_reader_that_went_away_is_no_error() {
     let place = Place::new();
@@ -350,7 +349,6 @@ async fn of_the_project(place: &Place, folder: &std::path::Path) -> String {
     found["says"].to_string()
 }
 
-#[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_project_below_the_working_directory_is_used_by_every_command() {
     let place = Place::new();

@@ -13,10 +13,15 @@ static LOST: OnceLock<io::Error> = OnceLock::new();
 /// Notes what became of a write. A reader that went away (`| head`) is no error: it has what it wanted.
 fn written(done: io::Result<()>) {
     if let Err(error) = done
-        && error.kind() != io::ErrorKind::BrokenPipe
+        && !is_gone(&error)
     {
         let _ = LOST.set(error);
     }
+}
+
+fn is_gone(error: &io::Error) -> bool {
+    // Windows has a second word for it, `ERROR_PIPE_NOT_CONNECTED`, which the standard library does not know.
+    error.kind() == io::ErrorKind::BrokenPipe || cfg!(windows) && error.raw_os_error() == Some(233)
 }
 
 /// Whether something could not be written to stdout.

@@ -23,7 +23,8 @@ impl System {
         Self::Linux
     };
 
-    /// [`Path::is_absolute`], which asks the system this runs on.
+    /// Whether a path names its place without a working directory. Exact for the system this runs on; for another one, which only
+    /// tests ask for, a `/` or a drive at its beginning decides.
     pub fn is_absolute(self, path: &Path) -> bool {
         if self == Self::HERE {
             return path.is_absolute();

@@ -301,3 +301,19 @@ async fn doctor_tells_what_is_wrong_with_clients_and_the_mend() {
     after.retain(|name, _| before.contains_key(name));
     assert_eq!(after, before, "doctor changes nothing");
 }
+
+#[cfg(windows)]
+#[tokio::test]
+async fn a_home_on_a_share_is_named_as_it_is_also_where_the_share_does_not_answer() {
+    let place = Place::new();
+    let home = r"\\localhost\no such share\ö";
+    let mut command = place.command(["setup", "--list", "--json"]);
+    command.env("USERPROFILE", home).env("APPDATA", format!(r"{home}\AppData\Roaming"));
+    command.env("LOCALAPPDATA", format!(r"{home}\AppData\Local"));
+    let listed = finish(command, b"").await.json();
+    for case in CASES {
+        let row = row(&listed, case.client);
+        let file = format!(r"{home}\{}", native(case.file));
+        assert_eq!((&row["file"], &row["state"]), (&json!(file), &json!("not_configured")), "{row}");
+    }
+}

@@ -78,7 +78,8 @@ impl Line {
         Ok(stream)
     }
 
-    /// Does what no call is written before. If that lasts, what the calls wait for is no riddle.
+    /// A step that comes before the first byte of a call. If it takes longer than [`SILENCE_NAMED_AFTER`], `cause` is what the
+    /// calls wait for.
     async fn before_calls<T>(&self, cause: Cause, step: impl Future<Output = T>) -> T {
         let mut step = std::pin::pin!(step);
         if let Ok(done) = timeout(SILENCE_NAMED_AFTER, &mut step).await {
@@ -244,7 +245,7 @@ impl Carrier<'_> {
     }
 }
 
-/// As long as it lives, nothing can be written on a connection.
+/// As long as it lives, no call can be written on a connection.
 struct Hindered<'l>(&'l Line);
 
 impl<'l> Hindered<'l> {

@@ -372,7 +372,11 @@ fn state(config: &Config, look: &Look) -> Vec<Finding> {
             "state",
             "there is no state folder, since HOME (on Windows LOCALAPPDATA and USERPROFILE) is not set: no tools before Unity runs, no \
              status",
-            "set HOME, or name a folder with --state-dir",
+            if cfg!(windows) {
+                "set LOCALAPPDATA, or name a folder with --state-dir"
+            } else {
+                "set HOME, or name a folder with --state-dir"
+            },
         );
         return vec![none];
     };

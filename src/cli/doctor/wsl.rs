@@ -22,7 +22,7 @@ fn finding(read: impl Fn(&str) -> Option<Vec<u8>>, project: Option<&Path>) -> Op
             ABOUT,
             format!(
                 "the project lies in WSL: an editor that runs there is not seen from here; for that one the AI client starts the Linux \
-                 program, by its path: wsl.exe -d {distribution} --exec /home/me/.local/bin/holdfast --project \"{path}\""
+                 program, by its path: wsl.exe -d \"{distribution}\" --exec /PATH/TO/holdfast --project \"{path}\""
             ),
         ));
     }
@@ -49,7 +49,7 @@ fn finding(read: impl Fn(&str) -> Option<Vec<u8>>, project: Option<&Path>) -> Op
             mend
         } else {
             format!(
-                "{mend}; first let WSL start Windows' programs, which it does not now: enabled=true below [interop] in /etc/wsl.conf"
+                "{mend}; first let WSL start Windows' programs, which it may not do now: enabled=true below [interop] in /etc/wsl.conf"
             )
         },
     ))

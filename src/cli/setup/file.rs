@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::owner::Owner;
 use crate::config;
+use crate::host::{Host as _, RealHost};
 use crate::limits::SETUP_FILE_MAX_BYTES;
 
 const BOM: &str = "\u{feff}";
@@ -151,7 +152,7 @@ impl Original {
         // A rename would cut the file's other names off, or make us its owner: then it is written where it lies.
         let in_place = self.exists() && made.is_ok() && (owner.other_names || owner.give(&temporary).is_err());
         let done = made.map_err(refused).and_then(|()| self.unchanged()).and_then(|()| {
-            let done = if in_place { overwrite(&self.path, &bytes) } else { fs::rename(&temporary, &self.path) };
+            let done = if in_place { overwrite(&self.path, &bytes) } else { RealHost.rename(&temporary, &self.path) };
             done.map_err(refused)
         });
         if done.is_err() || in_place {

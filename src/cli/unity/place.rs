@@ -13,6 +13,7 @@ use super::content::{RECORD, Record};
 use super::embedded;
 use super::project::Site;
 use crate::cli::owner::Owner;
+use crate::host::{Host as _, RealHost};
 use crate::limits::UNITY_LOCK_ATTEMPTS_MAX;
 use crate::lock_file;
 
@@ -109,7 +110,7 @@ impl<'a> Work<'a> {
         let (former, place) = (self.folder.join(FORMER), self.site.folder());
         let back = there(&former) && !there(&place);
         if back {
-            fs::rename(&former, &place).map_err(refused(&place, "put back"))?;
+            RealHost.rename(&former, &place).map_err(refused(&place, "put back"))?;
         }
         for name in [NEW, FORMER, GONE] {
             let path = self.folder.join(name);
@@ -136,9 +137,9 @@ impl<'a> Work<'a> {
                 return Ok(());
             }
             let former = self.folder.join(FORMER);
-            fs::rename(&place, &former).map_err(refused(&place, "moved"))?;
+            RealHost.rename(&place, &former).map_err(refused(&place, "moved"))?;
         }
-        fs::rename(&new, &place).map_err(refused(&place, "put into its place"))
+        RealHost.rename(&new, &place).map_err(refused(&place, "put into its place"))
     }
 
     /// Takes what is in the place out.
@@ -147,7 +148,7 @@ impl<'a> Work<'a> {
     /// [`NotPlaced`]; the place is as it was.
     pub fn remove(&self) -> Result<(), NotPlaced> {
         let place = self.site.folder();
-        fs::rename(&place, self.folder.join(GONE)).map_err(refused(&place, "moved"))
+        RealHost.rename(&place, &self.folder.join(GONE)).map_err(refused(&place, "moved"))
     }
 
     /// Tidies, and gives the work folder up.

@@ -25,3 +25,11 @@ fn what_waits_for_a_connection_that_cannot_be_written_on_is_told_that_cause() {
     book.ledger.hinder(FIRST, Some(Cause::Stalled));
     assert_eq!(waits(&book), Some(Cause::Listing), "nor does a connection that is over hinder it");
 }
+
+#[test]
+fn a_call_that_is_about_to_be_sent_does_not_wait_for_a_list() {
+    let mut book = Book::connected();
+    book.accept_with(10, None);
+    book.ledger.reserve(FIRST).unwrap();
+    assert_eq!(told(&book.wait(secs(10))), ["not_executed:connecting"]);
+}
