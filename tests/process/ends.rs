@@ -103,6 +103,27 @@ fn the_end_of_stdin_does_not_wait_for_a_call_that_never_ends() {
     client.check(&room);
 }
 
+/// Over HTTP a call waits at its connection until its first byte can leave: nothing is owed for it.
+#[test]
+fn the_end_of_stdin_does_not_wait_for_a_call_that_was_not_sent() {
+    let room = Room::new();
+    let mut unity = Unity::of_project(&room, &["--quiet", "--dialect", "unity-mcp"]);
+    let project = room.project().display().to_string();
+    let mut client = Client::open(&room, &["--project", &project, "--port", &unity.port.to_string()]);
+    until("the editor's tools", || client.tools().iter().any(|tool| tool == "execute_code"));
+    unity.stop();
+    let id = client.call("execute_code", &json!({"code": "return 1;"}));
+    until("it waits for the editor", || {
+        client.done("holdfast_calls", &json!({})).text().contains(r#""waits_for": "stalled""#)
+    });
+    client.close_stdin();
+    let (status, took) = client.ended_within(AT_ONCE);
+    assert_eq!(status.code(), Some(0), "after {took:?}");
+    assert_eq!(client.answer(id).verdict(), Verdict::NotExecuted);
+    client.check(&room);
+    unity.go_on();
+}
+
 #[test]
 fn a_large_result_that_is_being_put_into_a_file_at_the_end_is_not_called_unsent() {
     let room = Room::new();
