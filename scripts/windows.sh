@@ -125,7 +125,9 @@ tests() {
     HOLDFAST_BIN=$out/debug/holdfast.exe
     CHAOS_REPORT=$PWD/target/cross/chaos-report
     RUST_BACKTRACE=0
-    export HOLDFAST_BIN CHAOS_REPORT RUST_BACKTRACE
+    # Wine is slow enough for one at a time.
+    RUST_TEST_THREADS=1
+    export HOLDFAST_BIN CHAOS_REPORT RUST_BACKTRACE RUST_TEST_THREADS
     apart python3 scripts/wine/tests.py target/cross/tests/here.json target/cross/tests/windows.json "$@" || failed="$failed tests"
     [ -z "$failed" ] || die "failed:$failed"
 }

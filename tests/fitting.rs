@@ -56,7 +56,7 @@ async fn images_and_sounds_pass_where_they_are_taken_and_lie_in_files_where_not(
     let note = sound["content"][1]["text"].as_str().unwrap_or_else(|| panic!("{sound}"));
     assert!(note.contains("audio/wav, 48 bytes") && note.contains("Zed takes no audio"), "{note}");
     let path = note.split(" in the file ").nth(1).and_then(|rest| rest.strip_suffix(".]")).expect("a file is named");
-    assert!(path.contains("/Logs/holdfast/results/") && path.ends_with("-1.wav"), "{path}");
+    assert!(path.replace('\\', "/").contains("/Logs/holdfast/results/") && path.ends_with("-1.wav"), "{path}");
     assert!(std::fs::read(path).expect("it is there").starts_with(b"RIFF"));
     assert_eq!(zed.call("picture", json!({})).await["content"][1]["type"], "image");
     zed.end().await;

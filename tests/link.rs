@@ -35,7 +35,7 @@ async fn somebody_elses_editor_is_left_in_peace_and_the_right_one_is_found() {
     };
     let mut it = gateway(Setup { config, ..Setup::default() });
     let _unity = unity(&it.net, editor()).await;
-    it.host.set_owner(PORT, editor_of("/somebody/elses"));
+    it.host.set_owner(PORT, editor_of(if cfg!(windows) { r"C:\somebody\elses" } else { "/somebody/elses" }));
     it.client.open().await;
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(4) {
@@ -116,7 +116,10 @@ async fn an_editor_that_moved_from_its_port_is_found_by_its_process_and_again_af
     setup.host.put(ours.join("UserSettings/UnityMcpSettings.json"), r#"{"customPort":8700}"#);
     setup.host.put(ours.join("Library/EditorInstance.json"), r#"{"process_id":4711}"#);
     setup.host.set_process(4711, Liveness::Alive);
-    setup.host.set_owner(PORT, Owner { pid: 9, ..editor_of("/somebody/elses") });
+    setup.host.set_owner(
+        PORT,
+        Owner { pid: 9, ..editor_of(if cfg!(windows) { r"C:\somebody\elses" } else { "/somebody/elses" }) },
+    );
     setup.host.set_owner(PORT + 1, editor_of(ours.to_str().unwrap()));
     let _taken = setup.net.bind(PORT).await.unwrap();
     let mut it = gateway(setup);

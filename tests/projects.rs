@@ -95,7 +95,7 @@ impl Stage {
         let client = &mut self.gateway.client;
         until("roots/list", || client.notifications("roots/list").len() > nth).await;
         let id = client.notifications("roots/list")[nth].value["id"].clone();
-        let uri = |name: &&str| json!({"uri": format!("file://{}", self.folder.path().join(name).display())});
+        let uri = |name: &&str| json!({"uri": support::file_uri(&self.folder.path().join(name))});
         let line = match answer {
             Roots::Are(projects) => {
                 let roots: Vec<Value> = projects.iter().map(uri).collect();

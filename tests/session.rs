@@ -256,7 +256,7 @@ async fn roots_lead_to_the_project_and_are_asked_for_only_where_declared() {
     let mut gateway = plain();
     gateway.client.open_as("claude-code", "2025-06-18", json!({"roots": {"listChanged": true}})).await;
     let request = gateway.client.wait_for("roots/list", |line| line["method"] == "roots/list").await.value;
-    let uri = format!("file://{}", folder.path().display());
+    let uri = support::file_uri(folder.path());
     let answer = json!({"jsonrpc": "2.0", "id": request["id"], "result": {"roots": [{"uri": uri}]}});
     gateway.client.line(&answer.to_string()).await;
     let wanted = dunce::canonicalize(folder.path()).unwrap();

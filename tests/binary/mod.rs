@@ -59,7 +59,9 @@ impl Place {
 
     /// A path in it.
     pub fn path(&self, below: &str) -> PathBuf {
-        dunce::canonicalize(self.folder.path()).expect("it exists").join(below)
+        let folder = dunce::canonicalize(self.folder.path()).expect("it exists");
+        // Part by part: a path of Windows has no `/`.
+        below.split('/').fold(folder, |path, part| path.join(part))
     }
 
     /// Writes a file, and the folders above it.

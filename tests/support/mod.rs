@@ -194,3 +194,9 @@ pub async fn connected(client: &str) -> (Gateway, FakeUnity) {
 pub async fn took(gateway: &Gateway, id: &serde_json::Value, since: tokio::time::Instant) -> Duration {
     gateway.client.answer(id).await.at - since
 }
+
+/// A folder as clients name it in their roots.
+pub fn file_uri(path: &std::path::Path) -> String {
+    let path = path.display().to_string().replace('\\', "/");
+    format!("file://{}{path}", if path.starts_with('/') { "" } else { "/" })
+}

@@ -172,7 +172,7 @@ mod tests {
         let (level, says, _) = told(&[], r"\\wsl.localhost\Ubuntu\home\me\Castle").unwrap();
         assert!(
             level == Level::Note
-                && says.contains("-d Ubuntu --exec")
+                && says.contains(r#"-d "Ubuntu" --exec"#)
                 && says.contains(r#"--project "/home/me/Castle""#),
             "{says}"
         );
