@@ -581,7 +581,7 @@ async fn a_port_that_changed_hands_is_not_called() {
     assert!(!it.client.text(&id).await.1);
     assert_eq!(editor.asked(), 1);
 
-    it.host.set_owner(PORT, editor_of("/somebody/elses"));
+    it.host.set_owner(PORT, editor_of(if cfg!(windows) { r"C:\somebody\elses" } else { "/somebody/elses" }));
     let id = it.client.call("execute_code", json!({"code": "x"})).await;
     let (text, error) = it.client.text(&id).await;
     assert!(error && text.starts_with("Not executed") && text.contains("another project"), "{text}");

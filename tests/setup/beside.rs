@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::binary::{Place, finish, text};
-use super::program;
+use super::program_in;
 
 /// Entries as the packages' windows and documents write them: the client, its file, and what is in it beside others.
 const OLD: [(&str, &str, &str, &str); 6] = [
@@ -76,7 +76,10 @@ async fn an_old_servers_entry_is_named_and_replaced_and_the_rest_stays_byte_for_
         assert_eq!(replaced.code, Some(0), "{client}: {replaced:?}");
         assert!(replaced.out.contains(&format!("entry \"{key}\", which started ")), "{client}: {replaced:?}");
         let after = fs::read_to_string(&path).expect("there");
-        assert!(!after.contains(key) && after.contains("other") && after.contains(&program()), "{client}: {after}");
+        assert!(
+            !after.contains(key) && after.contains("other") && after.contains(&program_in(&after)),
+            "{client}: {after}"
+        );
         assert_eq!(after.contains("mine"), before.contains("mine"), "{client}: comments stay: {after}");
         let copy = fs::read_to_string(place.path(&format!("{file}.holdfast-backup"))).expect("a copy");
         assert_eq!(copy, before, "{client}");
@@ -130,7 +133,7 @@ async fn an_old_server_in_the_projects_own_file_is_named_with_the_command_for_th
     let replaced = place.run(words).await;
     assert!(replaced.code == Some(0) && replaced.out.contains("which started node"), "{replaced:?}");
     let after = fs::read_to_string(project.join(".mcp.json")).expect("there");
-    assert!(!after.contains("uLoopMCP") && after.contains(&program()), "{after}");
+    assert!(!after.contains("uLoopMCP") && after.contains(&program_in(&after)), "{after}");
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::binary::{Place, finish};
 use crate::table::{CASES, row};
-use crate::{files, native, program, text};
+use crate::{files, native, program, program_in, text};
 
 const CURSOR: &str = ".cursor/mcp.json";
 
@@ -30,7 +30,7 @@ async fn a_file_that_cannot_be_parsed_is_never_touched() {
                     "{words:?} {content}: {done:?}"
                 );
                 assert!(done.err.contains("Nothing was changed"), "{words:?} {content}: {done:?}");
-                let pasted = words.contains(&"--remove") || done.out.contains(&program());
+                let pasted = words.contains(&"--remove") || done.out.contains(&program_in(&done.out));
                 assert!(pasted, "{words:?}: what to paste: {done:?}");
                 assert_eq!(files(&place), before, "{words:?} {content}");
             }
@@ -198,7 +198,7 @@ async fn runs_at_the_same_time_leave_one_sound_file() {
         assert!(left.is_empty(), "temporary files are gone: {left:?}");
         let is = crate::read(case.file, &written);
         assert_eq!(case.entry(&is), Some(&case.expected(&program(), &[])), "{}", case.client);
-        assert_eq!(text(&written).matches(&program()).count(), 1);
+        assert_eq!(text(&written).matches(&program_in(text(&written))).count(), 1);
     }
 }
 
@@ -226,7 +226,7 @@ async fn the_list_tells_how_each_client_stands() {
     let states = [
         ("cursor", "broken", "line 1"),
         ("gemini", "stale", "/opt/gone/holdfast"),
-        ("kiro", "other", "bin/holdfast"),
+        ("kiro", "other", &native("bin/holdfast")),
         ("junie", "configured", ""),
         ("vscode", "not_configured", ""),
     ];
@@ -251,7 +251,7 @@ async fn a_program_on_path_is_found_and_a_bare_name_is_looked_for_there() {
     let place = Place::new();
     place.write("bin/cursor", "");
     place.write(CURSOR, json!({"mcpServers": {"holdfast": {"command": "holdfast"}}}).to_string());
-    let folder = std::path::Path::new(env!("CARGO_BIN_EXE_holdfast")).parent().expect("a folder").to_owned();
+    let folder = std::path::Path::new(&program()).parent().expect("a folder").to_owned();
     let list = |path: std::ffi::OsString| {
         let mut command = place.command(["setup", "--list", "--json"]);
         command.env("PATH", path);
