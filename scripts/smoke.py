@@ -234,7 +234,7 @@ def doctor(program, folder):
 
 DIALECTS = ["uloop", "umcp", "holdfast", "turbokettle", "unity-mcp"]
 # Wine does not tell whose a listening port is, and the editors of these packages do not say who they are: none of them is called.
-NOT_UNDER_WINE = ["umcp", "turbokettle", "unity-mcp"]
+NOT_UNDER_WINE = ["umcp", "turbokettle"]
 
 
 def demo(dialect):

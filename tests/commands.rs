@@ -346,7 +346,7 @@ async fn of_the_project(place: &Place, folder: &std::path::Path) -> String {
     let found = run_in(place, folder, &["doctor", "--json"]).await.json();
     let found = found["findings"].as_array().expect("a list").iter().find(|one| one["about"] == "project").cloned();
     let found = found.expect("it is told of");
-    found["says"].to_string()
+    found["says"].as_str().unwrap_or_default().to_owned()
 }
 
 #[tokio::test]

@@ -59,7 +59,8 @@ impl Stage {
     }
 
     fn project(&self, name: &str) -> PathBuf {
-        dunce::canonicalize(self.folder.path()).unwrap().join(name)
+        let folder = dunce::canonicalize(self.folder.path()).unwrap();
+        name.split('/').fold(folder, |path, part| path.join(part))
     }
 
     /// An editor of this project.
@@ -393,7 +394,8 @@ async fn is_asked_which(stage: &mut Stage, key: &str) {
     assert!(error && text.starts_with("Not executed: more than one Unity project"), "{text}");
     let status = stage.status().await;
     assert_eq!((&status["project"], &status["editor"]["ready"]), (&Value::Null, &json!(false)), "{status:#}");
-    for told in [&text, status["summary"].as_str().unwrap(), &status["problems"].to_string()] {
+    let problems = status["problems"].to_string().replace(r"\\", r"\");
+    for told in [&text, status["summary"].as_str().unwrap(), &problems] {
         for name in ["Castle", "Other"] {
             assert!(told.contains(&format!("--project {}", text_of(stage, name))), "{told}");
         }
@@ -427,7 +429,7 @@ async fn where_no_project_is_found_a_call_says_where_it_was_looked_for() {
     let (text, error) = stage.count("nowhere").await;
     let says = format!("There is no Unity project in, around or up to 3 levels below {}", text_of(&stage, "empty"));
     assert!(error && text.contains(&says) && text.contains("--project"), "{text}");
-    let problems = stage.status().await["problems"].to_string();
+    let problems = stage.status().await["problems"].to_string().replace(r"\\", r"\");
     assert!(problems.contains(&says), "{problems}");
     stage.gateway.close().await;
 }
@@ -616,7 +618,7 @@ async fn a_large_result_stays_in_the_project_whose_editor_gave_it() {
     sleep(Duration::from_millis(50)).await;
     stage.change_roots(&["Other"]).await;
     let (text, error) = stage.gateway.client.text(&id).await;
-    let of = |name| stage.project(name).join("Logs/holdfast/results");
+    let of = |name: &str| stage.project(&format!("{name}/Logs/holdfast/results"));
     assert!(!error && text.contains(of("Castle").to_str().unwrap()), "{}", &text);
     let written = stage.gateway.host.files();
     assert!(!written.iter().any(|file| file.starts_with(of("Other"))), "{written:?}");

@@ -4,7 +4,7 @@
 //! answers to the front and calls to the ledger. *Dies* only of our own bugs: the front then answers what it had been handed
 //! and was not yet in the ledger; handshake and client data stand in the estate.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
@@ -292,7 +292,11 @@ impl SessionActor {
         if id != Some(&self.estate.last_roots_request()) {
             return;
         }
-        let roots = result.map(|result| mcp::parse_roots(result).into_iter().map(PathBuf::from).collect());
+        let roots = result.map(|result| {
+            // A URI has `/` also on Windows; part by part it becomes a path as the system writes it.
+            let roots = mcp::parse_roots(result).into_iter();
+            roots.map(|root| Path::new(&root).components().collect()).collect()
+        });
         // If they changed a first list goes on waiting: for the editor that is found by them, or until its time is up.
         if !self.estate.roots_told(roots) {
             self.feed(state, &Event::RootsAwaited(false));

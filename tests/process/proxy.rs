@@ -5,10 +5,13 @@
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Context, Poll};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
+
+use super::room::STARTING;
 
 /// How much of the message goes through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,10 +145,7 @@ impl Proxy {
 
 async fn serve(listener: TcpListener, shared: Arc<Shared>) {
     loop {
-        let Ok((near, _)) = listener.accept().await else { continue };
-        // The editors that this process starts meanwhile would hold it open.
-        #[cfg(windows)]
-        let _ = socket2::SockRef::from(&near).set_no_inherit(true);
+        let Ok(near) = std::future::poll_fn(|context| accept(&listener, context)).await else { continue };
         shared.dials.fetch_add(1, Ordering::SeqCst);
         if shared.hangs_up.load(Ordering::SeqCst) {
             continue;
@@ -161,6 +161,16 @@ async fn serve(listener: TcpListener, shared: Arc<Shared>) {
             }
         });
     }
+}
+
+fn accept(listener: &TcpListener, context: &mut Context<'_>) -> Poll<std::io::Result<TcpStream>> {
+    let _no_start = STARTING.lock();
+    let accepted = listener.poll_accept(context).map_ok(|(near, _)| near);
+    #[cfg(windows)]
+    if let Poll::Ready(Ok(near)) = &accepted {
+        let _ = socket2::SockRef::from(near).set_no_inherit(true);
+    }
+    accepted
 }
 
 /// What to do with a message: the bytes that go through, and whether the connections end then (and by a reset).

@@ -6,6 +6,10 @@ use std::time::{Duration, Instant};
 /// How long a wait for something that should be quick may take on a busy machine. Reached only when a promise is broken.
 pub const SOON: Duration = Duration::from_secs(20);
 
+/// Held while a process is started, and while a connection is accepted: what is accepted just then on Windows would be the new
+/// process's too, and would stay open as long as that one lives.
+pub static STARTING: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
 /// A temporary place for one test: a home, a project, a count file.
 pub struct Room {
     folder: tempfile::TempDir,

@@ -73,7 +73,10 @@ impl Unity {
     pub fn launch(room: &Room, mut command: Command) -> Self {
         command.arg("--count-file").arg(room.count_file());
         let errors = File::options().create(true).append(true).open(room.editor_errors()).expect("a file");
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors).spawn().expect("it starts");
+        let mut child = {
+            let _no_accept = super::room::STARTING.lock();
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors).spawn().expect("it starts")
+        };
         let stdin = child.stdin.take().expect("a piped stdin");
         let stdout = BufReader::new(child.stdout.take().expect("a piped stdout"));
         let ear = Arc::new(Ear::default());

@@ -8,51 +8,51 @@ use serde_json::{Value, json};
 
 use super::binary::{Place, finish, text};
 use super::program_in;
+use super::table::CASES;
 
 /// Entries as the packages' windows and documents write them: the client, its file, and what is in it beside others.
-const OLD: [(&str, &str, &str, &str); 6] = [
+const OLD: [(&str, &str, &str); 6] = [
     (
         "codex",
-        ".codex/config.toml",
         "model = \"x\"\n\n[mcp_servers.uLoopMCP]\ncommand = \"node\"\nargs = [\"/p/Library/uLoopMCP/server.bundle.js\"]\n\n[mcp_servers.uLoopMCP.env]\nUNITY_TCP_PORT = \"8700\"\n\n# mine\n[mcp_servers.other]\ncommand = \"other\"\n",
         "uLoopMCP",
     ),
     (
         "windsurf",
-        ".codeium/windsurf/mcp_config.json",
         r#"{"mcpServers":{"uLoopMCP-8701":{"command":"node","args":["C:\\p\\Packages\\src\\TypeScriptServer~\\dist\\server.bundle.js"],"env":{"UNITY_TCP_PORT":"8701"}},"other":{"command":"other"}}}"#,
         "uLoopMCP-8701",
     ),
     (
         "cursor",
-        ".cursor/mcp.json",
         "{\n  \"mcpServers\": {\n    \"uMCP\": { \"command\": \"node\", \"args\": [\"/p/Packages/umcp/TypeScriptServer/dist/server.bundle.js\"] },\n    // mine\n    \"other\": { \"command\": \"other\" }\n  }\n}\n",
         "uMCP",
     ),
     (
         "claude-code",
-        ".claude.json",
         "{\n  \"mcpServers\": {\n    \"unity\": {\n      \"command\": \"npx\",\n      \"args\": [\"-y\", \"@turbokettle/unity-mcp\"]\n    },\n    \"other\": {\n      \"command\": \"other\"\n    }\n  }\n}\n",
         "unity",
     ),
     (
         "vscode",
-        ".config/Code/User/mcp.json",
         "{\n\t\"servers\": {\n\t\t\"other\": {\"command\": \"other\"},\n\t\t\"unity\": {\"command\": \"unity-mcp\"}\n\t}\n}\n",
         "unity",
     ),
     (
         "goose",
-        ".config/goose/config.yaml",
         "extensions:\n  other:\n    cmd: other\n  tsavo:\n    cmd: node\n    args:\n    - /p/dist/mcp-stdio-client.js\n    enabled: true\n",
         "tsavo",
     ),
 ];
 
+fn file_of(client: &str) -> &'static str {
+    CASES.iter().find(|case| case.client == client).expect("a client of the table").file
+}
+
 #[tokio::test]
 async fn an_old_servers_entry_is_named_and_replaced_and_the_rest_stays_byte_for_byte() {
-    for (client, file, before, key) in OLD {
+    for (client, before, key) in OLD {
         let place = Place::new();
+        let file = file_of(client);
         let path = place.write(file, before);
         let listed = place.run(["setup", "--list", "--json"]).await.json();
         let listed = listed["clients"].as_array().expect("a list").iter().find(|one| one["client"] == client);

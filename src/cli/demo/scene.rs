@@ -360,6 +360,7 @@ impl Scene {
                     "busy" => "Unity is busy",
                     "crashed" => "Unity is gone",
                     "lost" => "Unity is lost from sight",
+                    "stalled" => "Unity does not answer",
                     other => other,
                 };
                 self.tell_at(at, (CLIENT, GATEWAY), Tone::Waiting, format!("{label}: held, {why}"), None);

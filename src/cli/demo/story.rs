@@ -124,12 +124,11 @@ async fn lost_answer(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), St
 /// A call that has happened in Unity and whose answer does not come.
 async fn begin_and_hold(scene: &mut Scene, part: Part, key: &str) -> Result<u64, Stopped> {
     if !part.holds {
-        // The package answers at once whatever happens; only an editor that stands still owes an answer, and such a one is
-        // not even asked: the call is held again.
+        // The package answers at once whatever happens. Only an editor that stands still does not, and it is not sent the call.
         scene.steer("freeze").await?;
         scene.until("Unity is frozen", |facts| facts.frozen).await?;
         let call = scene.call((part.count)(key, true), Verdict::Ok).await?;
-        scene.until("the call was sent", |facts| facts.sent.contains_key(&call)).await?;
+        stands_still(scene, part, call).await?;
         return Ok(call);
     }
     let before = scene.facts.begun;
@@ -138,6 +137,15 @@ async fn begin_and_hold(scene: &mut Scene, part: Part, key: &str) -> Result<u64,
     let text = format!("Unity has counted {key}; its answer is due");
     scene.tell((UNITY, UNITY), Tone::Plain, text, None);
     Ok(call)
+}
+
+/// Until a call to an editor that stands still was sent; over HTTP it is held, as nothing is written before the editor answers.
+async fn stands_still(scene: &mut Scene, part: Part, call: u64) -> Result<(), Stopped> {
+    if part.holds {
+        scene.until("the call was sent", |facts| facts.sent.contains_key(&call)).await
+    } else {
+        scene.until("the call is held", |facts| facts.held.contains_key(&call)).await
+    }
 }
 
 async fn compile(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped> {
@@ -163,7 +171,7 @@ async fn freeze(scene: &mut Scene, pace: Pace, part: Part) -> Result<(), Stopped
     scene.until("Unity is frozen", |facts| facts.frozen).await?;
     scene.pause(pace.ms(200)).await;
     let first = scene.call((part.count)("milk", false), Verdict::Ok).await?;
-    scene.until("the first call was sent", |facts| facts.sent.contains_key(&first)).await?;
+    stands_still(scene, part, first).await?;
     let second = scene.call((part.count)("honey", false), Verdict::Cancelled).await?;
     scene.pause(pace.ms(200)).await;
     let third = scene.call((part.count)("eggs", false), Verdict::Ok).await?;
