@@ -10,7 +10,7 @@ use super::binary::{Place, finish, text};
 use super::program_in;
 use super::table::CASES;
 
-/// Entries as the packages' windows and documents write them: the client, its file, and what is in it beside others.
+/// Entries as the packages' windows and documents write them: the client, what is in its file, and the entry's key.
 const OLD: [(&str, &str, &str); 6] = [
     (
         "codex",
