@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use nix::sys::signal::Signal;
 use serde_json::json;
 
 use super::stage::{self, Stage, on_both};
@@ -50,7 +49,7 @@ fn a_stopped_editor_is_noticed_by_its_pulse_and_its_journal_tells_what_became_of
         let beside = stage.begun("wait", &json!({"key": "beside", "ms": 500}));
         let work = stage.begun("work", &json!({"key": "work", "ms": 500}));
         let (stopped, logged) = (Instant::now(), stage.log_end());
-        stage.unity.signal(Signal::SIGSTOP);
+        stage.unity.stop();
         scenario.record.injected("SIGSTOP of the editor");
         stage.logged(logged, "link_down");
         let noticed = stopped.elapsed();
@@ -62,7 +61,7 @@ fn a_stopped_editor_is_noticed_by_its_pulse_and_its_journal_tells_what_became_of
         std::thread::sleep(std::time::Duration::from_secs(STOPPED_SECS).saturating_sub(stopped.elapsed()));
         assert!(![beside, work, later].iter().any(|id| stage.client.is_answered(*id)), "nobody can know yet");
         let continued = Instant::now();
-        stage.unity.signal(Signal::SIGCONT);
+        stage.unity.go_on();
         for (key, id) in [("beside", beside), ("work", work), ("later", later)] {
             let answer = stage.client.answer(id);
             scenario.verdict(answer.verdict());
