@@ -15,11 +15,11 @@ use serde::{Deserialize, forward_to_deserialize_any};
 use toml_edit::{ImDocument, Item, Key};
 
 use crate::config::MetricsAddress;
-use crate::host::Host;
 use crate::limits::{CLIENT_SETTINGS_MAX, CONFIG_FILE_MAX_BYTES};
+use crate::platform::host::Host;
 use crate::protocol::mcp::clients::{ClientOverrides, ClientSettings};
 use crate::protocol::policy::{Pattern, Policy};
-use crate::telemetry::clean;
+use crate::protocol::text::clean;
 
 /// The name of a project's own file, beside `Assets`.
 pub const PROJECT_FILE: &str = "holdfast.toml";

@@ -20,25 +20,26 @@ use tokio::sync::{Notify, Semaphore, watch};
 use tokio::time::Instant;
 
 pub use self::guests::{GuestAnswer, GuestCall};
-pub use self::link::{EditorIdentity, LinkView, Outage, Return, Stranger};
-use crate::actors::mailbox::Mailbox;
-use crate::actors::slot::Slot;
-use crate::actors::{bridge, discovery, push, registry, session};
-use crate::audit::Audit;
+pub use self::link::LinkView;
 use crate::config::Config;
+use crate::core::calls::{Ledger, Settlement};
+use crate::core::link::EditorIdentity;
+use crate::core::logbook::Logbook;
 use crate::front::Front;
 use crate::fsm::cause::{Cause, Loss, Outlook};
 use crate::fsm::registry::Source;
 use crate::fsm::session::Kind;
-use crate::host::Host;
-use crate::ledger::{Ledger, Settlement};
-use crate::logbook::Logbook;
 use crate::net::{Listener, Net};
+use crate::platform::host::Host;
 use crate::protocol::dialect::{self, Dialect, EditorTool, Secret, ToolListing};
 use crate::protocol::ids::{CallId, Epoch, RequestKey};
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::{self, Audience, Catalogue, ProtocolVersion};
 use crate::protocol::policy::Policy;
+use crate::runtime::mailbox::Mailbox;
+use crate::runtime::messages::{bridge, discovery, push, registry, session};
+use crate::runtime::slot::Slot;
+use crate::storage::audit::Audit;
 use crate::survey::Survey;
 use crate::telemetry::events::Events;
 
@@ -367,7 +368,7 @@ impl Estate {
                     continue;
                 }
             }
-            self.decide(crate::ledger::Ledger::elapse);
+            self.decide(crate::core::calls::Ledger::elapse);
         }
     }
 
@@ -551,7 +552,7 @@ impl Estate {
     /// The gateway ends: nothing new is held.
     pub fn begin_draining(self: &Arc<Self>) {
         self.draining.store(true, Ordering::Relaxed);
-        self.decide(crate::ledger::Ledger::drain);
+        self.decide(crate::core::calls::Ledger::drain);
     }
 
     /// Whether the gateway ends.

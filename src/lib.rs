@@ -21,27 +21,21 @@
 #![warn(missing_docs)]
 
 pub mod actors;
-pub mod audit;
-pub mod catalogue_file;
 pub mod cli;
 pub mod companions;
 pub mod config;
 pub mod config_file;
+pub mod core;
 pub mod estate;
 pub mod fake_unity;
 pub mod front;
 pub mod fsm;
-pub mod host;
-pub mod ledger;
 pub mod limits;
-pub mod lock_file;
-pub mod logbook;
 pub mod net;
+pub mod platform;
 pub mod protocol;
-pub mod run_record;
-pub mod state_record;
-pub mod stdio;
+pub mod runtime;
+pub mod storage;
 pub mod survey;
 pub mod telemetry;
 pub mod timeline;
-pub mod wording;

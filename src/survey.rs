@@ -12,14 +12,14 @@ use crate::config::{self, Config, PortSource};
 use crate::config_file::{self, ProjectRules};
 use crate::fsm::bridge::{ConnectFailure, Evidence, Sign};
 use crate::fsm::cause::Cause;
-use crate::host::{Host, Liveness, NotRead, Owner};
 use crate::limits::PROJECT_FILE_MAX_BYTES;
+use crate::platform::host::{Host, Liveness, NotRead, Owner};
 use crate::protocol::dialect::unspoken::{self, Unspoken};
 use crate::protocol::dialect::{
     self, Dialect, Dialects, Expected, FileState, ProjectFacts, ProjectFile, ProjectFiles, Transport, Unreadable,
 };
 use crate::protocol::policy::Policy;
-use crate::telemetry::clean;
+use crate::protocol::text::clean;
 use meant::Meant;
 use reuse::liveness;
 

@@ -6,7 +6,7 @@ mod support;
 
 use std::time::Duration;
 
-use holdfast::actors::main_loop::Why;
+use holdfast::core::shutdown::ShutdownReason;
 use holdfast::limits;
 use serde_json::{Value, json};
 use support::{PATIENT, SLACK, UNKNOWN, connected, editor, plain, took, unity, until};
@@ -29,7 +29,7 @@ async fn a_call_without_any_evidence_of_an_editor_is_not_executed_within_a_secon
     let (text, error) = gateway.client.text(&id).await;
     assert!(error && text.starts_with("Not executed: no Unity Editor"), "{text}");
     assert!(took(&gateway, &id, began).await < Duration::from_secs(1));
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 #[tokio::test(start_paused = true)]
@@ -42,7 +42,7 @@ async fn a_call_before_the_editor_is_there_runs_as_soon_as_it_is() {
     let (text, error) = gateway.client.text(&id).await;
     assert!(!error, "{text}");
     assert_eq!(unity.runs("early"), 1);
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 #[tokio::test(start_paused = true)]
@@ -67,7 +67,7 @@ async fn a_call_during_a_reload_is_held_with_progress_and_then_runs_once() {
     let answered = lines.iter().position(|line| line.value["id"] == id).unwrap();
     let last = lines.iter().rposition(|line| line.value["method"] == "notifications/progress").unwrap();
     assert!(last < answered, "progress after the answer");
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 #[tokio::test(start_paused = true)]
@@ -83,7 +83,7 @@ async fn an_editor_that_never_returns_is_given_up_within_the_clients_patience() 
     assert!(took <= limits::PATIENCE_UNKNOWN - limits::PATIENCE_MARGIN + SLACK, "it took {took:?}");
     assert!(took > Duration::from_secs(40), "it was held: {took:?}");
     assert_eq!(unity.runs("never"), 0);
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 #[tokio::test(start_paused = true)]
@@ -100,7 +100,7 @@ async fn a_connection_that_breaks_under_a_call_leaves_its_outcome_unknown_and_ne
     let (text, error) = gateway.client.text(&held).await;
     assert!(!error, "{text}");
     assert_eq!(unity.runs("held"), 1);
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 #[tokio::test(start_paused = true)]
@@ -109,7 +109,7 @@ async fn a_tool_that_no_live_list_has_is_unknown_and_one_that_is_not_listed_yet_
     let id = gateway.client.call("no-such-tool", json!({})).await;
     let answer = gateway.client.answer(&id).await.value;
     assert_eq!(answer["error"]["code"], -32602, "{answer}");
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 
     let mut gateway = plain();
     gateway.net.hold_connects(true);
@@ -121,7 +121,7 @@ async fn a_tool_that_no_live_list_has_is_unknown_and_one_that_is_not_listed_yet_
     gateway.net.hold_connects(false);
     let answer = gateway.client.answer(&id).await.value;
     assert_eq!(answer["error"]["code"], -32602, "{answer}");
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 #[tokio::test(start_paused = true)]
@@ -156,7 +156,7 @@ async fn held_calls_have_a_bound_of_their_bytes_and_what_is_too_large_for_the_ed
     }
     // They have left room.
     gateway.client.ok("echo", json!({"text": "y".repeat(1_000_000)})).await;
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 // ---- cancelling -------------------------------------------------------------------------------------------------------
@@ -171,7 +171,7 @@ async fn a_call_cancelled_while_held_is_never_sent_nor_answered() {
     gateway.client.cancel(&id).await;
     gateway.client.ok("count", json!({"key": "next"})).await;
     assert_eq!((unity.runs("cancelled"), unity.runs("next")), (0, 1));
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 #[tokio::test(start_paused = true)]
@@ -190,7 +190,7 @@ async fn an_id_used_again_after_a_cancel_is_the_second_calls_alone_and_the_first
         assert!(!error && text.contains(&format!("second-{id}")), "{text}");
         assert_eq!((unity.runs(&format!("first-{id}")), unity.runs(&format!("second-{id}"))), (0, 1));
     }
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 #[tokio::test(start_paused = true)]
@@ -211,7 +211,7 @@ async fn a_call_cancelled_while_it_runs_keeps_the_editors_place_and_the_next_one
     gateway.client.ok("count", json!({"key": "next"})).await;
     assert_eq!(unity.runs("next"), 1);
     assert_eq!(unity.stats().accepts, 1, "the connection was kept");
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 #[tokio::test(start_paused = true)]
@@ -222,7 +222,7 @@ async fn cancels_of_what_is_not_open_are_ignored() {
     }
     gateway.client.ping().await;
     gateway.client.ok("echo", json!({"text": "whole"})).await;
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 // ---- long calls -------------------------------------------------------------------------------------------------------
@@ -250,7 +250,7 @@ async fn a_call_that_outlasts_the_clients_patience_is_still_running_and_its_resu
         }
         let listed = gateway.client.ok("holdfast_calls", json!({})).await;
         assert!(listed.contains(&call), "{listed}");
-        assert_eq!(gateway.close().await, Why::InputEnded);
+        assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
     }
 }
 
@@ -273,7 +273,7 @@ async fn ten_more_silent_minutes_end_the_connection_and_a_new_one_is_dialled() {
     assert!(text.contains("outcome unknown"), "{text}");
     unity.release();
     gateway.client.ok("echo", json!({"text": "whole"})).await;
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 #[tokio::test(start_paused = true)]
@@ -289,5 +289,5 @@ async fn a_frozen_editor_needs_no_person() {
     gateway.ready().await;
     gateway.client.ok("echo", json!({"text": "whole"})).await;
     assert!(unity.runs("frozen") <= 1);
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }

@@ -7,8 +7,9 @@ mod support;
 
 use std::time::Duration;
 
-use holdfast::actors::main_loop::{self, Pumps, Why};
+use holdfast::actors::main_loop::{self, Pumps};
 use holdfast::actors::push;
+use holdfast::core::shutdown::ShutdownReason;
 use holdfast::estate::Estate;
 use holdfast::protocol::dialect::PushEvent;
 use serde_json::json;
@@ -26,7 +27,7 @@ async fn a_panic_in_a_task_of_an_actor_is_a_failure_of_the_actor() {
     // The task that binds the listener panics; only a successor of its actor binds again.
     until("the push listener", || gateway.estate.push_port().is_some()).await;
     assert_eq!(gateway.estate.restarts().get("push"), Some(&1));
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 /// Whoever reads from it or writes to it panics.
@@ -60,7 +61,7 @@ async fn a_panic_of_the_task_that_reads_stdin_answers_what_is_open_and_is_our_fa
     }
     drop(to_input);
     let why = within("the end", main_loop::run(&estate, holdfast::actors::gateway::Plain, pumps, quitting)).await;
-    assert_eq!(why, Why::Exhausted);
+    assert_eq!(why, ShutdownReason::Exhausted);
     drop(estate);
     let mut said = String::new();
     tokio::io::AsyncReadExt::read_to_string(&mut from_output, &mut said).await.unwrap();
@@ -95,7 +96,7 @@ async fn a_panic_of_the_task_that_keeps_the_deadlines_ends_the_gateway_as_our_fa
     gateway.client.open_async().await;
     let _held = gateway.client.call("count", json!({"key": "held"})).await;
     let why = within("the end", gateway.end).await.unwrap();
-    assert_eq!(why, Why::Exhausted);
+    assert_eq!(why, ShutdownReason::Exhausted);
 }
 
 #[tokio::test(start_paused = true)]
@@ -106,7 +107,7 @@ async fn a_request_that_is_open_at_an_orderly_end_is_told_that_and_no_failure_of
         let id = gateway.client.call("holdfast_wait_ready", json!({"timeout_seconds": 60})).await;
         gateway.client.ping().await;
         let client = if by_signal {
-            gateway.quit.send(Why::Signal).await.unwrap();
+            gateway.quit.send(ShutdownReason::Signal).await.unwrap();
             gateway.keep().await
         } else {
             gateway.close_and_keep().await
@@ -143,5 +144,5 @@ async fn nobody_left_who_could_ask_for_the_end_is_no_end() {
     drop(std::mem::replace(&mut gateway.quit, quit));
     sleep(Duration::from_secs(60)).await;
     gateway.client.ping().await;
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }

@@ -12,11 +12,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use holdfast::actors::main_loop::Why;
 use holdfast::config::Config;
+use holdfast::core::shutdown::ShutdownReason;
 use holdfast::estate::Estate;
-use holdfast::host::Host as _;
 use holdfast::net::{BoxFuture, BoxStream, Listener, Net};
+use holdfast::platform::host::Host as _;
 use holdfast::telemetry::exporter::Exporter;
 use ractor::ActorStatus;
 use support::host::MemoryHost;
@@ -175,7 +175,7 @@ async fn a_panic_in_any_part_of_the_exporter_restarts_all_of_it() {
     assert!(stage.host.struck(), "nobody looked at the clock");
     stage.lives(3.0);
     stage.is_whole().await;
-    stage.exporter.end(&stage.estate, Why::Signal).await;
+    stage.exporter.end(&stage.estate, ShutdownReason::Signal).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -185,7 +185,7 @@ async fn a_panic_over_a_scrape_costs_that_scrape() {
     silence(stage.asks().await).await;
     stage.is_whole().await;
     stage.lives(1.0);
-    stage.exporter.end(&stage.estate, Why::Signal).await;
+    stage.exporter.end(&stage.estate, ShutdownReason::Signal).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -211,7 +211,7 @@ async fn late_timers_and_a_clock_that_jumps_are_counted() {
     let scrape = Scrape::of(&stage.estate);
     scrape.is("holdfast_clock_jumps_total", &[("direction", "forward")], 1.0);
     scrape.is("holdfast_clock_jumps_total", &[("direction", "backward")], 1.0);
-    stage.exporter.end(&stage.estate, Why::Signal).await;
+    stage.exporter.end(&stage.estate, ShutdownReason::Signal).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -239,7 +239,7 @@ async fn the_last_words_of_a_gateway_that_gave_up_say_so() {
         }
     }
     let why = within("the end", &mut gateway.end).await.unwrap();
-    assert_eq!(why, Why::Exhausted);
+    assert_eq!(why, ShutdownReason::Exhausted);
     exporter.end(&gateway.estate, why).await;
     let words = gateway.host.read("/state/metrics/holdfast_last_exit.prom".as_ref(), 1 << 20);
     let words = String::from_utf8(words.unwrap()).unwrap();

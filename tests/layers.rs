@@ -51,13 +51,13 @@ const OWNED_CRATES: &[(&str, &str, &str)] = &[
 const PRINTER: &str = "src/cli/output.rs";
 /// The files that may read and write std's own handles: the one that waits where they do not block, and the fake editor, which
 /// nobody but its tests starts.
-const STDIO: &[&str] = &["src/stdio.rs", "src/cli/fake_unity.rs"];
+const STDIO: &[&str] = &["src/platform/stdio.rs", "src/cli/fake_unity.rs"];
 /// The files that may start a task or a thread by themselves, and who notices when it panics. All others spawn through
 /// `Tasks::spawn` (it fails its actor) or `Estate::spawn` (it ends the gateway).
 const SPAWNERS: &[(&str, &str)] = &[
     ("src/estate/tasks.rs", "the watched helper itself"),
     ("src/actors/main_loop.rs", "main joins the tree; the pumps are watched"),
-    ("src/actors/timers.rs", "sleeps and sends one message: nothing in it can panic"),
+    ("src/runtime/timers.rs", "sleeps and sends one message: nothing in it can panic"),
     ("src/cli/serve.rs", "the pumps are watched; main joins their ends"),
     ("src/cli/one_shot.rs", "the command waits for its gateway's pipes and joins it"),
     ("src/cli/resources.rs", "joined at once"),
@@ -65,8 +65,8 @@ const SPAWNERS: &[(&str, &str)] = &[
     ("src/companions/mod.rs", "joined by its keeper, which restarts it"),
     ("src/telemetry/exporter/mod.rs", "joined by its keeper, which restarts it"),
     ("src/telemetry/log_queue.rs", "begins again after a panic"),
-    ("src/host.rs", "a panic is the lack of an answer to whoever waits"),
-    ("src/host/focus.rs", "a panic is the lack of an answer to whoever waits"),
+    ("src/platform/host.rs", "a panic is the lack of an answer to whoever waits"),
+    ("src/platform/host/focus.rs", "a panic is the lack of an answer to whoever waits"),
 ];
 /// What only tests and demonstrations start.
 const UNWATCHED: &[&str] = &["src/fake_unity/", "src/cli/demo/"];
@@ -199,7 +199,7 @@ fn check(path: &str, text: &str) -> Vec<String> {
             find(
                 line,
                 "stdin(), stdout() or stderr()",
-                "they fail where a launcher made them non-blocking; use crate::stdio",
+                "they fail where a launcher made them non-blocking; use crate::platform::stdio",
             );
         }
     }

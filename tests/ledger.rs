@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use holdfast::core::calls::{Ledger, NewCall, Settlement, Terms};
 use holdfast::fsm::call::Verdict;
 use holdfast::fsm::cause::{Cause, Loss, Outlook};
-use holdfast::ledger::{Ledger, NewCall, Settlement, Terms};
 use holdfast::limits::{HOLD_MAX, PATIENCE_MARGIN, SENDINGS_MAX};
 use holdfast::protocol::dialect::{AnswerBody, EditorAnswer, Recovery};
 use holdfast::protocol::ids::{CallId, Epoch, RequestKey};

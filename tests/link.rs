@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use holdfast::config::{Config, PortSource};
 use holdfast::fake_unity::{FakeUnity, FakeUnityConfig};
-use holdfast::host::{Liveness, Owner};
 use holdfast::net::Net as _;
+use holdfast::platform::host::{Liveness, Owner};
 use support::{PORT, Setup, editor, gateway, unity};
 use tokio::time::Instant;
 

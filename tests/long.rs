@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use holdfast::actors::main_loop::Why;
+use holdfast::core::shutdown::ShutdownReason;
 use holdfast::fake_unity::FakeUnityConfig;
 use holdfast::fsm::registry::Source;
 use holdfast::limits::{CALLS_LISTED_MAX, FINISHED_CALLS_MAX, TOOL_SCHEMA_MAX_BYTES};
@@ -86,7 +86,7 @@ async fn a_thousand_tools_are_listed_whole_from_the_editor_and_from_disk() {
     let shared = after.catalogue.entries().iter().filter(once).count();
     assert_eq!(shared, live.len() - OWN, "a listed tool is kept a second time");
     until("it is saved", || disk.files().iter().any(|path| path.starts_with("/state"))).await;
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
     drop(unity);
 
     let second = Setup { host: disk, ..setup() };
@@ -94,7 +94,7 @@ async fn a_thousand_tools_are_listed_whole_from_the_editor_and_from_disk() {
     gateway.client.open_as(PATIENT, "2025-06-18", json!({})).await;
     assert_eq!(whole_list(&mut gateway).await, live);
     assert_eq!(gateway.estate.published.borrow().source, Source::Disk);
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 async fn calls(gateway: &mut Gateway, arguments: Value) -> (Vec<String>, bool) {
@@ -148,5 +148,5 @@ async fn ten_thousand_calls_are_kept_and_found_and_the_next_one_pushes_the_oldes
     assert_eq!(finished(&gateway), FINISHED_CALLS_MAX);
     let next = &all[FINISHED_CALLS_MAX - 2];
     gateway.client.ok("holdfast_result", json!({"call_id": next})).await;
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use holdfast::core::calls::{Answer, Ledger, NewCall, Settlement, Terms};
 use holdfast::fsm::call::Verdict;
 use holdfast::fsm::cause::{Cause, Loss, Outlook};
-use holdfast::ledger::{Answer, Ledger, NewCall, Settlement, Terms};
 use holdfast::protocol::dialect::Recovery;
 use holdfast::protocol::ids::{CallId, Epoch, RequestKey};
 use holdfast::protocol::mcp::ProtocolVersion;
@@ -54,7 +54,7 @@ async fn a_call_cut_off_by_the_end_of_its_connection_does_not_say_that_the_edito
     let answer = only_answer(ledger.close_epoch(epoch, Loss::Disconnect, now));
     assert_eq!(answer.verdict, Verdict::OutcomeUnknown(Loss::Disconnect));
     assert_eq!(answer.came_back, None, "nothing is connected");
-    assert!(!holdfast::wording::verdict(&answer).contains("back"));
+    assert!(!holdfast::core::user_text::verdict(&answer).contains("back"));
 }
 
 #[tokio::test]

@@ -155,13 +155,18 @@ async fn the_end_of_a_part_is_counted_and_takes_no_count_with_it() {
         gateway.sabotage.plant(name, Hook::Handle, Fault::Panic);
         let estate = &gateway.estate;
         match name {
-            "registry" => estate.addresses.registry.cast(holdfast::actors::registry::Message::ChangeHinted(None)),
-            "discovery" => estate.addresses.discovery.cast(holdfast::actors::discovery::Message::RootsHinted),
-            "bridge" => estate.addresses.bridge.cast(holdfast::actors::bridge::Message::GoodNews),
-            "push" => {
-                estate.addresses.push.cast(holdfast::actors::push::Message::Timer(holdfast::fsm::push::Timer::Rebind))
+            "registry" => {
+                estate.addresses.registry.cast(holdfast::runtime::messages::registry::Message::ChangeHinted(None))
             }
-            _ => estate.addresses.session.cast(holdfast::actors::session::Message::CatalogueChanged),
+            "discovery" => {
+                estate.addresses.discovery.cast(holdfast::runtime::messages::discovery::Message::RootsHinted)
+            }
+            "bridge" => estate.addresses.bridge.cast(holdfast::runtime::messages::bridge::Message::GoodNews),
+            "push" => estate
+                .addresses
+                .push
+                .cast(holdfast::runtime::messages::push::Message::Timer(holdfast::fsm::push::Timer::Rebind)),
+            _ => estate.addresses.session.cast(holdfast::runtime::messages::session::Message::CatalogueChanged),
         };
         let actor = ("actor", name);
         until("a restart", || Scrape::of(&gateway.estate).sum("holdfast_actor_starts_total", &[actor]) == 2.0).await;
@@ -240,7 +245,7 @@ async fn the_endpoint_serves_this_machine_and_holds_its_bounds() {
     {
         scrape.is("holdfast_scrapes_total", &[("result", result)], count);
     }
-    exporter.end(&gateway.estate, holdfast::actors::main_loop::Why::Signal).await;
+    exporter.end(&gateway.estate, holdfast::core::shutdown::ShutdownReason::Signal).await;
     assert!(gateway.net.connect(METRICS_PORT).await.is_err(), "it is gone");
     gateway.close().await;
 }
@@ -258,7 +263,7 @@ async fn a_taken_port_is_tried_again_and_holds_nobody_up() {
     drop(taken);
     until("it listens", || Scrape::of(&gateway.estate).sum("holdfast_actor_up", &[("actor", "exporter")]) == 1.0).await;
     assert_eq!(ask(&gateway, &get("/healthz")).await.0, 200);
-    exporter.end(&gateway.estate, holdfast::actors::main_loop::Why::Signal).await;
+    exporter.end(&gateway.estate, holdfast::core::shutdown::ShutdownReason::Signal).await;
     gateway.close().await;
 }
 
@@ -272,6 +277,6 @@ async fn without_the_flag_nothing_is_served_and_nothing_counted() {
     assert!(gateway.net.connect(METRICS_PORT).await.is_err());
     // What the machines did is kept all the same.
     assert!(gateway.estate.events.timelines(Duration::MAX, 1).iter().any(|timeline| !timeline.steps.is_empty()));
-    exporter.end(&gateway.estate, holdfast::actors::main_loop::Why::Signal).await;
+    exporter.end(&gateway.estate, holdfast::core::shutdown::ShutdownReason::Signal).await;
     gateway.close().await;
 }

@@ -9,7 +9,7 @@ mod support;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use holdfast::actors::main_loop::Why;
+use holdfast::core::shutdown::ShutdownReason;
 use holdfast::fake_unity::FakeUnityConfig;
 use holdfast::fsm::registry::Source;
 use holdfast::limits;
@@ -41,7 +41,7 @@ async fn each_version_of_the_handshake_is_answered_in_kind_and_an_unknown_one_wi
         assert_eq!(result["capabilities"]["tools"]["listChanged"], true);
         assert_eq!(result["serverInfo"]["name"], "holdfast");
         assert!(result["instructions"].as_str().unwrap().len() <= limits::INSTRUCTIONS_MAX_BYTES);
-        assert_eq!(gateway.close().await, Why::InputEnded);
+        assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
     }
 }
 
@@ -59,7 +59,7 @@ async fn before_the_handshake_only_a_ping_is_served() {
     assert_eq!(gateway.net.connects(), 0, "nobody has asked for the editor");
     gateway.client.open().await;
     assert_eq!(gateway.client.tools().await.len(), OWN);
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 #[tokio::test(start_paused = true)]
@@ -84,7 +84,7 @@ async fn a_whole_session_written_at_once_is_answered_in_order_even_while_the_ses
         let answer = gateway.client.answer(id).await.value;
         assert!(answer.get("result").is_some(), "{answer}");
     }
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 // ---- lists ------------------------------------------------------------------------------------------------------------
@@ -101,7 +101,7 @@ async fn a_client_that_hears_of_no_changes_waits_for_the_live_list() {
     let took = began.elapsed();
     assert!(took > Duration::from_millis(300) && took < limits::TOOLS_WAIT, "it took {took:?}");
     assert_eq!(unity.stats().list_requests, 1);
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 #[tokio::test(start_paused = true)]
@@ -117,7 +117,7 @@ async fn it_waits_three_seconds_at_most_and_is_answered_with_what_there_is() {
     let again = Instant::now();
     assert_eq!(gateway.client.tools().await.len(), OWN);
     assert!(again.elapsed() < SLACK, "only the first list waits");
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 #[tokio::test(start_paused = true)]
@@ -127,7 +127,7 @@ async fn it_does_not_wait_for_an_editor_that_nothing_speaks_for() {
     let began = Instant::now();
     assert_eq!(gateway.client.tools().await.len(), OWN);
     assert!(began.elapsed() < Duration::from_secs(1), "it took {:?}", began.elapsed());
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 #[tokio::test(start_paused = true)]
@@ -152,7 +152,7 @@ async fn a_client_that_hears_of_changes_waits_half_a_second_at_most_and_is_told_
     gateway.ready().await;
     sleep(Duration::from_secs(5)).await;
     assert_eq!(gateway.client.notifications("notifications/tools/list_changed").len(), 1);
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 #[tokio::test(start_paused = true)]
@@ -169,7 +169,7 @@ async fn its_first_list_holds_the_tools_of_an_editor_that_runs_and_no_change_is_
     let told = gateway.client.notifications("notifications/tools/list_changed").len();
     sleep(Duration::from_secs(5)).await;
     assert_eq!(gateway.client.notifications("notifications/tools/list_changed").len(), told, "the list was whole");
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
     // A list that is cancelled while it waits leaves the session as it is.
     let mut gateway = plain();
     gateway.net.hold_connects(true);
@@ -179,7 +179,7 @@ async fn its_first_list_holds_the_tools_of_an_editor_that_runs_and_no_change_is_
     let began = Instant::now();
     assert_eq!(gateway.client.tools().await.len(), OWN);
     assert!(began.elapsed() <= limits::TOOLS_WAIT_HEARING + SLACK, "it took {:?}", began.elapsed());
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 #[tokio::test(start_paused = true)]
@@ -204,7 +204,7 @@ async fn a_storm_of_changes_is_announced_a_few_times_at_most() {
     let asked = unity.stats().list_requests - asked_before;
     assert!(asked <= 2, "asked {asked} times");
     assert!(gateway.client.tools().await.contains(&"late-49".to_owned()), "the last one is known");
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 #[tokio::test(start_paused = true)]
@@ -226,7 +226,7 @@ async fn without_an_editor_the_list_of_an_earlier_session_is_served_from_disk() 
     gateway.client.open().await;
     let live = gateway.client.tools().await;
     until("it is saved", || disk.files().iter().any(|path| path.starts_with("/state"))).await;
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
     drop(unity);
 
     let second = Setup { host: disk, ..setup() };
@@ -244,7 +244,7 @@ async fn without_an_editor_the_list_of_an_earlier_session_is_served_from_disk() 
         gateway.client.text(&id).await
     };
     assert!(error && text.starts_with("Not executed"), "{text}");
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 #[tokio::test(start_paused = true)]
@@ -278,13 +278,13 @@ async fn roots_lead_to_the_project_and_are_asked_for_only_where_declared() {
     }
     gateway.client.tools().await;
     assert_eq!(gateway.estate.roots().0, [std::path::PathBuf::from("/fourth")]);
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 
     let mut gateway = plain();
     gateway.client.open_async().await;
     sleep(Duration::from_secs(5)).await;
     assert!(gateway.client.notifications("roots/list").is_empty());
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 // ---- what comes over stdin --------------------------------------------------------------------------------------------
@@ -299,7 +299,7 @@ async fn an_id_that_is_open_already_is_refused_and_keeps_its_first_answer() {
     assert_eq!(refused["error"]["code"], -32600, "{refused}");
     unity.release();
     gateway.client.wait_for("the result", |line| line["id"] == id && line.get("result").is_some()).await;
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 #[tokio::test(start_paused = true)]
@@ -336,7 +336,7 @@ async fn whatever_is_no_request_of_ours_is_answered_as_json_rpc_says() {
         gateway.client.ping().await;
         assert_eq!(count(&gateway), refused, "{line:?} is owed nothing");
     }
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 #[tokio::test(start_paused = true)]
@@ -356,7 +356,7 @@ async fn a_line_that_is_too_long_or_too_deep_is_answered_with_its_id() {
     let answer = gateway.client.answer(&json!("deep")).await.value;
     assert!(answer["error"]["message"].as_str().unwrap().contains("deep"), "{answer}");
     gateway.client.ping().await;
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 #[tokio::test(start_paused = true)]
@@ -397,7 +397,7 @@ async fn beyond_256_open_requests_a_call_is_told_busy_at_once() {
     }
     assert_eq!(unity.runs("many"), 256);
     gateway.client.ping().await;
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 // ---- what goes to stdout ----------------------------------------------------------------------------------------------
@@ -412,12 +412,12 @@ async fn a_result_too_large_for_a_message_is_put_into_a_file_that_the_answer_nam
     let text = gateway.client.ok("big", json!({"n": 7 * 1024 * 1024})).await;
     let file = gateway.host.files().into_iter().find(|path| path.starts_with("/state/results")).expect("a file");
     assert!(text.contains(&file.display().to_string()), "{text}");
-    let inside = holdfast::host::Host::read(&*gateway.host, &file, usize::MAX).unwrap();
+    let inside = holdfast::platform::host::Host::read(&*gateway.host, &file, usize::MAX).unwrap();
     assert!(inside.len() > 7 * 1024 * 1024);
     // What fits is given inline, whole.
     let text = gateway.client.ok("big", json!({"n": 4 * 1024 * 1024})).await;
     assert!(text.len() > 4 * 1024 * 1024);
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 #[tokio::test(start_paused = true)]
@@ -444,7 +444,7 @@ async fn a_result_on_its_way_to_a_file_is_not_lost_with_the_session_nor_with_std
         }
         let (text, error) = gateway.client.text(&id).await;
         assert!(!error && text.replace('\\', "/").contains("/state/results"), "{text}");
-        assert_eq!(gateway.close().await, Why::InputEnded);
+        assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
     }
 }
 
@@ -571,5 +571,5 @@ async fn nothing_is_dialled_but_the_port_that_was_named() {
     );
     sleep(Duration::from_secs(60)).await;
     assert_eq!(_other.stats().accepts, 0);
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }

@@ -8,7 +8,7 @@ mod support;
 
 use std::time::Duration;
 
-use holdfast::actors::main_loop::Why;
+use holdfast::core::shutdown::ShutdownReason;
 use holdfast::limits;
 use serde_json::{Value, json};
 use support::client::{Client, names};
@@ -81,7 +81,7 @@ async fn a_probe_is_answered_at_once_and_dials_nobody() {
     assert_eq!(discovered["capabilities"], json!({"tools": {"listChanged": true}}));
     sleep(Duration::from_secs(10)).await;
     assert_eq!(gateway.net.connects(), 0, "a probe is no session");
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 #[tokio::test(start_paused = true)]
@@ -93,7 +93,7 @@ async fn a_call_needs_nothing_before_it() {
     let status = result(&mut gateway.client, "tools/call", json!({"name": "holdfast_status"})).await;
     assert_eq!(status["structuredContent"]["gateway"]["client"], UNKNOWN);
     assert!(unity.stats().clients.contains(&UNKNOWN.to_owned()), "the editor hears who calls");
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 #[tokio::test(start_paused = true)]
@@ -102,7 +102,7 @@ async fn the_first_list_of_a_client_that_does_not_listen_is_complete() {
     let listed = result(&mut gateway.client, "tools/list", json!({})).await;
     assert!(names(&listed).contains(&"echo".to_owned()), "{listed}");
     assert_eq!((&listed["ttlMs"], &listed["cacheScope"]), (&json!(0), &json!("private")));
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 #[tokio::test(start_paused = true)]
@@ -133,7 +133,7 @@ async fn each_request_is_of_the_era_that_it_says() {
     let listed = client.request("tools/list", json!({})).await;
     assert!(client.result(&listed).await.get("ttlMs").is_none());
     assert!(result(client, "tools/list", json!({})).await.get("ttlMs").is_some());
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 #[tokio::test(start_paused = true)]
@@ -164,7 +164,7 @@ async fn what_is_not_of_this_version_is_refused_and_nothing_runs() {
     assert_eq!(unity.runs("refused"), 0);
     // A client that keeps asking is served all the same.
     echoes(client, "well said").await;
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 #[tokio::test(start_paused = true)]
@@ -209,7 +209,7 @@ async fn the_first_list_is_the_same_whether_or_not_anybody_listens() {
     unity.thaw();
     assert!(names(&client.result(&list).await).contains(&"echo".to_owned()));
     assert_eq!(changes(client, &listening), 0, "it was told with the list");
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 #[tokio::test(start_paused = true)]
@@ -229,7 +229,7 @@ async fn what_changed_between_a_list_and_the_subscription_behind_it_is_told() {
     let again = listen(client, "again").await;
     result(client, "server/discover", json!({})).await;
     assert_eq!(changes(client, &again), 0, "it has the newest");
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 #[tokio::test(start_paused = true)]
@@ -268,7 +268,7 @@ async fn subscriptions_are_bounded() {
     assert!(answer["error"]["message"].as_str().unwrap().contains("Cancel one"), "{answer}");
     client.cancel(&ids[0]).await;
     listen(client, "in its place").await;
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 #[tokio::test(start_paused = true)]
@@ -289,5 +289,5 @@ async fn each_request_waits_as_long_as_the_client_that_it_names() {
     assert!(text.starts_with("Not executed: Unity runs such calls one at a time"), "{text}");
     assert!(began.elapsed() > Duration::from_secs(60), "{:?}", began.elapsed());
     unity.release();
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }

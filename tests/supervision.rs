@@ -9,12 +9,12 @@ mod support;
 
 use std::time::Duration;
 
-use holdfast::actors::main_loop::Why;
-use holdfast::actors::{bridge, discovery, push, registry, session};
+use holdfast::core::shutdown::ShutdownReason;
 use holdfast::estate::Estate;
 use holdfast::fake_unity::{Event, FakeUnity, FakeUnityConfig};
 use holdfast::fsm::registry::Source;
 use holdfast::protocol::dialect::PushEvent;
+use holdfast::runtime::messages::{bridge, discovery, push, registry, session};
 use ractor::{ActorId, ActorStatus};
 use serde_json::json;
 use support::sabotage::{Fault, Hook, Sabotage};
@@ -147,7 +147,7 @@ async fn cell(name: &'static str, hook: Hook, fault: Fault) {
     assert_eq!(gateway.estate.push_port(), port, "{what}: the push port");
     assert!(gateway.client.ok("echo", json!({"text": "whole"})).await.contains("whole"), "{what}");
     assert!(gateway.client.tools().await.contains(&"echo".to_owned()), "{what}");
-    assert_eq!(gateway.close().await, Why::InputEnded, "{what}");
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded, "{what}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -177,7 +177,7 @@ async fn a_wish_that_falls_with_discovery_is_its_successors() {
         let began = Instant::now();
         assert!(gateway.client.ok("echo", json!({"text": "again"})).await.contains("again"), "{hook:?}");
         assert!(began.elapsed() < Duration::from_secs(1), "{hook:?}: served again after {:?}", began.elapsed());
-        assert_eq!(gateway.close().await, Why::InputEnded, "{hook:?}");
+        assert_eq!(gateway.close().await, ShutdownReason::InputEnded, "{hook:?}");
     }
 }
 
@@ -211,7 +211,7 @@ async fn a_supervisor_that_fails_itself_leaves_nothing_behind() {
         until("one connection is left", || unity.stats().connections == 1).await;
         assert_eq!(gateway.sabotage.id("session"), session, "{fault:?}");
         until("the push listener", || gateway.estate.push_port() == port).await;
-        assert_eq!(gateway.close().await, Why::InputEnded, "{fault:?}");
+        assert_eq!(gateway.close().await, ShutdownReason::InputEnded, "{fault:?}");
     }
 }
 
@@ -230,7 +230,7 @@ async fn a_supervisor_whose_start_fails_is_started_again() {
             alive(&gateway, "bridge", 2).await;
             let text = gateway.client.ok("echo", json!({"text": "whole"})).await;
             assert!(text.contains("whole"), "{hook:?} {fault:?}: {text}");
-            assert_eq!(gateway.close().await, Why::InputEnded, "{hook:?} {fault:?}");
+            assert_eq!(gateway.close().await, ShutdownReason::InputEnded, "{hook:?} {fault:?}");
         }
     }
 }
@@ -252,7 +252,7 @@ async fn a_childs_clean_end_stops_no_supervisor() {
     assert_eq!(gateway.sabotage.id("link"), link, "the root supervises on");
     gateway.ready().await;
     assert!(gateway.client.ok("echo", json!({"text": "whole"})).await.contains("whole"));
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 #[tokio::test(start_paused = true)]
@@ -292,7 +292,7 @@ async fn a_hundred_kills_of_each_actor_leave_a_whole_session_and_nothing_else() 
             assert_eq!(connection.available_permits(), 0, "{name}: the connection holds its permit");
             unity.quit().await.unwrap();
             until("the permit is back", || connection.available_permits() == 1).await;
-            assert_eq!(gateway.close().await, Why::InputEnded, "{name}");
+            assert_eq!(gateway.close().await, ShutdownReason::InputEnded, "{name}");
         }
     }
 }
@@ -318,7 +318,7 @@ async fn too_many_ends_of_leaves_restart_the_link_and_the_push_port_survives() {
     assert_eq!((gateway.sabotage.id("session"), gateway.sabotage.id("registry")), (session, registry));
     assert!(gateway.client.ok("echo", json!({"text": "whole"})).await.contains("whole"));
     assert_eq!(unity.stats().connections, 1);
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 /// Kills the session until the root gives up.
@@ -380,7 +380,7 @@ async fn when_the_root_gives_up_main_rebuilds_after_1_5_and_30_seconds_and_then_
     gateway.client.ping().await;
     exhaust_root(&gateway).await;
     let why = within("the end", &mut gateway.end).await.unwrap();
-    assert_eq!(why, Why::Exhausted);
+    assert_eq!(why, ShutdownReason::Exhausted);
     let (text, error) = gateway.client.text(&running).await;
     assert!(error && text.contains("a part of holdfast failed"), "{text}");
     let (text, error) = gateway.client.text(&held).await;
@@ -400,7 +400,7 @@ async fn rebuilds_long_ago_do_not_count() {
         assert!(gateway.client.ok("echo", json!({"text": "whole"})).await.contains("whole"));
         sleep(Duration::from_secs(301)).await;
     }
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 /// Whoever is started slowly may run before its supervisor knows its address.
@@ -434,7 +434,7 @@ async fn what_is_sent_to_an_actor_that_is_just_starting_is_not_lost() {
     until("the session's successor runs", || sabotage.lives("session").len() == 2).await;
     assert!(gateway.client.tools().await.contains(&"echo".to_owned()));
     assert_eq!(unity.stats().connections, 1);
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 /// The list's answer dies with the registry that was handling it, or comes while none lives.
@@ -457,7 +457,7 @@ async fn a_list_that_is_lost_with_the_registry_blocks_no_call_and_lies_about_no_
         assert!(gateway.sabotage.struck());
         assert_eq!(unity.runs("once"), 1);
         assert_eq!(gateway.estate.published.borrow().source, Source::Live);
-        assert_eq!(gateway.close().await, Why::InputEnded, "{hook:?} {fault:?}");
+        assert_eq!(gateway.close().await, ShutdownReason::InputEnded, "{hook:?} {fault:?}");
     }
 }
 
@@ -480,7 +480,7 @@ async fn a_registry_that_ends_while_its_list_is_on_the_wire_does_not_free_the_ed
     let (text, error) = gateway.client.text(&call).await;
     assert!(!error, "{text}");
     assert_eq!(unity.runs("once"), 1);
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
 /// Two that end at once are both mended, whichever the supervisor hears of first.
@@ -506,7 +506,7 @@ async fn actors_that_end_together_are_all_mended() {
         assert!(gateway.client.ok("echo", json!({"text": "whole"})).await.contains("whole"), "{a} and {b}");
         assert!(began.elapsed() < Duration::from_secs(5), "{a} and {b}: {:?}", began.elapsed());
         assert_eq!((restarts(&gateway, a), restarts(&gateway, b)), (1, 1), "{a} and {b}");
-        assert_eq!(gateway.close().await, Why::InputEnded, "{a} and {b}");
+        assert_eq!(gateway.close().await, ShutdownReason::InputEnded, "{a} and {b}");
     }
 }
 
@@ -532,5 +532,5 @@ async fn what_a_dead_session_had_been_handed_is_answered_at_once_and_calls_are_l
     let (text, error) = gateway.client.text(&call).await;
     assert!(!error, "{text}");
     assert_eq!(unity.stats().connections, 1);
-    assert_eq!(gateway.close().await, Why::InputEnded);
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }

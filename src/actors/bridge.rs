@@ -11,62 +11,25 @@ use std::sync::Arc;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::time::Instant;
 
-use super::connection::{self, Connection, News, Order};
-use super::mailbox::Permit;
-use super::supervisor::Tasks;
-use super::timers::Timers;
-use super::{discovery, probe, registry, session};
+use super::connection::{self, Connection, Order};
+use super::probe;
 use crate::config::PortSource;
-use crate::estate::{EditorIdentity, Estate, Return};
+use crate::core::calls::Wanted;
+use crate::core::link::{EditorIdentity, Return};
+use crate::estate::Estate;
 use crate::fsm::Driver;
 use crate::fsm::bridge::{Bridge, ConnectFailure, Effect, Event, Sign, Timer};
 use crate::fsm::cause::{Loss, Outlook};
 use crate::fsm::{retry, session as session_machine};
-use crate::host::Liveness;
-use crate::ledger::Wanted;
 use crate::limits::{HINT_DIAL_SPACING, LIKELY_AFTER_LOSS, PART_AFTER, RETRY_UNLIKELY_MAX};
-use crate::protocol::dialect::{JournalKey, PushEvent, Recovery};
+use crate::platform::host::Liveness;
+use crate::protocol::dialect::Recovery;
 use crate::protocol::ids::Epoch;
+use crate::runtime::messages::bridge::{Message, News};
+use crate::runtime::messages::{discovery, registry, session};
+use crate::runtime::supervisor::Tasks;
+use crate::runtime::timers::Timers;
 use crate::survey::{Identity, Survey, Target};
-
-/// What the bridge receives.
-#[derive(Debug)]
-pub enum Message {
-    /// Somebody needs the editor.
-    Wanted,
-    /// Discovery looked around and offers its targets.
-    Offered(Arc<Survey>),
-    /// Discovery looked around and has none.
-    NothingOffered(Arc<Survey>),
-    /// Which project is wanted is in question, or settled anew.
-    ProjectMoved,
-    /// Discovery has good news: do not wait any longer.
-    GoodNews,
-    /// The connection of this epoch says something.
-    News(Epoch, News, Option<Permit>),
-    /// A call was put into the ledger.
-    CallsWaiting,
-    /// The registry wants a fresh list.
-    ListWanted,
-    /// A list that came, or was on its way to the registry, may be lost with it.
-    ListLost,
-    /// The push channel said something.
-    Hint(PushEvent),
-    /// The probe for this file ended.
-    ProbeEnded(String),
-    /// The editor has a call that nobody waits for any more.
-    Withdrawn(JournalKey),
-    /// No client waits for what was sent on this epoch's connection.
-    NobodyWaits(Epoch),
-    /// The task of this epoch's connection panicked.
-    ConnectionFailed(Epoch),
-    /// The editor's process of this epoch is gone.
-    EditorVanished(Epoch),
-    /// A timer may be due.
-    Timer(Timer),
-    /// The gateway stops.
-    Stop,
-}
 
 /// The actor.
 pub struct BridgeActor {
@@ -470,7 +433,7 @@ impl BridgeActor {
         let (epoch, me, estate) = (connection.epoch, state.me.clone(), Arc::clone(&self.estate));
         self.tasks.spawn(async move {
             let host = Arc::clone(&estate.host);
-            let liveness = crate::host::run(&*estate.host, move || target.liveness(&*host)).await;
+            let liveness = crate::platform::host::run(&*estate.host, move || target.liveness(&*host)).await;
             if liveness.flatten() == Some(Liveness::Dead) {
                 let _ = me.cast(Message::EditorVanished(epoch));
             }
@@ -517,17 +480,11 @@ impl BridgeActor {
         if outlook_changed {
             self.estate.events.outlook_changed(outlook);
             self.estate.decide(|ledger, now| ledger.set_outlook(outlook, now));
-            self.estate.addresses.session.cast(session::Message::OutlookChanged(likelihood(outlook, undecided)));
+            self.estate
+                .addresses
+                .session
+                .cast(session::Message::OutlookChanged(session_machine::Outlook::of_link(outlook, undecided)));
         }
-    }
-}
-
-/// The link's outlook in the session's words.
-pub fn likelihood(outlook: Outlook, undecided: bool) -> session_machine::Outlook {
-    match outlook {
-        _ if undecided => session_machine::Outlook::Unknown,
-        Outlook::Open | Outlook::Coming(_) => session_machine::Outlook::Likely,
-        Outlook::Absent(_) => session_machine::Outlook::Unlikely,
     }
 }
 

@@ -15,7 +15,6 @@ mod stranger;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::Duration;
 
 use bytes::Bytes;
 use ractor::ActorRef;
@@ -23,12 +22,9 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, ReadHalf, WriteHalf};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout};
 
-use super::bridge;
-use super::registry;
-use super::supervisor::Tasks;
+use crate::core::calls::{HeldCall, Terms};
 use crate::estate::Estate;
 use crate::fsm::bridge::{ConnectFailure, Drop};
-use crate::ledger::{HeldCall, Terms};
 use crate::limits::{
     BYTES_NEWS_EVERY, CONNECT_TIMEOUT, IDENTITY_READ_MAX, JOIN_TIMEOUT, LIVENESS_EVERY, ORDERS_MAX,
     OUTCOMES_ASKED_EVERY, OWNER_LOOKUP_MAX,
@@ -36,10 +32,12 @@ use crate::limits::{
 use crate::net::BoxStream;
 use crate::protocol::dialect::stranger::HEAD_BYTES;
 use crate::protocol::dialect::{
-    EditorEvent, EncodeError, Hello, Inbound, JournalKey, LeaveReason, Met, Order as WireOrder, Refusal, Reply,
-    Transport, WireId,
+    EditorEvent, EncodeError, Hello, Inbound, JournalKey, Met, Order as WireOrder, Refusal, Reply, Transport, WireId,
 };
 use crate::protocol::ids::{CallId, Epoch};
+use crate::runtime::messages::bridge::{self, News};
+use crate::runtime::messages::registry;
+use crate::runtime::supervisor::Tasks;
 use crate::survey::{self, Identity, Target};
 use crate::telemetry::metrics::labels::Stray;
 
@@ -64,48 +62,6 @@ pub enum Order {
     Cancel(JournalKey),
     /// The question how the editor is.
     Pulse,
-}
-
-/// What the bridge hears of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum News {
-    /// It is up, and the peer may be called.
-    Connected(Identity),
-    /// It never was.
-    ConnectFailed(ConnectFailure),
-    /// The greeting was answered rightly.
-    Greeted {
-        /// Calls that the editor takes at once.
-        window: u8,
-        /// It answers for itself off its main thread.
-        pulse: bool,
-        /// The domain it is in, if it tells ([`Met::domain`]).
-        domain: Option<u64>,
-    },
-    /// The greeting was answered wrongly.
-    GreetingRefused,
-    /// The list is published.
-    ListAnswered,
-    /// There is none to be had now.
-    ListFailed,
-    /// A call was claimed: its bytes leave now.
-    CallSent {
-        /// How long it may run before its client is told that it still does.
-        running_max: Duration,
-    },
-    /// A call's place is free.
-    WorkFinished {
-        /// More calls wait.
-        more: bool,
-    },
-    /// Bytes came, but no whole message yet.
-    BytesArrived,
-    /// The editor said how it is.
-    PulseArrived,
-    /// The editor says goodbye.
-    Leaving(LeaveReason),
-    /// It ended.
-    Ended(Drop),
 }
 
 /// The bridge's end of a connection. Dropping it hangs up.
@@ -271,7 +227,7 @@ impl Line {
             Ok(Ok(stream)) => stream,
             Ok(Err(error)) => {
                 self.nobody_is_there();
-                let starved = crate::host::is_lack_of_descriptors(&error);
+                let starved = crate::platform::host::is_lack_of_descriptors(&error);
                 let failure = if starved { ConnectFailure::NoDescriptors } else { ConnectFailure::Refused };
                 return self.failed(failure, &error.to_string());
             }
@@ -323,7 +279,7 @@ impl Line {
     /// `None` where nobody is seen to listen.
     async fn look_up_owner(&self) -> Result<Option<Identity>, (ConnectFailure, &'static str)> {
         let (host, target) = (Arc::clone(&self.estate.host), self.target.clone());
-        let looked_up = crate::host::run(&*self.estate.host, move || survey::check_owner(&*host, &target));
+        let looked_up = crate::platform::host::run(&*self.estate.host, move || survey::check_owner(&*host, &target));
         match timeout(OWNER_LOOKUP_MAX, looked_up).await {
             Ok(Some(looked_up)) => looked_up.map_err(|failure| (failure, "")),
             // It says nothing of who listens.
@@ -336,7 +292,7 @@ impl Line {
     async fn read_identity(&mut self) -> Result<(), ConnectFailure> {
         let Ok(permit) = Arc::clone(&self.estate.identity_read).try_acquire_owned() else { return Ok(()) };
         let (host, target) = (Arc::clone(&self.estate.host), self.target.clone());
-        let read = crate::host::run(&*self.estate.host, move || {
+        let read = crate::platform::host::run(&*self.estate.host, move || {
             let _permit = permit;
             survey::expected_now(&*host, &target)
         });

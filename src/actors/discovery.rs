@@ -10,15 +10,16 @@ use std::sync::Arc;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::sync::oneshot;
 
-use super::supervisor::Tasks;
-use super::timers::Timers;
-use super::{bridge, registry, session};
 use crate::config_file::PROJECT_FILE;
 use crate::estate::Estate;
 use crate::fsm::Driver;
 use crate::fsm::cause::Cause;
 use crate::fsm::discovery::{Discovery, Effect, Event, Finding, Timer};
 use crate::limits::SURVEY_MAX;
+use crate::runtime::messages::discovery::Message;
+use crate::runtime::messages::{bridge, registry, session};
+use crate::runtime::supervisor::Tasks;
+use crate::runtime::timers::Timers;
 use crate::survey::{self, Survey};
 
 /// A survey that hangs, among what keeps parts from their work.
@@ -30,27 +31,6 @@ fn survey_hangs() -> String {
          or share that does not answer. Let it answer: holdfast then looks again by itself. Or start it for another folder.",
         SURVEY_MAX.as_secs()
     )
-}
-
-/// What discovery receives.
-#[derive(Debug)]
-pub enum Message {
-    /// The bridge asks for targets.
-    Wanted,
-    /// The client was asked for its roots.
-    RootsAsked,
-    /// It has answered.
-    RootsKept,
-    /// The client named other roots.
-    RootsHinted,
-    /// A watched file changed.
-    FilesChanged,
-    /// The survey of this number, made with the roots of this generation, ended.
-    Surveyed(u64, u64, Arc<Survey>),
-    /// A timer may be due.
-    Timer(Timer),
-    /// The gateway stops.
-    Stop,
 }
 
 /// The actor.
@@ -227,7 +207,7 @@ impl DiscoveryActor {
             };
             // One that panicked found nothing: the session goes on, and status says so. Unanswered, discovery would wait for it
             // for ever.
-            let survey = crate::host::run(&*estate.host, looked).await.unwrap_or_else(Survey::failed);
+            let survey = crate::platform::host::run(&*estate.host, looked).await.unwrap_or_else(Survey::failed);
             let _ = me.cast(Message::Surveyed(nth, generation, Arc::new(survey)));
         });
     }
@@ -246,7 +226,7 @@ impl DiscoveryActor {
         let (hold, released) = oneshot::channel::<()>();
         let (estate, me) = (Arc::clone(&self.estate), state.me.clone());
         self.tasks.spawn(async move {
-            let changes = crate::host::follow(&estate.host, &files, || drop(me.cast(Message::FilesChanged)));
+            let changes = crate::platform::host::follow(&estate.host, &files, || drop(me.cast(Message::FilesChanged)));
             tokio::select! {
                 biased;
                 _ = released => {}

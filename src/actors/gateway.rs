@@ -20,21 +20,22 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
-use super::bridge::{self, BridgeActor};
-use super::discovery::{self, DiscoveryActor};
+use super::bridge::BridgeActor;
+use super::discovery::DiscoveryActor;
 use super::push::PushActor;
 use super::registry::RegistryActor;
 use super::session::SessionActor;
-use super::slot::Slot;
-use super::supervisor::{Brood, Message, Recipe, Report, Started, Supervisor, Tasks};
-use super::timed::Timed;
+use crate::core::user_text;
 use crate::estate::Estate;
 use crate::fsm::cause::{Cause, Loss, Outlook};
 use crate::limits::{
     JOIN_TIMEOUT, LEAF_RESTARTS_MAX, LEAF_WINDOW, REBUILD_DELAYS, REBUILD_WINDOW, ROOT_RESTARTS_MAX, ROOT_WINDOW,
 };
 use crate::protocol::jsonrpc::RpcError;
-use crate::wording;
+use crate::runtime::messages::{bridge, discovery, push, registry, session};
+use crate::runtime::slot::Slot;
+use crate::runtime::supervisor::{Brood, Message, Recipe, Report, Started, Supervisor, Tasks};
+use crate::runtime::timed::Timed;
 
 /// How actors are spawned: the seam at which tests put a saboteur around an actor.
 pub trait Spawn: Clone + Send + Sync + 'static {
@@ -160,7 +161,7 @@ fn link_recipes<S: Spawn>(estate: &Arc<Estate>, spawn: &S) -> Vec<Recipe> {
             |estate| {
                 let loss = if estate.is_draining() { Loss::Shutdown } else { Loss::Gateway };
                 estate.close_epochs(loss);
-                estate.addresses.registry.cast(super::registry::Message::LinkLost);
+                estate.addresses.registry.cast(registry::Message::LinkLost);
             },
         ),
         recipe(
@@ -230,7 +231,7 @@ fn settle_session(estate: &Arc<Estate>) {
     }
     for request in estate.front.delivered_requests() {
         if !estate.ledger(|ledger, _| ledger.owns(request)) {
-            estate.front.answer_error(request, &RpcError::internal(wording::INTERNAL));
+            estate.front.answer_error(request, &RpcError::internal(user_text::INTERNAL));
         }
     }
 }
@@ -281,10 +282,10 @@ async fn life<S: Spawn>(estate: &Arc<Estate>, spawn: &S, stop: &mut watch::Recei
         return false;
     }
     // The machines stop first (a greeting answered now must not send a call), then the actors, children before parents.
-    estate.addresses.session.cast(super::session::Message::Stop);
+    estate.addresses.session.cast(session::Message::Stop);
     estate.addresses.bridge.cast(bridge::Message::Stop);
     estate.addresses.discovery.cast(discovery::Message::Stop);
-    estate.addresses.push.cast(super::push::Message::Stop);
+    estate.addresses.push.cast(push::Message::Stop);
     let _ = root.cast(Message::Stop);
     // Each of two levels joins its children within its own bound.
     if timeout(4 * JOIN_TIMEOUT, &mut task).await.is_err() {

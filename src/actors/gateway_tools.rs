@@ -8,22 +8,23 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::supervisor::Tasks;
-use crate::estate::{Estate, LinkView, Outage};
+use crate::core::calls::{Lookup, Record};
+use crate::core::link::Outage;
+use crate::core::user_text::{self, Still};
+use crate::estate::{Estate, LinkView};
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Outlook};
 use crate::fsm::registry::Source;
-use crate::ledger::{Lookup, Record};
 use crate::limits::{
     FINISHED_CALLS_MAX, PICTURE_CALLS_MAX, PICTURE_STEPS_MAX, PICTURE_WINDOW, READY_LOOK_EVERY, WAIT_READY_MAX,
 };
 use crate::protocol::dialect::Pulse;
 use crate::protocol::ids::{CallId, RequestKey};
 use crate::protocol::mcp::{GatewayCall, GatewayTool, ToolResult};
+use crate::protocol::text::clean;
+use crate::runtime::supervisor::Tasks;
 use crate::survey::Survey;
-use crate::telemetry::clean;
 use crate::telemetry::flight::seconds;
-use crate::wording::{self, Still};
 
 /// Calls listed when none is said.
 const CALLS_LISTED: usize = 20;
@@ -96,7 +97,7 @@ pub fn status(estate: &Estate) -> Value {
             "pulse": link.pulse.map(|(pulse, at)| of_pulse(pulse, at.elapsed())),
             "still": still.as_ref().map(of_still),
             "unity_version": survey.as_ref().and_then(|survey| survey.facts.editor_version.clone()),
-            "stranger": link.stranger.as_ref().map(wording::stranger),
+            "stranger": link.stranger.as_ref().map(user_text::stranger),
             "last_loss": link.outages.back().map(of_outage),
         },
         "project": survey.as_ref().and_then(|survey| survey.project.as_ref()).map(|path| path.display().to_string()),
@@ -138,7 +139,7 @@ fn of_still(still: &Still) -> Value {
 
 fn of_pulse(pulse: Pulse, ago: Duration) -> Value {
     json!({
-        "says": wording::pulse(pulse, ago),
+        "says": user_text::pulse(pulse, ago),
         "state": <&str>::from(pulse.state),
         "frame_age_ms": millis(pulse.frame_age),
         "focused": pulse.focused,
@@ -194,7 +195,7 @@ fn source_label(source: Source) -> &'static str {
 fn problems(estate: &Estate, survey: Option<&Survey>) -> Vec<String> {
     let of_project = survey.map(|survey| survey.facts.problems.as_slice()).unwrap_or_default();
     let client = estate.client().audience.client;
-    let too_many = wording::too_many_tools(&client, estate.published.borrow().catalogue.listed());
+    let too_many = user_text::too_many_tools(&client, estate.published.borrow().catalogue.listed());
     estate.config.complaints.iter().chain(of_project).cloned().chain(estate.troubles()).chain(too_many).collect()
 }
 
@@ -214,10 +215,10 @@ fn candidates(survey: &Survey) -> Vec<Value> {
 
 /// One sentence: what is, and what to do about it.
 fn summary(link: &LinkView, survey: Option<&Survey>, held: usize, still: Option<&Still>) -> String {
-    let met = link.stranger.as_ref().map(|stranger| format!(" {}", wording::stranger(stranger))).unwrap_or_default();
+    let met = link.stranger.as_ref().map(|stranger| format!(" {}", user_text::stranger(stranger))).unwrap_or_default();
     let project = survey.and_then(|survey| survey.project.as_ref()).and_then(|path| path.file_name());
     let editor = project.map_or_else(|| "Unity".to_owned(), |name| format!("Unity ({})", name.to_string_lossy()));
-    let queued = if held == 0 { String::new() } else { format!(" {}.", wording::calls_wait(held as u64)) };
+    let queued = if held == 0 { String::new() } else { format!(" {}.", user_text::calls_wait(held as u64)) };
     match (link.outlook, still) {
         (Outlook::Open, _) if link.state == "stalled" => {
             format!("{editor} is connected, but silent: it may be importing, or a dialog is open.{queued}")
@@ -227,7 +228,7 @@ fn summary(link: &LinkView, survey: Option<&Survey>, held: usize, still: Option<
             format!("{editor} is connected, but {still}.{queued}")
         }
         (Outlook::Open, Some(Still::MainThread(_)) | None) => {
-            match link.pulse.map(|(pulse, at)| wording::pulse(pulse, at.elapsed())) {
+            match link.pulse.map(|(pulse, at)| user_text::pulse(pulse, at.elapsed())) {
                 Some(says) => format!("{editor} is connected: {says}.{queued}"),
                 None => format!("{editor} is connected and ready.{queued}"),
             }
@@ -242,25 +243,25 @@ fn summary(link: &LinkView, survey: Option<&Survey>, held: usize, still: Option<
              editor, and are waited for first. Calls are held meanwhile.{queued}"
         ),
         (Outlook::Coming(cause), _) if cause.is_gone() => {
-            let why = wording::cause(cause);
+            let why = user_text::cause(cause);
             format!(
                 "{editor} is not reachable ({why}); calls are held for a few seconds, in case it is started again.{met}{queued}"
             )
         }
         (Outlook::Coming(cause), _) => {
-            let why = wording::cause(cause);
+            let why = user_text::cause(cause);
             format!(
                 "{editor} is not reachable right now ({why}) and expected back; calls are held meanwhile.{met}{queued}"
             )
         }
         (Outlook::Absent(Cause::Ambiguous), _) if survey.is_some_and(|survey| !survey.ambiguous.is_empty()) => {
-            let listed = survey.and_then(|survey| wording::candidates(&survey.ambiguous)).unwrap_or_default();
+            let listed = survey.and_then(|survey| user_text::candidates(&survey.ambiguous)).unwrap_or_default();
             format!(
                 "Which Unity project is meant is not known; calls are answered \"not executed\" until it is. {listed}{queued}"
             )
         }
         (Outlook::Absent(cause), _) => {
-            let why = wording::cause(cause);
+            let why = user_text::cause(cause);
             format!("{editor} is not reachable ({why}); calls are answered \"not executed\" until it is.{met}{queued}")
         }
     }
@@ -309,13 +310,13 @@ pub(super) fn result(estate: &Arc<Estate>, key: RequestKey, call: CallId) {
             "No call {call} is on record. Call ids stand in \"still running\" and \"outcome unknown\" answers and in \
              holdfast_calls; records are kept for this session only. Nothing was sent to Unity by asking."
         )),
-        Lookup::Open(record) => ToolResult::text(wording::not_finished(
+        Lookup::Open(record) => ToolResult::text(user_text::not_finished(
             call,
             &record.tool,
             record.state,
             now.saturating_duration_since(record.accepted),
         )),
-        Lookup::Ended(record) => ToolResult::text(wording::ended(call, &record.tool, record.verdict)),
+        Lookup::Ended(record) => ToolResult::text(user_text::ended(call, &record.tool, record.verdict)),
         Lookup::Expired(record) => ToolResult::error(format!(
             "Call {call} ({}) ran and Unity answered, but its late result was dropped for its age or size. Do not repeat the \
              call for that; check its effect in the project.",
@@ -353,7 +354,7 @@ pub(super) async fn wait_ready(estate: &Arc<Estate>, timeout: Option<Duration>, 
     let still = still(estate, &state);
     let survey = estate.survey_now();
     let (held, _) = estate.ledger(|ledger, _| ledger.counts());
-    let waited = wording::seconds(began.elapsed());
+    let waited = user_text::seconds(began.elapsed());
     let text = summary(&state, survey.as_deref(), held, still.as_ref());
     if ready {
         ToolResult::text(format!("Ready after {waited}. {text}"))

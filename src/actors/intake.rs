@@ -13,8 +13,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::mailbox::Permit;
-use super::session::{self, Delivered};
+use crate::core::user_text;
 use crate::estate::Estate;
 use crate::front::{BatchKey, NotOpened};
 use crate::limits::{CLIENT_LINE_MAX_BYTES, MAILBOX_BYTES_MAX, OPEN_REQUESTS_MAX, SESSION_ABSENCE_MAX};
@@ -23,8 +22,9 @@ use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::{self, Fault, Invalid, Message, RequestId, RpcError};
 use crate::protocol::mcp::stateless::{self, Caller};
 use crate::protocol::mcp::{self, Audience, Method, Notification, ProtocolVersion, Request, ToolResult};
+use crate::runtime::mailbox::Permit;
+use crate::runtime::messages::session::{self, Delivered};
 use crate::telemetry::metrics::labels::{DUPLICATE_ID, MessageKind, TOO_MANY_REQUESTS};
-use crate::wording;
 
 /// Reads the client's lines until its stdin ends, or until it asks for the end: MCP has no request for that, but the document of
 /// Unity-MCP's server has one (`shutdown`), and a client written to it waits for the answer.
@@ -262,7 +262,7 @@ impl Intake {
             }
             Err(NotOpened::Full) => {
                 self.estate.events.bad_line(TOO_MANY_REQUESTS);
-                let text = wording::overload();
+                let text = user_text::overload();
                 if method == "tools/call" && batch.is_none() {
                     let result = mcp::tool_result(
                         &ToolResult::error(text),
@@ -329,7 +329,7 @@ fn hand(
         // ractor gives a message back that it did not take; anything else would be ours to answer all the same.
         Err(_) => {
             if let Some(request) = request {
-                estate.front.answer_error(request, &RpcError::internal(wording::INTERNAL));
+                estate.front.answer_error(request, &RpcError::internal(user_text::INTERNAL));
             }
             Ok(())
         }
@@ -361,6 +361,6 @@ async fn deliver(estate: Arc<Estate>, mut waiting: mpsc::Receiver<Delivery>, bac
 /// No session came: our fault, nothing ran.
 fn refuse(estate: &Estate, delivery: Delivery) {
     if let Some(request) = delivery.message.request() {
-        estate.front.answer_error(request, &RpcError::internal(wording::INTERNAL));
+        estate.front.answer_error(request, &RpcError::internal(user_text::INTERNAL));
     }
 }

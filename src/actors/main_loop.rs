@@ -10,29 +10,22 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
 use super::gateway::{self, Ended, Spawn};
-use super::{intake, session};
+use super::intake;
+use crate::core::shutdown::ShutdownReason;
+use crate::core::user_text;
 use crate::estate::Estate;
 use crate::fsm::cause::Loss;
 use crate::limits::{DRAIN_MAX, FLUSH_MAX};
 use crate::protocol::jsonrpc::RpcError;
-use crate::wording;
-
-/// Why the gateway ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
-#[strum(serialize_all = "snake_case")]
-pub enum Why {
-    /// stdin ended: the client closed the session.
-    InputEnded,
-    /// A signal.
-    Signal,
-    /// The client died, or its end of a pipe is gone.
-    ClientGone,
-    /// The tree gave up, or a task beside it panicked: our bug.
-    Exhausted,
-}
+use crate::runtime::messages::session;
 
 /// Runs a gateway over a client's pipes until one of them ends, or `quit` says why it should.
-pub async fn run<S: Spawn>(estate: &Arc<Estate>, spawn: S, pumps: Pumps, mut quit: mpsc::Receiver<Why>) -> Why {
+pub async fn run<S: Spawn>(
+    estate: &Arc<Estate>,
+    spawn: S,
+    pumps: Pumps,
+    mut quit: mpsc::Receiver<ShutdownReason>,
+) -> ShutdownReason {
     let (stop, stopping) = watch::channel(false);
     let sweeper = estate.spawn("deadlines", Arc::clone(estate).sweep());
     let mut tree = tokio::spawn(gateway::run(Arc::clone(estate), spawn, stopping));
@@ -40,16 +33,16 @@ pub async fn run<S: Spawn>(estate: &Arc<Estate>, spawn: S, pumps: Pumps, mut qui
     let Pumps { mut input, mut output } = pumps;
     let why = tokio::select! {
         biased;
-        () = estate.task_failed() => Why::Exhausted,
+        () = estate.task_failed() => ShutdownReason::Exhausted,
         // Nobody left who could say so is no reason to end.
         Some(why) = quit.recv() => why,
-        _ = &mut input => Why::InputEnded,
-        _ = &mut output => Why::ClientGone,
+        _ = &mut input => ShutdownReason::InputEnded,
+        _ = &mut output => ShutdownReason::ClientGone,
         ended = &mut tree => {
             tree_runs = false;
             match ended {
-                Ok(Ended::Stopped) => Why::Signal,
-                Ok(Ended::Exhausted) | Err(_) => Why::Exhausted,
+                Ok(Ended::Stopped) => ShutdownReason::Signal,
+                Ok(Ended::Exhausted) | Err(_) => ShutdownReason::Exhausted,
             }
         }
     };
@@ -57,7 +50,7 @@ pub async fn run<S: Spawn>(estate: &Arc<Estate>, spawn: S, pumps: Pumps, mut qui
     estate.begin_draining();
     let permit = timeout(FLUSH_MAX, estate.edges.session.permit(0)).await.ok().flatten();
     estate.addresses.session.cast(session::Message::InputEnded(permit));
-    if why != Why::ClientGone {
+    if why != ShutdownReason::ClientGone {
         // What the session was handed before the end is handled by it, in its order, and then the end itself, which answers a
         // list that waits: a pipe that is written and closed at once is a session too. It takes no longer than its handlers,
         // which wait for nothing.
@@ -77,22 +70,22 @@ pub async fn run<S: Spawn>(estate: &Arc<Estate>, spawn: S, pumps: Pumps, mut qui
     for task in [sweeper, input, output] {
         task.abort();
     }
-    if estate.has_failed_task() { Why::Exhausted } else { why }
+    if estate.has_failed_task() { ShutdownReason::Exhausted } else { why }
 }
 
 /// Answers everything that is open as it truly stands, and waits until that is written. What was sent and is not answered may
 /// have run, and from here on nothing is sent any more.
-async fn answer_all(estate: &Arc<Estate>, why: Why) {
+async fn answer_all(estate: &Arc<Estate>, why: ShutdownReason) {
     estate.close_epochs(Loss::Shutdown);
     estate.front.end_subscriptions();
-    let unhandled = if why == Why::Exhausted { wording::INTERNAL } else { wording::SHUT_DOWN };
+    let unhandled = if why == ShutdownReason::Exhausted { user_text::INTERNAL } else { user_text::SHUT_DOWN };
     for request in estate.front.requests_without_call() {
         estate.front.answer_error(request, &RpcError::internal(unhandled));
     }
     // A call that is settled and not answered is having its large result put into a file.
     let _ = timeout(DRAIN_MAX, estate.front.calls_answered()).await;
     for request in estate.front.requests_with_call() {
-        estate.front.answer_error(request, &RpcError::internal(wording::RESULT_NOT_STORED));
+        estate.front.answer_error(request, &RpcError::internal(user_text::RESULT_NOT_STORED));
     }
     // The intake may have been stopped in the middle of one.
     estate.front.end_batches();

@@ -9,14 +9,14 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use super::gateway_tools::{self, answer, of_value};
-use super::supervisor::Tasks;
+use crate::core::logbook::{self, LogDetails, LogEntries, NewestLogs};
 use crate::estate::Estate;
 use crate::fsm::cause::Outlook;
 use crate::limits::{OWN_WAIT_READY, RELOAD_GRACE};
-use crate::logbook::{self, LogDetails, LogEntries, NewestLogs};
 use crate::protocol::dialect::OwnTool;
 use crate::protocol::ids::{CallId, RequestKey};
 use crate::protocol::mcp::ToolResult;
+use crate::runtime::supervisor::Tasks;
 
 /// Answers a call of such a tool.
 pub fn run(estate: &Arc<Estate>, tasks: &Tasks, key: RequestKey, tool: OwnTool, arguments: &RawValue) {
@@ -132,7 +132,7 @@ async fn focus(estate: &Arc<Estate>) -> ToolResult {
         );
     };
     let host = Arc::clone(&estate.host);
-    match crate::host::run(&*estate.host, move || host.focus(pid)).await {
+    match crate::platform::host::run(&*estate.host, move || host.focus(pid)).await {
         Some(Ok(())) => ToolResult::text("Unity's window was brought to the front."),
         Some(Err(why)) => ToolResult::error(format!("Unity's window could not be brought to the front: {why}")),
         None => {

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use ractor::ActorRef;
 use tokio::time::Instant;
 
-use super::bridge;
-use super::supervisor::Tasks;
 use crate::estate::Estate;
-use crate::host::{Host, Liveness};
 use crate::limits::{RECOVERY_POLL, RESULT_FILE_MAX_BYTES};
+use crate::platform::host::{Host, Liveness};
 use crate::protocol::dialect::{Dialect, Recovery, Reply};
 use crate::protocol::ids::CallId;
+use crate::runtime::messages::bridge;
+use crate::runtime::supervisor::Tasks;
 
 /// Starts a probe. It ends when the outcome is learned, or the ledger no longer looks for it (the ledger bounds the time).
 pub fn start(estate: &Arc<Estate>, tasks: &Tasks, call: CallId, recovery: Recovery, bridge: ActorRef<bridge::Message>) {
@@ -43,7 +43,7 @@ pub fn start(estate: &Arc<Estate>, tasks: &Tasks, call: CallId, recovery: Recove
                     (look(&*host, dialect, &file, if dead { &[] } else { &busy }), dead)
                 }
             };
-            match crate::host::run(&*estate.host, look).await.unwrap_or((None, false)) {
+            match crate::platform::host::run(&*estate.host, look).await.unwrap_or((None, false)) {
                 (None, true) => {
                     estate.decide(|ledger, now| ledger.give_up(call, now));
                     break;

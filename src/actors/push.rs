@@ -12,49 +12,17 @@ use tokio::io::AsyncReadExt as _;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::mailbox::Permit;
-use super::supervisor::Tasks;
-use super::timers::Timers;
-use super::{bridge, discovery, registry};
 use crate::estate::Estate;
 use crate::fsm::Driver;
 use crate::fsm::push::{Effect, Event, Push, Timer};
 use crate::limits::{ACCEPT_PAUSE, PUSH_CONNECTIONS_MAX, PUSH_LINE_MAX_BYTES, PUSH_MESSAGES_PER_SECOND_MAX};
-use crate::net::{BoxStream, Listener};
+use crate::net::BoxStream;
 use crate::protocol::dialect::PushEvent;
 use crate::protocol::framing::lines::{Line, LineDecoder};
-
-/// What push receives.
-pub enum Message {
-    /// The listener is bound, or could not be.
-    Bound(std::io::Result<Arc<dyn Listener>>),
-    /// A socket was accepted.
-    Attached,
-    /// A socket ended.
-    Detached,
-    /// A socket said something.
-    Hint(PushEvent, Option<Permit>),
-    /// What was said before did not come: so many messages, if that can be told.
-    Missed(u64, Option<Permit>),
-    /// A timer may be due.
-    Timer(Timer),
-    /// The gateway stops.
-    Stop,
-}
-
-impl std::fmt::Debug for Message {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Bound(_) => "Bound",
-            Self::Attached => "Attached",
-            Self::Detached => "Detached",
-            Self::Hint(..) => "Hint",
-            Self::Missed(..) => "Missed",
-            Self::Timer(_) => "Timer",
-            Self::Stop => "Stop",
-        })
-    }
-}
+use crate::runtime::messages::push::Message;
+use crate::runtime::messages::{bridge, discovery, registry};
+use crate::runtime::supervisor::Tasks;
+use crate::runtime::timers::Timers;
 
 /// The actor.
 pub struct PushActor {

@@ -10,39 +10,18 @@ use std::sync::Arc;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
-use super::connection::News;
-use super::mailbox::Permit;
-use super::supervisor::Tasks;
-use super::timers::Timers;
-use super::{bridge, session};
-use crate::catalogue_file::{self, CatalogueFile, Unusable};
 use crate::estate::Estate;
 use crate::fsm::Driver;
 use crate::fsm::registry::{Effect, Event, Registry, Source, Timer};
 use crate::protocol::dialect::{EditorTool, OwnTool, ToolListing};
 use crate::protocol::ids::Epoch;
 use crate::protocol::mcp::Catalogue;
-
-/// What the registry receives.
-#[derive(Debug)]
-pub enum Message {
-    /// The editor of this connection was greeted.
-    LinkReady(Epoch),
-    /// The connection is not usable any more.
-    LinkLost,
-    /// The editor's list may have changed.
-    ChangeHinted(Option<Permit>),
-    /// A list came on this connection.
-    ListReceived(Epoch, Arc<ToolListing>),
-    /// No list came.
-    ListFailed(Epoch, String),
-    /// The project is known, and its catalogue can be read; or there is none.
-    ProjectKnown(Option<PathBuf>),
-    /// The catalogue on disk was read, or cannot be.
-    DiskRead(PathBuf, Result<CatalogueFile, Unusable>),
-    /// A timer may be due.
-    Timer(Timer),
-}
+use crate::runtime::messages::bridge::News;
+use crate::runtime::messages::registry::Message;
+use crate::runtime::messages::{bridge, session};
+use crate::runtime::supervisor::Tasks;
+use crate::runtime::timers::Timers;
+use crate::storage::catalogue_file::{self, CatalogueFile, Unusable};
 
 /// The actor.
 pub struct RegistryActor {
@@ -275,7 +254,7 @@ impl RegistryActor {
                 let project = project.clone();
                 move || catalogue_file::read(&*host, &folder, &project, dialect)
             };
-            if let Some(read) = crate::host::run(&*estate.host, file).await {
+            if let Some(read) = crate::platform::host::run(&*estate.host, file).await {
                 let _ = me.cast(Message::DiskRead(project, read));
             }
         });

@@ -10,16 +10,14 @@ use std::sync::Arc;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use serde_json::value::RawValue;
 
-use super::mailbox::Permit;
-use super::supervisor::Tasks;
-use super::timers::Timers;
-use super::{bridge, gateway_tools, own_tools};
+use super::{gateway_tools, own_tools};
+use crate::core::calls::NewCall;
+use crate::core::user_text;
 use crate::estate::Estate;
 use crate::front::{ROOTS_LIST, SERVER, TOOLS_CHANGED};
 use crate::fsm::Driver;
 use crate::fsm::registry::Source;
 use crate::fsm::session::{Effect, Event, Kind, Outlook, Session, Timer};
-use crate::ledger::NewCall;
 use crate::protocol::dialect::OwnTool;
 use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::{RequestId, RpcError};
@@ -27,73 +25,11 @@ use crate::protocol::mcp::stateless::{self, Caller, Filter};
 use crate::protocol::mcp::{
     self, Audience, CallTool, ClientInfo, GatewayTool, Initialize, Notification, ProtocolVersion, Request, ToolResult,
 };
+use crate::runtime::messages::bridge;
+use crate::runtime::messages::session::{Delivered, Message};
+use crate::runtime::supervisor::Tasks;
+use crate::runtime::timers::Timers;
 use crate::telemetry::metrics::labels::TOO_MANY_REQUESTS;
-use crate::wording;
-
-/// What the client said. A request is known by its key from here on; its id stays with the front.
-#[derive(Debug)]
-pub enum Delivered {
-    /// It wants an answer.
-    Request {
-        /// This opening of it.
-        key: RequestKey,
-        /// The method's name.
-        method: String,
-        /// Its parameters.
-        params: Option<Box<RawValue>>,
-    },
-    /// It says something.
-    Notification {
-        /// The method's name.
-        method: String,
-        /// Its parameters.
-        params: Option<Box<RawValue>>,
-    },
-    /// It answers a request of ours.
-    Response {
-        /// Which one.
-        id: Option<RequestId>,
-        /// The result; an error has none.
-        result: Option<Box<RawValue>>,
-    },
-}
-
-impl Delivered {
-    /// The request, if it is one.
-    pub fn request(&self) -> Option<RequestKey> {
-        match self {
-            Self::Request { key, .. } => Some(*key),
-            Self::Notification { .. } | Self::Response { .. } => None,
-        }
-    }
-}
-
-/// What the session receives.
-#[derive(Debug)]
-pub enum Message {
-    /// A request, notification or response of the client.
-    Delivered(Delivered, Option<Permit>),
-    /// The registry published a catalogue.
-    CataloguePublished(Source),
-    /// The catalogue changed by content.
-    CatalogueChanged,
-    /// The catalogue on disk was read, or there is none to read.
-    DiskRead,
-    /// How likely an editor is.
-    OutlookChanged(Outlook),
-    /// The client did not say its roots in time.
-    RootsForgone,
-    /// A call that was held turned out to be one of a tool that its package's own server answered.
-    OwnToolCalled(RequestKey, OwnTool, Arc<RawValue>),
-    /// stdin ended. The permit tells main when the lists that waited are answered.
-    InputEnded(Option<Permit>),
-    /// The gateway stops.
-    Stop,
-    /// Nothing that was sent is unanswered any more.
-    CallsSettled,
-    /// A timer may be due.
-    Timer(Timer),
-}
 
 /// The actor.
 pub struct SessionActor {
@@ -133,7 +69,7 @@ impl Actor for SessionActor {
             kind: client.kind,
             source: published.source,
             disk_awaited: !published.disk_read,
-            outlook: bridge::likelihood(link.outlook, link.undecided),
+            outlook: Outlook::of_link(link.outlook, link.undecided),
             roots_awaited: false,
             first_list_served: client.first_list_served,
         });
@@ -332,7 +268,7 @@ impl SessionActor {
             Effect::AcceptListen => {
                 let Some((key, filter)) = state.listen.take() else { return };
                 if front.subscribe(key, filter).is_err() {
-                    let error = RpcError::invalid_request(wording::too_many_subscriptions());
+                    let error = RpcError::invalid_request(user_text::too_many_subscriptions());
                     front.answer_error(key, &error);
                 } else if self.estate.client().first_list_served && !self.is_listed(state) {
                     // It changed after it was listed and before anybody listened.
@@ -433,7 +369,7 @@ impl SessionActor {
         }
         if !self.estate.ledger(|ledger, _| ledger.takes(call.arguments.get().len())) {
             self.estate.events.bad_line(TOO_MANY_REQUESTS);
-            gateway_tools::answer(&self.estate, key, ToolResult::error(wording::too_many_bytes()));
+            gateway_tools::answer(&self.estate, key, ToolResult::error(user_text::too_many_bytes()));
             return;
         }
         let audience = self.estate.audience(key);

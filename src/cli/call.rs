@@ -53,7 +53,7 @@ pub fn run(arguments: &CallArgs) -> ExitCode {
 fn read_arguments(given: Option<&str>) -> Result<String, String> {
     let (text, from) = match given {
         None => return Ok("{}".to_owned()),
-        Some("-") => (bounded(crate::stdio::Stdin, "stdin")?, "stdin".to_owned()),
+        Some("-") => (bounded(crate::platform::stdio::Stdin, "stdin")?, "stdin".to_owned()),
         Some(argument) => match argument.strip_prefix('@') {
             Some(path) => {
                 let file = std::fs::File::open(path).map_err(|error| {
@@ -147,7 +147,7 @@ fn tell(arguments: &CallArgs, result: &RawValue, verdict: Option<Verdict>, refus
                 let bytes = block.get().len();
                 output::complain(&format!(
                     "holdfast call: a block of type \"{}\" with {bytes} bytes is left out; --json prints it",
-                    crate::telemetry::clean(&kind)
+                    crate::protocol::text::clean(&kind)
                 ));
             }
             _ => {}

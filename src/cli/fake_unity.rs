@@ -20,7 +20,7 @@ pub fn run(arguments: FakeUnityArgs) -> ExitCode {
         }
     };
     let stdin = tokio::io::BufReader::new(tokio::io::stdin());
-    let ended = runtime.block_on(run_process(config, options, Arc::new(net), stdin, crate::stdio::Stdout));
+    let ended = runtime.block_on(run_process(config, options, Arc::new(net), stdin, crate::platform::stdio::Stdout));
     runtime.shutdown_background();
     match ended {
         Ok(ending) => ExitCode::from(ending.code()),

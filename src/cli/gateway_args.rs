@@ -9,11 +9,11 @@ use clap::Args;
 
 use crate::config::{BadProject, Config, MetricsAddress, PortSource};
 use crate::config_file::{self, Places, PolicySection};
-use crate::host::{RealHost, System};
 use crate::limits::PATIENCE_MAX;
+use crate::platform::host::{RealHost, System};
 use crate::protocol::dialect::{self, Dialects, unity_mcp};
 use crate::protocol::policy::{BadPattern, Pattern, Policy};
-use crate::telemetry::clean;
+use crate::protocol::text::clean;
 use crate::telemetry::logs::{Format, Verbosity};
 
 /// Which editor.

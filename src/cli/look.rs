@@ -5,11 +5,11 @@ use tokio::time::timeout;
 
 use crate::config::{Config, PortSource};
 use crate::fsm::bridge::ConnectFailure;
-use crate::host::{Host as _, Liveness, Owner, RealHost};
 use crate::limits::CONNECT_TIMEOUT;
 use crate::net::{Net as _, Tcp};
+use crate::platform::host::{Host as _, Liveness, Owner, RealHost};
+use crate::protocol::text::clean;
 use crate::survey::{self, Survey, Target};
-use crate::telemetry::clean;
 
 /// Whether a port is called.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -16,12 +16,13 @@ use super::gateway_args::{EditorArgs, bad_project};
 use super::serve::{log_panics, watch_signals};
 use super::{Exit, output, runtime};
 use crate::actors::gateway::Plain;
-use crate::actors::main_loop::{self, Pumps, Why};
+use crate::actors::main_loop::{self, Pumps};
 use crate::config::Config;
+use crate::core::shutdown::ShutdownReason;
 use crate::estate::Estate;
-use crate::host::RealHost;
 use crate::limits::{CLIENT_MESSAGE_MAX_BYTES, FLUSH_MAX, ONE_SHOT_PIPE_BYTES};
 use crate::net::Tcp;
+use crate::platform::host::RealHost;
 use crate::protocol::framing::lines::{Line, LineDecoder};
 use crate::protocol::jsonrpc::{self, Message, RequestId, RpcError};
 use crate::protocol::mcp::ProtocolVersion;
@@ -42,7 +43,7 @@ pub struct OneShot {
     to: DuplexStream,
     from: DuplexStream,
     lines: LineDecoder,
-    gateway: JoinHandle<Why>,
+    gateway: JoinHandle<ShutdownReason>,
     requests: u64,
 }
 

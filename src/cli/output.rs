@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::OnceLock;
 
 use super::Exit;
-use crate::stdio::{Stderr, Stdout};
+use crate::platform::stdio::{Stderr, Stdout};
 
 /// Why something could not be written to stdout: the first reason. Told once, when the command ends.
 static LOST: OnceLock<io::Error> = OnceLock::new();

@@ -4,8 +4,8 @@
 use std::io;
 
 use super::{Exit, output};
-use crate::host;
 use crate::limits::{START_DESCRIPTORS, START_THREADS};
+use crate::platform::host;
 
 /// Starts as many threads as a session begins with and lets them end.
 ///

@@ -15,15 +15,16 @@ use super::gateway_args::GatewayArgs;
 use super::orphan::{Look, Next, Orphan, Session};
 use super::{Exit, output, resources};
 use crate::actors::gateway::OnWorkers;
-use crate::actors::main_loop::{self, Pumps, Why};
+use crate::actors::main_loop::{self, Pumps};
 use crate::companions::Companions;
+use crate::core::shutdown::ShutdownReason;
 use crate::estate::Estate;
 use crate::front::PING;
-use crate::host::{Parent, RealHost, System};
 use crate::limits::PARENT_WATCH_EVERY;
 use crate::net::Tcp;
-use crate::run_record::RunRecord;
-use crate::stdio::{self, Stdin, Stdout};
+use crate::platform::host::{Parent, RealHost, System};
+use crate::platform::stdio::{self, Stdin, Stdout};
+use crate::storage::instance_record::RunRecord;
 use crate::telemetry::exporter::Exporter;
 use crate::telemetry::logs;
 
@@ -60,7 +61,7 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
         Ok(both) => both,
         Err(error) => return resources::refused(&error).into(),
     };
-    let why: io::Result<Why> = runtime.block_on(async {
+    let why: io::Result<ShutdownReason> = runtime.block_on(async {
         let estate = Estate::new(config, Arc::new(Tcp), Arc::new(RealHost));
         estate.count_tasks_of(tokio::runtime::Handle::current());
         estate.count_tasks_of(workers.handle().clone());
@@ -89,14 +90,14 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
     workers.shutdown_background();
     drop(logs);
     match why {
-        Ok(Why::Exhausted) => {
+        Ok(ShutdownReason::Exhausted) => {
             output::complain(
                 "holdfast: a part of it failed that cannot be started again, or parts failed too often; what was asked has been \
                  answered, unless it is the writing to stdout that failed (our fault, please report it)",
             );
             Exit::Internal.into()
         }
-        Ok(Why::InputEnded | Why::Signal | Why::ClientGone) => Exit::Ok.into(),
+        Ok(ShutdownReason::InputEnded | ShutdownReason::Signal | ShutdownReason::ClientGone) => Exit::Ok.into(),
         Err(error) => resources::refused(&error).into(),
     }
 }
@@ -164,9 +165,9 @@ impl<T: Write + Unpin> AsyncWrite for Blocking<T> {
 }
 
 /// Tells of the first order from outside to end.
-pub(super) async fn watch_signals(quit: mpsc::Sender<Why>) {
+pub(super) async fn watch_signals(quit: mpsc::Sender<ShutdownReason>) {
     if signalled().await.is_some() {
-        let _ = quit.send(Why::Signal).await;
+        let _ = quit.send(ShutdownReason::Signal).await;
     }
 }
 
@@ -202,7 +203,7 @@ pub(super) async fn signalled() -> Option<()> {
 }
 
 /// The client's death is seen even when a grandchild holds the pipe open, or a blocked stdout keeps stdin from being read.
-async fn watch_client(estate: Arc<Estate>, quit: mpsc::Sender<Why>) {
+async fn watch_client(estate: Arc<Estate>, quit: mpsc::Sender<ShutdownReason>) {
     let parent = Arc::new(Parent::ours());
     let mut orphan = Orphan::default();
     let mut asks = 0_u64;
@@ -225,7 +226,7 @@ async fn watch_client(estate: Arc<Estate>, quit: mpsc::Sender<Why>) {
                 }
             }
             Next::Gone => {
-                let _ = quit.send(Why::ClientGone).await;
+                let _ = quit.send(ShutdownReason::ClientGone).await;
                 return;
             }
         }
@@ -255,7 +256,7 @@ pub(super) fn log_panics() {
         let payload = panic.payload();
         let text = payload.downcast_ref::<&str>().copied();
         let said = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("");
-        tracing::error!(event = "panic", place, said = %crate::telemetry::clean(said));
+        tracing::error!(event = "panic", place, said = %crate::protocol::text::clean(said));
     }));
 }
 
@@ -325,7 +326,7 @@ mod tests {
             };
             let (_quit, quitting) = mpsc::channel(1);
             let why = main_loop::run(&estate, crate::actors::gateway::Plain, pumps, quitting).await;
-            assert_eq!(why, Why::Exhausted, "stdin: {input_panics}");
+            assert_eq!(why, ShutdownReason::Exhausted, "stdin: {input_panics}");
             drop(open);
         }
     }

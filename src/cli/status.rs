@@ -12,9 +12,10 @@ use super::look::{self, Look, Standing};
 use super::output::{Tone, toned};
 use super::{Exit, one_shot, output, watch};
 use crate::config::Config;
-use crate::host::Liveness;
-use crate::telemetry::clean;
-use crate::{run_record, wording};
+use crate::core::user_text;
+use crate::platform::host::Liveness;
+use crate::protocol::text::clean;
+use crate::storage::instance_record;
 
 /// Flags of `holdfast status`.
 #[derive(Debug, Clone, Args)]
@@ -39,7 +40,7 @@ pub fn run(arguments: &StatusArgs) -> ExitCode {
 }
 
 async fn show(as_json: bool, config: Config) -> Exit {
-    let gateways = config.state_dir.as_deref().map(run_record::all).unwrap_or_default();
+    let gateways = config.state_dir.as_deref().map(instance_record::all).unwrap_or_default();
     let look = Look::around(&config).await;
     let reachable = look.reachable() || gateways.iter().any(|gateway| serves(gateway, &look));
     if as_json {
@@ -71,7 +72,7 @@ fn number(value: &Value, pointer: &str) -> u64 {
 }
 
 fn span(value: &Value, pointer: &str) -> String {
-    wording::seconds(Duration::from_millis(number(value, pointer)))
+    user_text::seconds(Duration::from_millis(number(value, pointer)))
 }
 
 fn row(name: &str, text: &str) {
@@ -150,7 +151,7 @@ fn print_gateway(gateway: &Value) {
     }
     if let Some(why) = text(gateway, "/editor/last_loss/why") {
         let back = match gateway.pointer("/editor/last_loss/back_after_ms").and_then(Value::as_u64) {
-            Some(millis) => format!("back after {}", wording::seconds(Duration::from_millis(millis))),
+            Some(millis) => format!("back after {}", user_text::seconds(Duration::from_millis(millis))),
             None => "not back yet".to_owned(),
         };
         row("lost", &format!("{}, {} ago, {back}", clean(why), span(gateway, "/editor/last_loss/ago_ms")));

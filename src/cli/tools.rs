@@ -11,13 +11,13 @@ use super::one_shot::{self, OneShot};
 use super::setup::clients::CLIENTS;
 use super::{Exit, output};
 use crate::config::Config;
+use crate::core::user_text;
 use crate::estate::{Estate, Published};
 use crate::fsm::registry::Source;
 use crate::protocol::mcp::clients::{client_of, labelled};
 use crate::protocol::mcp::{Audience, ClientTraits, GatewayTool, ProtocolVersion};
+use crate::protocol::text::clean;
 use crate::survey::Survey;
-use crate::telemetry::clean;
-use crate::wording;
 
 /// Flags of `holdfast tools`.
 #[derive(Debug, Clone, Args)]
@@ -212,7 +212,7 @@ impl Seen {
             if catalogue.changed_for(&client).is_empty() {
                 output::line(&format!("{}: no tool is changed for it.", client.title));
             }
-            if let Some(problem) = wording::too_many_tools(&client, catalogue.listed()) {
+            if let Some(problem) = user_text::too_many_tools(&client, catalogue.listed()) {
                 output::line(&problem);
             }
         }

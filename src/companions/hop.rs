@@ -13,15 +13,15 @@ use tokio::time::{Instant, timeout};
 
 use super::reply::Reply;
 use super::request::Request;
+use crate::core::calls::Lookup;
+use crate::core::logbook::{self, ShownEntry};
+use crate::core::user_text;
 use crate::estate::Estate;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::Cause;
-use crate::ledger::Lookup;
 use crate::limits::{DOCUMENTED_WAIT, PATIENCE_MARGIN, PATIENCE_UNKNOWN, RUNNING_MAX};
-use crate::logbook::{self, ShownEntry};
 use crate::protocol::ids::CallId;
 use crate::protocol::mcp::{Content, ToolResult};
-use crate::wording;
 
 /// Answers a request.
 pub(super) async fn reply_to(estate: &Arc<Estate>, request: &Request) -> Reply {
@@ -158,7 +158,7 @@ fn still_open(estate: &Estate, id: CallId, tool: &str, began: Instant) -> String
         Some("held") => "has not been sent to Unity yet, and is when Unity is ready",
         _ => "was sent to Unity, which has not answered yet; do not send it again",
     };
-    format!("{tool} {what} (after {}). Ask GET /api/result/{id} for its result.", wording::seconds(began.elapsed()))
+    format!("{tool} {what} (after {}). Ask GET /api/result/{id} for its result.", user_text::seconds(began.elapsed()))
 }
 
 /// A late result, as the ledger keeps it: the result of an MCP call.
@@ -187,7 +187,7 @@ fn result(estate: &Estate, id: &str) -> Reply {
         },
         Some((id, Lookup::Ended(record))) => {
             let success = record.verdict == Some(Verdict::Ok);
-            ended(id, 200, success, &wording::ended(id, &record.tool, record.verdict))
+            ended(id, 200, success, &user_text::ended(id, &record.tool, record.verdict))
         }
         Some((id, Lookup::Expired(_))) => ended(
             id,

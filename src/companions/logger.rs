@@ -8,9 +8,9 @@ use serde_json::value::RawValue;
 
 use super::reply::Reply;
 use super::request::Request;
+use crate::core::logbook::{self, LogEntries, LogEntry, NewestLogs};
 use crate::estate::Estate;
 use crate::limits::{JSON_DEPTH_MAX, LOG_NAME_MAX_BYTES};
-use crate::logbook::{self, LogEntries, LogEntry, NewestLogs};
 use crate::protocol::jsonrpc::{compact, depth_ok};
 
 /// Answers a request.

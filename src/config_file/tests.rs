@@ -1,5 +1,5 @@
 use super::*;
-use crate::host::RealHost;
+use crate::platform::host::RealHost;
 use crate::protocol::policy::unstated;
 
 /// What the user's file says with this text in it, and the folder it lies in.

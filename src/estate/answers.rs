@@ -8,20 +8,20 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::guests::GuestAnswer;
 use super::{Estate, enter};
+use crate::core::calls::Answer;
+use crate::core::logbook::{self, LogEntry};
+use crate::core::user_text;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::Cause;
-use crate::host::Host;
-use crate::ledger::Answer;
 use crate::limits::{
     LOGBOOK_BYTES_MAX, RESULT_FILE_MAX_AGE, RESULT_FILES_MAX, RESULT_INLINE_MAX_BYTES, RESULT_MEDIA_FILES_MAX,
 };
-use crate::logbook::{self, LogEntry};
+use crate::platform::host::Host;
 use crate::protocol::dialect::EditorAnswer;
 use crate::protocol::ids::{CallId, RequestKey};
 use crate::protocol::jsonrpc::compact;
 use crate::protocol::mcp::{self, Audience, ProtocolVersion, ToolResult};
-use crate::state_record;
-use crate::wording;
+use crate::storage::locked_record;
 
 impl Estate {
     pub(super) fn answer(self: &Arc<Self>, mut answer: Answer) {
@@ -147,12 +147,12 @@ impl Estate {
         }
         let state = self.config.state_dir.clone();
         let host = Arc::clone(&self.host);
-        let fitted = crate::host::run(&*self.host, move || {
+        let fitted = crate::platform::host::run(&*self.host, move || {
             let folder = results_folder(project.as_deref(), state.as_deref());
             let mut files = Files { host: &*host, folder, call, trouble: None };
             (files.fit(result, &audience), files.trouble)
         });
-        let Some((result, trouble)) = fitted.await else { return ToolResult::error(wording::NOT_SPILLED) };
+        let Some((result, trouble)) = fitted.await else { return ToolResult::error(user_text::NOT_SPILLED) };
         if let Some(error) = trouble {
             self.events.catalogue_trouble("result_file", &error.to_string());
         }
@@ -162,7 +162,7 @@ impl Estate {
     /// The text of a verdict; where somebody else was met in the editor's place he is named, and so is what is wrong with the
     /// project if that is why nobody is called.
     fn told_verdict(&self, answer: &Answer) -> String {
-        let text = wording::verdict(answer);
+        let text = user_text::verdict(answer);
         let Verdict::NotExecuted(cause) = answer.verdict else { return text };
         let met = matches!(
             cause,
@@ -173,7 +173,7 @@ impl Estate {
                 | Cause::BridgeDown
                 | Cause::Connecting
         );
-        let met = self.link_now().stranger.as_ref().filter(|_| met).map(wording::stranger);
+        let met = self.link_now().stranger.as_ref().filter(|_| met).map(user_text::stranger);
         let problem = || {
             let survey = self.survey_now()?;
             let nothing = survey.project.is_some() && survey.packages.is_empty() && !survey.facts.installed;
@@ -181,8 +181,8 @@ impl Estate {
             let nowhere = survey.project.is_none() && cause == Cause::NotRunning;
             let told = absent || nowhere || matches!(cause, Cause::Ambiguous | Cause::Unproven);
             let problem = survey.facts.problems.first().filter(|_| told).cloned();
-            let listed = || wording::candidates(&survey.ambiguous).filter(|_| told);
-            problem.or_else(listed).or_else(|| absent.then(|| wording::NO_PACKAGE.to_owned()))
+            let listed = || user_text::candidates(&survey.ambiguous).filter(|_| told);
+            problem.or_else(listed).or_else(|| absent.then(|| user_text::NO_PACKAGE.to_owned()))
         };
         match met.or_else(problem) {
             Some(beside) => format!("{text} {beside}"),
@@ -284,7 +284,7 @@ fn results_folder(project: Option<&Path>, state: Option<&Path>) -> Option<PathBu
 /// Keeps the results folder within its bounds of count and age. Only what we write is counted and removed. Trouble here is not
 /// worth a word: the write that follows tells.
 fn forget_old_results(host: &dyn Host, folder: &Path) {
-    state_record::remove_temporaries(host, folder);
+    locked_record::remove_temporaries(host, folder);
     let Ok(mut files) = host.list(folder) else { return };
     files.retain(|(path, _)| {
         let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.rsplit_once('.'));

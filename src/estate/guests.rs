@@ -10,12 +10,12 @@ use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
 use super::{Estate, enter};
-use crate::actors::bridge;
+use crate::core::calls::NewCall;
 use crate::fsm::call::Verdict;
-use crate::ledger::NewCall;
 use crate::limits::GUEST_CALLS_MAX;
 use crate::protocol::ids::{CallId, RequestKey};
 use crate::protocol::mcp::{ClientInfo, ToolResult};
+use crate::runtime::messages::bridge;
 
 /// What an audit calls them: who they are nobody knows.
 const GUEST: &str = "documented HTTP API";

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::{Estate, LinkView, enter};
-use crate::actors::{bridge, discovery};
+use crate::core::calls::Wanted;
 use crate::fsm::cause::{Cause, Outlook};
-use crate::ledger::Wanted;
+use crate::runtime::messages::{bridge, discovery};
 use crate::survey::{Survey, Target};
 
 /// What is known of where the project is.

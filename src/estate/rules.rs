@@ -6,16 +6,16 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use super::{Estate, enter};
-use crate::audit::{Audit, Entry, Event};
+use crate::core::calls::{Answer, NewCall, Wanted};
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::Cause;
 use crate::fsm::registry::Source;
-use crate::ledger::{Answer, NewCall, Wanted};
 use crate::protocol::dialect::{Annotations, Dialect, Transport};
 use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc::compact;
 use crate::protocol::mcp::{self, ClientInfo};
 use crate::protocol::policy::{Grounds, Policy, unstated};
+use crate::storage::audit::{Audit, Entry, Event};
 use crate::survey::Survey;
 
 /// The audit among what keeps parts from their work.
@@ -219,7 +219,7 @@ impl Estate {
     }
 
     /// Tells that the audit is in trouble, or no more.
-    fn audited(&self, failed: Option<&crate::audit::NotWritten>) {
+    fn audited(&self, failed: Option<&crate::storage::audit::NotWritten>) {
         let Some(audit) = &self.audit else { return };
         let trouble = failed.map(|why| {
             format!(

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use super::face::OwnFile;
 use super::json::quoted;
 use super::model::Editor;
-use crate::host::{Host, RealHost};
 use crate::limits::PROJECT_FILE_MAX_BYTES;
+use crate::platform::host::{Host, RealHost};
 
 /// Version of Unity that the fake editor claims to be.
 pub(crate) const UNITY_VERSION: &str = "2022.3.62f1";

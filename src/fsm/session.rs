@@ -20,6 +20,7 @@
 
 use std::time::Duration;
 
+use super::cause;
 use super::registry::Source;
 use super::{Charted, Machine, Outbox, Outcome, statig_machine};
 use crate::limits::{DRAIN_MAX, TOOLS_WAIT, TOOLS_WAIT_HEARING};
@@ -50,6 +51,17 @@ pub enum Outlook {
     Likely,
     /// Nothing does.
     Unlikely,
+}
+
+impl Outlook {
+    /// What the link's outlook means to a session; `undecided`: nothing speaks for or against an editor yet.
+    pub fn of_link(outlook: cause::Outlook, undecided: bool) -> Self {
+        match outlook {
+            _ if undecided => Self::Unknown,
+            cause::Outlook::Open | cause::Outlook::Coming(_) => Self::Likely,
+            cause::Outlook::Absent(_) => Self::Unlikely,
+        }
+    }
 }
 
 /// The storage of the session.

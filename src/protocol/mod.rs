@@ -6,4 +6,5 @@ pub mod ids;
 pub mod jsonrpc;
 pub mod mcp;
 pub mod policy;
+pub mod text;
 pub mod trace;

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use super::{Identity, check_owner, owner_of, survey};
 use crate::config::below::{Below, NOT_SEARCHED, Unsearched, is_in, projects_below};
 use crate::config::{self, Config};
+use crate::core::user_text;
 use crate::fsm::bridge::Sign;
-use crate::host::Host;
 use crate::limits::{BELOW_FOLDERS_MAX, BELOW_LEVELS};
-use crate::telemetry::clean;
-use crate::wording;
+use crate::platform::host::Host;
+use crate::protocol::text::clean;
 
 /// What is known of the project that is meant.
 #[derive(Default)]
@@ -122,7 +122,7 @@ fn among(host: &dyn Host, config: &Config, found: Vec<PathBuf>, cut: bool, forme
     } else {
         format!("fit, and {} of them have a running editor", running.len())
     };
-    let trouble = wording::candidates(&found).map(|listed| format!("Several Unity projects {why}. {listed}"));
+    let trouble = user_text::candidates(&found).map(|listed| format!("Several Unity projects {why}. {listed}"));
     Meant { ambiguous: found, trouble, ..Meant::default() }
 }
 

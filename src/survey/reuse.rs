@@ -8,8 +8,8 @@
 use std::path::Path;
 use std::time::SystemTime;
 
-use crate::host::{Host, Liveness, Process};
 use crate::limits::PID_REUSE_MARGIN;
+use crate::platform::host::{Host, Liveness, Process};
 use crate::protocol::dialect::Dialect;
 
 /// What an editor's process is called on each system: `Unity.exe` on Windows, `Unity` on macOS and Linux; `Tuanjie` is Unity's edition

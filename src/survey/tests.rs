@@ -2,8 +2,8 @@ use std::io;
 use std::time::SystemTime;
 
 use super::*;
-use crate::host::{Process, RealHost, Watch};
 use crate::net::BoxFuture;
+use crate::platform::host::{Process, RealHost, Watch};
 
 /// The real files, and processes of the test's own making.
 #[derive(Default)]

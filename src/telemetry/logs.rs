@@ -53,7 +53,7 @@ impl Logs {
 
 /// Starts logging; `None` if a logger is installed already (a test's).
 pub fn start(verbosity: Verbosity, format: Format) -> Option<Logs> {
-    let queue = LogQueue::start(crate::stdio::Stderr);
+    let queue = LogQueue::start(crate::platform::stdio::Stderr);
     let lines = queue.writer();
     let writer = move || lines.clone();
     let terminal = std::io::stderr().is_terminal();

@@ -266,7 +266,7 @@ fn every_client_opens_as_many_copies_as_it_does_and_each_works_and_leaves_nothin
         for client in copies {
             opening.end(client, &room);
         }
-        let left = holdfast::run_record::all(&room.state_in_home());
+        let left = holdfast::storage::instance_record::all(&room.state_in_home());
         assert!(left.is_empty(), "{}: records left behind: {left:?}", opening.name);
     }
     drop(unity);

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-use holdfast::host::{Host, Liveness, Owner, Watch};
 use holdfast::net::BoxFuture;
+use holdfast::platform::host::{Host, Liveness, Owner, Watch};
 use tokio::sync::mpsc;
 
 use super::net::MemoryNet;

@@ -15,8 +15,9 @@ pub mod wire;
 use std::sync::{Arc, Once};
 use std::time::Duration;
 
-use holdfast::actors::main_loop::{self, Pumps, Why};
+use holdfast::actors::main_loop::{self, Pumps};
 use holdfast::config::{Config, PortSource};
+use holdfast::core::shutdown::ShutdownReason;
 use holdfast::estate::Estate;
 use holdfast::fake_unity::{FakeUnity, FakeUnityConfig};
 use holdfast::fsm::cause::Outlook;
@@ -85,8 +86,8 @@ pub struct Gateway {
     pub host: Arc<MemoryHost>,
     pub sabotage: Sabotage,
     pub client: Client,
-    pub quit: mpsc::Sender<Why>,
-    pub end: JoinHandle<Why>,
+    pub quit: mpsc::Sender<ShutdownReason>,
+    pub end: JoinHandle<ShutdownReason>,
 }
 
 /// Starts a gateway.
@@ -125,7 +126,7 @@ impl Gateway {
     }
 
     /// Closes the client's end of stdin and waits for the end.
-    pub async fn close(mut self) -> Why {
+    pub async fn close(mut self) -> ShutdownReason {
         self.client.close_input().await;
         let why = within("the end", self.end).await.expect("main does not panic");
         self.client.ended().await;

@@ -10,8 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use holdfast::actors::gateway::Plain;
-use holdfast::actors::main_loop::{self, Pumps, Why};
+use holdfast::actors::main_loop::{self, Pumps};
 use holdfast::config::{Config, PortSource};
+use holdfast::core::shutdown::ShutdownReason;
 use holdfast::estate::Estate;
 use holdfast::limits::OPEN_REQUESTS_MAX;
 use holdfast::net::{BoxFuture, BoxStream, Listener, Net};
@@ -210,7 +211,7 @@ pub fn play(input: &[u8]) -> (Owed, Vec<u8>) {
         }
         drop(to_gateway);
         let why = tokio::time::timeout(END_MAX, running).await.expect("the end comes").expect("main does not panic");
-        assert_eq!(why, Why::InputEnded);
+        assert_eq!(why, ShutdownReason::InputEnded);
         assert!(estate.restarts().is_empty(), "an actor fell: {:?}", estate.restarts());
         let counts = estate.front.counts();
         assert_eq!((counts.open, counts.queued), (0, 0), "nothing is left");

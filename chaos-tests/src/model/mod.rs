@@ -1,7 +1,7 @@
 //! The model: the real machines and the real ledger, in a world that does them every harm it can.
 //!
 //! A [`World`](world::World) holds the gateway's own parts as they are ([`Bridge`](holdfast::fsm::bridge::Bridge) behind its
-//! driver, [`Ledger`](holdfast::ledger::Ledger) with a [`Call`](holdfast::fsm::call::Call) in each entry) and a model of what
+//! driver, [`Ledger`](holdfast::core::calls::Ledger) with a [`Call`](holdfast::fsm::call::Call) in each entry) and a model of what
 //! lies around them: the bridge's shell and mailbox, the connection tasks, the sockets, the editor, the client, the clock, the
 //! supervisor. Each [`Action`](action::Action) is one thing that can happen next; [`step`] carries it out. Every order of
 //! actions is walked, up to a budget of faults, and the [`promises`] are checked in every state.

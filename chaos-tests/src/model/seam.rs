@@ -7,9 +7,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use holdfast::core::calls::{Ledger, NewCall, Settlement, Terms};
 use holdfast::fsm::call::Verdict;
 use holdfast::fsm::cause::{Cause, Loss, Outlook};
-use holdfast::ledger::{Ledger, NewCall, Settlement, Terms};
 use holdfast::limits::PATIENCE_MARGIN;
 use holdfast::protocol::dialect::{AnswerBody, EditorAnswer, JournalKey, Recovery};
 use holdfast::protocol::ids::{CallId, Epoch, RequestKey};

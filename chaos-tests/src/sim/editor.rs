@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use holdfast::fake_unity::{self, FakeDialect, FakeUnity, FakeUnityConfig, Machine, PackageVersion};
-use holdfast::host::{Host as _, Liveness, Owner};
 use holdfast::net::{BoxStream, Net as _};
+use holdfast::platform::host::{Host as _, Liveness, Owner};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio::task::JoinHandle;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use holdfast::host::{Host, Liveness, Owner, Watch};
 use holdfast::net::BoxFuture;
+use holdfast::platform::host::{Host, Liveness, Owner, Watch};
 use tokio::sync::mpsc;
 
 struct Watcher {

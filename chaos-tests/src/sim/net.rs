@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
-use holdfast::host::{Liveness, Owner};
 use holdfast::net::{BoxFuture, BoxStream, Listener, Net};
+use holdfast::platform::host::{Liveness, Owner};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;

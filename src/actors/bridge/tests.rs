@@ -2,8 +2,8 @@ use std::time::Duration;
 
 use super::*;
 use crate::config::Config;
-use crate::host::RealHost;
 use crate::net::Tcp;
+use crate::platform::host::RealHost;
 
 #[tokio::test]
 async fn a_successor_that_starts_while_the_gateway_stops_looks_for_no_editor() {

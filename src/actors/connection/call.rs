@@ -6,10 +6,10 @@ use std::time::Duration;
 use tokio::io::WriteHalf;
 
 use super::{After, Awaited, Line, News, NotWritten, Unclaimed};
-use crate::actors::session;
+use crate::core::calls::{ClaimRefused, HeldCall, Terms};
+use crate::core::user_text;
 use crate::fsm::bridge::Drop;
 use crate::fsm::cause::Cause;
-use crate::ledger::{ClaimRefused, HeldCall, Terms};
 use crate::net::BoxStream;
 use crate::protocol::dialect::{
     EncodeError, LeaveReason, Order as WireOrder, OwnTool, PreparedCall, Recovery, Refusal, Reply, Sending, Transport,
@@ -18,8 +18,8 @@ use crate::protocol::dialect::{
 use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc::RpcError;
 use crate::protocol::policy::Grounds;
+use crate::runtime::messages::session;
 use crate::telemetry::metrics::labels::Stray;
-use crate::wording;
 
 impl Line {
     pub(super) async fn send_call(&self, socket: &mut WriteHalf<BoxStream>, held: HeldCall) -> Result<(), NotWritten> {
@@ -120,7 +120,7 @@ impl Line {
             self.estate.front.delivered(request);
             let told = session::Message::OwnToolCalled(request, tool, arguments);
             if !self.estate.addresses.session.cast(told) {
-                self.estate.front.answer_error(request, &RpcError::internal(wording::INTERNAL));
+                self.estate.front.answer_error(request, &RpcError::internal(user_text::INTERNAL));
             }
         }
         self.free_place();

@@ -6,12 +6,12 @@ use tokio::io::WriteHalf;
 use tokio::time::Instant;
 
 use super::{Awaited, Line, News, NotWritten, Order};
+use crate::core::user_text;
 use crate::limits::{OUTCOMES_ASKED_EVERY, OUTCOMES_ASKED_MAX};
 use crate::net::BoxStream;
 use crate::protocol::dialect::{JournalKey, JournalOutcome, Order as WireOrder, Recovery, Reply};
 use crate::protocol::ids::CallId;
 use crate::telemetry::metrics::labels::Stray;
-use crate::wording;
 
 impl Line {
     /// Asks what became of the calls that this editor's journal knows; those that only another journal knew are lost.
@@ -98,7 +98,7 @@ impl Line {
             self.estate.decide(|ledger, now| match outcome {
                 _ if !ledger.seeks(call, key) => Vec::new(),
                 JournalOutcome::Ended(reply) => ledger.learn(call, dialect.read_answer(reply), now),
-                JournalOutcome::EndedUnkept(why) => ledger.learn(call, wording::unkept(&why), now),
+                JournalOutcome::EndedUnkept(why) => ledger.learn(call, user_text::unkept(&why), now),
                 JournalOutcome::Running => {
                     ledger.found_running(call, now);
                     Vec::new()

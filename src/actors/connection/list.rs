@@ -6,9 +6,9 @@ use std::sync::atomic::Ordering;
 use tokio::io::WriteHalf;
 
 use super::{Awaited, Line, News, NotWritten, Order};
-use crate::actors::{bridge, registry};
 use crate::net::BoxStream;
 use crate::protocol::dialect::{ListStep, Order as WireOrder, Reply};
+use crate::runtime::messages::{bridge, registry};
 
 impl Line {
     pub(super) async fn send_list(&self, socket: &mut WriteHalf<BoxStream>, step: usize) -> Result<(), NotWritten> {

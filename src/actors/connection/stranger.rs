@@ -6,12 +6,12 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::Line;
-use crate::estate::Stranger;
-use crate::host::Owner;
+use crate::core::link::Stranger;
 use crate::limits::{OWNER_LOOKUP_MAX, SILENCE_NAMED_AFTER};
+use crate::platform::host::Owner;
 use crate::protocol::dialect::stranger;
+use crate::protocol::text::clean;
 use crate::survey;
-use crate::telemetry::clean;
 
 impl Line {
     /// What it said first is no greeting of this dialect.
@@ -46,7 +46,7 @@ impl Line {
     async fn stranger_is(&self, what: Option<String>) {
         let (host, port) = (Arc::clone(&self.estate.host), self.target.port);
         // It walks all processes, which is worth it once for a port that is not what it should be.
-        let looked_up = crate::host::run(&*self.estate.host, move || host.port_owner(port));
+        let looked_up = crate::platform::host::run(&*self.estate.host, move || host.port_owner(port));
         let owner = tokio::time::timeout(OWNER_LOOKUP_MAX, looked_up).await.ok().flatten().flatten();
         // What its process tells is more than its words do.
         let is_ours = |owner: &Owner| {

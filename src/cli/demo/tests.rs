@@ -150,7 +150,7 @@ fn a_response_is_understood_by_the_words_that_the_ai_reads() {
     assert_eq!(said(true, "Outcome unknown: gone."), Verdict::OutcomeUnknown);
     assert_eq!(said(true, "Still running: soon."), Verdict::StillRunning);
     assert_eq!(said(false, "Still running: soon."), Verdict::StillRunning);
-    assert_eq!(said(true, crate::wording::INTERNAL), Verdict::Internal);
+    assert_eq!(said(true, crate::core::user_text::INTERNAL), Verdict::Internal);
     assert_eq!(verdict_of(&json!({"id": 1, "error": {"code": -32603, "message": "x"}})), Verdict::Internal);
     assert_eq!(verdict_of(&json!({"id": 1, "result": {"protocolVersion": "2025-11-25"}})), Verdict::Ok);
 }

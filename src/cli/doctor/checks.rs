@@ -9,20 +9,22 @@ use super::Finding;
 use super::clients::clients;
 use super::unity_package::unity_package;
 use super::wsl::wsl;
-use crate::catalogue_file::{self, Unusable};
 use crate::cli::gateway_args::profile_folders;
 use crate::cli::look::{self, Look, Port, Standing};
 use crate::cli::one_shot::OneShot;
+use crate::config;
 use crate::config::{Config, PortSource};
 use crate::config_file::PROJECT_FILE;
+use crate::core::user_text;
 use crate::fsm::bridge::ConnectFailure;
 use crate::fsm::cause::{Cause, Outlook};
-use crate::host::{Host as _, Liveness, RealHost, System};
 use crate::limits::{DOCTOR_WAIT, LOCK_FILE_OLD};
+use crate::platform::host::{Host as _, Liveness, RealHost, System};
 use crate::protocol::dialect::Dialect;
 use crate::protocol::mcp::Catalogue;
-use crate::telemetry::clean;
-use crate::{config, run_record, wording};
+use crate::protocol::text::clean;
+use crate::storage::catalogue_file::{self, Unusable};
+use crate::storage::instance_record;
 
 /// All findings, in the order in which a person would look.
 pub async fn examine(config: &Config, complaints: &[String]) -> Vec<Finding> {
@@ -211,7 +213,7 @@ fn locks(look: &Look) -> Vec<Finding> {
     let mut findings: Vec<Finding> = files
         .filter_map(|file| {
             let age = age(&project.join(file.path))?;
-            let said = format!("{} is there since {}", file.path, wording::seconds(age));
+            let said = format!("{} is there since {}", file.path, user_text::seconds(age));
             Some(match (alive, age > LOCK_FILE_OLD) {
                 (true, _) if busy.is_none() => Finding::ok("lock files", said),
                 (true, false) => Finding::ok("lock files", format!("{said}, and the editor lives")),
@@ -338,7 +340,7 @@ async fn greet(config: &Config) -> (bool, Finding) {
     let link = one_shot.estate.link.borrow().clone();
     one_shot.close().await;
     let port = link.target.as_ref().map(|target| format!(" on port {}", target.port)).unwrap_or_default();
-    let met = link.stranger.as_ref().map(|met| format!(". {}", wording::stranger(met))).unwrap_or_default();
+    let met = link.stranger.as_ref().map(|met| format!(". {}", user_text::stranger(met))).unwrap_or_default();
     let finding = match link.outlook {
         Outlook::Open => {
             return (true, Finding::ok("connection", format!("the editor{port} answered the greeting; tools can be called")));
@@ -385,7 +387,7 @@ fn state(config: &Config, look: &Look) -> Vec<Finding> {
     if let Some(project) = &look.survey.project {
         findings.push(catalogue(folder, project, look.survey.dialect, look.survey.facts.package_version.as_deref()));
     }
-    findings.extend(run_record::all(folder).iter().map(gateway));
+    findings.extend(instance_record::all(folder).iter().map(gateway));
     findings
 }
 

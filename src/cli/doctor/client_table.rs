@@ -11,7 +11,7 @@ use crate::protocol::mcp::ClientTraits;
 use crate::protocol::mcp::clients::{
     AS_OF, ASSUMED_FROM, Beyond, Client, Evidence, Fact, TextLimit, Wait, known_clients, labelled,
 };
-use crate::telemetry::clean;
+use crate::protocol::text::clean;
 
 /// Columns from which the wide table is shown.
 const WIDE: usize = 110;

@@ -6,9 +6,9 @@ use super::Finding;
 use super::checks::split;
 use crate::cli::setup::standing::{self, Standing, State};
 use crate::config::Config;
+use crate::core::user_text;
 use crate::protocol::mcp::clients::labelled;
-use crate::telemetry::clean;
-use crate::wording;
+use crate::protocol::text::clean;
 
 /// One finding for each client that is installed or has an entry, and one for each that shows fewer tools than there are.
 /// `listed` is how many holdfast lists, if that is known.
@@ -28,7 +28,7 @@ pub fn clients(config: &Config, project: Option<&Path>, listed: Option<usize>) -
     let configured = standings.iter().filter(|standing| standing.state == State::Configured);
     findings.extend(configured.filter_map(|standing| {
         let traits = config.clients.traits_of_client(labelled(standing.client.name)?);
-        let says = wording::too_many_tools(&traits, listed?)?;
+        let says = user_text::too_many_tools(&traits, listed?)?;
         Some(split("client", &says))
     }));
     if standings.iter().any(|standing| standing.state == State::Configured) {

@@ -3,7 +3,7 @@
 use std::path::{Component, Path};
 
 use super::Finding;
-use crate::host::Host;
+use crate::platform::host::Host;
 
 const VERSION: &str = "/proc/version";
 /// Where the kernel says whether it hands Windows' programs to WSL. Under systemd some releases of WSL use the second name.

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::owner::Owner;
 use crate::config;
-use crate::host::{Host as _, RealHost};
 use crate::limits::SETUP_FILE_MAX_BYTES;
+use crate::platform::host::{Host as _, RealHost};
 
 const BOM: &str = "\u{feff}";
 

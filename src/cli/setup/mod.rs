@@ -20,7 +20,7 @@ use serde_json::json;
 use super::output::{Tone, row, toned};
 use super::{Exit, output};
 use crate::config;
-use crate::telemetry::clean;
+use crate::protocol::text::clean;
 use change::{Done, Plan, Refusal, Wish};
 use clients::{CLIENTS, Client};
 use entry::Launch;

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::clients::{Base, Client, On, Spot};
-use crate::host::System;
+use crate::platform::host::System;
 
 /// The folders that a client's files lie in.
 #[derive(Debug, Clone)]

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::embedded::{self, About, NAME};
-use crate::host::{Host as _, RealHost};
 use crate::limits::{UNITY_FILE_MAX_BYTES, UNITY_FILES_MAX, UNITY_RECORD_MAX_BYTES};
+use crate::platform::host::{Host as _, RealHost};
 
 /// The sums of files by their paths, with `/`. `None`: what lies there is no file that we would have written (a link, a pipe,
 /// too large, unreadable), so it equals nothing.

@@ -14,8 +14,9 @@ use clap::{Args, Subcommand};
 
 use super::output::{Tone, row, toned};
 use super::{Exit, output};
+use crate::config;
 use crate::config::below::projects_below;
-use crate::{config, wording};
+use crate::core::user_text;
 use content::Sums;
 use embedded::{About, TITLE};
 use place::{NotPlaced, Work};
@@ -142,7 +143,7 @@ fn project(arguments: &InstallArgs) -> Result<PathBuf, (Exit, String)> {
         let below = projects_below(&[here]);
         match below.projects.as_slice() {
             [one] if !below.cut => Ok(one.clone()),
-            found => Err(usage(match wording::candidates(found) {
+            found => Err(usage(match user_text::candidates(found) {
                 Some(listed) => format!("{bad}; below it a project is to be named. {}", listed.trim_end_matches('.')),
                 None => {
                     let unsearched = below
@@ -169,7 +170,7 @@ fn decide(standing: &Standing, arguments: &InstallArgs) -> Result<Step, String> 
             Site::new(clone.clone()).packages().display(),
             clone.display(),
             original.display(),
-            wording::quoted(original)
+            user_text::quoted(original)
         ));
     }
     let folder = standing.site.folder();
@@ -346,7 +347,7 @@ fn show(standing: &Standing, step: &Step, remove: bool) -> Result<(), String> {
             _ => continue,
         };
         if sign == '~' || !path.ends_with(".meta") {
-            output::line(&format!("  {sign} {}", crate::telemetry::clean(path)));
+            output::line(&format!("  {sign} {}", crate::protocol::text::clean(path)));
         }
     }
     Ok(())

@@ -13,9 +13,9 @@ use super::content::{RECORD, Record};
 use super::embedded;
 use super::project::Site;
 use crate::cli::owner::Owner;
-use crate::host::{Host as _, RealHost};
 use crate::limits::UNITY_LOCK_ATTEMPTS_MAX;
-use crate::lock_file;
+use crate::platform::host::{Host as _, RealHost};
+use crate::platform::lock_file;
 
 /// In the work folder: the package that is being written; after an exchange, the former one.
 const NEW: &str = "new";

@@ -8,11 +8,11 @@ use serde_json::Value;
 
 use super::embedded::{About, NAME};
 use crate::config;
-use crate::host::{Host as _, RealHost};
 use crate::limits::{PROJECT_FILE_MAX_BYTES, UNITY_FILES_MAX};
+use crate::platform::host::{Host as _, RealHost};
 use crate::protocol::dialect;
+use crate::protocol::text::clean;
 use crate::survey;
-use crate::telemetry::clean;
 
 /// Why the package must not go into a project, with the mend.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

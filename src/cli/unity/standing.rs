@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use super::content::{self, Record, Sums};
 use super::embedded::{self, About, NAME, TITLE};
 use super::project::{Obstacle, Site};
+use crate::core::user_text;
 use crate::limits::UNITY_FILES_NAMED_MAX;
-use crate::telemetry::clean;
-use crate::wording;
+use crate::protocol::text::clean;
 
 /// What is in the package's place.
 #[derive(Debug, Clone, PartialEq, Eq, strum::IntoStaticStr)]
@@ -155,7 +155,7 @@ impl Standing {
         if self.good() || self.obstacle.is_some() {
             return None;
         }
-        let command = format!("holdfast unity install --project {}", wording::quoted(&self.site.project));
+        let command = format!("holdfast unity install --project {}", user_text::quoted(&self.site.project));
         match &self.state {
             // Another package is spoken: nothing is to be mended, and with both nothing would be called.
             State::Absent if !self.site.others().is_empty() => None,

@@ -10,9 +10,9 @@ use ratatui::widgets::{Block, Clear, Widget};
 use super::pen::{BOLD, Cell, DIM, PLAIN, Pen, fit, mark, sign};
 use super::strip::columns;
 use super::view::{Call, Gateway, Outage, Timeline};
+use crate::core::user_text;
 use crate::limits::PICTURE_WINDOW;
 use crate::timeline::Tone;
-use crate::wording;
 
 /// Terminals below this height show the list alone; Enter shows one gateway.
 const SPLIT_MIN_HEIGHT: u16 = 14;
@@ -61,7 +61,7 @@ fn words(label: &str) -> String {
 }
 
 fn millis(millis: u64) -> String {
-    wording::seconds(Duration::from_millis(millis))
+    user_text::seconds(Duration::from_millis(millis))
 }
 
 /// An age, coarse enough that it does not flicker.

@@ -25,9 +25,9 @@ use self::view::Gateway;
 use super::gateway_args::EditorArgs;
 use super::serve::watch_signals;
 use super::{Exit, one_shot, output};
-use crate::host::{Host as _, RealHost};
 use crate::limits::WATCH_EVERY;
-use crate::run_record;
+use crate::platform::host::{Host as _, RealHost};
+use crate::storage::instance_record;
 use crate::telemetry::flight::seconds;
 
 /// Watches until it is told to end.
@@ -84,13 +84,16 @@ fn give_back() {
     let _ = disable_raw_mode();
 }
 
-fn watch(state_dir: Option<&Path>, mut quitting: mpsc::Receiver<crate::actors::main_loop::Why>) -> std::io::Result<()> {
+fn watch(
+    state_dir: Option<&Path>,
+    mut quitting: mpsc::Receiver<crate::core::shutdown::ShutdownReason>,
+) -> std::io::Result<()> {
     let _taken = Taken::take()?;
     let mut terminal = Terminal::new(CrosstermBackend::new(output::screen()))?;
     let colours = output::colours_wanted();
     let mut selection = Selection::default();
     while quitting.try_recv().is_err() {
-        let records = state_dir.map(run_record::all).unwrap_or_default();
+        let records = state_dir.map(instance_record::all).unwrap_or_default();
         let gateways: Vec<Gateway> = records.into_iter().map(Gateway::of).collect();
         let screen = Screen {
             gateways: &gateways,

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Span;
 
-use crate::telemetry::clean;
+use crate::protocol::text::clean;
 use crate::timeline::Tone;
 
 /// Writes lines into a part of the buffer, each cut to its width, until the part is full.

@@ -5,9 +5,9 @@ use tokio::time::Instant;
 
 use super::*;
 use crate::config::Config;
-use crate::host::RealHost;
-use crate::ledger::{Lookup, NewCall, Terms};
+use crate::core::calls::{Lookup, NewCall, Terms};
 use crate::net::Tcp;
+use crate::platform::host::RealHost;
 use crate::protocol::dialect::{AnswerBody, Recovery};
 use crate::protocol::ids::Epoch;
 use crate::protocol::jsonrpc::RequestId;

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use super::Events;
+use crate::core::calls::{Answer, Sending};
 use crate::fsm::call::Verdict;
-use crate::ledger::{Answer, Sending};
 use crate::protocol::ids::{CallId, Epoch};
 use crate::protocol::mcp::{self, Method, ProtocolVersion};
+use crate::protocol::text::clean;
 use crate::protocol::trace::TraceContext;
-use crate::telemetry::clean;
 use crate::telemetry::flight::seconds;
 use crate::telemetry::metrics::Id;
 use crate::telemetry::metrics::labels::{self, Direction, Invariant, MessageKind, Outcome, Resend, Wait};

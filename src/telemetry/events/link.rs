@@ -6,12 +6,12 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::Events;
-use crate::estate::Return;
+use crate::core::link::Return;
 use crate::fsm::bridge::{ConnectFailure, Event};
 use crate::fsm::cause::{Cause, Loss, Outlook};
 use crate::protocol::dialect::{JournalOutcome, PushEvent};
 use crate::protocol::ids::{CallId, Epoch};
-use crate::telemetry::clean;
+use crate::protocol::text::clean;
 use crate::telemetry::flight::seconds;
 use crate::telemetry::metrics::Id;
 use crate::telemetry::metrics::labels::{DialResult, Direction, Hint, PushResult, ReloadResult, Stray};

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use super::Events;
-use crate::actors::main_loop::Why;
+use crate::core::shutdown::ShutdownReason;
 use crate::fsm::restart::EndReason;
 use crate::fsm::{Machine, Outbox, chart};
 use crate::limits::FLIGHT_LINE_STEPS;
 use crate::protocol::dialect::Companion;
-use crate::telemetry::clean;
+use crate::protocol::text::clean;
 use crate::telemetry::metrics::Id;
 use crate::telemetry::metrics::labels::{ClockDirection, Invariant, ScrapeResult};
 
@@ -149,7 +149,7 @@ impl Events {
     }
 
     /// The gateway ends.
-    pub fn ending(&self, why: Why) {
+    pub fn ending(&self, why: ShutdownReason) {
         let reason: &'static str = why.into();
         tracing::info!(event = "gateway_ending", reason);
         self.metrics().count(Id::Shutdowns, [reason]);

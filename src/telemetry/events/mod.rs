@@ -19,7 +19,7 @@ use self::quota::Quota;
 use super::flight::{FlightRecorder, Timeline};
 use super::log_queue::LogCounts;
 use super::metrics::Metrics;
-use crate::host::Host;
+use crate::platform::host::Host;
 
 /// See the module's documentation. Clones share it. The default counts nothing.
 #[derive(Clone)]

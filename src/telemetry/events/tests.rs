@@ -4,10 +4,10 @@ use std::time::Duration;
 use tokio::time::{Instant, advance};
 
 use super::Events;
-use crate::estate::Return;
+use crate::core::calls::Sending;
+use crate::core::link::Return;
 use crate::fsm::cause::{Cause, Loss, Outlook};
-use crate::host::RealHost;
-use crate::ledger::Sending;
+use crate::platform::host::RealHost;
 use crate::protocol::ids::{CallId, Epoch};
 use crate::telemetry::metrics::labels::{MessageKind, Wait};
 

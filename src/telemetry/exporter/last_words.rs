@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::target;
-use crate::actors::main_loop::Why;
+use crate::core::shutdown::ShutdownReason;
 use crate::estate::Estate;
 use crate::telemetry::flight::seconds;
 use crate::telemetry::metrics::{Id, PREFIX};
@@ -25,7 +25,7 @@ const KEPT: [Id; 9] = [
 ];
 
 /// Writes them. Trouble here is told and holds nothing up.
-pub(super) fn write(estate: &Estate, why: Why) {
+pub(super) fn write(estate: &Estate, why: ShutdownReason) {
     let Some(folder) = target::folder(estate) else { return };
     let began = estate.began.elapsed().as_secs_f64();
     let text = words(&estate.events.render(estate), why, seconds(estate.host.now()), began);
@@ -35,7 +35,7 @@ pub(super) fn write(estate: &Estate, why: Why) {
 }
 
 /// The gauges, out of what a scrape would have seen.
-fn words(scrape: &str, why: Why, now: f64, lived: f64) -> String {
+fn words(scrape: &str, why: ShutdownReason, now: f64, lived: f64) -> String {
     let mut text = String::new();
     let mut gauge = |name: &str, help: &str, samples: &[(String, String)]| {
         let name = format!("{PREFIX}last_exit_{name}");
@@ -74,7 +74,7 @@ mod tests {
         let metrics = Metrics::recording();
         metrics.add(Id::ToolCalls, ["ok", ""], 7);
         metrics.count(Id::Shutdowns, ["signal"]);
-        let text = words(&metrics.render(), Why::Signal, 1.5, 2.0);
+        let text = words(&metrics.render(), ShutdownReason::Signal, 1.5, 2.0);
         for line in [
             "holdfast_last_exit_info{reason=\"signal\",version=\"0.1.0\"} 1",
             "holdfast_last_exit_timestamp_seconds 1.5",

@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::metrics::labels::{ClockDirection, ScrapeResult};
-use crate::actors::main_loop::Why;
+use crate::core::shutdown::ShutdownReason;
 use crate::estate::Estate;
 use crate::fsm::restart::EndReason;
 use crate::fsm::retry;
@@ -50,7 +50,7 @@ impl Exporter {
     }
 
     /// Ends it: nobody is sent here any more, and the last words are written.
-    pub async fn end(self, estate: &Arc<Estate>, why: Why) {
+    pub async fn end(self, estate: &Arc<Estate>, why: ShutdownReason) {
         let Some(Running { mut keeper, stop }) = self.0 else { return };
         drop(stop);
         if timeout(FLUSH_MAX, &mut keeper).await.is_err() {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::estate::Estate;
 use crate::limits::PROJECT_LABEL_MAX_BYTES;
-use crate::state_record::{self, StateRecord};
+use crate::storage::locked_record::{self, StateRecord};
 
 /// The folder, if anything is kept on disk.
 pub(super) fn folder(estate: &Estate) -> Option<PathBuf> {
@@ -20,11 +20,11 @@ pub(super) fn folder(estate: &Estate) -> Option<PathBuf> {
 pub(super) async fn keep(estate: Arc<Estate>, address: SocketAddr) {
     let Some(folder) = folder(&estate) else { return };
     let (host, below) = (Arc::clone(&estate.host), folder.clone());
-    crate::host::run(&*estate.host, move || state_record::living(&*host, &below)).await;
+    crate::platform::host::run(&*estate.host, move || locked_record::living(&*host, &below)).await;
     let trouble = |error: std::io::Error| {
         estate.events.exporter_trouble(&format!("Prometheus is not told where to scrape: {error}"));
     };
-    let record = match StateRecord::claim(&estate.host, state_record::path_in(&folder)).await {
+    let record = match StateRecord::claim(&estate.host, locked_record::path_in(&folder)).await {
         Ok(record) => record,
         Err(error) => return trouble(error),
     };

@@ -4,7 +4,7 @@ use strum::VariantArray;
 
 use super::edges::EDGES;
 pub use super::words::*;
-use crate::actors::main_loop::Why;
+use crate::core::shutdown::ShutdownReason;
 use crate::fsm::cause::{Cause, Loss};
 use crate::fsm::{bridge, call, discovery, push, registry, restart, session};
 use crate::protocol::dialect::{JournalOutcome, PushEvent};
@@ -128,7 +128,7 @@ values! {
     log_drops = LogDrop;
     losses = Loss;
     end_reasons = restart::EndReason;
-    end_causes = Why;
+    end_causes = ShutdownReason;
 }
 
 /// What a line of the client can be refused for beside [`Fault`](crate::protocol::jsonrpc::Fault).

@@ -105,7 +105,7 @@ fn comes_or_goes(kind: EventKind) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::RealHost;
+    use crate::platform::host::RealHost;
 
     #[tokio::test]
     async fn a_file_is_news_also_in_a_folder_that_was_removed_and_made_anew() {

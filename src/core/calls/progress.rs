@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-use super::words::ProgressNews;
+use super::types::ProgressNews;
 use super::{Ledger, Settlement};
 use crate::fsm::call::State;
 use crate::limits::PROGRESS_EVERY;

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::grace::Withheld;
 use super::progress::Progress;
-use super::words::{Refused, Sending};
+use super::types::{Refused, Sending};
 use crate::fsm::Driver;
 use crate::fsm::call::{Call, State};
 use crate::fsm::cause::Cause;

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::estate::Stranger;
+use crate::core::calls::Answer;
+use crate::core::link::Stranger;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Loss};
-use crate::ledger::Answer;
 use crate::limits::{
     CANDIDATES_NAMED_MAX, FRAME_OLD, OPEN_CALLS_MAX_BYTES, OPEN_REQUESTS_MAX, PULSE_LATE, SILENCE_NAMED_AFTER,
     STILL_AFTER, SUBSCRIPTIONS_MAX,
@@ -16,7 +16,7 @@ use crate::limits::{
 use crate::protocol::dialect::{AnswerBody, EditorAnswer, EditorState, Pulse};
 use crate::protocol::ids::CallId;
 use crate::protocol::mcp::ClientTraits;
-use crate::telemetry::clean;
+use crate::protocol::text::clean;
 
 /// The text of a verdict that is not the editor's own answer.
 pub fn verdict(answer: &Answer) -> String {

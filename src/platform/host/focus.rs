@@ -10,7 +10,7 @@ use std::sync::mpsc;
 
 use super::System;
 use crate::limits::{FOCUS_LOOK_EVERY, FOCUS_MAX, FOCUS_OUTPUT_MAX_BYTES};
-use crate::telemetry::clean;
+use crate::protocol::text::clean;
 
 /// A program that can bring a window to the front.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -346,7 +346,7 @@ impl Actor for Supervisor {
         let (who, reason) = match event {
             SupervisionEvent::ActorFailed(cell, error) => {
                 // ractor tells a panic and an error of a handler by one event; the panic hook has logged a panic.
-                tracing::error!(event = "actor_failed", actor_id = %cell.get_id(), reason = %crate::telemetry::clean(&error.to_string()));
+                tracing::error!(event = "actor_failed", actor_id = %cell.get_id(), reason = %crate::protocol::text::clean(&error.to_string()));
                 (cell.get_id(), EndReason::Failed)
             }
             SupervisionEvent::ActorTerminated(cell, state, why) => {

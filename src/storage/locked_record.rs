@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use crate::host::{Host, System, is_held, is_temporary};
 use crate::limits::{CLAIM_ATTEMPTS, CLAIM_PAUSE, LEFTOVERS_AT_ONCE, TEMPORARY_MAX_AGE};
-use crate::lock_file;
+use crate::platform::host::{Host, System, is_held, is_temporary};
+use crate::platform::lock_file;
 
 /// Our own record, and the lock that says that we live. Both files go with it.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl StateRecord {
         let mut held = io::Error::new(io::ErrorKind::WouldBlock, "another process holds it");
         for _ in 0..CLAIM_ATTEMPTS {
             let at = lock_of(&path);
-            let locked = crate::host::run(&**host, move || try_claim(&at)).await;
+            let locked = crate::platform::host::run(&**host, move || try_claim(&at)).await;
             match locked.unwrap_or_else(|| Err(io::ErrorKind::Interrupted.into())) {
                 Ok(lock) => {
                     let _ = std::fs::remove_file(&path);
@@ -62,7 +62,7 @@ impl StateRecord {
     /// As the system says.
     pub async fn write(&self, host: &Arc<dyn Host>, bytes: Vec<u8>) -> io::Result<()> {
         let (path, writer) = (self.path.clone(), Arc::clone(host));
-        let written = crate::host::run(&**host, move || writer.write(&path, &bytes));
+        let written = crate::platform::host::run(&**host, move || writer.write(&path, &bytes));
         written.await.unwrap_or_else(|| Err(io::ErrorKind::Interrupted.into()))
     }
 }
@@ -75,7 +75,7 @@ impl Drop for StateRecord {
 }
 
 fn try_claim(at: &Path) -> io::Result<File> {
-    crate::host::make_private_folder(at.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
+    crate::platform::host::make_private_folder(at.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
     let lock = lock_file::open(at, true)?;
     lock.try_lock().map_err(io::Error::from)?;
     if lock_file::is_at(&lock, at) { Ok(lock) } else { Err(io::ErrorKind::WouldBlock.into()) }
@@ -155,7 +155,7 @@ pub fn remove_temporaries(host: &dyn Host, folder: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::RealHost;
+    use crate::platform::host::RealHost;
 
     #[tokio::test]
     async fn a_record_lives_as_long_as_its_lock_and_is_reaped_afterwards() {

@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn our_own_process_has_a_name_and_began_a_while_ago() {
-        let now = crate::host::Host::now(&crate::host::RealHost);
+        let now = crate::platform::host::Host::now(&crate::platform::host::RealHost);
         let ours = process(std::process::id(), now).unwrap();
         assert!(ours.names.iter().any(|name| name.starts_with("holdfast")), "{ours:?}");
         // Other systems tell whole seconds.

@@ -6,12 +6,12 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::{Entry, Ledger, Settlement};
+use crate::core::user_text;
 use crate::fsm::call::Event;
 use crate::fsm::cause::Outlook;
 use crate::limits::RELOAD_GRACE;
 use crate::protocol::dialect::EditorAnswer;
 use crate::protocol::ids::{CallId, Epoch};
-use crate::wording;
 
 /// An answer that the client has not had yet.
 #[derive(Debug, Clone)]
@@ -128,8 +128,8 @@ impl Ledger {
             let Some(Withheld { answer, .. }) = entry.withheld.take() else { continue };
             let answer = match signs {
                 Signs::None => answer,
-                Signs::Back(waited) => answer.with_note(&wording::reloaded(waited, likely)),
-                Signs::Away(waited) => answer.with_note(&wording::still_reloading(waited, likely)),
+                Signs::Back(waited) => answer.with_note(&user_text::reloaded(waited, likely)),
+                Signs::Away(waited) => answer.with_note(&user_text::still_reloading(waited, likely)),
             };
             told = true;
             self.feed(index, &Event::OutcomeLearned { error: answer.is_error }, Some(answer), now, out);

@@ -13,7 +13,7 @@ mod journal;
 mod progress;
 mod project;
 mod reader;
-mod words;
+mod types;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
@@ -26,11 +26,12 @@ use self::entry::Entry;
 use self::finished::Finished;
 use self::progress::Progress;
 pub use self::project::Wanted;
-use self::words::Late;
-pub use self::words::{
+use self::types::Late;
+pub use self::types::{
     Answer, ClaimRefused, HeldCall, Lookup, NewCall, ProgressNews, Record, Refused, Sending, Settlement, Surprises,
     Terms,
 };
+use crate::core::user_text;
 use crate::fsm::Driver;
 use crate::fsm::call::{Call, Effect, Event, State, Verdict};
 use crate::fsm::cause::{Cause, Loss, Outlook};
@@ -38,7 +39,6 @@ use crate::limits::{HOLD_WITHOUT_EVIDENCE, RUNNING_MAX};
 use crate::protocol::dialect::{EditorAnswer, Recovery};
 use crate::protocol::ids::{CallId, Epoch, RequestKey};
 use crate::protocol::policy::Grounds;
-use crate::wording;
 
 /// See the module's documentation.
 #[derive(Clone, Default)]
@@ -557,11 +557,11 @@ impl Ledger {
         let message = match (entry.state(), cause) {
             (State::Sent, _) => "running in Unity".to_owned(),
             _ if entry.withheld.is_some() => "answered; waiting for the reload that may follow".to_owned(),
-            (State::Recovering, _) => wording::looked_for(entry.machine.machine().known_loss()).to_owned(),
+            (State::Recovering, _) => user_text::looked_for(entry.machine.machine().known_loss()).to_owned(),
             (_, Some(cause)) => {
                 let again = entry.machine.machine().sendings > 0;
                 let held = if again { "held, to be sent again" } else { "held, not sent yet" };
-                format!("{held}: {}", wording::cause(cause))
+                format!("{held}: {}", user_text::cause(cause))
             }
             (_, None) => return,
         };

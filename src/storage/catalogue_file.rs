@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::host::Host;
 use crate::limits::CATALOGUE_FILE_MAX_BYTES;
+use crate::platform::host::Host;
 use crate::protocol::dialect::EditorTool;
-use crate::telemetry::clean;
+use crate::protocol::text::clean;
 
 /// The format written; another one is not read.
 const FORMAT: u32 = 1;
@@ -143,7 +143,7 @@ fn fnv1a(bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::RealHost;
+    use crate::platform::host::RealHost;
 
     #[test]
     fn corrupt_foreign_outdated_missing_and_read_only_are_told_apart() {

@@ -1,7 +1,7 @@
 //! The run record: `<state>/run/<pid>.json`, by which `holdfast status` sees every running gateway.
 //!
 //! Kept from the first session on (a client that only probes leaves no trace), renewed when something happens (a state, a call,
-//! the link; twice a second at most) and every few seconds, removed at exit. What a killed process left behind is told by its lock ([`crate::state_record`]).
+//! the link; twice a second at most) and every few seconds, removed at exit. What a killed process left behind is told by its lock ([`crate::storage::locked_record`]).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use tokio::time::{sleep, timeout};
 use crate::actors::gateway_tools;
 use crate::estate::Estate;
 use crate::limits::{FLUSH_MAX, RUN_RECORD_BUSY_EVERY, RUN_RECORD_EVERY, RUN_RECORD_MAX_BYTES, RUN_RECORD_SPACING};
-use crate::state_record::{self, StateRecord};
+use crate::storage::locked_record::{self, StateRecord};
 
 /// Our own record.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ impl RunRecord {
         let Some(folder) = estate.config.state_dir.as_ref().map(|state| state.join("run")) else {
             return Self { keeper: None };
         };
-        let path = state_record::path_in(&folder);
+        let path = locked_record::path_in(&folder);
         let (stop, stopped) = oneshot::channel();
         let task = estate.spawn("run_record", renew(Arc::clone(estate), path, stopped));
         Self { keeper: Some(Keeper { task, stop }) }
@@ -79,7 +79,7 @@ async fn renew(estate: Arc<Estate>, path: PathBuf, mut stopped: oneshot::Receive
             && let Some(state) = estate.config.state_dir.clone()
         {
             let host = Arc::clone(&estate.host);
-            crate::host::run(&*estate.host, move || state_record::reap(&*host, &state)).await;
+            crate::platform::host::run(&*estate.host, move || locked_record::reap(&*host, &state)).await;
         }
         let pause = async {
             sleep(RUN_RECORD_SPACING).await;
@@ -103,11 +103,11 @@ async fn renew(estate: Arc<Estate>, path: PathBuf, mut stopped: oneshot::Receive
 
 /// The records of all running gateways; what killed ones left behind is removed on the way.
 pub fn all(state_dir: &Path) -> Vec<Value> {
-    use crate::host::Host as _;
-    let host = crate::host::RealHost;
+    use crate::platform::host::Host as _;
+    let host = crate::platform::host::RealHost;
     let read = |path: &PathBuf| {
         let bytes = host.read(path, RUN_RECORD_MAX_BYTES).ok()?;
         serde_json::from_slice(&bytes).ok()
     };
-    state_record::living(&host, &state_dir.join("run")).iter().filter_map(read).collect()
+    locked_record::living(&host, &state_dir.join("run")).iter().filter_map(read).collect()
 }

@@ -13,8 +13,8 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-use crate::host::{self, Host};
 use crate::limits::{AUDIT_LINES_MAX, AUDIT_WRITE_MAX};
+use crate::platform::host::{self, Host};
 use crate::protocol::ids::CallId;
 
 /// What a line tells.
@@ -189,7 +189,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::host::RealHost;
+    use crate::platform::host::RealHost;
 
     fn entry(event: Event) -> Entry {
         Entry {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::grace::Withheld;
-use super::words::Late;
+use super::types::Late;
 use super::{Entry, Ledger, Lookup, Record, Sending, Surprises};
 use crate::fsm::call::State;
 use crate::limits::OPEN_CALLS_MAX_BYTES;

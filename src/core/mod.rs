@@ -1,0 +1,7 @@
+//! Values with rules and without I/O: open calls, what is known of the link, texts that users read. Time comes in as a value.
+
+pub mod calls;
+pub mod link;
+pub mod logbook;
+pub mod shutdown;
+pub mod user_text;

@@ -1,0 +1,15 @@
+//! ShutdownReason the gateway ends.
+
+/// ShutdownReason the gateway ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
+pub enum ShutdownReason {
+    /// stdin ended: the client closed the session.
+    InputEnded,
+    /// A signal.
+    Signal,
+    /// The client died, or its end of a pipe is gone.
+    ClientGone,
+    /// The tree gave up, or a task beside it panicked: our bug.
+    Exhausted,
+}

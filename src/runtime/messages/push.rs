@@ -1,0 +1,40 @@
+//! What the push actor receives.
+
+use std::sync::Arc;
+
+use crate::fsm::push::Timer;
+use crate::net::Listener;
+use crate::protocol::dialect::PushEvent;
+use crate::runtime::mailbox::Permit;
+
+/// What push receives.
+pub enum Message {
+    /// The listener is bound, or could not be.
+    Bound(std::io::Result<Arc<dyn Listener>>),
+    /// A socket was accepted.
+    Attached,
+    /// A socket ended.
+    Detached,
+    /// A socket said something.
+    Hint(PushEvent, Option<Permit>),
+    /// What was said before did not come: so many messages, if that can be told.
+    Missed(u64, Option<Permit>),
+    /// A timer may be due.
+    Timer(Timer),
+    /// The gateway stops.
+    Stop,
+}
+
+impl std::fmt::Debug for Message {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Bound(_) => "Bound",
+            Self::Attached => "Attached",
+            Self::Detached => "Detached",
+            Self::Hint(..) => "Hint",
+            Self::Missed(..) => "Missed",
+            Self::Timer(_) => "Timer",
+            Self::Stop => "Stop",
+        })
+    }
+}

@@ -1,0 +1,77 @@
+//! What the session receives.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+
+use crate::fsm::registry::Source;
+use crate::fsm::session::{Outlook, Timer};
+use crate::protocol::dialect::OwnTool;
+use crate::protocol::ids::RequestKey;
+use crate::protocol::jsonrpc::RequestId;
+use crate::runtime::mailbox::Permit;
+
+/// What the client said. A request is known by its key from here on; its id stays with the front.
+#[derive(Debug)]
+pub enum Delivered {
+    /// It wants an answer.
+    Request {
+        /// This opening of it.
+        key: RequestKey,
+        /// The method's name.
+        method: String,
+        /// Its parameters.
+        params: Option<Box<RawValue>>,
+    },
+    /// It says something.
+    Notification {
+        /// The method's name.
+        method: String,
+        /// Its parameters.
+        params: Option<Box<RawValue>>,
+    },
+    /// It answers a request of ours.
+    Response {
+        /// Which one.
+        id: Option<RequestId>,
+        /// The result; an error has none.
+        result: Option<Box<RawValue>>,
+    },
+}
+
+impl Delivered {
+    /// The request, if it is one.
+    pub fn request(&self) -> Option<RequestKey> {
+        match self {
+            Self::Request { key, .. } => Some(*key),
+            Self::Notification { .. } | Self::Response { .. } => None,
+        }
+    }
+}
+
+/// What the session receives.
+#[derive(Debug)]
+pub enum Message {
+    /// A request, notification or response of the client.
+    Delivered(Delivered, Option<Permit>),
+    /// The registry published a catalogue.
+    CataloguePublished(Source),
+    /// The catalogue changed by content.
+    CatalogueChanged,
+    /// The catalogue on disk was read, or there is none to read.
+    DiskRead,
+    /// How likely an editor is.
+    OutlookChanged(Outlook),
+    /// The client did not say its roots in time.
+    RootsForgone,
+    /// A call that was held turned out to be one of a tool that its package's own server answered.
+    OwnToolCalled(RequestKey, OwnTool, Arc<RawValue>),
+    /// stdin ended. The permit tells main when the lists that waited are answered.
+    InputEnded(Option<Permit>),
+    /// The gateway stops.
+    Stop,
+    /// Nothing that was sent is unanswered any more.
+    CallsSettled,
+    /// A timer may be due.
+    Timer(Timer),
+}
