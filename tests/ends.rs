@@ -8,7 +8,7 @@ mod support;
 use std::time::Duration;
 
 use holdfast::actors::main_loop::{self, Pumps};
-use holdfast::actors::push;
+use holdfast::runtime::messages::push;
 use holdfast::core::shutdown::ShutdownReason;
 use holdfast::estate::Estate;
 use holdfast::protocol::dialect::PushEvent;

@@ -4,7 +4,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Identity, check_owner, owner_of, survey};
+use super::look::look;
+use super::owner::{check_owner, owner_of};
+use super::types::{Identity, Meant};
 use crate::config::below::{Below, NOT_SEARCHED, Unsearched, is_in, projects_below};
 use crate::config::{self, Config};
 use crate::core::user_text;
@@ -12,17 +14,6 @@ use crate::fsm::bridge::Sign;
 use crate::limits::{BELOW_FOLDERS_MAX, BELOW_LEVELS};
 use crate::platform::host::Host;
 use crate::protocol::text::clean;
-
-/// What is known of the project that is meant.
-#[derive(Default)]
-pub(super) struct Meant {
-    /// The project, if there is exactly one.
-    pub project: Option<PathBuf>,
-    /// Those that fit alike.
-    pub ambiguous: Vec<PathBuf>,
-    /// Why there is none, with the mend.
-    pub trouble: Option<String>,
-}
 
 /// Looks for it. `former`: what was found with the same roots before.
 pub(super) fn meant(host: &dyn Host, config: &Config, roots: &[PathBuf], former: Option<&Path>) -> Meant {
@@ -128,8 +119,8 @@ fn among(host: &dyn Host, config: &Config, found: Vec<PathBuf>, cut: bool, forme
 
 /// Whether an editor of this project runs: its process lives, and a port at which it is looked for is known to be its.
 fn has_editor(host: &dyn Host, config: &Config, project: &Path) -> bool {
-    let of_project = Config { project: Some(project.to_path_buf()), ports: Vec::new(), ..config.clone() };
-    let found = survey(host, &of_project, &[], None);
+    let of_project = Config { ports: Vec::new(), ..config.clone() };
+    let found = look(host, &of_project, Meant { project: Some(project.to_path_buf()), ..Meant::default() });
     let is_its = |target| owner_of(host, target).is_some() && check_owner(host, target) == Ok(Some(Identity::Checked));
     // The look-up of an owner walks all processes: only for an editor whose process lives.
     found.evidence.editor == Sign::Alive && found.targets.iter().any(is_its)

@@ -7,9 +7,9 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-use super::grace::Withheld;
 use super::progress::Progress;
-use super::types::{Refused, Sending};
+use super::types::{Late, Record, Refused, Sending};
+use super::withheld::Withheld;
 use crate::fsm::Driver;
 use crate::fsm::call::{Call, State};
 use crate::fsm::cause::Cause;
@@ -90,5 +90,21 @@ impl Entry {
     /// Until then its outcome is looked for.
     pub(super) fn recovery_end(&self) -> Instant {
         self.lost.unwrap_or(self.accepted) + RECOVERY_MAX
+    }
+
+    /// What is told of it.
+    pub(super) fn record(&self) -> Record {
+        Record {
+            id: self.id,
+            tool: Arc::clone(&self.tool),
+            state: self.state().into(),
+            verdict: None,
+            waits_for: None,
+            accepted: self.accepted,
+            sent: self.sent,
+            ended: None,
+            unrun: self.unrun,
+            late: Late::None,
+        }
     }
 }

@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use super::Record;
-use super::types::Late;
+use super::types::{Late, Record};
 use crate::limits::{FINISHED_CALLS_MAX, LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES, LOG_FIELD_MAX_BYTES};
 use crate::protocol::ids::CallId;
 

@@ -9,10 +9,7 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use super::types::ProgressNews;
-use super::{Ledger, Settlement};
-use crate::fsm::call::State;
 use crate::limits::PROGRESS_EVERY;
-use crate::protocol::dialect::CallProgress;
 
 /// Steps of one unit: what a beat adds once the tool's own measure is shown is one of them.
 const STEPS: f64 = 1000.0;
@@ -80,21 +77,6 @@ impl Progress {
 /// To a step: what is beyond says nothing to anybody and only looks odd.
 fn rounded(progress: f64) -> f64 {
     (progress * STEPS).round() / STEPS
-}
-
-impl Ledger {
-    /// How far a call is, by its tool's own word.
-    pub fn progressed(&mut self, progress: CallProgress, now: Instant) -> Vec<Settlement> {
-        let CallProgress { call, done, total, message } = progress;
-        let entry = self.entries.iter_mut().find(|entry| entry.id == call && !entry.settled);
-        let Some(entry) = entry.filter(|entry| matches!(entry.state(), State::Sent | State::Recovering)) else {
-            return Vec::new();
-        };
-        let (version, request) = (entry.audience.version, entry.request);
-        let told = entry.progress.as_mut().and_then(|progress| progress.measured(done, total, message, now));
-        let told = told.map(|news| Settlement::Progress { request, news, version });
-        told.into_iter().collect()
-    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,6 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-use super::Entry;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::Cause;
 use crate::limits::{PATIENCE_MARGIN, RUNNING_MAX};
@@ -269,21 +268,4 @@ pub enum Lookup {
     Late(Record, Arc<str>),
     /// It had a late result, which was dropped for age or space.
     Expired(Record),
-}
-
-impl Record {
-    pub(super) fn of(entry: &Entry) -> Self {
-        Self {
-            id: entry.id,
-            tool: Arc::clone(&entry.tool),
-            state: entry.state().into(),
-            verdict: None,
-            waits_for: None,
-            accepted: entry.accepted,
-            sent: entry.sent,
-            ended: None,
-            unrun: entry.unrun,
-            late: Late::None,
-        }
-    }
 }

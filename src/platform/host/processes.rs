@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::{Liveness, Process};
+use super::interface::{Liveness, Process};
 
 /// Whether a process lives.
 #[cfg(unix)]

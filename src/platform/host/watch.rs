@@ -9,28 +9,8 @@ use notify::event::ModifyKind;
 use notify::{Event, EventKind, RecursiveMode, Watcher as _};
 use tokio::sync::mpsc;
 
-use super::{Host, run};
+use super::interface::{Host, Watch, run};
 use crate::limits::WATCH_SPACING;
-
-/// File changes, coalesced: one `()` for any number of changes since the last was taken. Ends the watching when dropped.
-pub struct Watch {
-    /// Wakes when something changed.
-    pub changes: mpsc::Receiver<()>,
-    outdated: Arc<AtomicBool>,
-    _guard: Box<dyn std::any::Any + Send>,
-}
-
-impl Watch {
-    /// A watch that lives as long as `guard`.
-    pub fn new(changes: mpsc::Receiver<()>, guard: Box<dyn std::any::Any + Send>) -> Self {
-        Self { changes, outdated: Arc::default(), _guard: guard }
-    }
-
-    /// A folder came or went: what is in it now takes a new watch to be seen.
-    pub fn is_outdated(&self) -> bool {
-        self.outdated.load(Ordering::Acquire)
-    }
-}
 
 /// Tells of changes of these files, [`WATCH_SPACING`] apart: an editor that writes many at once is one piece of news. Ends where
 /// files cannot be watched.

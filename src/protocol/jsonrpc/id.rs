@@ -65,7 +65,7 @@ impl RequestId {
 
     /// A string of our own. It is not cut: whoever makes it keeps it below [`REQUEST_ID_MAX_BYTES`].
     pub fn from_text(text: &str) -> Self {
-        Self { json: super::write::quoted(text).into(), canonical: format!("\"{text}\"").into() }
+        Self { json: crate::protocol::text::quote(text).into(), canonical: format!("\"{text}\"").into() }
     }
 
     /// The id as JSON, exactly as the peer wrote it.

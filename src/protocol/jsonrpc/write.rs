@@ -8,11 +8,7 @@ use std::borrow::Cow;
 use memchr::memchr2;
 
 use super::{RequestId, RpcError, compact};
-
-/// A JSON string.
-pub(super) fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
-}
+use crate::protocol::text::quote;
 
 /// The same JSON without line breaks.
 fn one_line(json: &str) -> Cow<'_, str> {
@@ -38,7 +34,7 @@ fn object(members: &[(&str, &str)]) -> String {
 
 /// A request. `params` is a JSON object or array.
 pub fn request(id: &RequestId, method: &str, params: Option<&str>) -> String {
-    let method = quoted(method);
+    let method = quote(method);
     match params.map(one_line) {
         Some(params) => object(&[("id", id.as_json()), ("method", &method), ("params", &params)]),
         None => object(&[("id", id.as_json()), ("method", &method)]),
@@ -47,7 +43,7 @@ pub fn request(id: &RequestId, method: &str, params: Option<&str>) -> String {
 
 /// A notification. `params` is a JSON object or array.
 pub fn notification(method: &str, params: Option<&str>) -> String {
-    let method = quoted(method);
+    let method = quote(method);
     match params.map(one_line) {
         Some(params) => object(&[("method", &method), ("params", &params)]),
         None => object(&[("method", &method)]),
@@ -61,7 +57,7 @@ pub fn response(id: &RequestId, result_json: &str) -> String {
 
 /// An error response; without an id (`null`) when the request's could not be read.
 pub fn error(id: Option<&RequestId>, error: &RpcError) -> String {
-    let mut body = format!("{{\"code\":{},\"message\":{}", error.code, quoted(&error.message));
+    let mut body = format!("{{\"code\":{},\"message\":{}", error.code, quote(&error.message));
     if let Some(data) = &error.data {
         body.push_str(",\"data\":");
         body.push_str(&one_line(data.get()));

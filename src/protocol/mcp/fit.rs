@@ -198,7 +198,7 @@ fn media_content(raw: &RawValue) -> Option<(String, String)> {
         mime_type: String,
     }
     let Media { data, mime_type } = serde_json::from_str(raw.get()).ok()?;
-    Some((super::cut_with_ellipsis(&mime_type, crate::limits::LOG_FIELD_MAX_BYTES), data))
+    Some((crate::protocol::text::cut_with_ellipsis(&mime_type, crate::limits::LOG_FIELD_MAX_BYTES), data))
 }
 
 /// The endings that [`LeftOut::extension`] may have.

@@ -9,7 +9,7 @@ use crate::limits::{CALLS_LISTED_MAX, LOG_FIELD_MAX_BYTES, WAIT_READY_MAX};
 use crate::protocol::dialect::Annotations;
 use crate::protocol::ids::CallId;
 
-use super::cut_with_ellipsis;
+use crate::protocol::text::cut_with_ellipsis;
 
 /// A tool of the gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

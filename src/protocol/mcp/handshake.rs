@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::limits::INSTRUCTIONS_MAX_BYTES;
 
-use super::cut;
+use crate::protocol::text::cut;
 
 /// A protocol version, oldest first. Source: the specification's changelog pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr)]

@@ -32,27 +32,5 @@ pub use result::{Content, ToolResult, result_size, tool_result, whole_result};
 pub use roots::{parse_roots, roots_list_request};
 pub use tools::{Catalogue, Entry};
 
-/// A JSON string. Writing a string cannot fail, so the other arm is never taken.
-fn quote(text: &str) -> String {
-    serde_json::to_string(text).unwrap_or_else(|_| String::from("\"\""))
-}
-
-/// The longest prefix of at most `max` bytes that ends between two characters.
-fn cut(text: &str, max: usize) -> &str {
-    if text.len() <= max {
-        return text;
-    }
-    let end = (0..=max).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
-    text.get(..end).unwrap_or_default()
-}
-
-/// As [`cut`], and what was cut shows as an ellipsis (which counts).
-fn cut_with_ellipsis(text: &str, max: usize) -> String {
-    if text.len() <= max {
-        return text.to_owned();
-    }
-    format!("{}…", cut(text, max.saturating_sub('…'.len_utf8())))
-}
-
 #[cfg(test)]
 mod tests;

@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::limits::TOOL_NAME_MAX_BYTES;
 
-use super::cut;
+use crate::protocol::text::cut;
 use super::gateway_tools::GatewayTool;
 
 /// The listed name of each of these names, in the same order. They must be distinct; so are the answers.

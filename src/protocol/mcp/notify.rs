@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 use crate::protocol::jsonrpc;
 
 use super::handshake::ProtocolVersion;
-use super::quote;
+use crate::protocol::text::quote;
 
 /// A progress notification on one line. `token` is the client's own, byte by byte; the caller sees to it that `progress` rises
 /// with every notification of one call and that none follows the answer.

@@ -14,7 +14,7 @@ use crate::protocol::trace::TraceContext;
 
 use super::handshake::ProtocolVersion;
 use super::stateless::Filter;
-use super::{cut, cut_with_ellipsis};
+use crate::protocol::text::{cut, cut_with_ellipsis};
 
 /// JSON-RPC's code for a method that is not served.
 const METHOD_NOT_FOUND: i64 = -32601;

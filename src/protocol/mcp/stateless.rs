@@ -15,7 +15,8 @@ use crate::protocol::jsonrpc::{self, RequestId, RpcError};
 
 use super::handshake::{ProtocolVersion, ServerInfo};
 use super::request::{self, ClientInfo, Request};
-use super::{Audience, cut, cut_with_ellipsis, quote};
+use super::{Audience};
+use crate::protocol::text::{cut, cut_with_ellipsis, quote};
 
 /// The code for a version that this server does not speak.
 const UNSUPPORTED_VERSION: i64 = -32022;

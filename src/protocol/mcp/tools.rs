@@ -16,7 +16,8 @@ use super::audience::Audience;
 use super::clients::ClientTraits;
 use super::gateway_tools::GatewayTool;
 use super::handshake::ProtocolVersion;
-use super::{cut_with_ellipsis, names, schema, stateless};
+use super::{names, schema, stateless};
+use crate::protocol::text::{cut_with_ellipsis};
 
 /// A tool that is listed.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::Events;
+use super::link_story::{LinkStory, Suspicion};
 use crate::core::link::Return;
 use crate::fsm::bridge::{ConnectFailure, Event};
 use crate::fsm::cause::{Cause, Loss, Outlook};
@@ -15,33 +16,6 @@ use crate::protocol::text::clean;
 use crate::telemetry::flight::seconds;
 use crate::telemetry::metrics::Id;
 use crate::telemetry::metrics::labels::{DialResult, Direction, Hint, PushResult, ReloadResult, Stray};
-
-/// How much speaks for a domain reload.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-enum Suspicion {
-    /// Nothing.
-    #[default]
-    None,
-    /// The bridge of a package that announces nothing stopped.
-    Presumed,
-    /// The editor or its files said so.
-    Told,
-}
-
-/// What must be remembered from one event of the link to the next.
-#[derive(Debug, Default)]
-pub(super) struct LinkStory {
-    /// A greeted connection ended, and no other is greeted yet.
-    lost: Option<Instant>,
-    /// Whether a reload is behind it, as far as is known.
-    reload: Suspicion,
-    /// When the editor accepted the newest connection that was greeted.
-    accepted: Option<Instant>,
-    /// The editor accepted a connection after a loss, and no call has left on it yet.
-    back: Option<Instant>,
-    /// The delay that is waited, if one is.
-    pub(super) delay: Duration,
-}
 
 impl Events {
     fn story(&self) -> std::sync::MutexGuard<'_, LinkStory> {

@@ -5,6 +5,7 @@
 
 mod calls;
 mod link;
+mod link_story;
 mod machines;
 mod quota;
 mod sampled;
@@ -14,7 +15,7 @@ use std::time::{Duration, SystemTime};
 
 use tokio::sync::watch;
 
-use self::link::LinkStory;
+use self::link_story::LinkStory;
 use self::quota::Quota;
 use super::flight::{FlightRecorder, Timeline};
 use super::log_queue::LogCounts;

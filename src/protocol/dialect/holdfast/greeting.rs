@@ -6,7 +6,9 @@ use sha2::Sha256;
 
 use super::super::rpc::{loggable, quoted};
 use super::super::{Credentials, EditorError, Expected, Greeted, Hello, Met, Reply};
-use super::PROTOCOL;
+
+/// The protocol's number.
+pub(super) const PROTOCOL: u64 = 1;
 
 /// The method and the parameters of the next message, after what the editor has said so far.
 ///

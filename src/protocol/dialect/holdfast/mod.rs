@@ -30,8 +30,6 @@ use crate::limits::{EDITOR_MESSAGE_MAX_BYTES, HOLDFAST_REQUEST_MAX_BYTES, HOLDFA
 use crate::protocol::framing::Framer;
 use crate::protocol::framing::content_length::ContentLength;
 
-/// The protocol's number.
-const PROTOCOL: u64 = 1;
 
 static PROPERTIES: Properties = Properties {
     window: HOLDFAST_WINDOW,

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::unity::{self, INSTANCE, LOCK, MANIFEST, json, pid, record, seen, version_text, whole};
 use super::super::{Activity, Credentials, Expected, ProjectFacts, ProjectFile, ProjectFiles, Secret};
-use super::PROTOCOL;
+use super::greeting::PROTOCOL;
 
 /// The package's own record of its bridge.
 const BRIDGE: &str = "Library/Holdfast/instance.json";

@@ -6,12 +6,7 @@ use serde_json::value::RawValue;
 use super::super::listing::{self, Bad};
 use super::super::{Annotations, EditorTool, ListStep, Reply};
 use super::schema::{self, member};
-use super::wire::unknown_method;
-
-/// The list methods, newest first: v0.25 and later, v0.20 to v0.24, v0.4 to v0.19. Framed versions know the first; the others
-/// cost nothing.
-pub(in crate::protocol::dialect) const LIST_METHODS: [&str; 3] =
-    ["get-tool-details", "get-command-details", "getCommandDetails"];
+use super::wire::{LIST_METHODS, unknown_method};
 
 /// The package's tools that only look: they change neither the project nor the editor. Some write a large result into an
 /// output file of their own, which is how they answer. The names without hyphens are those of v0.19 and before.

@@ -9,8 +9,12 @@ use super::super::{
     BadMessage, EditorError, EditorEvent, EncodeError, Expected, Greeted, Hello, Inbound, LeaveReason, Met, Order,
     Refusal, Reply, WireId,
 };
-use super::tools::LIST_METHODS;
 use crate::limits::ULOOP_REQUEST_MAX_BYTES;
+
+/// The list methods, newest first: v0.25 and later, v0.20 to v0.24, v0.4 to v0.19. Framed versions know the first; the others
+/// cost nothing.
+pub(in crate::protocol::dialect) const LIST_METHODS: [&str; 3] =
+    ["get-tool-details", "get-command-details", "getCommandDetails"];
 
 /// The one error code that the package knows.
 const INTERNAL_ERROR: i64 = -32603;

@@ -7,8 +7,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::super::rpc::{self, loggable, quoted};
-use super::super::uloop::tools::{self, LIST_METHODS};
-use super::super::uloop::wire::{is_greeting, notified, read_error, timed_out, unknown_method};
+use super::super::uloop::tools;
+use super::super::uloop::wire::{LIST_METHODS, is_greeting, notified, read_error, timed_out, unknown_method};
 use super::super::{
     BadMessage, EditorEvent, EncodeError, Greeted, Hello, Inbound, ListStep, Met, Order, Reply, WireId,
 };

@@ -7,6 +7,7 @@
 //! texts with their provenance.
 
 mod answer;
+mod names;
 mod project;
 mod tools;
 mod wire;
@@ -104,7 +105,7 @@ impl Dialect for UnityMcp {
         arguments: &RawValue,
     ) -> PreparedCall {
         // Entering play mode reloads the domain, unless the project's settings spare it.
-        let reload_follows = name == tools::START_GAME;
+        let reload_follows = name == names::START_GAME;
         PreparedCall { timeout: timeout(name, arguments), reload_follows, ..PreparedCall::as_given(arguments) }
     }
 
@@ -139,7 +140,7 @@ fn timeout(name: &str, arguments: &RawValue) -> Option<Duration> {
         return None;
     }
     let given =
-        serde_json::from_str::<Members<'_>>(arguments.get()).ok().and_then(|members| members.get(tools::TIMEOUT));
-    let ms = given.and_then(|ms| ms.as_f64()).filter(|ms| ms.is_finite() && *ms > 0.0).unwrap_or(tools::TIMEOUT_MS);
+        serde_json::from_str::<Members<'_>>(arguments.get()).ok().and_then(|members| members.get(names::TIMEOUT));
+    let ms = given.and_then(|ms| ms.as_f64()).filter(|ms| ms.is_finite() && *ms > 0.0).unwrap_or(names::TIMEOUT_MS);
     Some(Duration::try_from_secs_f64(ms / 1000.0).map_or(TOOL_TIMEOUT_MAX, |limit| limit.min(TOOL_TIMEOUT_MAX)))
 }

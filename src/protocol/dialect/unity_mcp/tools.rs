@@ -6,26 +6,9 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::super::{Annotations, EditorTool, ListStep, OwnTool, Reply, ToolListing};
+use super::names::{
+    EXECUTE_CODE, QUERY_TOOL, GET_STATE, START_GAME, STOP_GAME, GET_RESULT, GET_LOGS, GET_LOG_BY_NAME, GET_LOGS_BY_NAME, GET_LOG_DETAILS, HELP, CODE, QUERY, TIMEOUT, TIMEOUT_MS};
 use super::wire;
-
-pub(super) const EXECUTE_CODE: &str = "execute_code";
-pub(super) const QUERY_TOOL: &str = "query";
-pub(super) const GET_STATE: &str = "get_state";
-pub(super) const START_GAME: &str = "start_game";
-pub(super) const STOP_GAME: &str = "stop_game";
-const GET_RESULT: &str = "get_result";
-const GET_LOGS: &str = "get_logs";
-const GET_LOG_BY_NAME: &str = "get_log_by_name";
-const GET_LOGS_BY_NAME: &str = "get_logs_by_name";
-const GET_LOG_DETAILS: &str = "get_log_details";
-const HELP: &str = "help";
-
-/// Arguments.
-pub(super) const CODE: &str = "code";
-pub(super) const QUERY: &str = "query";
-pub(super) const TIMEOUT: &str = "timeout";
-/// The package's own server's default, in milliseconds.
-pub(super) const TIMEOUT_MS: f64 = 30_000.0;
 
 /// What the editor really executes; shown by `help`.
 const HELP_TEXT: &str = "\

@@ -10,7 +10,7 @@ use super::super::arguments::Members;
 use super::super::http::{Ask, Heard};
 use super::super::rpc::{loggable, object_text, parse_object};
 use super::super::{BadMessage, EncodeError, Greeted, Inbound, Met, Order, Reply, WireId};
-use super::tools::{self, CODE, QUERY};
+use super::names::{self, CODE, QUERY};
 use crate::limits::UNITY_MCP_REQUEST_MAX_BYTES;
 
 pub(super) const PING: &str = "/ping";
@@ -31,16 +31,16 @@ pub(super) fn encode(id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError
         Order::Greeting { .. } | Order::ListTools { .. } | Order::Pulse => ("GET", PING, None),
         Order::Call { tool, call, .. } => match *tool {
             // The package's own server posted queries to a path that the editor does not know; only this one is executed.
-            tools::EXECUTE_CODE | tools::QUERY_TOOL => {
-                match text(&call.arguments, if *tool == tools::EXECUTE_CODE { CODE } else { QUERY }) {
+            names::EXECUTE_CODE | names::QUERY_TOOL => {
+                match text(&call.arguments, if *tool == names::EXECUTE_CODE { CODE } else { QUERY }) {
                     Some(code) => ("POST", EXECUTE, Some(code)),
                     // Nothing to execute: something harmless is asked in its place, and the answer to that says so.
                     None => ("GET", PING, None),
                 }
             }
-            tools::GET_STATE => ("GET", STATE, None),
-            tools::START_GAME => ("POST", START, None),
-            tools::STOP_GAME => ("POST", STOP, None),
+            names::GET_STATE => ("GET", STATE, None),
+            names::START_GAME => ("POST", START, None),
+            names::STOP_GAME => ("POST", STOP, None),
             _ => return Err(EncodeError::NotSpoken),
         },
         Order::Outcomes(_) | Order::Cancel(_) => return Err(EncodeError::NotSpoken),

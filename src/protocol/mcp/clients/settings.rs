@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::{ClientTraits, begins, client_of, labelled, traits_of};
+use super::facts::{Client, ClientTraits};
+use super::lookup::{begins, client_of, labelled, traits_of};
 use crate::limits::{
     CLIENT_FIELD_MAX_BYTES, PATIENCE_MARGIN, PATIENCE_MAX, RESULT_INLINE_MAX_BYTES, RESULT_TEXT_MIN_BYTES,
 };
@@ -159,7 +160,7 @@ impl ClientOverrides {
     }
 
     /// The habits of a client of the table, whatever it calls itself.
-    pub fn traits_of_client(&self, client: &super::Client) -> ClientTraits {
+    pub fn traits_of_client(&self, client: &Client) -> ClientTraits {
         let said = self.0.iter().filter(|(whom, _)| *whom == Whom::Label(client.label));
         said.fold(client.traits(), |traits, (_, settings)| settings.over(traits))
     }

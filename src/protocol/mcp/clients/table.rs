@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::Evidence::{Assumed, Documents, Measured, Registry, Source, Users};
-use super::Fact::Known;
-use super::Named::{Exactly, From};
-use super::Wait::{Endless, For};
-use super::{Beyond, Client, Evidence, Fact, TextLimit, Wait};
+use super::facts::Evidence::{Assumed, Documents, Measured, Registry, Source, Users};
+use super::facts::Fact::Known;
+use super::facts::Named::{Exactly, From};
+use super::facts::Wait::{Endless, For};
+use super::facts::{Beyond, Client, Evidence, Fact, TextLimit, Wait};
 
 const fn seconds(seconds: u64, evidence: Evidence) -> Fact<Wait> {
     Known(For(Duration::from_secs(seconds)), evidence)

@@ -2,8 +2,10 @@
 
 use tokio::time::Instant;
 
+use super::Ledger;
 use super::grace::grace_end;
-use super::{Entry, Ledger, Settlement};
+use crate::core::calls::entry::Entry;
+use crate::core::calls::types::Settlement;
 use crate::fsm::call::{Event, State};
 
 impl Ledger {

@@ -2,7 +2,10 @@
 
 use tokio::time::Instant;
 
-use super::{Entry, Ledger, Settlement, Wanted};
+use super::Ledger;
+use crate::core::calls::entry::Entry;
+use crate::core::calls::types::Settlement;
+use crate::core::calls::wanted::Wanted;
 use crate::fsm::call::{Event, State};
 use crate::protocol::dialect::{JournalKey, Recovery};
 use crate::protocol::ids::{CallId, Epoch};

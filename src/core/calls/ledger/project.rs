@@ -1,48 +1,16 @@
 //! Whose editor the calls are for: a call runs only in the project that was wanted when it came, and only while that one is wanted.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use tokio::time::Instant;
 
-use super::{Entry, Ledger, Settlement};
+use super::Ledger;
+use crate::core::calls::entry::Entry;
+use crate::core::calls::types::Settlement;
+use crate::core::calls::wanted::Wanted;
 use crate::fsm::call::{Event, State};
 use crate::fsm::cause::Cause;
 use crate::protocol::ids::{CallId, Epoch};
-
-/// The project that calls are for.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Wanted {
-    /// It is in question: nothing is sent until it is settled.
-    Asked,
-    /// This one; `None` where none is known, and only a port that the user named may be called.
-    Settled(Option<PathBuf>),
-}
-
-impl Default for Wanted {
-    fn default() -> Self {
-        Self::Settled(None)
-    }
-}
-
-impl Wanted {
-    /// The project, if it is settled and there is one.
-    pub fn project(&self) -> Option<&Path> {
-        match self {
-            Self::Settled(project) => project.as_deref(),
-            Self::Asked => None,
-        }
-    }
-
-    /// Whether it is this one, or may still turn out to be.
-    pub fn may_be(&self, project: Option<&Path>) -> bool {
-        *self == Self::Asked || self.is(project)
-    }
-
-    /// Whether calls may go to the editor of this project (`None`: of whatever project the named port's is).
-    pub fn is(&self, project: Option<&Path>) -> bool {
-        matches!(self, Self::Settled(wanted) if wanted.as_deref() == project)
-    }
-}
 
 impl Ledger {
     /// A connection is usable for claims; its editor's project is not known.

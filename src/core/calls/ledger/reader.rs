@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use super::grace::Withheld;
-use super::types::Late;
-use super::{Entry, Ledger, Lookup, Record, Sending, Surprises};
+use super::Ledger;
+use crate::core::calls::entry::Entry;
+use crate::core::calls::types::{Late, Lookup, Record, Sending, Surprises};
+use crate::core::calls::withheld::Withheld;
 use crate::fsm::call::State;
 use crate::limits::OPEN_CALLS_MAX_BYTES;
 use crate::protocol::ids::{CallId, Epoch};
@@ -93,7 +94,7 @@ impl Ledger {
 
     fn open_record(&self, entry: &Entry) -> Record {
         let waits_for = (entry.state() == State::Held).then(|| self.hold_cause(entry));
-        Record { waits_for, ..Record::of(entry) }
+        Record { waits_for, ..entry.record() }
     }
 
     /// What is known of a call's result.
@@ -105,7 +106,7 @@ impl Ledger {
             entry.id == call && !(ended && entry.epoch.is_none())
         };
         if let Some(entry) = self.entries.iter().find(flying) {
-            return Lookup::Open(Record::of(entry));
+            return Lookup::Open(entry.record());
         }
         if let Some(record) = self.finished.get(call) {
             return match &record.late {

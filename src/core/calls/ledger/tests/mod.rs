@@ -4,6 +4,7 @@ mod hindered;
 use std::time::Duration;
 
 use super::*;
+use crate::core::calls::types::*;
 use crate::fsm::call::Verdict;
 use crate::limits::{
     FINISHED_CALLS_MAX, LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES, OPEN_CALLS_MAX_BYTES, PATIENCE_MARGIN,

@@ -5,29 +5,16 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Entry, Ledger, Settlement};
+use super::Ledger;
+use crate::core::calls::entry::Entry;
+use crate::core::calls::types::Settlement;
+use crate::core::calls::withheld::Withheld;
 use crate::core::user_text;
 use crate::fsm::call::Event;
 use crate::fsm::cause::Outlook;
 use crate::limits::RELOAD_GRACE;
 use crate::protocol::dialect::EditorAnswer;
 use crate::protocol::ids::{CallId, Epoch};
-
-/// An answer that the client has not had yet.
-#[derive(Debug, Clone)]
-pub(super) struct Withheld {
-    answer: EditorAnswer,
-    since: Instant,
-    /// The reload has shown itself: the editor is away, or says that it leaves.
-    reloading: bool,
-}
-
-impl Withheld {
-    /// What decides when it is told.
-    pub(super) fn is_reloading(&self) -> bool {
-        self.reloading
-    }
-}
 
 /// What is said beside a withheld answer.
 enum Signs {

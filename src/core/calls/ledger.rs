@@ -1,0 +1,580 @@
+//! The ledger: the one record of every open call, of what was sent, and of late results. Outlives every actor.
+//!
+//! Not an actor: a bounded store with short synchronous operations behind a lock that is never held across an await. Every
+//! operation takes the time, feeds [`fsm::call`](crate::fsm::call) and returns what is to be done ([`Settlement`]); the caller
+//! carries it out after letting the lock go. It never calls the front.
+
+mod clock;
+mod grace;
+mod hindered;
+mod journal;
+mod progress;
+mod project;
+mod reader;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use tokio::time::Instant;
+
+use super::entry::Entry;
+use super::finished::Finished;
+use super::progress::Progress;
+use super::types::{
+    Answer, ClaimRefused, HeldCall, Late, NewCall, Refused, Sending, Settlement, Surprises, Terms,
+};
+use super::wanted::Wanted;
+use crate::core::user_text;
+use crate::fsm::Driver;
+use crate::fsm::call::{Call, Effect, Event, State, Verdict};
+use crate::fsm::cause::{Cause, Loss, Outlook};
+use crate::limits::{HOLD_WITHOUT_EVIDENCE, RUNNING_MAX};
+use crate::protocol::dialect::{EditorAnswer, Recovery};
+use crate::protocol::ids::{CallId, Epoch, RequestKey};
+use crate::protocol::policy::Grounds;
+
+/// See the module's documentation.
+#[derive(Clone, Default)]
+pub struct Ledger {
+    entries: VecDeque<Entry>,
+    finished: Finished,
+    /// Connections that are usable, and whose editor each leads to.
+    open_epochs: BTreeMap<Epoch, Option<PathBuf>>,
+    wanted: Wanted,
+    outlook: Option<Outlook>,
+    /// Why nothing can be written yet on a connection that is open.
+    hindered: Option<(Epoch, Cause)>,
+    absent_since: Option<Instant>,
+    /// When the editor was last known to be away for another cause than a domain reload.
+    no_reload: Option<Instant>,
+    draining: bool,
+    armed: Option<Instant>,
+    surprises: Surprises,
+    /// A call came, went or changed its state since somebody asked.
+    moved: bool,
+}
+
+impl Ledger {
+    // ---- the session's side ----
+
+    /// Takes a call in; it is held from now on. The front bounds how many there can be.
+    pub fn accept(&mut self, call: NewCall, now: Instant) -> Vec<Settlement> {
+        self.moved = true;
+        let (mut machine, _) = Driver::start(Call::default());
+        machine.feed(&Event::Queued);
+        let progress = call.progress_token.map(|token| Progress::new(token.into(), now));
+        self.entries.push_back(Entry {
+            id: call.id,
+            request: call.request,
+            tool: call.tool.into(),
+            arguments: call.arguments,
+            machine,
+            reserved: None,
+            epoch: None,
+            recovery: Recovery::None,
+            accepted: now,
+            sent: None,
+            lost: None,
+            patience: call.patience,
+            running_max: RUNNING_MAX,
+            audience: call.audience,
+            trace: call.trace,
+            asker: call.asker,
+            progress,
+            waits_for: Cause::Connecting,
+            sending: None,
+            parallel: call.parallel,
+            project: self.wanted.project().map(Into::into),
+            withheld: None,
+            refused: None,
+            unrun: false,
+            settled: false,
+        });
+        if let Some(cause) = self.entries.back().map(|entry| self.hold_cause(entry))
+            && let Some(entry) = self.entries.back_mut()
+        {
+            entry.waits_for = cause;
+        }
+        if self.draining { self.refuse(call.id, Cause::ShuttingDown, now) } else { Vec::new() }
+    }
+
+    /// Whether a client's request became a call here.
+    pub fn owns(&self, request: RequestKey) -> bool {
+        self.entries.iter().any(|entry| !entry.settled && entry.request == request)
+    }
+
+    /// The client cancelled a request. True if it was a call that still owed an answer.
+    pub fn cancel(&mut self, request: RequestKey, now: Instant) -> (bool, Vec<Settlement>) {
+        let found = self.entries.iter().position(|entry| !entry.settled && entry.request == request);
+        let Some(index) = found else { return (false, Vec::new()) };
+        let mut out = Vec::new();
+        self.feed(index, &Event::CancelledByClient, None, now, &mut out);
+        self.sweep();
+        (true, out)
+    }
+
+    /// From now on nothing is held: whatever was not sent is refused.
+    pub fn drain(&mut self, now: Instant) -> Vec<Settlement> {
+        self.draining = true;
+        let mut out = Vec::new();
+        self.tell_all_withheld(now, &mut out);
+        self.refuse_held_at_the_end(now, &mut out);
+        out
+    }
+
+    /// Nothing is sent any more once the gateway ends: what would be held (again) is refused.
+    fn refuse_held_at_the_end(&mut self, now: Instant, out: &mut Vec<Settlement>) {
+        if self.draining {
+            let held = |entry: &Entry| (entry.state() == State::Held).then_some(Event::Refused(Cause::ShuttingDown));
+            out.extend(self.feed_all(now, held));
+        }
+    }
+
+    // ---- the bridge's side ----
+
+    /// A connection ended: its claimed calls may have run, its unclaimed ones are held again, and no later claim or answer of
+    /// it is accepted. One operation, before a successor may start.
+    pub fn close_epoch(&mut self, epoch: Epoch, loss: Loss, now: Instant) -> Vec<Settlement> {
+        self.open_epochs.remove(&epoch);
+        for entry in &mut self.entries {
+            if entry.reserved == Some(epoch) {
+                entry.reserved = None;
+            }
+            if entry.epoch == Some(epoch) {
+                entry.lost.get_or_insert(now);
+            }
+        }
+        let mut out = self.feed_all(now, |entry| (entry.epoch == Some(epoch)).then_some(Event::EpochClosed(loss)));
+        for entry in &mut self.entries {
+            if entry.epoch == Some(epoch) && entry.state() != State::Sent {
+                entry.epoch = None;
+            }
+        }
+        out.extend(self.give_up_elsewhere(now));
+        self.refuse_held_at_the_end(now, &mut out);
+        self.sweep();
+        out
+    }
+
+    /// Closes whatever epoch is open: the part that owned it is gone.
+    pub fn close_all_epochs(&mut self, loss: Loss, now: Instant) -> Vec<Settlement> {
+        let open: Vec<Epoch> = self.open_epochs.keys().copied().collect();
+        let mut out: Vec<Settlement> = open.into_iter().flat_map(|epoch| self.close_epoch(epoch, loss, now)).collect();
+        if loss == Loss::Shutdown {
+            out.extend(self.drain(now));
+            // Nobody looks any longer for the outcome of one whose client was told "still running".
+            let open = |entry: &Entry| !entry.settled || entry.state() == State::Abandoned;
+            out.extend(self.feed_all(now, |entry| open(entry).then_some(Event::EpochClosed(loss))));
+        }
+        out
+    }
+
+    /// The oldest held call that nobody is about to send and that may run beside those that have a place; it is reserved for
+    /// this connection.
+    pub fn reserve(&mut self, epoch: Epoch) -> Option<HeldCall> {
+        if !self.is_wanted(epoch) {
+            return None;
+        }
+        let index = self.next_to_send()?;
+        let entry = self.entries.get_mut(index)?;
+        entry.reserved = Some(epoch);
+        Some(HeldCall {
+            id: entry.id,
+            tool: Arc::clone(&entry.tool),
+            arguments: Arc::clone(&entry.arguments),
+            nth: entry.machine.machine().sendings.saturating_add(1),
+            progress: entry.progress.is_some(),
+            trace: entry.trace.clone(),
+            asker: entry.asker.clone(),
+        })
+    }
+
+    /// A reserved call was not taken by its connection: it waits for the next one who sends.
+    pub fn unreserve(&mut self, call: CallId, epoch: Epoch) {
+        let reserved = |entry: &&mut Entry| entry.id == call && entry.reserved == Some(epoch);
+        if let Some(entry) = self.entries.iter_mut().find(reserved) {
+            entry.reserved = None;
+        }
+    }
+
+    /// Whether a held call waits for somebody to send it, and nothing that has a place stands against it.
+    pub fn has_held(&self) -> bool {
+        self.next_to_send().is_some()
+    }
+
+    /// Calls that want to be alone are sent one after another, so that what waits has provably not run.
+    fn next_to_send(&self) -> Option<usize> {
+        let one_alone = self.entries.iter().any(|entry| {
+            let placed = entry.epoch.is_some() || entry.reserved.is_some();
+            entry.withheld.is_some() || !entry.parallel && placed
+        });
+        self.entries.iter().position(|entry| {
+            entry.state() == State::Held && entry.reserved.is_none() && (entry.parallel || !one_alone)
+        })
+    }
+
+    /// The last step before the first byte: from here on the call may have run.
+    ///
+    /// # Errors
+    /// [`ClaimRefused`]: not a byte may be written.
+    pub fn claim(
+        &mut self,
+        call: CallId,
+        epoch: Epoch,
+        terms: Terms,
+        now: Instant,
+    ) -> Result<Vec<Settlement>, ClaimRefused> {
+        if !self.open_epochs.contains_key(&epoch) {
+            return Err(ClaimRefused::EpochClosed);
+        }
+        let wanted = self.is_wanted(epoch);
+        let index = self.position(call).ok_or(ClaimRefused::NotHeld)?;
+        let Some(entry) = self.entries.get_mut(index).filter(|entry| entry.state() == State::Held) else {
+            return Err(ClaimRefused::NotHeld);
+        };
+        if now >= entry.hold_limit() {
+            return Err(ClaimRefused::LimitPassed);
+        }
+        if entry.project.is_some() && !self.wanted.may_be(entry.project.as_deref()) {
+            return Err(ClaimRefused::OtherProject);
+        }
+        if !wanted {
+            // It waits for the connection to the wanted one's.
+            entry.reserved = None;
+            return Err(ClaimRefused::NotWanted);
+        }
+        let (recoverable, repeatable) = (terms.recovery != Recovery::None, terms.repeatable);
+        let before = entry.machine.machine();
+        entry.sending = Some(Sending {
+            waited: now.saturating_duration_since(entry.lost.unwrap_or(entry.accepted)),
+            waited_for: entry.waits_for,
+            nth: before.sendings.saturating_add(1),
+            lost: before.loss.is_some(),
+            repeatable: before.repeatable,
+        });
+        entry.running_max = terms.running_max();
+        entry.recovery = terms.recovery;
+        entry.epoch = Some(epoch);
+        entry.reserved = None;
+        entry.sent = Some(now);
+        // An earlier connection's end says nothing about this one: it must not end the wait for the answer on it.
+        entry.lost = None;
+        let mut out = Vec::new();
+        self.feed(index, &Event::Claimed { recoverable, repeatable }, None, now, &mut out);
+        self.report_progress(index, now, &mut out);
+        Ok(out)
+    }
+
+    /// Proof that not a byte of a claimed call was written.
+    pub fn revoke_claim(&mut self, call: CallId, epoch: Epoch, now: Instant) -> Vec<Settlement> {
+        let mut out = Vec::new();
+        if let Some(index) = self.position_in(call, epoch) {
+            self.feed(index, &Event::ClaimRevoked, None, now, &mut out);
+            if let Some(entry) = self.entries.get_mut(index).filter(|entry| entry.state() == State::Held) {
+                entry.epoch = None;
+                entry.sent = None;
+            }
+            self.refuse_held_at_the_end(now, &mut out);
+            self.sweep();
+        }
+        out
+    }
+
+    /// Gives a held call back as if it had never come: somebody else answers its request. `None` if it is not held any more.
+    pub fn give_back(&mut self, call: CallId) -> Option<(RequestKey, Arc<RawValue>)> {
+        let index = self.position(call)?;
+        let entry = self.entries.get(index).filter(|entry| entry.state() == State::Held && !entry.settled)?;
+        let given = (entry.request, Arc::clone(&entry.arguments));
+        self.entries.remove(index);
+        self.moved = true;
+        Some(given)
+    }
+
+    /// A held call cannot be sent, ever.
+    pub fn refuse(&mut self, call: CallId, cause: Cause, now: Instant) -> Vec<Settlement> {
+        self.feed_call(call, &Event::Refused(cause), None, now)
+    }
+
+    /// As [`refuse`](Self::refuse), for a cause that does not tell all.
+    pub fn turn_down(&mut self, call: CallId, cause: Cause, grounds: Grounds, now: Instant) -> Vec<Settlement> {
+        let held = |entry: &&mut Entry| entry.id == call && entry.state() == State::Held;
+        if let Some(entry) = self.entries.iter_mut().find(held) {
+            entry.refused = Some(Box::new(Refused { grounds, arguments: Arc::clone(&entry.arguments) }));
+        }
+        self.refuse(call, cause, now)
+    }
+
+    /// The editor replied on the connection the call was claimed for. False if that call owes nothing to that connection.
+    pub fn reply(&mut self, call: CallId, epoch: Epoch, answer: EditorAnswer, now: Instant) -> (bool, Vec<Settlement>) {
+        let Some(index) = self.position_in(call, epoch) else { return (false, Vec::new()) };
+        if !self.open_epochs.contains_key(&epoch) {
+            return (false, Vec::new());
+        }
+        let mut out = Vec::new();
+        let event = Event::ReplyArrived { error: answer.is_error };
+        self.feed(index, &event, Some(answer), now, &mut out);
+        if let Some(entry) = self.entries.get_mut(index) {
+            entry.epoch = None;
+        }
+        self.sweep();
+        (true, out)
+    }
+
+    /// The editor replied that it is not the one the call was meant for, and ran nothing. The call is held again, a bounded
+    /// number of times; then this reply is its answer. False if it owes nothing to that connection.
+    pub fn turned_away(
+        &mut self,
+        call: CallId,
+        epoch: Epoch,
+        answer: EditorAnswer,
+        now: Instant,
+    ) -> (bool, Vec<Settlement>) {
+        let open = self.open_epochs.contains_key(&epoch);
+        let Some(index) = self.position_in(call, epoch).filter(|_| open) else { return (false, Vec::new()) };
+        let mut out = Vec::new();
+        self.feed(index, &Event::TurnedAway, Some(answer), now, &mut out);
+        if let Some(entry) = self.entries.get_mut(index) {
+            entry.epoch = None;
+            if entry.state() == State::Held {
+                entry.sent = None;
+            }
+        }
+        self.refuse_held_at_the_end(now, &mut out);
+        self.sweep();
+        (true, out)
+    }
+
+    /// Calls whose outcome is being looked for, and where.
+    pub fn recovering(&self) -> Vec<(CallId, Recovery)> {
+        self.entries
+            .iter()
+            .filter(|entry| entry.is_looked_for())
+            .map(|entry| (entry.id, entry.recovery.clone()))
+            .collect()
+    }
+
+    /// A record outside the connection told the outcome.
+    pub fn learn(&mut self, call: CallId, answer: EditorAnswer, now: Instant) -> Vec<Settlement> {
+        let event = Event::OutcomeLearned { error: answer.is_error };
+        self.feed_call(call, &event, Some(answer), now)
+    }
+
+    /// What callers may expect of the link from now on.
+    pub fn set_outlook(&mut self, outlook: Outlook, now: Instant) -> Vec<Settlement> {
+        self.outlook = Some(outlook);
+        if let Some(cause) = outlook.cause() {
+            for entry in self.entries.iter_mut().filter(|entry| entry.state() == State::Held) {
+                entry.waits_for = cause;
+            }
+        }
+        if outlook.cause().is_some_and(|cause| cause.is_gone() || cause == Cause::Stalled) {
+            self.no_reload = Some(now);
+        }
+        self.absent_since = match outlook {
+            Outlook::Absent(_) => self.absent_since.or(Some(now)),
+            Outlook::Open | Outlook::Coming(_) => None,
+        };
+        let mut out = Vec::new();
+        self.see_reload(outlook, now, &mut out);
+        if outlook != Outlook::Open {
+            return out;
+        }
+        let project = self.wanted.project().map(std::path::Path::to_path_buf);
+        // The editor is back: an outcome that only its return could tell is as clear now as it will ever be.
+        let back = self.feed_all(now, |entry| {
+            let unanswered = entry.withheld.is_none() && entry.lost.is_some();
+            let inferred =
+                entry.recovery == Recovery::Inferred && unanswered && entry.project.as_deref() == project.as_deref();
+            (inferred && matches!(entry.state(), State::Recovering | State::Abandoned)).then_some(Event::OutcomeLost)
+        });
+        out.extend(back);
+        self.refuse_held_at_the_end(now, &mut out);
+        out
+    }
+
+    // ---- inside ----
+
+    fn position(&self, call: CallId) -> Option<usize> {
+        self.entries.iter().position(|entry| entry.id == call)
+    }
+
+    fn position_in(&self, call: CallId, epoch: Epoch) -> Option<usize> {
+        self.entries.iter().position(|entry| entry.id == call && entry.epoch == Some(epoch))
+    }
+
+    fn held_until(&self, entry: &Entry) -> Instant {
+        let limit = entry.hold_limit();
+        match self.absent_since.filter(|_| self.wanted != Wanted::Asked) {
+            Some(since) => limit.min(since.max(entry.accepted) + HOLD_WITHOUT_EVIDENCE),
+            None => limit,
+        }
+    }
+
+    fn hold_cause(&self, entry: &Entry) -> Cause {
+        match self.outlook {
+            _ if self.wanted == Wanted::Asked => Cause::ProjectUnsettled,
+            Some(Outlook::Coming(cause) | Outlook::Absent(cause)) => cause,
+            Some(Outlook::Open) => {
+                let busy = self.entries.iter().any(|other| other.has_place() && other.id != entry.id);
+                // What is reserved has a place, and no list is waited for any more.
+                let otherwise = match (entry.reserved.is_some(), busy) {
+                    (true, _) => Cause::Connecting,
+                    (false, true) => Cause::Busy,
+                    (false, false) => Cause::Listing,
+                };
+                self.hindrance().unwrap_or(otherwise)
+            }
+            None => Cause::Connecting,
+        }
+    }
+
+    fn feed_call(&mut self, call: CallId, event: &Event, body: Option<EditorAnswer>, now: Instant) -> Vec<Settlement> {
+        let mut out = Vec::new();
+        if let Some(index) = self.position(call) {
+            self.feed(index, event, body, now, &mut out);
+            self.sweep();
+        }
+        out
+    }
+
+    fn feed_all(&mut self, now: Instant, event_for: impl Fn(&Entry) -> Option<Event>) -> Vec<Settlement> {
+        let mut out = Vec::new();
+        for index in 0..self.entries.len() {
+            if let Some(event) = self.entries.get(index).and_then(&event_for) {
+                self.feed(index, &event, None, now, &mut out);
+            }
+        }
+        self.sweep();
+        out
+    }
+
+    fn feed(
+        &mut self,
+        index: usize,
+        event: &Event,
+        mut body: Option<EditorAnswer>,
+        now: Instant,
+        out: &mut Vec<Settlement>,
+    ) {
+        let behind = self.running().map(|(id, _, since)| (id, now.saturating_duration_since(since)));
+        let lost = self.entries.get(index).and_then(|entry| entry.lost);
+        let reload_likely = lost.is_some_and(|lost| self.may_have_reloaded(lost));
+        let Some(entry) = self.entries.get_mut(index) else { return };
+        self.moved = true;
+        let was_held = entry.state() == State::Held;
+        let mut late = false;
+        let state = entry.state();
+        let stepped = entry.machine.feed(event);
+        if state == State::Recovering && entry.machine.state() == State::Held {
+            entry.sent = None;
+            out.push(Settlement::HeldAgain);
+        }
+        if stepped.unexpected {
+            *self.surprises.undecided.entry(state.into()).or_default() += 1;
+        }
+        for effect in stepped.effects {
+            match effect {
+                Effect::Answer(verdict) => {
+                    self.surprises.answered_twice += u64::from(entry.settled);
+                    entry.settled = true;
+                    out.push(Settlement::Answer(Answer {
+                        request: entry.request,
+                        call: entry.id,
+                        tool: Arc::clone(&entry.tool),
+                        verdict,
+                        body: body.take(),
+                        took: now.saturating_duration_since(entry.accepted),
+                        behind: behind.filter(|(id, _)| was_held && *id != entry.id),
+                        came_back: entry
+                            .lost
+                            // While a connection ends, the outlook is still that of before.
+                            .filter(|_| self.outlook == Some(Outlook::Open) && !self.open_epochs.is_empty())
+                            .filter(|_| entry.project.is_none() || self.wanted.is(entry.project.as_deref()))
+                            .map(|lost| now.saturating_duration_since(lost)),
+                        reload_likely,
+                        // Only the editor's own word leaves a sending behind that is no loss.
+                        unrun: matches!(verdict, Verdict::NotExecuted(_)) && entry.machine.machine().sendings > 0,
+                        refused: entry.refused.take(),
+                        project: entry.project.clone(),
+                        audience: entry.audience,
+                        trace: entry.trace.clone(),
+                        asker: entry.asker.clone(),
+                    }));
+                    let mut record = entry.record();
+                    record.verdict = Some(verdict);
+                    record.ended = Some(now);
+                    self.finished.remember(record);
+                }
+                Effect::KeepLate => {
+                    if let Some(answer) = body.take() {
+                        late = true;
+                        let (call, project, audience) = (entry.id, entry.project.clone(), entry.audience);
+                        out.push(Settlement::KeepLate { call, project, answer, audience });
+                    }
+                }
+                Effect::Note(verdict) => {
+                    entry.settled = true;
+                    out.push(Settlement::Noted {
+                        call: entry.id,
+                        tool: Arc::clone(&entry.tool),
+                        verdict,
+                        asker: entry.asker.clone(),
+                        project: entry.project.clone(),
+                    });
+                    let mut record = entry.record();
+                    record.verdict = Some(verdict);
+                    record.ended = Some(now);
+                    if late {
+                        record.late = Late::Rendering;
+                    }
+                    self.finished.remember(record);
+                }
+                Effect::Withdraw => {
+                    if let Recovery::Journal(key) = &entry.recovery {
+                        out.push(Settlement::Withdraw { key: key.clone() });
+                    }
+                }
+                // Probes are started by the bridge, which asks `recovering` whenever a connection ended or it began.
+                Effect::Recover => {}
+            }
+        }
+        if entry.settled {
+            // It is never sent again, and what it takes is free for others.
+            entry.arguments = RawValue::NULL.to_owned().into();
+        }
+    }
+
+    fn report_progress(&mut self, index: usize, now: Instant, out: &mut Vec<Settlement>) {
+        let cause = self.entries.get(index).map(|entry| self.hold_cause(entry));
+        let Some(entry) = self.entries.get_mut(index).filter(|entry| !entry.settled) else { return };
+        let message = match (entry.state(), cause) {
+            (State::Sent, _) => "running in Unity".to_owned(),
+            _ if entry.withheld.is_some() => "answered; waiting for the reload that may follow".to_owned(),
+            (State::Recovering, _) => user_text::looked_for(entry.machine.machine().known_loss()).to_owned(),
+            (_, Some(cause)) => {
+                let again = entry.machine.machine().sendings > 0;
+                let held = if again { "held, to be sent again" } else { "held, not sent yet" };
+                format!("{held}: {}", user_text::cause(cause))
+            }
+            (_, None) => return,
+        };
+        let changed = entry.state() == State::Sent && entry.sent == Some(now);
+        let (version, request) = (entry.audience.version, entry.request);
+        let Some(progress) = entry.progress.as_mut().filter(|progress| changed || now >= progress.next) else { return };
+        let news = progress.beat(message, now);
+        out.push(Settlement::Progress { request, news, version });
+    }
+
+    /// Drops entries that owe nothing to anybody: answered, and holding no place on a connection.
+    fn sweep(&mut self) {
+        self.entries.retain(|entry| {
+            let ended = matches!(entry.state(), State::Answered | State::Uncertain | State::Cancelled);
+            // What may follow an answer follows it, whether or not its client still wants that.
+            !ended || entry.has_place()
+        });
+    }
+}

@@ -1,0 +1,44 @@
+//! Finding a client by what it says of itself.
+
+use super::facts::{Client, ClientTraits, Named, UNKNOWN_CLIENT};
+use super::table::CLIENTS;
+
+/// The habits of the client with this `clientInfo.name`; [`UNKNOWN_CLIENT`] if it is not in the table.
+pub fn traits_of(name: &str) -> ClientTraits {
+    client_of(name).map_or(UNKNOWN_CLIENT, Client::traits)
+}
+
+/// The client with this `clientInfo.name`.
+pub fn client_of(name: &str) -> Option<&'static Client> {
+    let name = name.trim();
+    CLIENTS
+        .iter()
+        .flat_map(|client| client.names.iter().map(move |named| (named, client)))
+        .filter_map(|(named, client)| strength(*named, name).map(|strength| (strength, client)))
+        .max_by_key(|(strength, _)| *strength)
+        .map(|(_, client)| client)
+}
+
+/// The client with this label, as a person writes it (`claude-code`, `Claude Code`).
+pub fn labelled(word: &str) -> Option<&'static Client> {
+    let word = word.trim().to_ascii_lowercase().replace([' ', '-'], "_");
+    CLIENTS.iter().find(|client| client.label == word)
+}
+
+/// All clients that are known.
+pub fn known_clients() -> &'static [Client] {
+    CLIENTS
+}
+
+/// How well a name matches: an exact one beats every prefix, a longer prefix a shorter one.
+fn strength(named: Named, name: &str) -> Option<usize> {
+    match named {
+        Named::Exactly(wanted) => name.eq_ignore_ascii_case(wanted).then_some(usize::MAX),
+        Named::From(prefix) => begins(name, prefix).then_some(prefix.len()),
+    }
+}
+
+/// Whether a name begins so, without regard to case.
+pub(super) fn begins(name: &str, prefix: &str) -> bool {
+    name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+}

@@ -1,0 +1,182 @@
+//! What a project's files say of its editor, and which ports may be called.
+
+use std::path::Path;
+
+use super::reuse::liveness;
+use super::types::{Listed, Meant, Survey, Target};
+use crate::config::{Config, PortSource};
+use crate::config_file;
+use crate::fsm::bridge::{Evidence, Sign};
+use crate::limits::PROJECT_FILE_MAX_BYTES;
+use crate::platform::host::{Host, Liveness, NotRead};
+use crate::protocol::dialect::unspoken::{self, Unspoken};
+use crate::protocol::dialect::{
+    self, Dialect, Dialects, FileState, ProjectFacts, ProjectFile, ProjectFiles, Transport, Unreadable,
+};
+use crate::protocol::text::clean;
+
+/// Looks at the project that is meant.
+pub(super) fn look(host: &dyn Host, config: &Config, meant: Meant) -> Survey {
+    let Meant { project, ambiguous, trouble } = meant;
+        let Spoken { dialect, mut facts, packages } = match project.as_deref() {
+        Some(project) => spoken(host, project, config.dialects),
+        None => {
+            Spoken { dialect: dialect::fallback(config.dialects), facts: ProjectFacts::default(), packages: Vec::new() }
+        }
+    };
+    facts.problems.extend(trouble);
+    let abroad = config.foreign_host.as_deref().filter(|_| dialect.properties().transport == Transport::Http);
+    facts.problems.extend(abroad.map(|host| {
+        format!(
+            "UNITY_HOST is \"{}\", which is not this machine, and holdfast calls no other: nothing is called. Remove it, or set it \
+             to 127.0.0.1.",
+            clean(host)
+        )
+    }));
+    // The one that left its file behind is not the one that will write the next.
+    let told = |pid: Option<u32>| Some(liveness(host, project.as_deref()?, dialect, pid?));
+    if told(facts.editor_pid) != Some(Liveness::Alive) && told(facts.other_pid) == Some(Liveness::Alive) {
+        facts.editor_pid = facts.other_pid;
+    }
+    let evidence = Evidence {
+        editor: match told(facts.editor_pid) {
+            Some(Liveness::Alive) => Sign::Alive,
+            Some(Liveness::Dead) => Sign::Dead,
+            Some(Liveness::Unknown) | None => Sign::Unknown,
+        },
+        activity: facts.activity,
+        announces: dialect.announces(facts.package_version.as_deref()),
+    };
+    let rules = project.as_deref().map(|project| config_file::read_project(host, project)).unwrap_or_default();
+    facts.problems.extend(rules.complaints.iter().cloned());
+    let (targets, listed) = (Vec::new(), Vec::new());
+    let starved = host.lacks_descriptors();
+    let failed = false;
+    let mut survey =
+        Survey { project, ambiguous, packages, dialect, facts, rules, targets, listed, evidence, starved, failed };
+    let moved = moved_ports(host, &survey);
+    for (port, source) in candidates(config, &survey.facts, dialect, &moved) {
+        let named = source.is_named();
+        if abroad.is_none() && survey.packages.is_empty() && (named || survey.project.is_some()) {
+            survey.targets.push(Target {
+                port,
+                source,
+                project: survey.project.clone(),
+                editor_pid: survey.facts.editor_pid.filter(|_| evidence.editor != Sign::Dead),
+                expected: survey.facts.expected.clone(),
+                dialect,
+                package_version: survey.facts.package_version.clone(),
+            });
+        } else {
+            // Looking up an owner walks all processes: only worth it when nothing else can be called.
+            let owner = if survey.targets.is_empty() { host.port_owner(port) } else { None };
+            let why = if abroad.is_some() {
+                "UNITY_HOST names another machine"
+            } else if !survey.packages.is_empty() {
+                "the project has packages of several protocols, and nothing tells which of them its editor speaks"
+            } else if survey.ambiguous.is_empty() {
+                "no Unity project is known, so nothing can prove that this is the right editor"
+            } else {
+                "more than one Unity project fits"
+            };
+            survey.listed.push(Listed { port, source, owner, why: why.to_owned() });
+        }
+    }
+    survey
+}
+
+/// What the editor of a project speaks.
+struct Spoken {
+    dialect: &'static dyn Dialect,
+    facts: ProjectFacts,
+    packages: Vec<&'static str>,
+}
+
+/// The dialect whose package is in the project, and what its files say; the fallback if there is none. Where there are several,
+/// the first of them tells of the editor's process, and none is spoken.
+fn spoken(host: &dyn Host, project: &Path, dialects: Dialects) -> Spoken {
+    let mut read: Vec<_> = dialects.iter().map(|dialect| (*dialect, facts(host, project, *dialect))).collect();
+    // What a crashed editor left behind is no second package beside one that the project names.
+    let named = read.iter().any(|(_, facts)| facts.installed && !facts.by_record);
+    let counts = |facts: &ProjectFacts| facts.installed && !(named && facts.by_record);
+    let mut packages: Vec<&str> =
+        read.iter().filter(|(_, facts)| counts(facts)).map(|(dialect, _)| dialect.name()).collect();
+    let place = read.iter().position(|(_, facts)| counts(facts)).unwrap_or(read.len().saturating_sub(1));
+    if place >= read.len() {
+        return Spoken { dialect: dialect::fallback(dialects), facts: ProjectFacts::default(), packages: Vec::new() };
+    }
+    let (dialect, mut facts) = read.swap_remove(place);
+    if packages.is_empty() {
+        let unspoken = unspoken::read(&files(host, project, unspoken::FILES));
+        facts.problems.extend(unspoken.into_iter().map(Unspoken::says));
+    }
+    if packages.len() > 1 {
+        facts.problems.push(format!(
+            "The project has packages of several protocols ({}), and holdfast never guesses: remove what is not used, or name one \
+             with --dialect (HOLDFAST_DIALECT).",
+            packages.join(", "),
+        ));
+    } else {
+        packages.clear();
+    }
+    Spoken { dialect, facts, packages }
+}
+
+/// What a project's files say.
+pub fn facts(host: &dyn Host, project: &Path, dialect: &dyn Dialect) -> ProjectFacts {
+    dialect.read_project(&files(host, project, dialect.project_files()))
+}
+
+/// What there is of these files.
+fn files(host: &dyn Host, project: &Path, wanted: &[ProjectFile]) -> ProjectFiles {
+    let mut files = ProjectFiles::new();
+    for file in wanted {
+        let path = project.join(file.path);
+        let state = if !file.content {
+            if host.exists(&path) { FileState::Present } else { FileState::Missing }
+        } else {
+            match host.read(&path, PROJECT_FILE_MAX_BYTES) {
+                Ok(bytes) => FileState::Content(bytes),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => FileState::Missing,
+                Err(error) => FileState::Unreadable(unreadable(&error)),
+            }
+        };
+        files.insert(file.path, state);
+    }
+    files
+}
+
+fn unreadable(error: &std::io::Error) -> Unreadable {
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<NotRead>()) {
+        Some(NotRead::Link) => Unreadable::Link,
+        Some(NotRead::NotAFile) => Unreadable::NotAFile,
+        Some(NotRead::TooLarge { .. }) => Unreadable::TooLarge,
+        None if error.kind() == std::io::ErrorKind::PermissionDenied => Unreadable::Denied(error.to_string()),
+        None => Unreadable::Other(error.to_string()),
+    }
+}
+
+/// Where the editor listens instead of on its own port, which was taken when its bridge started.
+fn moved_ports(host: &dyn Host, survey: &Survey) -> Vec<u16> {
+    let dialect = survey.dialect;
+    let own = survey.facts.port.map(|(port, _)| port).or(dialect.properties().default_ports.first().copied());
+    let pid = survey.facts.editor_pid.filter(|_| survey.evidence.editor == Sign::Alive);
+    let (Some(own), Some(pid), true) = (own, pid, dialect.moves_up() > 0) else { return Vec::new() };
+    let found = host.ports_of(pid, own..=own.saturating_add(dialect.moves_up()));
+    if found.contains(&own) { Vec::new() } else { found }
+}
+
+fn candidates(config: &Config, facts: &ProjectFacts, dialect: &dyn Dialect, moved: &[u16]) -> Vec<(u16, PortSource)> {
+    let moved = moved.iter().map(|port| (*port, PortSource::Process));
+    let settings = facts.port.map(|(port, _)| (port, PortSource::Settings));
+    let default = dialect.properties().default_ports.iter().map(|port| (*port, PortSource::Default));
+    let mut seen = Vec::new();
+    let reads = |source| source != PortSource::UnityPort || dialect.properties().transport == Transport::Http;
+    let named = config.ports.iter().copied().filter(|(_, source)| reads(*source));
+    for (port, source) in named.chain(moved).chain(settings).chain(default) {
+        if !seen.iter().any(|(known, _)| *known == port) {
+            seen.push((port, source));
+        }
+    }
+    seen
+}

@@ -1,0 +1,105 @@
+//! Whose a port is, and whether its editor lives.
+
+use std::path::{Path, PathBuf};
+
+use super::look::facts;
+use super::reuse::liveness;
+use super::types::{Identity, Target};
+use crate::config;
+use crate::fsm::bridge::ConnectFailure;
+use crate::platform::host::{Host, Liveness, Owner};
+use crate::protocol::dialect::Expected;
+
+impl Target {
+    /// Whether the project's editor lives; `None` if its process is not known.
+    pub fn liveness(&self, host: &dyn Host) -> Option<Liveness> {
+        Some(liveness(host, self.project.as_deref()?, self.dialect, self.editor_pid?))
+    }
+}
+
+/// Whether whoever listens on a target's port may be called; `None` where nobody is seen to listen, and only the owner could tell.
+/// Looked up after the connect, before the first byte.
+///
+/// # Errors
+/// Why not: it belongs to another project's editor, or to somebody who is not seen to be this one's.
+pub fn check_owner(host: &dyn Host, target: &Target) -> Result<Option<Identity>, ConnectFailure> {
+    if target.project.is_none() {
+        // Nothing to compare with: only a port that the user named becomes a target without a project.
+        return Ok(Some(Identity::Assumed));
+    }
+    if target.expected.as_ref().is_some_and(|expected| names_another_project(expected, target)) {
+        return Err(ConnectFailure::WrongProject);
+    }
+    let owner = owner_of(host, target);
+    if owner.as_ref().is_some_and(is_worker) {
+        return Err(ConnectFailure::Unproven);
+    }
+    let of_project = owner.as_ref().and_then(opened_project);
+    let same = |project: &Path| of_project.as_deref().map(|opened| same_project(opened, project));
+    let named = target.source.is_named();
+    match (&owner, &target.project) {
+        // It says itself that it has another project open: not even a port that the user named is called then.
+        (Some(_), Some(project)) if same(project) == Some(false) => Err(ConnectFailure::WrongProject),
+        (Some(_), Some(project)) if same(project) == Some(true) => Ok(Some(Identity::Checked)),
+        (Some(owner), Some(_)) if target.editor_pid == Some(owner.pid) => Ok(Some(Identity::Checked)),
+        _ if named => Ok(Some(Identity::Assumed)),
+        // The system does not tell who listens, but the editor checks by itself whom each call is for.
+        (None, _) if target.expected.is_some() => Ok(Some(Identity::Checked)),
+        (None, _) => Ok(None),
+        (Some(_), _) => Err(ConnectFailure::Unproven),
+    }
+}
+
+/// Whom the editor is asked to be, as its files say now: an editor that came back a moment ago has a new identity, and the survey may
+/// have read the former one. What was read before stays where they do not tell.
+///
+/// # Errors
+/// They name another process than the survey did, so that nothing of the target is sure: a new look tells.
+pub fn expected_now(host: &dyn Host, target: &Target) -> Result<Option<Expected>, ConnectFailure> {
+    let Some(project) = &target.project else { return Ok(target.expected.clone()) };
+    let facts = facts(host, project, target.dialect);
+    let mut named = [facts.editor_pid, facts.other_pid].into_iter().flatten().peekable();
+    if named.peek().is_some() && target.editor_pid.is_some_and(|pid| !named.any(|named| named == pid)) {
+        return Err(ConnectFailure::Refused);
+    }
+    let expected = facts.expected.or_else(|| target.expected.clone());
+    match &expected {
+        Some(expected) if names_another_project(expected, target) => Err(ConnectFailure::WrongProject),
+        _ => Ok(expected),
+    }
+}
+
+/// Whether the file that a bridge wrote is that of another project, of which this one is a copy: its port leads to the other's editor.
+fn names_another_project(expected: &Expected, target: &Target) -> bool {
+    let told = match expected {
+        Expected::Told { project_root, .. } => project_root,
+        Expected::Proven(credentials) => &credentials.project,
+    };
+    target.project.as_deref().is_some_and(|project| !same_project(Path::new(told), project))
+}
+
+/// Who listens on a target's port.
+pub(super) fn owner_of(host: &dyn Host, target: &Target) -> Option<Owner> {
+    match target.editor_pid {
+        Some(pid) => host.port_owner_near(target.port, pid),
+        None => host.port_owner(target.port),
+    }
+}
+
+/// Whether this is a process in which Unity imports assets: it opens the same project, and packages start their bridges in it too.
+fn is_worker(owner: &Owner) -> bool {
+    owner.command_line.iter().any(|word| word.contains("AssetImportWorker"))
+}
+
+/// The project an editor was started with, from its command line (`-projectPath`, spelled in any case). A relative path is
+/// relative to a folder that is not known here, and tells nothing.
+pub fn opened_project(owner: &Owner) -> Option<PathBuf> {
+    let mut words = owner.command_line.iter();
+    words.find(|word| word.eq_ignore_ascii_case("-projectPath"))?;
+    words.next().map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+fn same_project(a: &Path, b: &Path) -> bool {
+    let plain = |path: &Path| config::canonical(path).unwrap_or_else(|| path.to_path_buf());
+    plain(a) == plain(b)
+}
