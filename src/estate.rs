@@ -25,7 +25,6 @@ use crate::config::Config;
 use crate::core::calls::{Ledger, Settlement};
 use crate::core::link::EditorIdentity;
 use crate::core::logbook::Logbook;
-use crate::front::Front;
 use crate::fsm::cause::{Cause, Loss, Outlook};
 use crate::fsm::registry::Source;
 use crate::fsm::session::Kind;
@@ -38,6 +37,7 @@ use crate::protocol::mcp::{self, Audience, Catalogue, ProtocolVersion};
 use crate::protocol::policy::Policy;
 use crate::runtime::mailbox::Mailbox;
 use crate::runtime::messages::{bridge, discovery, push, registry, session};
+use crate::runtime::outbox::Outbox;
 use crate::runtime::slot::Slot;
 use crate::storage::audit::Audit;
 use crate::survey::Survey;
@@ -118,7 +118,7 @@ pub struct Estate {
     /// What is told and counted.
     pub events: Events,
     /// Open requests and stdout.
-    pub front: Front,
+    pub outbox: Outbox,
     /// The published catalogue.
     pub published: watch::Sender<Published>,
     /// The link.
@@ -170,7 +170,7 @@ pub struct Estate {
 
 impl std::fmt::Debug for Estate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Estate").field("front", &self.front).finish_non_exhaustive()
+        f.debug_struct("Estate").field("outbox", &self.outbox).finish_non_exhaustive()
     }
 }
 
@@ -214,7 +214,7 @@ impl Estate {
             host,
             gateway,
             push_token,
-            front: Front::new(events.clone()),
+            outbox: Outbox::new(events.clone()),
             events,
             published: watch::Sender::new(nothing),
             link: watch::Sender::new(link),
@@ -299,7 +299,7 @@ impl Estate {
                 }
                 Settlement::Progress { request, news, version } => {
                     let line = mcp::progress(&news.token, news.progress, news.total, Some(&news.message), version);
-                    self.front.progress(request, news.progress, line);
+                    self.outbox.progress(request, news.progress, line);
                 }
                 Settlement::HeldAgain => {
                     self.addresses.bridge.cast(bridge::Message::CallsWaiting);
@@ -381,7 +381,7 @@ impl Estate {
 
     /// For whom the answer to this request is written.
     pub fn audience(&self, request: RequestKey) -> Audience {
-        self.front.caller(request).map_or_else(|| self.client().audience, |caller| caller.audience)
+        self.outbox.caller(request).map_or_else(|| self.client().audience, |caller| caller.audience)
     }
 
     /// Changes what is remembered of the client.

@@ -28,7 +28,6 @@ pub mod config_file;
 pub mod core;
 pub mod estate;
 pub mod fake_unity;
-pub mod front;
 pub mod fsm;
 pub mod limits;
 pub mod net;

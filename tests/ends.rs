@@ -8,10 +8,10 @@ mod support;
 use std::time::Duration;
 
 use holdfast::actors::main_loop::{self, Pumps};
-use holdfast::runtime::messages::push;
 use holdfast::core::shutdown::ShutdownReason;
 use holdfast::estate::Estate;
 use holdfast::protocol::dialect::PushEvent;
+use holdfast::runtime::messages::push;
 use serde_json::json;
 use support::{Setup, editor, gateway, plain, quiet_sabotage, unity, until, within};
 use tokio::time::{Instant, sleep};

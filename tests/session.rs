@@ -470,7 +470,7 @@ async fn a_blocked_stdout_stops_reading_and_nothing_else() {
         pings += 1;
         assert!(pings < 5000, "reading never stopped");
     }
-    assert!(gateway.estate.front.is_blocked());
+    assert!(gateway.estate.outbox.is_blocked());
     // The link lives on meanwhile: a reload is gone through.
     unity.reload(Duration::from_secs(1)).await.unwrap();
     unity.listening().await;
@@ -480,7 +480,7 @@ async fn a_blocked_stdout_stops_reading_and_nothing_else() {
         gateway.client.result(id).await;
     }
     assert_eq!(unity.runs("blocked"), 20);
-    until("all is read", || gateway.estate.front.is_flushed()).await;
+    until("all is read", || gateway.estate.outbox.is_flushed()).await;
     let answers = gateway.client.lines().iter().filter(|line| line.value["id"] == "p").count();
     assert!(answers >= pings, "{answers} answers to {pings} pings");
 }
@@ -496,7 +496,7 @@ async fn an_answer_that_was_read_is_kept_while_stdout_is_blocked_and_the_editor_
     let held = gateway.client.call("hold", json!({})).await;
     until("it runs", || unity.stats().running == 1).await;
     while gateway.client.try_line(r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#, Duration::from_secs(1)).await {}
-    assert!(gateway.estate.front.is_blocked());
+    assert!(gateway.estate.outbox.is_blocked());
     // The answer comes while there is no room for it, and the editor is gone before there is any.
     unity.release();
     until("it is settled", || gateway.estate.ledger(|ledger, _| ledger.counts()) == (0, 0)).await;

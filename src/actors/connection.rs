@@ -515,7 +515,7 @@ impl Line {
         loop {
             tokio::select! {
                 biased;
-                () = self.estate.front.room() => return,
+                () = self.estate.outbox.room() => return,
                 () = tokio::time::sleep(LIVENESS_EVERY) => self.tell(News::BytesArrived),
             }
         }

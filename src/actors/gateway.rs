@@ -229,9 +229,9 @@ fn settle_session(estate: &Arc<Estate>) {
     if estate.is_draining() {
         return;
     }
-    for request in estate.front.delivered_requests() {
+    for request in estate.outbox.delivered_requests() {
         if !estate.ledger(|ledger, _| ledger.owns(request)) {
-            estate.front.answer_error(request, &RpcError::internal(user_text::INTERNAL));
+            estate.outbox.answer_error(request, &RpcError::internal(user_text::INTERNAL));
         }
     }
 }

@@ -303,7 +303,7 @@ pub(super) fn result(estate: &Arc<Estate>, key: RequestKey, call: CallId) {
     let told = match found {
         // The late result as the editor gave it, in the shape it would have had.
         Lookup::Late(_, json) => {
-            estate.front.answer(key, &json);
+            estate.outbox.answer(key, &json);
             return;
         }
         Lookup::Unknown => ToolResult::error(format!(

@@ -13,9 +13,9 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use crate::core::requests::{BatchKey, NotOpened};
 use crate::core::user_text;
 use crate::estate::Estate;
-use crate::front::{BatchKey, NotOpened};
 use crate::limits::{CLIENT_LINE_MAX_BYTES, MAILBOX_BYTES_MAX, OPEN_REQUESTS_MAX, SESSION_ABSENCE_MAX};
 use crate::protocol::framing::lines::{Line, LineDecoder};
 use crate::protocol::ids::RequestKey;
@@ -106,7 +106,7 @@ struct Intake {
 
 impl Intake {
     async fn line(&self, line: Line) -> Then {
-        let front = &self.estate.front;
+        let front = &self.estate.outbox;
         self.estate.heard.fetch_add(1, Ordering::Relaxed);
         front.room().await;
         let bytes = match line {
@@ -140,8 +140,8 @@ impl Intake {
 
     fn reject(&self, batch: Option<BatchKey>, id: Option<&RequestId>, error: &RpcError) {
         match batch {
-            Some(batch) => self.estate.front.reject_member(batch, id, error),
-            None => self.estate.front.reject(id, error),
+            Some(batch) => self.estate.outbox.reject_member(batch, id, error),
+            None => self.estate.outbox.reject(id, error),
         }
     }
 
@@ -154,7 +154,7 @@ impl Intake {
                 return Then::GoOn;
             }
         };
-        let front = &self.estate.front;
+        let front = &self.estate.outbox;
         let batch = front.begin_batch();
         let mut then = Then::GoOn;
         for (nth, member) in members.into_iter().enumerate() {
@@ -197,7 +197,7 @@ impl Intake {
                     return Then::GoOn;
                 };
                 if let Err(error) = caller {
-                    self.estate.front.answer_error(key, &error);
+                    self.estate.outbox.answer_error(key, &error);
                     return Then::GoOn;
                 }
                 if !stateless
@@ -209,7 +209,7 @@ impl Intake {
                 }
                 // The stateless era has neither.
                 if !stateless && matches!(method.as_str(), "ping" | "shutdown") {
-                    self.estate.front.answer(key, "{}");
+                    self.estate.outbox.answer(key, "{}");
                     return if method == "ping" { Then::GoOn } else { Then::End };
                 }
                 Delivered::Request { key, method, params }
@@ -243,7 +243,7 @@ impl Intake {
         caller: Option<Arc<Caller>>,
         batch: Option<BatchKey>,
     ) -> Option<RequestKey> {
-        let front = &self.estate.front;
+        let front = &self.estate.outbox;
         let audience = caller.as_ref().map(|caller| caller.audience);
         match front.open(id, Method::from_name(method), caller) {
             Ok(key) => {
@@ -279,7 +279,7 @@ impl Intake {
 
     /// First the answer's place goes, then the call: whoever asks in between finds nothing to answer.
     fn cancel(&self, id: &RequestId) {
-        if let Some(request) = self.estate.front.cancel(id) {
+        if let Some(request) = self.estate.outbox.cancel(id) {
             self.estate.decide(|ledger, now| ledger.cancel(request, now).1);
         }
     }
@@ -316,20 +316,20 @@ fn hand(
     let request = message.request();
     // Marked first: from here on the session's end answers it.
     if let Some(request) = request {
-        estate.front.delivered(request);
+        estate.outbox.delivered(request);
     }
     match session.cast(session::Message::Delivered(message, permit)) {
         Ok(()) => Ok(()),
         Err(MessagingErr::SendErr(session::Message::Delivered(message, _))) => {
             if let Some(request) = request {
-                estate.front.returned(request);
+                estate.outbox.returned(request);
             }
             Err(Delivery { message, bytes, since })
         }
         // ractor gives a message back that it did not take; anything else would be ours to answer all the same.
         Err(_) => {
             if let Some(request) = request {
-                estate.front.answer_error(request, &RpcError::internal(user_text::INTERNAL));
+                estate.outbox.answer_error(request, &RpcError::internal(user_text::INTERNAL));
             }
             Ok(())
         }
@@ -361,6 +361,6 @@ async fn deliver(estate: Arc<Estate>, mut waiting: mpsc::Receiver<Delivery>, bac
 /// No session came: our fault, nothing ran.
 fn refuse(estate: &Estate, delivery: Delivery) {
     if let Some(request) = delivery.message.request() {
-        estate.front.answer_error(request, &RpcError::internal(user_text::INTERNAL));
+        estate.outbox.answer_error(request, &RpcError::internal(user_text::INTERNAL));
     }
 }

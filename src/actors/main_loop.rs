@@ -77,19 +77,19 @@ pub async fn run<S: Spawn>(
 /// have run, and from here on nothing is sent any more.
 async fn answer_all(estate: &Arc<Estate>, why: ShutdownReason) {
     estate.close_epochs(Loss::Shutdown);
-    estate.front.end_subscriptions();
+    estate.outbox.end_subscriptions();
     let unhandled = if why == ShutdownReason::Exhausted { user_text::INTERNAL } else { user_text::SHUT_DOWN };
-    for request in estate.front.requests_without_call() {
-        estate.front.answer_error(request, &RpcError::internal(unhandled));
+    for request in estate.outbox.requests_without_call() {
+        estate.outbox.answer_error(request, &RpcError::internal(unhandled));
     }
     // A call that is settled and not answered is having its large result put into a file.
-    let _ = timeout(DRAIN_MAX, estate.front.calls_answered()).await;
-    for request in estate.front.requests_with_call() {
-        estate.front.answer_error(request, &RpcError::internal(user_text::RESULT_NOT_STORED));
+    let _ = timeout(DRAIN_MAX, estate.outbox.calls_answered()).await;
+    for request in estate.outbox.requests_with_call() {
+        estate.outbox.answer_error(request, &RpcError::internal(user_text::RESULT_NOT_STORED));
     }
     // The intake may have been stopped in the middle of one.
-    estate.front.end_batches();
-    let _ = timeout(FLUSH_MAX, estate.front.flushed()).await;
+    estate.outbox.end_batches();
+    let _ = timeout(FLUSH_MAX, estate.outbox.flushed()).await;
 }
 
 /// The tasks that read the client's lines and write the answers; each is watched by the estate.
@@ -128,6 +128,6 @@ impl Pumps {
         O: AsyncWrite + Unpin + Send + 'static,
     {
         let writer = Arc::clone(estate);
-        estate.watched("stdout", async move { writer.front.pump_out(output).await })
+        estate.watched("stdout", async move { writer.outbox.pump_out(output).await })
     }
 }

@@ -14,19 +14,20 @@ use super::{gateway_tools, own_tools};
 use crate::core::calls::NewCall;
 use crate::core::user_text;
 use crate::estate::Estate;
-use crate::front::{ROOTS_LIST, SERVER, TOOLS_CHANGED};
 use crate::fsm::Driver;
 use crate::fsm::registry::Source;
 use crate::fsm::session::{Effect, Event, Kind, Outlook, Session, Timer};
 use crate::protocol::dialect::OwnTool;
 use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::{RequestId, RpcError};
-use crate::protocol::mcp::stateless::{self, Caller, Filter};
+use crate::protocol::mcp::request::Filter;
+use crate::protocol::mcp::stateless::{self, Caller};
 use crate::protocol::mcp::{
     self, Audience, CallTool, ClientInfo, GatewayTool, Initialize, Notification, ProtocolVersion, Request, ToolResult,
 };
 use crate::runtime::messages::bridge;
 use crate::runtime::messages::session::{Delivered, Message};
+use crate::runtime::outbox::{ROOTS_LIST, SERVER, TOOLS_CHANGED};
 use crate::runtime::supervisor::Tasks;
 use crate::runtime::timers::Timers;
 use crate::telemetry::metrics::labels::TOO_MANY_REQUESTS;
@@ -122,7 +123,7 @@ impl SessionActor {
         match message {
             Delivered::Request { key, method, params } => {
                 // Cancelled while it waited here: it gets no answer, and nothing is begun.
-                if self.estate.front.is_open(key) {
+                if self.estate.outbox.is_open(key) {
                     self.request(state, key, &method, params.as_deref());
                 }
             }
@@ -132,7 +133,7 @@ impl SessionActor {
     }
 
     fn request(&self, state: &mut State, key: RequestKey, method: &str, params: Option<&RawValue>) {
-        let front = &self.estate.front;
+        let front = &self.estate.outbox;
         let caller = front.caller(key);
         let request = match &caller {
             None => mcp::parse_request(method, params),
@@ -217,7 +218,7 @@ impl SessionActor {
     fn ask_roots(&self, state: &mut State) {
         if self.estate.client().roots && self.estate.config.project.is_none() {
             let line = mcp::roots_list_request(&self.estate.next_roots_request());
-            self.estate.front.notify(ROOTS_LIST, line, false);
+            self.estate.outbox.notify(ROOTS_LIST, line, false);
             self.estate.roots_asked();
             self.feed(state, &Event::RootsAwaited(true));
         }
@@ -251,7 +252,7 @@ impl SessionActor {
     }
 
     fn carry_out(&self, state: &mut State, effect: Effect) {
-        let front = &self.estate.front;
+        let front = &self.estate.outbox;
         match effect {
             Effect::AnswerOpen => {
                 if let Some((key, result)) = state.opening.take() {
@@ -313,7 +314,7 @@ impl SessionActor {
         let pending = state.lists.drain(..).chain(state.call.take().map(|(key, _)| key));
         let opening = state.opening.take().map(|(key, _)| key);
         for key in pending.chain(opening).chain(state.listen.take().map(|(key, _)| key)) {
-            self.estate.front.answer_error(key, error);
+            self.estate.outbox.answer_error(key, error);
         }
     }
 
@@ -330,7 +331,7 @@ impl SessionActor {
                 }
                 (audience, Arc::clone(&catalogue), catalogue.list_result(&audience))
             });
-            self.estate.front.answer(key, &rendered.2);
+            self.estate.outbox.answer(key, &rendered.2);
             state.rendered = Some(rendered);
         }
     }
@@ -364,7 +365,7 @@ impl SessionActor {
                 && self.estate.is_linked_to_the_wanted()
         };
         if unknown && refused.is_none() {
-            self.estate.front.answer_error(key, &mcp::unknown_tool(&call.name));
+            self.estate.outbox.answer_error(key, &mcp::unknown_tool(&call.name));
             return;
         }
         if !self.estate.ledger(|ledger, _| ledger.takes(call.arguments.get().len())) {
@@ -384,18 +385,18 @@ impl SessionActor {
             arguments: call.arguments.into(),
             progress_token: call.progress_token,
             trace: call.trace.map(Arc::new),
-            asker: self.estate.front.caller(key).map(|caller| Arc::new(caller.client.clone())),
+            asker: self.estate.outbox.caller(key).map(|caller| Arc::new(caller.client.clone())),
             parallel,
             patience: audience.client.patience,
             audience,
         };
         // Cancelled just now: nothing is begun.
-        let Some(id) = self.estate.front.id(key) else { return };
+        let Some(id) = self.estate.outbox.id(key) else { return };
         self.estate.events.call_accepted(new.id, &new.tool, id.as_json(), new.trace.as_deref());
         self.estate.take_in(new, refused);
-        self.estate.front.became_call(key);
+        self.estate.outbox.became_call(key);
         // A cancel that came between the look above and the ledger found nothing to cancel there.
-        if !self.estate.front.is_open(key) {
+        if !self.estate.outbox.is_open(key) {
             self.estate.decide(|ledger, now| ledger.cancel(key, now).1);
             return;
         }

@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use super::{Exit, output, runtime};
+use super::resources::runtime;
+use super::{Exit, output};
 use crate::fake_unity::{AbortiveTcp, FakeUnityArgs, run_process};
 
 /// Runs until its stdin ends, it is told to quit, or it "crashes".

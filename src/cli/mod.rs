@@ -4,6 +4,7 @@ pub mod call;
 mod client_facts;
 pub mod demo;
 pub mod doctor;
+pub mod exit;
 pub mod fake_unity;
 pub mod gateway_args;
 pub mod look;
@@ -26,6 +27,8 @@ use std::sync::LazyLock;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::fake_unity::FakeUnityArgs;
+pub use exit::Exit;
+
 use call::CallArgs;
 use doctor::DoctorArgs;
 use gateway_args::GatewayArgs;
@@ -33,36 +36,6 @@ use setup::SetupArgs;
 use status::StatusArgs;
 use tools::ToolsArgs;
 use unity::UnityArgs;
-
-/// How a process ends. The README has the same table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exit {
-    /// It did what it was asked. `call`: the tool succeeded. `tools`: a list of the editor's tools, live or from disk.
-    /// `status`: an editor is reachable. `doctor`: no problem. `serve`: the client ended the session.
-    Ok = 0,
-    /// It was done and failed. `call`: the tool failed. `doctor`: there are problems. `setup`, `unity install`: refused, nothing
-    /// was changed; `unity install --check`: the package is not there, or not this program's.
-    Failed = 1,
-    /// The command line or the configuration is wrong, `call` has bad JSON or an unknown tool. Nothing was done.
-    Usage = 2,
-    /// Not executed: the editor could not be reached, or refused before it ran anything. `tools`: no editor, and no list on
-    /// disk. `status`: no editor is reachable.
-    NotExecuted = 3,
-    /// `call`: it may have run: the outcome is unknown, or it is still running.
-    Unknown = 4,
-    /// A bug of holdfast.
-    Internal = 70,
-    /// The system refused what every start needs, threads or file descriptors.
-    NoResources = 71,
-    /// It was done, and what it had to say could not be written to stdout.
-    Output = 74,
-}
-
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
-    }
-}
 
 /// What `--version` says: with the commit of a release, and its day.
 static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
@@ -232,10 +205,4 @@ fn take_file_limits_as_errors() {
         // Without the handler it is as it was.
         let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
     }
-}
-
-/// A runtime for a subcommand: two workers, so that a stuck handler does not stop the rest.
-fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
-    resources::spare_descriptors()?;
-    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()
 }

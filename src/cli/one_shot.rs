@@ -13,8 +13,9 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::gateway_args::{EditorArgs, bad_project};
+use super::resources::runtime;
 use super::serve::{log_panics, watch_signals};
-use super::{Exit, output, runtime};
+use super::{Exit, output};
 use crate::actors::gateway::Plain;
 use crate::actors::main_loop::{self, Pumps};
 use crate::config::Config;

@@ -53,3 +53,9 @@ pub fn refused(error: &io::Error) -> Exit {
     output::complain(&mend);
     Exit::NoResources
 }
+
+/// A runtime for a subcommand: two workers, so that a stuck handler does not stop the rest.
+pub fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    spare_descriptors()?;
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()
+}

@@ -19,11 +19,11 @@ use crate::actors::main_loop::{self, Pumps};
 use crate::companions::Companions;
 use crate::core::shutdown::ShutdownReason;
 use crate::estate::Estate;
-use crate::front::PING;
 use crate::limits::PARENT_WATCH_EVERY;
 use crate::net::Tcp;
 use crate::platform::host::{Parent, RealHost, System};
 use crate::platform::stdio::{self, Stdin, Stdout};
+use crate::runtime::outbox::PING;
 use crate::storage::instance_record::RunRecord;
 use crate::telemetry::exporter::Exporter;
 use crate::telemetry::logs;
@@ -209,7 +209,7 @@ async fn watch_client(estate: Arc<Estate>, quit: mpsc::Sender<ShutdownReason>) {
     let mut asks = 0_u64;
     loop {
         tokio::time::sleep(PARENT_WATCH_EVERY).await;
-        let next = if stdio::stdout_hung_up() || (estate.front.is_blocked() && stdio::stdin_hung_up()) {
+        let next = if stdio::stdout_hung_up() || (estate.outbox.is_blocked() && stdio::stdin_hung_up()) {
             Next::Gone
         } else if has_ended(&parent).await {
             orphan.look(look(&estate))
@@ -221,7 +221,7 @@ async fn watch_client(estate: Arc<Estate>, quit: mpsc::Sender<ShutdownReason>) {
             Next::Ask => {
                 asks += 1;
                 let ping = format!(r#"{{"jsonrpc":"2.0","id":"holdfast-alive-{asks}","method":"ping"}}"#);
-                if estate.front.notify(PING, ping, false) {
+                if estate.outbox.notify(PING, ping, false) {
                     orphan.asked();
                 }
             }
@@ -246,7 +246,7 @@ fn look(estate: &Estate) -> Look {
         true if client.audience.version.is_stateless() => Session::Mute,
         true => Session::Asks,
     };
-    Look { session, heard: estate.heard.load(Ordering::Relaxed), is_behind: !estate.front.is_flushed() }
+    Look { session, heard: estate.heard.load(Ordering::Relaxed), is_behind: !estate.outbox.is_flushed() }
 }
 
 /// A panic is one structured line on stderr, never a word on stdout, and never the panic's arguments in full.
@@ -309,7 +309,7 @@ mod tests {
             assert_eq!(look(&estate).session, expected, "{version:?}");
         }
         assert!(!look(&estate).is_behind);
-        estate.front.notify(PING, "{}".to_owned(), false);
+        estate.outbox.notify(PING, "{}".to_owned(), false);
         assert!(look(&estate).is_behind, "nobody writes it");
     }
 

@@ -3,5 +3,6 @@
 pub mod calls;
 pub mod link;
 pub mod logbook;
+pub mod requests;
 pub mod shutdown;
 pub mod user_text;

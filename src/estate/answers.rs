@@ -28,7 +28,7 @@ impl Estate {
         self.events.call_answered(&answer);
         let guest = self.take_guest(answer.request);
         if guest.is_none() && answer.verdict == Verdict::NotExecuted(Cause::UnknownTool) {
-            self.front.answer_error(answer.request, &mcp::unknown_tool(&answer.tool));
+            self.outbox.answer_error(answer.request, &mcp::unknown_tool(&answer.tool));
             return;
         }
         let result = match answer.body.take() {
@@ -91,7 +91,7 @@ impl Estate {
     pub fn answer_own(self: &Arc<Self>, request: RequestKey, result: ToolResult, audience: Audience) {
         let size = mcp::result_size(&result, &audience);
         if size <= RESULT_INLINE_MAX_BYTES && mcp::fits(&result, &audience) {
-            self.front.answer(request, &mcp::tool_result(&result, &audience));
+            self.outbox.answer(request, &mcp::tool_result(&result, &audience));
             return;
         }
         let estate = Arc::clone(self);
@@ -99,7 +99,7 @@ impl Estate {
             // It has no call of its own; the name of its file needs one.
             let project = estate.wanted().project().map(Path::to_path_buf);
             let result = estate.fit_or_shelve(estate.next_call_id(), project, result, audience).await;
-            estate.front.answer(request, &mcp::tool_result(&result, &audience));
+            estate.outbox.answer(request, &mcp::tool_result(&result, &audience));
         });
     }
 
@@ -112,8 +112,8 @@ impl Estate {
 
     fn deliver(&self, call: CallId, request: RequestKey, result: &str) {
         // At the end main itself answers what is still open, and a result from a file comes behind it.
-        let answered = self.front.answer(request, result);
-        if !answered && !self.front.was_cancelled(request) && !self.is_draining() {
+        let answered = self.outbox.answer(request, result);
+        if !answered && !self.outbox.was_cancelled(request) && !self.is_draining() {
             self.events.answer_for_nobody(call);
         }
     }

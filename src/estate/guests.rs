@@ -53,7 +53,7 @@ impl Estate {
             return None;
         }
         let id = self.next_call_id();
-        let request = self.front.foreign_key();
+        let request = self.outbox.foreign_key();
         let (sender, answer) = oneshot::channel();
         {
             let mut guests = enter(&self.guests);

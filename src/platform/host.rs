@@ -15,9 +15,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-pub use self::interface::{
-    Host, Liveness, NotRead, Owner, Process, Watch, is_lack_of_descriptors, is_temporary, run,
-};
+pub use self::interface::{Host, Liveness, NotRead, Owner, Process, Watch, is_lack_of_descriptors, is_temporary, run};
 pub use self::processes::Parent;
 pub use self::system::System;
 pub use self::watch::follow;

@@ -2,6 +2,7 @@
 
 pub mod mailbox;
 pub mod messages;
+pub mod outbox;
 pub mod slot;
 pub mod supervisor;
 pub mod timed;

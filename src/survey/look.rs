@@ -18,7 +18,7 @@ use crate::protocol::text::clean;
 /// Looks at the project that is meant.
 pub(super) fn look(host: &dyn Host, config: &Config, meant: Meant) -> Survey {
     let Meant { project, ambiguous, trouble } = meant;
-        let Spoken { dialect, mut facts, packages } = match project.as_deref() {
+    let Spoken { dialect, mut facts, packages } = match project.as_deref() {
         Some(project) => spoken(host, project, config.dialects),
         None => {
             Spoken { dialect: dialect::fallback(config.dialects), facts: ProjectFacts::default(), packages: Vec::new() }

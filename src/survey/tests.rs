@@ -2,8 +2,12 @@ use std::io;
 use std::time::SystemTime;
 
 use super::*;
+use crate::config::{self, PortSource};
+use crate::fsm::bridge::{ConnectFailure, Sign};
+use crate::fsm::cause::Cause;
 use crate::net::BoxFuture;
-use crate::platform::host::{Process, RealHost, Watch};
+use crate::platform::host::{Liveness, Owner, Process, RealHost, Watch};
+use crate::protocol::dialect::{self, Expected};
 
 /// The real files, and processes of the test's own making.
 #[derive(Default)]

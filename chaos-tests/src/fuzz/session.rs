@@ -213,7 +213,7 @@ pub fn play(input: &[u8]) -> (Owed, Vec<u8>) {
         let why = tokio::time::timeout(END_MAX, running).await.expect("the end comes").expect("main does not panic");
         assert_eq!(why, ShutdownReason::InputEnded);
         assert!(estate.restarts().is_empty(), "an actor fell: {:?}", estate.restarts());
-        let counts = estate.front.counts();
+        let counts = estate.outbox.counts();
         assert_eq!((counts.open, counts.queued), (0, 0), "nothing is left");
         drop((quit, estate));
         (owed, reading.await.expect("reading does not panic"))

@@ -194,7 +194,7 @@ async fn gateway(
             let why = main_loop::run(&estate, saboteur, pumps, quitting).await;
             recorder.record(Event::Ended(why.into()));
             let (held, flying) = estate.ledger(|ledger, _| ledger.counts());
-            let counts = estate.front.counts();
+            let counts = estate.outbox.counts();
             recorder.record(Event::Left(Sizes { open: counts.open, queued: counts.queued, held, flying, edge: 0 }));
             recorder.record(Event::PermitsLeft(estate.connection.available_permits()));
         }
@@ -216,7 +216,7 @@ async fn sample(estate: Arc<Estate>, recorder: Recorder) {
         if std::mem::replace(&mut named, cause) != cause {
             recorder.record(Event::Named(cause));
         }
-        let counts = estate.front.counts();
+        let counts = estate.outbox.counts();
         let (held, flying) = estate.ledger(|ledger, _| ledger.counts());
         let edges = &estate.edges;
         let edge = edges.session.used().max(edges.bridge.used()).max(edges.push.used());

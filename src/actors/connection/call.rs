@@ -117,10 +117,10 @@ impl Line {
     /// It was held before anybody knew that its tool is none of the editor's.
     fn answer_here(&self, call: CallId, tool: OwnTool) {
         if let Some((request, arguments)) = self.estate.ledger(|ledger, _| ledger.give_back(call)) {
-            self.estate.front.delivered(request);
+            self.estate.outbox.delivered(request);
             let told = session::Message::OwnToolCalled(request, tool, arguments);
             if !self.estate.addresses.session.cast(told) {
-                self.estate.front.answer_error(request, &RpcError::internal(user_text::INTERNAL));
+                self.estate.outbox.answer_error(request, &RpcError::internal(user_text::INTERNAL));
             }
         }
         self.free_place();

@@ -15,8 +15,9 @@ use std::process::ExitCode;
 
 use tokio::time::Instant;
 
+use super::resources::runtime;
 use super::serve::signalled;
-use super::{Exit, output, runtime};
+use super::{Exit, output};
 use crate::fake_unity::FakeDialect;
 use crate::limits::DEMO_MAX;
 use part::Part;

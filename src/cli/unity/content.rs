@@ -1,21 +1,15 @@
 //! What lies in a package's folder, and what was put there: sums of files, and the record of them.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
 use super::embedded::{self, About, NAME};
+use super::sums::{Sums, sum};
 use crate::limits::{UNITY_FILE_MAX_BYTES, UNITY_FILES_MAX, UNITY_RECORD_MAX_BYTES};
 use crate::platform::host::{Host as _, RealHost};
-
-/// The sums of files by their paths, with `/`. `None`: what lies there is no file that we would have written (a link, a pipe,
-/// too large, unreadable), so it equals nothing.
-pub type Sums = BTreeMap<String, Option<String>>;
 
 /// The record's name. It lies in the package's own folder: so it comes and goes with the folder in one rename, and through
 /// version control reaches the other people of a project. Unity passes over names that begin with a dot.
@@ -57,32 +51,6 @@ impl Record {
         text.push('\n');
         text.into_bytes()
     }
-}
-
-/// The sum of a file: SHA-256 of what it means, in hexadecimal. Version control may turn line ends, and Unity writes the
-/// `.meta` files of an embedded package anew as its versions like; nobody's work is in either.
-pub fn sum(path: &str, bytes: &[u8]) -> String {
-    let digest = Sha256::digest(meaning(path, bytes));
-    digest.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
-}
-
-fn meaning<'a>(path: &str, bytes: &'a [u8]) -> Cow<'a, [u8]> {
-    if path.ends_with(".meta") {
-        let lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
-        if let Some(guid) = lines.into_iter().find(|line| line.starts_with(b"guid:")) {
-            return Cow::Borrowed(guid);
-        }
-    }
-    if !bytes.contains(&b'\r') {
-        return Cow::Borrowed(bytes);
-    }
-    let mut plain = Vec::with_capacity(bytes.len());
-    for (index, byte) in bytes.iter().enumerate() {
-        if !(*byte == b'\r' && bytes.get(index + 1) == Some(&b'\n')) {
-            plain.push(*byte);
-        }
-    }
-    Cow::Owned(plain)
 }
 
 /// Sums up what lies below a folder, without the record and the system's litter. Links are not followed.

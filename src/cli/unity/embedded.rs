@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::content::{Sums, sum};
+use super::sums::{Sums, sum};
 
 include!(concat!(env!("OUT_DIR"), "/unity_package.rs"));
 

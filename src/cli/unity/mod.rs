@@ -6,6 +6,7 @@ mod place;
 pub mod placed;
 mod project;
 pub mod standing;
+mod sums;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -17,11 +18,11 @@ use super::{Exit, output};
 use crate::config;
 use crate::config::below::projects_below;
 use crate::core::user_text;
-use content::Sums;
 use embedded::{About, TITLE};
 use place::{NotPlaced, Work};
 pub use project::{Obstacle, Site};
 use standing::{Standing, State, named};
+use sums::Sums;
 
 /// Flags of `holdfast unity`.
 #[derive(Debug, Clone, Args)]

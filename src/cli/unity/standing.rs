@@ -6,9 +6,10 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::content::{self, Record, Sums};
+use super::content::{self, Record};
 use super::embedded::{self, About, NAME, TITLE};
 use super::project::{Obstacle, Site};
+use super::sums::Sums;
 use crate::core::user_text;
 use crate::limits::UNITY_FILES_NAMED_MAX;
 use crate::protocol::text::clean;

@@ -24,9 +24,7 @@ use tokio::time::Instant;
 use super::entry::Entry;
 use super::finished::Finished;
 use super::progress::Progress;
-use super::types::{
-    Answer, ClaimRefused, HeldCall, Late, NewCall, Refused, Sending, Settlement, Surprises, Terms,
-};
+use super::types::{Answer, ClaimRefused, HeldCall, Late, NewCall, Refused, Sending, Settlement, Surprises, Terms};
 use super::wanted::Wanted;
 use crate::core::user_text;
 use crate::fsm::Driver;

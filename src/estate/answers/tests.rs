@@ -29,7 +29,7 @@ fn sent_call(estate: &Arc<Estate>, number: u64) -> CallId {
 fn sent_call_of(estate: &Arc<Estate>, number: u64, audience: Audience) -> CallId {
     let id = estate.next_call_id();
     let request = RequestId::from_number(number);
-    let request = estate.front.open(&request, crate::protocol::mcp::Method::CallTool, None).unwrap();
+    let request = estate.outbox.open(&request, crate::protocol::mcp::Method::CallTool, None).unwrap();
     let call = NewCall {
         id,
         request,
@@ -43,7 +43,7 @@ fn sent_call_of(estate: &Arc<Estate>, number: u64, audience: Audience) -> CallId
         audience,
     };
     estate.decide(|ledger, now| ledger.accept(call, now));
-    estate.front.became_call(request);
+    estate.outbox.became_call(request);
     estate.ledger(|ledger, _| ledger.open_epoch(Epoch(1)));
     estate.ledger(|ledger, _| ledger.reserve(Epoch(1))).unwrap();
     let terms = Terms { recovery: Recovery::None, tool_timeout: Duration::ZERO, repeatable: false };
@@ -67,7 +67,7 @@ async fn line(estate: &Arc<Estate>) -> String {
     let (near, far) = tokio::io::duplex(1 << 16);
     let pump = tokio::spawn({
         let estate = Arc::clone(estate);
-        async move { estate.front.pump_out(near).await }
+        async move { estate.outbox.pump_out(near).await }
     });
     let mut far = tokio::io::BufReader::new(far);
     let mut line = String::new();
@@ -85,7 +85,7 @@ async fn an_answer_goes_to_its_request_and_nobody_waits_any_more() {
     estate.settled().await;
     let line = line(&estate).await;
     assert!(line.contains(r#""id":1"#) && line.contains("hello"), "{line}");
-    assert!(estate.front.requests_with_call().is_empty());
+    assert!(estate.outbox.requests_with_call().is_empty());
 }
 
 #[tokio::test]
@@ -94,7 +94,7 @@ async fn a_large_result_goes_to_a_private_file_that_the_answer_names() {
     let estate = estate(Config { state_dir: Some(state.path().to_path_buf()), ..Config::default() });
     let call = sent_call(&estate, 1);
     answered(&estate, call, "x".repeat(RESULT_INLINE_MAX_BYTES + 1));
-    assert!(!estate.front.requests_with_call().is_empty(), "its call is settled, its answer is still owed");
+    assert!(!estate.outbox.requests_with_call().is_empty(), "its call is settled, its answer is still owed");
     let line = line(&estate).await;
     let path = state.path().join("results").join(format!("{call}.json"));
     let named = serde_json::to_string(path.to_str().unwrap()).unwrap();

@@ -13,8 +13,8 @@ use std::collections::{HashMap, HashSet};
 
 use crate::limits::TOOL_NAME_MAX_BYTES;
 
-use crate::protocol::text::cut;
 use super::gateway_tools::GatewayTool;
+use crate::protocol::text::cut;
 
 /// The listed name of each of these names, in the same order. They must be distinct; so are the answers.
 pub(super) fn assign(originals: &[&str]) -> Vec<String> {

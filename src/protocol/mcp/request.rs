@@ -13,8 +13,14 @@ use crate::protocol::jsonrpc::{self, RequestId, RpcError};
 use crate::protocol::trace::TraceContext;
 
 use super::handshake::ProtocolVersion;
-use super::stateless::Filter;
 use crate::protocol::text::{cut, cut_with_ellipsis};
+
+/// What a client wants to hear of with `subscriptions/listen`. Of all that the specification knows only the tools change here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Filter {
+    /// That the list of tools is another one.
+    pub tools: bool,
+}
 
 /// JSON-RPC's code for a method that is not served.
 const METHOD_NOT_FOUND: i64 = -32601;

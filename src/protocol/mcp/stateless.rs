@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use crate::limits::{CLIENT_FIELD_MAX_BYTES, DISCOVERY_TTL, INSTRUCTIONS_MAX_BYTES, TOOLS_LIST_TTL};
 use crate::protocol::jsonrpc::{self, RequestId, RpcError};
 
+use super::Audience;
 use super::handshake::{ProtocolVersion, ServerInfo};
-use super::request::{self, ClientInfo, Request};
-use super::{Audience};
+use super::request::{self, ClientInfo, Filter, Request};
 use crate::protocol::text::{cut, cut_with_ellipsis, quote};
 
 /// The code for a version that this server does not speak.
@@ -30,13 +30,6 @@ pub struct Caller {
     pub client: ClientInfo,
     /// For whom the answer is written.
     pub audience: Audience,
-}
-
-/// What a client wants to hear of with `subscriptions/listen`. Of all that the specification knows only the tools change here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Filter {
-    /// That the list of tools is another one.
-    pub tools: bool,
 }
 
 /// Reads whether a request is of this era, and who sent it; `None` for one of the era with a handshake. One of its three keys in

@@ -17,7 +17,7 @@ use super::clients::ClientTraits;
 use super::gateway_tools::GatewayTool;
 use super::handshake::ProtocolVersion;
 use super::{names, schema, stateless};
-use crate::protocol::text::{cut_with_ellipsis};
+use crate::protocol::text::cut_with_ellipsis;
 
 /// A tool that is listed.
 #[derive(Debug, Clone, PartialEq)]

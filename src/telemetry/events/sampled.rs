@@ -51,7 +51,7 @@ impl Events {
 
     fn sample(&self, estate: &Estate) {
         let metrics = self.metrics();
-        let front = estate.front.counts();
+        let front = estate.outbox.counts();
         metrics.set(Id::McpInFlight, [], as_f64(front.open));
         metrics.set(Id::StdoutQueued, [], as_f64(front.queued));
         metrics.total(Id::StdoutDropped, [], front.dropped_notifications);

@@ -30,7 +30,6 @@ use crate::limits::{EDITOR_MESSAGE_MAX_BYTES, HOLDFAST_REQUEST_MAX_BYTES, HOLDFA
 use crate::protocol::framing::Framer;
 use crate::protocol::framing::content_length::ContentLength;
 
-
 static PROPERTIES: Properties = Properties {
     window: HOLDFAST_WINDOW,
     push: true,

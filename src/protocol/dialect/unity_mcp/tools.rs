@@ -7,7 +7,9 @@ use serde_json::{Map, Value, json};
 
 use super::super::{Annotations, EditorTool, ListStep, OwnTool, Reply, ToolListing};
 use super::names::{
-    EXECUTE_CODE, QUERY_TOOL, GET_STATE, START_GAME, STOP_GAME, GET_RESULT, GET_LOGS, GET_LOG_BY_NAME, GET_LOGS_BY_NAME, GET_LOG_DETAILS, HELP, CODE, QUERY, TIMEOUT, TIMEOUT_MS};
+    CODE, EXECUTE_CODE, GET_LOG_BY_NAME, GET_LOG_DETAILS, GET_LOGS, GET_LOGS_BY_NAME, GET_RESULT, GET_STATE, HELP,
+    QUERY, QUERY_TOOL, START_GAME, STOP_GAME, TIMEOUT, TIMEOUT_MS,
+};
 use super::wire;
 
 /// What the editor really executes; shown by `help`.

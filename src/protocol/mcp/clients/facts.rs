@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use crate::limits::{PATIENCE_MAX, PATIENCE_UNKNOWN};
 
-
 /// The habits of one client, as far as they decide what is done for it. A user's setting may replace each of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

@@ -31,7 +31,7 @@ pub fn known_clients() -> &'static [Client] {
 }
 
 /// How well a name matches: an exact one beats every prefix, a longer prefix a shorter one.
-fn strength(named: Named, name: &str) -> Option<usize> {
+pub(super) fn strength(named: Named, name: &str) -> Option<usize> {
     match named {
         Named::Exactly(wanted) => name.eq_ignore_ascii_case(wanted).then_some(usize::MAX),
         Named::From(prefix) => begins(name, prefix).then_some(prefix.len()),

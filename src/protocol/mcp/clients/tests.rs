@@ -1,10 +1,14 @@
 use std::collections::HashSet;
 
 use super::table::CLIENTS;
+use std::time::Duration;
+
+use super::lookup::strength;
 use super::*;
 use crate::limits::{
     DESCRIPTION_MAX_BYTES, PATIENCE_MARGIN, RESULT_INLINE_MAX_BYTES, RESULT_TEXT_MIN_BYTES, TOOL_NAME_MAX_BYTES,
 };
+use crate::limits::{PATIENCE_MAX, PATIENCE_UNKNOWN};
 
 #[test]
 fn every_row_is_its_own_and_within_bounds() {

@@ -2,7 +2,8 @@ use serde_json::json;
 
 use super::*;
 use crate::protocol::jsonrpc::{RequestId, RpcError};
-use crate::protocol::mcp::stateless::{self, Filter};
+use crate::protocol::mcp::request::Filter;
+use crate::protocol::mcp::stateless;
 
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
 

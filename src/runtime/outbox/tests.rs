@@ -1,0 +1,128 @@
+use super::*;
+use crate::limits::{OPEN_REQUESTS_MAX, STDOUT_NOTIFICATIONS_MAX};
+
+fn id(number: u64) -> RequestId {
+    RequestId::from_number(number)
+}
+
+async fn written(outbox: &Outbox) -> String {
+    let (mut near, far) = tokio::io::duplex(1 << 20);
+    let pump = outbox.pump_out(far);
+    let read = async {
+        outbox.flushed().await;
+        let mut bytes = vec![0; 1 << 20];
+        let count = tokio::io::AsyncReadExt::read(&mut near, &mut bytes).await.unwrap();
+        String::from_utf8_lossy(bytes.get(..count).unwrap()).into_owned()
+    };
+    tokio::select! {
+        biased;
+        text = read => text,
+        () = pump => panic!("the pump ended"),
+    }
+}
+
+#[tokio::test]
+async fn a_request_is_answered_once_and_a_cancelled_one_never() {
+    let outbox = Outbox::default();
+    let first = outbox.open(&id(1), Method::CallTool, None).unwrap();
+    let second = outbox.open(&id(2), Method::CallTool, None).unwrap();
+    assert_eq!(outbox.open(&id(1), Method::CallTool, None), Err(NotOpened::Duplicate));
+    assert_eq!((outbox.cancel(&id(2)), outbox.cancel(&id(2))), (Some(second), None));
+    assert!(outbox.answer(first, "{}"));
+    assert!(!outbox.answer(first, "{\"again\":true}"));
+    assert!(!outbox.answer_error(second, &RpcError::internal("late")));
+    let text = written(&outbox).await;
+    assert_eq!(text.lines().count(), 1, "{text}");
+    assert_eq!(outbox.counts().surplus_answers, 2);
+}
+
+#[tokio::test]
+async fn what_is_said_of_a_cancelled_request_is_not_said_of_the_next_one_with_its_id() {
+    let outbox = Outbox::default();
+    let first = outbox.open(&id(7), Method::CallTool, None).unwrap();
+    assert_eq!(outbox.cancel(&id(7)), Some(first));
+    let second = outbox.open(&id(7), Method::CallTool, None).unwrap();
+    assert!(!outbox.is_open(first) && outbox.was_cancelled(first));
+    assert!(!outbox.answer(first, "{\"of\":\"the first\"}") && !outbox.answer_error(first, &RpcError::internal("")));
+    outbox.progress(first, 1.0, "progress of the first".to_owned());
+    outbox.became_call(first);
+    assert_eq!((outbox.requests_with_call(), outbox.requests_without_call()), (vec![], vec![second]));
+    assert!(outbox.is_open(second) && !outbox.was_cancelled(second));
+    assert!(outbox.answer(second, "{\"of\":\"the second\"}"));
+    let text = written(&outbox).await;
+    assert!(text.lines().count() == 1 && text.contains("the second"), "{text}");
+}
+
+#[tokio::test]
+async fn open_requests_and_notifications_are_bounded_and_list_changes_coalesce() {
+    let outbox = Outbox::default();
+    for number in 0..OPEN_REQUESTS_MAX as u64 {
+        outbox.open(&id(number), Method::CallTool, None).unwrap();
+    }
+    assert_eq!(outbox.open(&id(9999), Method::CallTool, None), Err(NotOpened::Full));
+    for _ in 0..10 {
+        outbox.notify("changed", "{}".into(), true);
+    }
+    assert_eq!(outbox.counts().queued, 1);
+    for _ in 0..2 * STDOUT_NOTIFICATIONS_MAX {
+        outbox.notify("progress", "{}".into(), false);
+    }
+    assert_eq!(outbox.counts().queued, STDOUT_NOTIFICATIONS_MAX);
+    assert_eq!(outbox.counts().dropped_notifications as usize, STDOUT_NOTIFICATIONS_MAX + 1);
+}
+
+#[test]
+fn a_question_that_finds_no_room_is_known_as_not_sent() {
+    let outbox = Outbox::default();
+    let sent =
+        (0..=STDOUT_NOTIFICATIONS_MAX).map(|_| outbox.notify(PING, "{}".into(), false)).filter(|sent| *sent).count();
+    assert_eq!(sent, STDOUT_NOTIFICATIONS_MAX);
+}
+
+#[test]
+fn progress_that_was_overtaken_is_not_told() {
+    let outbox = Outbox::default();
+    let key = outbox.open(&id(1), Method::CallTool, None).unwrap();
+    for progress in [2.0, 1.0, 2.0, 3.0] {
+        outbox.progress(key, progress, progress.to_string());
+    }
+    assert_eq!(outbox.counts().queued, 2);
+    outbox.answer(key, "{}");
+    outbox.progress(key, 4.0, "late".to_owned());
+    assert_eq!(outbox.counts().queued, 3);
+    // The next request with this id begins anew.
+    let next = outbox.open(&id(1), Method::CallTool, None).unwrap();
+    outbox.progress(next, 1.0, "1".to_owned());
+    assert_eq!(outbox.counts().queued, 4);
+}
+
+#[tokio::test]
+async fn a_client_that_is_gone_blocks_nobody() {
+    let outbox = Outbox::default();
+    let (near, far) = tokio::io::duplex(64);
+    drop(near);
+    let key = outbox.open(&id(1), Method::CallTool, None).unwrap();
+    outbox.answer(key, "{}");
+    outbox.pump_out(far).await;
+    outbox.flushed().await;
+    outbox.room().await;
+}
+
+#[tokio::test]
+async fn the_end_does_not_lose_the_answers_of_a_batch_that_is_still_being_read() {
+    let outbox = Outbox::default();
+    let batch = outbox.begin_batch();
+    let [first, second] = [1, 2].map(|number| outbox.open(&id(number), Method::CallTool, None).unwrap());
+    for key in [first, second] {
+        outbox.join_batch(key, batch);
+    }
+    outbox.answer(first, "{\"of\":1}");
+    assert_eq!(outbox.counts().queued, 0, "it waits for the others");
+    outbox.end_batches();
+    outbox.answer(second, "{\"of\":2}");
+    outbox.end_batch(batch);
+    let text = written(&outbox).await;
+    let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let ids: Vec<_> = lines.iter().map(|line| line[0]["id"].as_u64()).collect();
+    assert_eq!(ids, [Some(1), Some(2)], "{text}");
+}
