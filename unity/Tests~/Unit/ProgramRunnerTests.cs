@@ -11,7 +11,7 @@ namespace Holdfast.Tests
     /// <summary>The runner with real processes: <c>/bin/sh</c> and a script.</summary>
     public sealed class ProgramRunnerTests
     {
-        private readonly TestLog log = new();
+        private TestLog log = null!;
         private string folder = "";
         private string[] before = Array.Empty<string>();
 
@@ -20,6 +20,7 @@ namespace Holdfast.Tests
         {
             Directory.CreateDirectory(folder = Path.Combine(Path.GetTempPath(), "holdfast run \"'$x " + Guid.NewGuid().ToString("N")));
             before = Children();
+            log = new TestLog();
         }
 
         [TearDown]
