@@ -213,7 +213,7 @@ namespace Holdfast.Tests
             host.Await("done");
             int before = (int)host.Stats()["own_frames"]!;
             // Orders bring frames too, but fewer.
-            for (int i = 0; i < 5; i++) client.Await(Post());
+            for (int i = 0; i < 10; i++) client.Await(Post());
             JToken stats = host.Stats();
             Assert.That((int)stats["own_frames"]!, Is.GreaterThan(before), "its own frames carried them out");
             Assert.That((int)stats["wakes"]!, Is.Zero);
