@@ -28,15 +28,6 @@ namespace Holdfast.Tests
         [TearDown]
         public void TearDown() => editor.Dispose();
 
-        // An editor whose clock stands still, but for the test.
-        private TestClock UseClock()
-        {
-            editor.Dispose();
-            var clock = new TestClock();
-            editor = new TestEditor(e => e.Clock = clock);
-            return clock;
-        }
-
         private TestClient Connect() => new(editor.Port);
 
         private TestClient Gateway(string gateway = "g")
@@ -276,7 +267,9 @@ namespace Holdfast.Tests
         [Test]
         public void Status_and_ping_are_answered_while_the_editor_stands_still()
         {
-            TestClock clock = UseClock();
+            var clock = new TestClock();
+            editor.Dispose();
+            editor = new TestEditor(e => e.Clock = clock);
             using TestClient client = Gateway(), stranger = Connect();
             using (editor.Freeze())
             {
@@ -416,59 +409,6 @@ namespace Holdfast.Tests
             TestEditor.Until(() => editor.Bridge.Parts.Connections.Count == 0);
             using TestClient next = Connect();
             Assert.That(next.Ask("ping", new { })["result"], Is.Not.Null);
-        }
-
-        [Test]
-        public void An_editor_whose_frames_stay_away_while_a_call_waits_is_shown_once()
-        {
-            TestClock clock = UseClock();
-            using TestClient client = Gateway();
-            // It waits for a frame all the time.
-            Call(client, "a", "job", new { Key = "shown" });
-            HoldTool.AwaitBegun("shown");
-            for (int i = 1; i <= 2; i++)
-            {
-                Pass(2 * Limits.FrameMissed, true);
-                Assert.That(editor.Restores, Is.EqualTo(i - 1), "frames come");
-                using (editor.Freeze())
-                {
-                    Pass(Limits.FrameMissed, false);
-                    Assert.That(editor.Restores, Is.EqualTo(i - 1), "the next one is not missed yet");
-                    Pass(1, false);
-                    Assert.That(editor.Restores, Is.EqualTo(i));
-                    Pass(2 * Limits.FrameMissed, false);
-                    Assert.That(editor.Restores, Is.EqualTo(i), "and left alone after that");
-                }
-            }
-
-            // In steps, each of which is seen: a clock that leaps would pass for work that has ended.
-            void Pass(int milliseconds, bool frames)
-            {
-                for (int left = milliseconds; left > 0; left -= Limits.WakeTail - 1)
-                {
-                    clock.Now += Math.Min(left, Limits.WakeTail - 1);
-                    if (frames) TestEditor.Until(() => editor.Bridge.Parts.MainThread.FrameAge == TimeSpan.Zero);
-                    editor.AwaitLook();
-                }
-            }
-        }
-
-        [Test]
-        public void An_editor_is_woken_while_work_waits_and_only_if_it_may_be()
-        {
-            editor.Wakeable = false;
-            using TestClient client = Gateway();
-            using (editor.Freeze())
-            {
-                // What was asked for before does not count.
-                Call(client, "a", "fail");
-                editor.AwaitLook();
-                int before = editor.Signals;
-                editor.AwaitLook();
-                Assert.That(editor.Signals, Is.EqualTo(before));
-                editor.Wakeable = true;
-                TestEditor.Until(() => editor.Signals > before);
-            }
         }
 
         [Test]
