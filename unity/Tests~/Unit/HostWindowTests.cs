@@ -131,6 +131,8 @@ namespace Holdfast.Tests
             {
                 stock.Ask("ping", new { });
                 stock.Ask("set-client-name", new { ClientName = "Stock" });
+                // It is answered first and written into the log after that, beside what others do.
+                Until("log-entry-1");
                 client.Await(client.Post("holdfast/call", new { callId = "a", seq = 1, tool = "echo", arguments = new { text = "<b>needle</b>" } }));
                 client.Await(client.Post("holdfast/call", new { callId = "b", seq = 2, tool = "run-tests", arguments = new { } }));
                 Until(seen => Regex.IsMatch(seen, @"tests\nproven\n2 calls, since \d\d:") && Regex.IsMatch(seen, @"Stock\nstock\n1 calls, since \d\d:"));
@@ -161,6 +163,7 @@ namespace Holdfast.Tests
         public void The_log_of_a_stopped_server_stays_over_a_reload()
         {
             using (TestClient stock = new(port)) stock.Ask("set-client-name", new { ClientName = "Stock" });
+            Until("log-entry-1");
             Do("click server-toggle");
             host.Order("reload 0");
             host.Await("done");
