@@ -47,19 +47,22 @@ namespace Holdfast
         private readonly IEditorLog log;
         private readonly int timeout;
         private readonly int most;
+        private readonly int join;
 
         /// <param name="log">For what should not happen.</param>
         /// <param name="timeout">Milliseconds that a run may take.</param>
         /// <param name="most">Characters that it may write to each output.</param>
-        public ProgramRunner(IEditorLog log, int timeout = Limits.ProgramTime, int most = Limits.ProgramOutput)
+        /// <param name="join">Milliseconds that its end may take: tests of what it leaves have more of it.</param>
+        public ProgramRunner(IEditorLog log, int timeout = Limits.ProgramTime, int most = Limits.ProgramOutput, int join = Limits.Join)
         {
             this.log = log;
             this.timeout = timeout;
             this.most = most;
+            this.join = join;
         }
 
         /// <inheritdoc/>
-        public IProgramRun Start(Func<ProgramCall?> find) => new Run(find, log, timeout, most);
+        public IProgramRun Start(Func<ProgramCall?> find) => new Run(find, log, timeout, most, join);
 
         private sealed class Run : IProgramRun
         {
@@ -67,15 +70,17 @@ namespace Holdfast
             private readonly ThreadGroup threads;
             private readonly int timeout;
             private readonly int most;
+            private readonly int join;
             private volatile ProgramResult? result;
             private volatile bool ended;
             private volatile bool tooMuch;
 
-            public Run(Func<ProgramCall?> find, IEditorLog log, int timeout, int most)
+            public Run(Func<ProgramCall?> find, IEditorLog log, int timeout, int most, int join)
             {
                 this.log = log;
                 this.timeout = timeout;
                 this.most = most;
+                this.join = join;
                 threads = new ThreadGroup(log);
                 // Starting one takes long where a virus scanner looks at it first.
                 threads.Start("program", () => result = find() is { } call && !ended ? Execute(call) : ProgramResult.Nothing);
@@ -86,7 +91,7 @@ namespace Holdfast
             public void Dispose()
             {
                 ended = true;
-                if (threads.Join(Limits.Join).Count > 0) log.Warn("A program could not be ended in time");
+                if (threads.Join(join).Count > 0) log.Warn("A program could not be ended in time");
             }
 
             private ProgramResult Execute(ProgramCall call)
@@ -111,7 +116,7 @@ namespace Holdfast
                 foreach (Thread reader in readers)
                 {
                     // Only a program that it started itself can hold the pipe open now.
-                    if (!reader.Join(Limits.Join)) failure ??= $"{call.Program} ended, and something that it started did not.";
+                    if (!reader.Join(join)) failure ??= $"{call.Program} ended, and something that it started did not.";
                 }
                 if (failure != null) return Failed(failure);
                 return new ProgramResult(process.ExitCode, output.ToString(), errors.ToString(), null);
@@ -128,7 +133,7 @@ namespace Holdfast
                         : null;
                     if (why == null) continue;
                     Kill(process);
-                    process.WaitForExit(Limits.Join);
+                    process.WaitForExit(join);
                     return $"{program} {why}. What it was asked to do may be done or not: look again.";
                 }
                 return tooMuch ? $"{program} wrote more than {most} characters. What it was asked to do is done." : null;

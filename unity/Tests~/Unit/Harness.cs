@@ -183,6 +183,8 @@ namespace Holdfast.Tests
         private readonly Thread main;
         private volatile bool frozen;
         private int restores;
+        private int looks;
+        private int signals;
         private volatile EditorSnapshot snapshot = new() { IsFocused = true };
 
         public TestEditor(Action<TestEditor>? configure = null)
@@ -235,7 +237,18 @@ namespace Holdfast.Tests
             }
         }
 
-        public bool IsAvailable => true;
+        /// <summary>May it be woken?</summary>
+        public bool Wakeable { get; set; } = true;
+
+        /// <summary>Asked in every look of the thread that wakes the editor, while work waits.</summary>
+        public bool IsAvailable
+        {
+            get
+            {
+                Interlocked.Increment(ref looks);
+                return Wakeable;
+            }
+        }
 
         public EditorSnapshot Snapshot
         {
@@ -271,9 +284,9 @@ namespace Holdfast.Tests
 
         public int Restores => restores;
 
-        public void Signal()
-        {
-        }
+        public int Signals => signals;
+
+        public void Signal() => Interlocked.Increment(ref signals);
 
         public void Restore() => Interlocked.Increment(ref restores);
 
@@ -303,6 +316,14 @@ namespace Holdfast.Tests
             });
             if (!done.Wait(2 * Patience)) throw new TimeoutException("the main thread is stuck");
             if (failure != null) throw new AssertionException("on the main thread: " + failure, failure);
+        }
+
+        /// <summary>Waits till the thread that wakes the editor has looked once, from beginning to end. Work must wait meanwhile.</summary>
+        public void AwaitLook()
+        {
+            // One is under way, the next is whole, and that is known when another begins.
+            int seen = looks;
+            Until(() => looks >= seen + 2);
         }
 
         public void Reload()

@@ -52,7 +52,7 @@ namespace Holdfast.Tests
             Assert.That(host.AwaitListening(), Is.EqualTo(port));
             using var next = new TestClient(port);
             Assert.That(next.Greet(host.Token)["result"], Is.Not.Null);
-            Assert.That((int)host.Stats()["leaked"]!, Is.Zero);
+            Assert.That(host.Leaked(), Is.Zero);
             HostProcess.Say("garbage, 2 x 64 MiB and 100 connections, three times: threads " +
                 $"{Each(after, "threads")}, sockets {Each(after, "sockets")}, memory {Each(after, "rss_kb")} KiB");
         }

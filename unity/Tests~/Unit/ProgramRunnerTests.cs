@@ -3,6 +3,7 @@ using System;
 using System.Diagnostics;
 using System.IO;
 using System.Linq;
+using System.Threading;
 using NUnit.Framework;
 
 namespace Holdfast.Tests
@@ -10,11 +11,17 @@ namespace Holdfast.Tests
     /// <summary>The runner with real processes: <c>/bin/sh</c> and a script.</summary>
     public sealed class ProgramRunnerTests
     {
-        private readonly TestLog log = new();
+        private TestLog log = null!;
         private string folder = "";
+        private string[] before = Array.Empty<string>();
 
         [SetUp]
-        public void SetUp() => Directory.CreateDirectory(folder = Path.Combine(Path.GetTempPath(), "holdfast run \"'$x " + Guid.NewGuid().ToString("N")));
+        public void SetUp()
+        {
+            Directory.CreateDirectory(folder = Path.Combine(Path.GetTempPath(), "holdfast run \"'$x " + Guid.NewGuid().ToString("N")));
+            before = Children();
+            log = new TestLog();
+        }
 
         [TearDown]
         public void TearDown()
@@ -23,10 +30,10 @@ namespace Holdfast.Tests
             Assert.That(log.Lines, Is.Empty);
         }
 
-        private IProgramRun Start(string script, int timeout = 10_000, int most = 100_000)
+        private IProgramRun Start(string script, int timeout = TestEditor.Patience, int most = 100_000)
         {
             File.WriteAllText(Path.Combine(folder, "script"), script);
-            return new ProgramRunner(log, timeout, most).Start(() => new ProgramCall("/bin/sh", "script", folder));
+            return new ProgramRunner(log, timeout, most, TestEditor.Patience).Start(() => new ProgramCall("/bin/sh", "script", folder));
         }
 
         private static ProgramResult Await(IProgramRun run)
@@ -54,7 +61,7 @@ namespace Holdfast.Tests
         [Test]
         public void What_hangs_is_ended_and_says_so()
         {
-            ProgramResult result = Await(Start("echo $$ > pid; exec sleep 60", 300));
+            ProgramResult result = Await(Start("exec sleep 600", 300));
             Assert.That(result.Failure, Is.EqualTo("/bin/sh did not end within 0.3 s and was ended. What it was asked to do may be done or not: look again."));
             AssertGone();
         }
@@ -62,7 +69,7 @@ namespace Holdfast.Tests
         [Test]
         public void What_never_stops_writing_is_ended_and_says_so()
         {
-            ProgramResult result = Await(Start("echo $$ > pid; exec yes", most: 10_000));
+            ProgramResult result = Await(Start("exec yes", most: 10_000));
             Assert.That(result.Failure, Does.StartWith("/bin/sh wrote more than 10000 characters and was ended."));
             AssertGone();
         }
@@ -70,12 +77,27 @@ namespace Holdfast.Tests
         [Test]
         public void Disposing_ends_it_at_once()
         {
-            IProgramRun run = Start("echo $$ > pid; exec sleep 60");
-            TestEditor.Until(() => File.Exists(Path.Combine(folder, "pid")) && new FileInfo(Path.Combine(folder, "pid")).Length > 1);
-            var watch = Stopwatch.StartNew();
+            IProgramRun run = Start("exec sleep 600");
+            TestEditor.Until(() => Children().Except(before).Any());
             run.Dispose();
-            Assert.That(watch.ElapsedMilliseconds, Is.LessThan(2_000));
+            Assert.That(run.Result?.Failure, Does.StartWith("/bin/sh was ended."), "when it is disposed of, it has ended, and not by itself");
             AssertGone();
+        }
+
+        [Test]
+        public void Disposing_waits_for_nothing_that_does_not_end()
+        {
+            using var gate = new ManualResetEventSlim();
+            IProgramRun run = new ProgramRunner(log, join: 1).Start(() =>
+            {
+                gate.Wait();
+                return null;
+            });
+            run.Dispose();
+            Assert.That((run.Result, log.Lines.Single()), Is.EqualTo(((ProgramResult?)null, "warn A program could not be ended in time")));
+            log.Lines.Clear();
+            gate.Set();
+            TestEditor.Until(() => run.Result != null);
         }
 
         [Test]
@@ -90,10 +112,27 @@ namespace Holdfast.Tests
             Assert.That(Await(new ProgramRunner(log).Start(() => null)), Is.SameAs(ProgramResult.Nothing));
 
         // A zombie that nobody has waited for would still be there.
-        private void AssertGone()
+        private void AssertGone() => TestEditor.Until(() => !Children().Except(before).Any());
+
+        // Of this process. Its number is the second word after the name in parentheses, and the name may be anything.
+        private static string[] Children()
         {
-            string pid = File.ReadAllText(Path.Combine(folder, "pid")).Trim();
-            TestEditor.Until(() => !Directory.Exists("/proc/" + pid));
+            string own = Process.GetCurrentProcess().Id.ToString();
+            return Directory.GetDirectories("/proc").Where(d => char.IsDigit(Path.GetFileName(d)[0]) && ParentOf(d) == own).ToArray();
+        }
+
+        private static string? ParentOf(string process)
+        {
+            try
+            {
+                string stat = File.ReadAllText(Path.Combine(process, "stat"));
+                return stat.Substring(stat.LastIndexOf(')') + 2).Split(' ')[1];
+            }
+            catch (IOException)
+            {
+                // It has ended meanwhile.
+                return null;
+            }
         }
     }
 }

@@ -15,6 +15,7 @@ namespace EditorHost
         private readonly AutoResetEvent signal = new(false);
         private readonly Action<string> tell;
         private readonly bool verbose;
+        private int wakes;
 
         public NativeSide(Action<string> tell, bool verbose)
         {
@@ -57,7 +58,17 @@ namespace EditorHost
             signal.Set();
         }
 
-        public void SignalTick() => signal.Set();
+        public void SignalTick()
+        {
+            Interlocked.Increment(ref wakes);
+            signal.Set();
+        }
+
+        /// <summary>How often the package has asked for a frame.</summary>
+        public int Wakes => Volatile.Read(ref wakes);
+
+        /// <summary>The main loop is to look, for the host's own sake. Any thread.</summary>
+        public void Nudge() => signal.Set();
 
         public void Log(string kind, string message)
         {
@@ -89,6 +100,7 @@ namespace EditorHost
         }
 
         /// <summary>Sleeps till the next frame is due, or somebody signals.</summary>
-        public void WaitFrame(int milliseconds) => signal.WaitOne(milliseconds);
+        /// <returns>True if it is due: nobody has signalled.</returns>
+        public bool WaitFrame(int milliseconds) => !signal.WaitOne(milliseconds);
     }
 }

@@ -59,6 +59,8 @@ namespace EditorHost
         private bool frozen;
         private long compiledAt = long.MaxValue;
         private bool ended;
+        private bool due;
+        private int ownFrames;
 
         public SimulatedEditor(string[] args, Func<Options, NativeSide, IDomain> make)
         {
@@ -94,14 +96,21 @@ namespace EditorHost
                 if (ended) break;
                 while (native.NextRequest() is { } request) Granted(request);
                 if (Now >= compiledAt) Compiled();
-                if (!modal && !frozen && Now >= blockedUntil) domain.Tick();
+                if (!modal && !frozen && Now >= blockedUntil) Frame();
                 LookForBridge();
-                native.WaitFrame(native.Flag("isFocused") ? options.TickMs : options.UnfocusedMs);
+                due = native.WaitFrame(native.Flag("isFocused") ? options.TickMs : options.UnfocusedMs);
             }
             domain.Quit();
             domain.Unload();
             Tell(Lines.Of("quit"));
             return 0;
+        }
+
+        private void Frame()
+        {
+            // Before it, so that what it answers finds it counted.
+            if (due) ownFrames++;
+            domain.Tick();
         }
 
         private void Obey(string line)
@@ -255,7 +264,8 @@ namespace EditorHost
             int threads = Directory.Exists("/proc/self/task") ? Directory.GetDirectories("/proc/self/task").Length : 0;
             return Lines.Of("stats", ("port", port), ("domain", generation), ("leaked", leaked), ("threads", threads),
                 ("descriptors", descriptors.Length), ("sockets", sockets), ("rss_kb", Resident()), ("frozen", frozen), ("modal", modal),
-                ("compile_errors", native.Flag("compileErrors")), ("playing", native.Flag("isPlaying")));
+                ("compile_errors", native.Flag("compileErrors")), ("playing", native.Flag("isPlaying")),
+                ("own_frames", ownFrames), ("wakes", native.Wakes));
         }
 
         private static bool IsSocket(string path)
@@ -291,11 +301,11 @@ namespace EditorHost
             while (Console.In.ReadLine() is { } line)
             {
                 lines.Enqueue(line.Trim());
-                native.SignalTick();
+                native.Nudge();
             }
             if (options.Stay) return;
             lines.Enqueue("quit");
-            native.SignalTick();
+            native.Nudge();
         }
 
         private void Tell(string json)

@@ -1,0 +1,86 @@
+#nullable enable
+using System;
+using NUnit.Framework;
+
+namespace Holdfast.Tests
+{
+    /// <summary>How an editor that runs no frames is woken, or shown. Its clock stands still, but for the test.</summary>
+    public sealed class WakeTests
+    {
+        private TestClock clock = null!;
+        private TestEditor editor = null!;
+
+        [SetUp]
+        public void SetUp()
+        {
+            HoldTool.Begun.Clear();
+            clock = new TestClock();
+            editor = new TestEditor(e => e.Clock = clock);
+        }
+
+        [TearDown]
+        public void TearDown() => editor.Dispose();
+
+        private TestClient Gateway()
+        {
+            var client = new TestClient(editor.Port);
+            client.Greet(editor);
+            return client;
+        }
+
+        private static void Call(TestClient client, string tool, object arguments) =>
+            client.Post("holdfast/call", new { callId = "a", seq = 1, tool, arguments });
+
+        [Test]
+        public void An_editor_whose_frames_stay_away_while_a_call_waits_is_shown_once()
+        {
+            using TestClient client = Gateway();
+            // It waits for a frame all the time.
+            Call(client, "job", new { Key = "shown" });
+            HoldTool.AwaitBegun("shown");
+            for (int i = 1; i <= 2; i++)
+            {
+                Pass(2 * Limits.FrameMissed, true);
+                Assert.That(editor.Restores, Is.EqualTo(i - 1), "frames come");
+                using (editor.Freeze())
+                {
+                    Pass(Limits.FrameMissed, false);
+                    Assert.That(editor.Restores, Is.EqualTo(i - 1), "the next one is not missed yet");
+                    Pass(1, false);
+                    Assert.That(editor.Restores, Is.EqualTo(i));
+                    Pass(2 * Limits.FrameMissed, false);
+                    Assert.That(editor.Restores, Is.EqualTo(i), "and left alone after that");
+                }
+            }
+
+            // In steps, each of which is seen: a clock that leaps would pass for work that has ended.
+            void Pass(int milliseconds, bool frames)
+            {
+                for (int left = milliseconds; left > 0; left -= Limits.WakeTail - 1)
+                {
+                    clock.Now += Math.Min(left, Limits.WakeTail - 1);
+                    if (frames) TestEditor.Until(() => editor.Bridge.Parts.MainThread.FrameAge == TimeSpan.Zero);
+                    editor.AwaitLook();
+                }
+            }
+        }
+
+        [Test]
+        public void An_editor_is_woken_while_work_waits_and_only_if_it_may_be()
+        {
+            editor.Wakeable = false;
+            using TestClient client = Gateway();
+            using (editor.Freeze())
+            {
+                // What was asked for before does not count.
+                Call(client, "fail", new { });
+                editor.AwaitLook();
+                int before = editor.Signals;
+                editor.AwaitLook();
+                Assert.That(editor.Signals, Is.EqualTo(before));
+                editor.Wakeable = true;
+                TestEditor.Until(() => editor.Signals > before);
+            }
+        }
+    }
+}
