@@ -6,9 +6,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::clients::{Base, CLIENTS, Client as Place, On, Spot};
-use super::edit::Format;
-use super::entry::{self, Launch};
+use holdfast_client_config::{Base, CLIENTS, Client as Place, Format, Launch, On, Spot, common_snippet, snippet};
+
 use crate::cli::client_facts::{assumes, facts, names, treatment, unknown_means};
 use crate::limits::PATIENCE_MAX;
 use crate::protocol::mcp::clients::{
@@ -17,7 +16,7 @@ use crate::protocol::mcp::clients::{
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/clients");
 const WRITTEN: &str = "<!-- written by `UPDATE_DOCS=1 cargo test --lib cli::setup::pages` from src/protocol/mcp/clients/table.rs and \
-                       src/cli/setup/clients.rs -->\n";
+                       crates/client-config/src/clients.rs -->\n";
 
 fn launch(project: bool) -> Launch {
     let args: &[&str] = if project { &["--project", "DIR"] } else { &[] };
@@ -100,8 +99,8 @@ fn install(page: &mut String, client: &Client) {
     page.push_str("\n## Install\n\n");
     let Some(place) = place(client) else {
         let how = client.by_hand.expect("a client that is not set up by command is told by hand");
-        let snippet = entry::common_snippet(&launch(false));
-        let _ = write!(page, "{}\n\n```json\n{}\n```\n", folded(how), snippet.trim_end());
+        let entry = common_snippet(&launch(false));
+        let _ = write!(page, "{}\n\n```json\n{}\n```\n", folded(how), entry.trim_end());
         return;
     };
     let project = if place.tells_project { "" } else { " --project DIR" };
@@ -142,7 +141,7 @@ fn install(page: &mut String, client: &Client) {
         page,
         "\nWhat it adds, if you would rather paste it:\n\n```{}\n{}\n```\n\n",
         language(place.format),
-        entry::snippet(place, &launch(!place.tells_project)).trim_end()
+        snippet(place, &launch(!place.tells_project)).trim_end()
     );
     let _ = writeln!(page, "{}", folded(&format!("Known from: {}.", place.source)));
 }

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::clients::Client;
-use super::edit::{self, Trouble};
-use super::entry::{self, Launch};
-use super::file::{NotWritten, Original, Unusable, Written};
-use super::old_servers::{self, OldServer};
-use super::places::Places;
-use crate::limits::SETUP_ATTEMPTS_MAX;
+use crate::clients::Client;
+use crate::edit::{self, EditError};
+use crate::entry::{self, Launch};
+use crate::file::{Original, ReadError, WriteError, Written};
+use crate::limits::ATTEMPTS_MAX;
+use crate::old_servers::{self, OldServer};
+use crate::places::Places;
 
 /// What is to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,21 +33,21 @@ impl<'a> Wish<'a> {
 
 /// Why nothing was done.
 #[derive(Debug, thiserror::Error)]
-pub enum Refusal {
-    /// The file cannot be used.
+pub enum ChangeError {
+    /// The file cannot be read.
     #[error(transparent)]
-    Unusable(#[from] Unusable),
+    Read(#[from] ReadError),
     /// The file cannot be understood, or not edited.
-    #[error("{}, {trouble}", .path.display())]
-    Trouble {
-        /// Which.
+    #[error("{}, {error}", .path.display())]
+    Edit {
+        /// The file.
         path: PathBuf,
-        /// Why.
-        trouble: Trouble,
+        /// Why it is not edited.
+        error: EditError,
     },
     /// The file could not be written.
     #[error(transparent)]
-    NotWritten(#[from] NotWritten),
+    Write(#[from] WriteError),
 }
 
 /// A change that is thought out.
@@ -79,37 +79,37 @@ impl Plan {
     /// Thinks out a change.
     ///
     /// # Errors
-    /// [`Refusal`]; nothing was written.
-    pub fn of(client: &Client, file: &Path, project: Option<&Path>, wish: Wish<'_>) -> Result<Self, Refusal> {
-        let original = Original::read(file, project)?;
-        let trouble = |trouble| Refusal::Trouble { path: original.path.clone(), trouble };
+    /// [`ChangeError`]; nothing was written.
+    pub fn of(client: &Client, file: &Path, places: &Places, wish: Wish<'_>) -> Result<Self, ChangeError> {
+        let original = Original::of(client, file, places)?;
+        let refused = |error| ChangeError::Edit { path: original.path.clone(), error };
         let (format, slot) = (client.format, entry::slot(client));
         let text = original.text();
         match wish {
             Wish::Have(launch) | Wish::Replace(launch) => {
-                let meaning = edit::meaning(format, text).map_err(trouble)?;
+                let meaning = edit::meaning(format, text).map_err(refused)?;
                 let there = edit::entry(&meaning, slot);
                 if there.is_some_and(|there| entry::program(&client.shape, there).is_none()) {
-                    return Err(trouble(Trouble::Unusual(format!(
+                    return Err(refused(EditError::Unusual(format!(
                         "the entry \"{}\" there starts no program, so it is somebody else's; take it out first",
                         slot.name
                     ))));
                 }
                 let fields = entry::fields(&client.shape, launch, there);
                 let old = old_servers::find(client, &meaning);
-                let mut text = edit::put(format, text, slot, &fields).map_err(trouble)?;
+                let mut text = edit::put(format, text, slot, &fields).map_err(refused)?;
                 if matches!(wish, Wish::Replace(_)) {
-                    text = old_servers::taken_out(client, text, &old).map_err(trouble)?;
+                    text = old_servers::taken_out(client, text, &old).map_err(refused)?;
                 }
                 Ok(Self { original, text: Some(text), backup_done: false, old })
             }
             Wish::Lack => {
-                let bare = edit::take(format, text, slot).map_err(trouble)?;
+                let bare = edit::take(format, text, slot).map_err(refused)?;
                 if bare == text {
                     return Ok(Self { text: Some(bare), original, backup_done: false, old: Vec::new() });
                 }
                 // What a parser cannot tell, whether an empty map was there before, the copy of the first state can.
-                let meaning = edit::meaning(format, text).map_err(trouble)?;
+                let meaning = edit::meaning(format, text).map_err(refused)?;
                 let fields =
                     edit::entry(&meaning, slot).and_then(|there| there.as_object()).cloned().unwrap_or_default();
                 let bare_after = |before: &str| {
@@ -131,7 +131,7 @@ impl Plan {
         }
     }
 
-    /// The file.
+    /// Returns where the file really lies, behind links.
     pub fn path(&self) -> &Path {
         &self.original.path
     }
@@ -144,18 +144,18 @@ impl Plan {
         }
     }
 
-    /// The change as a unified diff.
-    pub fn diff(&self) -> String {
-        let path = self.original.path.display().to_string();
-        let old = if self.original.exists() { path.as_str() } else { "/dev/null" };
-        let new = if self.text.is_some() { path.as_str() } else { "/dev/null" };
-        let text = self.text.as_deref().unwrap_or_default();
-        let diff = similar::TextDiff::from_lines(self.original.text(), text);
-        diff.unified_diff().header(old, new).to_string()
+    /// Returns the text that is there, without a byte order mark, or `None` if there is no file.
+    pub fn before(&self) -> Option<&str> {
+        self.original.exists().then(|| self.original.text())
+    }
+
+    /// Returns the text that is to be there, or `None` if the file is to go.
+    pub fn after(&self) -> Option<&str> {
+        self.text.as_deref()
     }
 
     /// Makes the change.
-    fn make(&self) -> Result<Done, NotWritten> {
+    fn make(&self) -> Result<Done, WriteError> {
         if !self.changes() {
             return Ok(Done::Already);
         }
@@ -178,15 +178,14 @@ impl Plan {
 /// Thinks out a change and makes it; anew if another program wrote the file in between.
 ///
 /// # Errors
-/// [`Refusal`]; nothing was written.
-pub fn make(client: &Client, file: &Path, places: &Places, wish: Wish<'_>) -> Result<(Plan, Done), Refusal> {
-    let project = places.project.as_deref().filter(|_| places.of_project(client));
+/// [`ChangeError`]; nothing was written.
+pub fn make(client: &Client, file: &Path, places: &Places, wish: Wish<'_>) -> Result<(Plan, Done), ChangeError> {
     let mut attempt = 1;
     loop {
-        let plan = Plan::of(client, file, project, wish)?;
+        let plan = Plan::of(client, file, places, wish)?;
         match plan.make() {
             Ok(done) => return Ok((plan, done)),
-            Err(NotWritten::Changed(_)) if attempt < SETUP_ATTEMPTS_MAX => attempt += 1,
+            Err(WriteError::Changed(_)) if attempt < ATTEMPTS_MAX => attempt += 1,
             Err(error) => return Err(error.into()),
         }
     }
