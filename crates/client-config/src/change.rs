@@ -175,6 +175,18 @@ impl Plan {
     }
 }
 
+/// Returns the files that a wish is about, the one that the client reads first. [`Wish::Lack`] is also about the client's former files
+/// that hold our entry; one that cannot be read is left alone, as the client no longer reads it either.
+pub fn files(client: &Client, places: &Places, wish: Wish<'_>) -> Vec<PathBuf> {
+    let Some(file) = places.file(client) else { return Vec::new() };
+    let former = if wish == Wish::Lack { places.former_files(client) } else { Vec::new() };
+    let ours = |file: &PathBuf| {
+        let original = Original::of(client, file, places).ok()?;
+        edit::entry(&edit::meaning(client.format, original.text()).ok()?, entry::slot(client)).map(drop)
+    };
+    std::iter::once(file).chain(former.into_iter().filter(|file| ours(file).is_some())).collect()
+}
+
 /// Thinks out a change and makes it; anew if another program wrote the file in between.
 ///
 /// # Errors
@@ -188,5 +200,42 @@ pub fn make(client: &Client, file: &Path, places: &Places, wish: Wish<'_>) -> Re
             Err(WriteError::Changed(_)) if attempt < ATTEMPTS_MAX => attempt += 1,
             Err(error) => return Err(error.into()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::clients::named;
+    use crate::disk::Disk;
+    use crate::places::System;
+
+    /// Claude Desktop on a Windows that was set up before its package came, and what lies in its former file.
+    #[test]
+    fn taking_the_entry_out_is_also_about_the_file_that_was_read_before_the_package_came() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let variable = |_: &str| Some(folder.path().into());
+        let places = Places::of(System::Windows, variable, Disk::PLAIN).expect("a home");
+        let client = named("claude-desktop").expect("a client");
+        let former = folder.path().join("Claude/claude_desktop_config.json");
+        let before = "{\n  // mine\n  \"mcpServers\": {\n    \"other\": {\"command\": \"other\"}\n  }\n}\n";
+        fs::create_dir_all(former.parent().expect("a folder")).expect("made");
+        fs::write(&former, before).expect("written");
+        let launch = Launch { program: "C:\\holdfast.exe".to_owned(), args: Vec::new() };
+        assert_eq!(files(client, &places, Wish::Have(&launch)), [former.as_path()]);
+        make(client, &former, &places, Wish::Have(&launch)).expect("it can be written");
+
+        let package = folder.path().join("Packages/Claude_pzs8sxrjxfjjc");
+        fs::create_dir_all(&package).expect("made");
+        let read = package.join("LocalCache/Roaming/Claude/claude_desktop_config.json");
+        assert_eq!(files(client, &places, Wish::Have(&launch)), [read.as_path()], "a package sees no other file");
+        assert_eq!(files(client, &places, Wish::Lack), [read.as_path(), former.as_path()]);
+        let (_, done) = make(client, &former, &places, Wish::Lack).expect("it can be written");
+        assert_eq!((done, fs::read_to_string(&former).expect("there").as_str()), (Done::Restored, before));
+        assert_eq!(files(client, &places, Wish::Lack), [read.as_path()], "it holds no entry of ours any more");
+        fs::write(&former, "{").expect("written");
+        assert_eq!(files(client, &places, Wish::Lack), [read.as_path()], "what cannot be read is left alone");
     }
 }

@@ -29,7 +29,7 @@ mod owner;
 mod places;
 mod standing;
 
-pub use change::{ChangeError, Done, Plan, Wish, make};
+pub use change::{ChangeError, Done, Plan, Wish, files, make};
 pub use clients::{Base, CLIENTS, Client, Given, On, Shape, Spot, named};
 pub use disk::Disk;
 pub use edit::{EditError, Format};

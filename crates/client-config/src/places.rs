@@ -119,16 +119,27 @@ impl Places {
         if self.of_project(client) { client.project } else { client.user }
     }
 
+    /// The files that the client, one of its versions, or its packaged version may read.
+    fn candidates(&self, client: &Client) -> Vec<PathBuf> {
+        self.spots(client).iter().filter_map(|spot| self.resolve(spot)).collect()
+    }
+
     /// Returns the file that the client reads: the project's, if one is meant and the client has such a file, else the user's. The
     /// file need not exist. `None` if no file is known on this system.
     pub fn file(&self, client: &Client) -> Option<PathBuf> {
-        let spots = self.spots(client);
-        let mut packaged = spots.iter().filter(|spot| spot.on == On::Package);
+        let mut packaged = self.spots(client).iter().filter(|spot| spot.on == On::Package);
         if let Some(file) = packaged.find_map(|spot| self.resolve(spot)) {
             return Some(file);
         }
-        let candidates: Vec<PathBuf> = spots.iter().filter_map(|spot| self.resolve(spot)).collect();
+        let candidates = self.candidates(client);
         candidates.iter().find(|path| path.symlink_metadata().is_ok()).or(candidates.first()).cloned()
+    }
+
+    /// The files of the client that exist beside [`Self::file`]: it read them before it had a newer one, or was installed as a package.
+    pub(crate) fn former_files(&self, client: &Client) -> Vec<PathBuf> {
+        let real = |path: &Path| (self.disk.canonical)(path);
+        let read = self.file(client).and_then(|file| real(&file));
+        self.candidates(client).into_iter().filter(|file| real(file).is_some_and(|file| Some(file) != read)).collect()
     }
 
     /// Whether [`Self::file`] is the project's own.

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use clap::Args;
 use holdfast_client_config::{
     CLIENTS, ChangeError, Client, Done, ENTRY_NAME, Launch, Places, Plan, Standing, State, Wish, Written,
-    common_snippet, make, named, snippet,
+    common_snippet, files, make, named, snippet,
 };
 use serde_json::json;
 
@@ -151,7 +151,8 @@ struct Task<'a> {
 impl Task<'_> {
     fn run(&self, arguments: &SetupArgs) -> Result<Exit, (Exit, String)> {
         let client = self.client;
-        let file = self.places.file(client).ok_or_else(|| {
+        let files = files(client, self.places, self.wish);
+        let file = files.first().ok_or_else(|| {
             (Exit::Usage, format!("where {} keeps its configuration on this system is not known", title(client)))
         })?;
         let of_project = self.places.of_project(client);
@@ -173,8 +174,11 @@ impl Task<'_> {
                 passing.mend
             ));
         }
-        let done = if arguments.dry_run { self.show(&file) } else { self.make(&file) };
-        Ok(done.unwrap_or_else(|refusal| self.refused(&refusal)))
+        let one = |file: &PathBuf| {
+            let done = if arguments.dry_run { self.show(file) } else { self.make(file) };
+            done.unwrap_or_else(|refusal| self.refused(&refusal))
+        };
+        Ok(files.iter().map(one).fold(Exit::Ok, |worst, exit| if worst == Exit::Ok { exit } else { worst }))
     }
 
     fn show(&self, file: &Path) -> Result<Exit, ChangeError> {
@@ -343,4 +347,48 @@ fn list(places: &Places, launch: &Launch, as_json: bool) {
         }
     }
     output::line("`holdfast setup CLIENT` sets one up, with a copy of its file; --dry-run shows the change.");
+}
+
+#[cfg(test)]
+mod tests {
+    use holdfast_client_config::System;
+
+    use super::*;
+
+    /// As on a Windows where holdfast was set up before Claude Desktop was installed as a package.
+    #[test]
+    fn remove_takes_the_entry_out_of_the_file_that_the_client_read_before_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let variable = |_: &str| Some(folder.path().into());
+        let places = Places::of(System::Windows, variable, DISK).unwrap();
+        let client = named("claude-desktop").unwrap();
+        let former = folder.path().join("Claude/claude_desktop_config.json");
+        let read =
+            folder.path().join("Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming/Claude/claude_desktop_config.json");
+        let entry = |text: &str| text.replace("ENTRY", r#""holdfast": {"command": "/opt/holdfast", "args": []}, "#);
+        for file in [&former, &read] {
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        }
+        let launch = Launch { program: "/opt/holdfast".to_owned(), args: Vec::new() };
+        let arguments = |dry_run| SetupArgs {
+            client: Some(client.name.to_owned()),
+            project: None,
+            dry_run,
+            remove: true,
+            replace: false,
+            create: false,
+            list: false,
+            json: false,
+        };
+        let task = Task { client, places: &places, launch: &launch, wish: Wish::Lack };
+        const TEXT: &str = r#"{"mcpServers": {ENTRY"other": {"command": "other"}}}"#;
+        for there in [&[&former][..], &[&former, &read]] {
+            let held = |expected: &str| there.iter().all(|file| std::fs::read_to_string(file).unwrap() == expected);
+            for file in there {
+                std::fs::write(file, entry(TEXT)).unwrap();
+            }
+            assert!(task.run(&arguments(true)).is_ok_and(|exit| exit == Exit::Ok) && held(&entry(TEXT)));
+            assert!(task.run(&arguments(false)).is_ok_and(|exit| exit == Exit::Ok) && held(&TEXT.replace("ENTRY", "")));
+        }
+    }
 }
