@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use holdfast_client_config::{Base, CLIENTS, Client as Place, Format, Launch, On, Spot, common_snippet, snippet};
 
+use super::standing::title;
 use crate::cli::client_facts::{assumes, facts, names, treatment, unknown_means};
 use crate::limits::PATIENCE_MAX;
 use crate::protocol::mcp::clients::{
@@ -325,6 +326,6 @@ fn every_client_that_can_be_set_up_is_in_the_table_of_clients_under_the_same_wor
     for place in CLIENTS {
         let label = place.name.replace('-', "_");
         let client = known_clients().iter().find(|client| client.label == label);
-        assert!(client.is_some_and(|client| client.title == place.title()), "{}", place.name);
+        assert!(client.is_some_and(|client| client.title == title(place)), "{}", place.name);
     }
 }

@@ -1,4 +1,5 @@
-//! JSON with comments: found by `jsonc-parser`, edited by splices.
+//! JSON with comments: found by `jsonc-parser`, edited by splices. (Its own tree for editing lays an object on one line out over
+//! several, turns CRLF inside of it into LF, and drops blank lines at its ends.)
 
 use jsonc_parser::ast::{Object, ObjectProp, Value as Node};
 use jsonc_parser::common::Ranged as _;
