@@ -1,4 +1,4 @@
-//! One change to one client's file: thought out first, then shown or made.
+//! A change of a client's file. It is thought out first, and then shown or made.
 
 use std::path::{Path, PathBuf};
 
@@ -10,19 +10,19 @@ use crate::limits::ATTEMPTS_MAX;
 use crate::old_servers::{self, OldServer};
 use crate::places::Places;
 
-/// What is to be done.
+/// How a client's file is to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wish<'a> {
-    /// Our entry, starting this.
+    /// It holds our entry, which starts this.
     Have(&'a Launch),
-    /// The same, and no entry that starts the server of a package that holdfast speaks.
+    /// The same, and it holds no entry that starts the server of a package that holdfast speaks.
     Replace(&'a Launch),
-    /// No entry of ours.
+    /// It holds no entry of ours.
     Lack,
 }
 
 impl<'a> Wish<'a> {
-    /// What our entry is to start, if there is to be one.
+    /// Returns what our entry is to start, if there is to be one.
     pub fn launch(self) -> Option<&'a Launch> {
         match self {
             Self::Have(launch) | Self::Replace(launch) => Some(launch),
@@ -76,7 +76,7 @@ pub enum Done {
 }
 
 impl Plan {
-    /// Thinks out a change.
+    /// Thinks out a change of one file of a client, a path that [`files`] returned.
     ///
     /// # Errors
     /// [`ChangeError`]; nothing was written.

@@ -19,7 +19,7 @@ pub enum ReadError {
     /// The system refused.
     #[error("{} cannot be read ({error})", .path.display())]
     Unreadable {
-        /// Which.
+        /// The file.
         path: PathBuf,
         /// The system's words.
         error: io::Error,
@@ -27,16 +27,16 @@ pub enum ReadError {
     /// It is a folder, a pipe or a device.
     #[error("{} is not a regular file", .0.display())]
     NotAFile(PathBuf),
-    /// No client writes that much.
+    /// It is larger than what any client writes.
     #[error("{} is larger than {FILE_MAX_BYTES} bytes", .0.display())]
     TooLarge(PathBuf),
-    /// Notepad's UTF-16, or something else.
+    /// Its bytes are no UTF-8: Notepad's UTF-16, or something else.
     #[error("{} is not UTF-8 text", .0.display())]
     NotUtf8(PathBuf),
-    /// A link to nothing.
+    /// It is a link (the first path) to a place where nothing is (the second).
     #[error("{} is a link to {}, which does not exist", .0.display(), .1.display())]
     Dangling(PathBuf, PathBuf),
-    /// A project must not lead to a file of somebody else.
+    /// It (the first path) lies in a project and leads out of it (to the second): a project must not lead to a file of somebody else.
     #[error("{} lies outside of the project, at {}, through a link in it; a project's links are not followed out of it", .0.display(), .1.display())]
     Outside(PathBuf, PathBuf),
 }
@@ -203,25 +203,25 @@ fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
 pub enum Written {
     /// There was no file before.
     New,
-    /// A copy of what was there.
+    /// A copy of what was there, at this path.
     BackedUp(PathBuf),
-    /// An earlier copy, which is kept: it is the state before the first change.
+    /// An earlier copy, at this path. It is kept, as it is the state before the first change.
     EarlierBackup(PathBuf),
 }
 
 /// Why nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// Somebody else wrote it meanwhile.
+    /// Another program wrote it meanwhile.
     #[error("{} was changed by another program at the same time", .0.display())]
     Changed(PathBuf),
-    /// Somebody made it so on purpose.
+    /// It is marked as read-only, on purpose.
     #[error("{} is read-only", .0.display())]
     ReadOnly(PathBuf),
     /// The system refused.
     #[error("{} cannot be written ({error})", .path.display())]
     Refused {
-        /// Which.
+        /// The file.
         path: PathBuf,
         /// The system's words.
         error: io::Error,
