@@ -365,7 +365,7 @@ mod tests {
         let former = folder.path().join("Claude/claude_desktop_config.json");
         let read =
             folder.path().join("Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming/Claude/claude_desktop_config.json");
-        let entry = |text: &str| text.replace("ENTRY", r#""holdfast": {"command": "/opt/holdfast", "args": []}, "#);
+        let entry = |text: &str| text.replace("ENTRY", r#", "holdfast": {"command": "/opt/holdfast", "args": []}"#);
         for file in [&former, &read] {
             std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         }
@@ -381,7 +381,7 @@ mod tests {
             json: false,
         };
         let task = Task { client, places: &places, launch: &launch, wish: Wish::Lack };
-        const TEXT: &str = r#"{"mcpServers": {ENTRY"other": {"command": "other"}}}"#;
+        const TEXT: &str = r#"{"mcpServers": {"other": {"command": "other"}ENTRY}}"#;
         for there in [&[&former][..], &[&former, &read]] {
             let held = |expected: &str| there.iter().all(|file| std::fs::read_to_string(file).unwrap() == expected);
             for file in there {
