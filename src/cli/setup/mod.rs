@@ -265,7 +265,7 @@ impl Task<'_> {
                 let words: Vec<&str> =
                     std::iter::once(&launch.program).chain(&launch.args).map(String::as_str).collect();
                 row("starts", &words.join(" "));
-                row("file", &format!("{path}, entry \"{}\"", ENTRY_NAME));
+                row("file", &format!("{path}, entry \"{ENTRY_NAME}\""));
             }
             (Wish::Lack, Done::Restored) => {
                 output::line(&format!("{title} no longer starts holdfast. {path} is as it was before."));
