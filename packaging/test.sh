@@ -67,7 +67,8 @@ cargo_install() {
         "$NODE" packaging/probe.mjs --version "$version" -- "$work/root/bin/holdfast"
 }
 crate() {
-    cargo package --list --allow-dirty --offline >"$work/listed" && cargo package --no-verify --allow-dirty --offline --target-dir "$work/crate"
+    cargo package --list --allow-dirty --offline >"$work/listed" &&
+        cargo package --package holdfast-client-config --package holdfast --no-verify --allow-dirty --offline --target-dir "$work/crate"
     for file in build.rs LICENSE-MIT LICENSE-APACHE README.md unity/package.json src/cli/unity/placed.rs; do
         grep -qx "$file" "$work/listed" || { echo "$file would not be in the crate"; return 1; }
     done

@@ -459,16 +459,6 @@ pub const LOG_BATCH_EVERY: Duration = Duration::from_millis(5);
 /// Longest field of a log line taken from a peer; the rest is cut.
 pub const LOG_FIELD_MAX_BYTES: usize = 256;
 
-// ---- Client configurations -----------------------------------------------------------------------------------------
-
-/// Largest configuration of a client that is read or written. Claude Code keeps its history in the same file: tens of
-/// megabytes have been reported; beyond this it is something else.
-pub const SETUP_FILE_MAX_BYTES: usize = 64 * MIB;
-/// Deepest nesting of a configuration in YAML; clients write four levels. (JSON and TOML have the bounds of their parsers.)
-pub const SETUP_DEPTH_MAX: usize = 64;
-/// Attempts to change a file that another program keeps changing at the same moment.
-pub const SETUP_ATTEMPTS_MAX: usize = 5;
-
 // ---- The Unity package in a project ------------------------------------------------------------------------------------
 
 /// Files and folders looked at in the package's folder: ten times what it has; beyond this it is something else.

@@ -484,15 +484,21 @@ fn relative(path: &Path) -> String {
     path.strip_prefix(root()).unwrap_or(path).to_string_lossy().replace('\\', "/")
 }
 
-/// The Rust files of src/, without those that are a test module as a whole (`tests.rs`, `tests/`).
+/// The Rust files of src/ and of every src/ below crates/, without those that are a test module as a whole (`tests.rs`, `tests/`).
 fn sources() -> Vec<(String, String)> {
-    let files: Vec<(String, String)> = files_below(&root().join("src"))
+    let files: Vec<(String, String)> = ["src", "crates"]
         .into_iter()
+        .flat_map(|folder| files_below(&root().join(folder)))
         .map(|path| (relative(&path), path))
+        .filter(|(name, _)| name.starts_with("src/") || name.contains("/src/"))
         .filter(|(name, _)| name.ends_with(".rs") && !name.ends_with("/tests.rs") && !name.contains("/tests/"))
         .map(|(name, path)| (name, fs::read_to_string(path).expect("source files are readable UTF-8")))
         .collect();
     assert!(files.len() > 5, "only {} source files were seen: the walk is broken", files.len());
+    assert!(
+        files.iter().any(|(name, _)| name.starts_with("crates/")),
+        "no file below crates/ was seen: the walk is broken"
+    );
     files
 }
 
@@ -553,6 +559,7 @@ fn planted_violations_are_found() {
         ("src/fsm/bridge.rs", "impl statig::blocking::State<X> for Y {}"),
         ("src/front.rs", "fn f() { println!(\"x\"); }"),
         ("src/cli/demo.rs", "fn f() { print!(\"x\"); }"),
+        ("crates/client-config/src/file.rs", "fn f() { println!(\"x\"); }"),
         ("src/fsm/bridge.rs", "fn f() { eprintln!(\"x\"); }"),
         ("src/cli/output.rs", "fn f() { std::io::stdout().write_all(b) }"),
         ("src/estate/rules.rs", "fn f() { tokio::spawn(g()); }"),

@@ -8,6 +8,7 @@ pub mod connection;
 pub mod discovery;
 pub mod gateway;
 pub mod gateway_tools;
+pub mod instance_keeper;
 pub mod intake;
 pub mod main_loop;
 pub mod own_tools;

@@ -3,6 +3,7 @@
 mod checks;
 mod client_table;
 mod clients;
+mod finding;
 mod unity_package;
 mod wsl;
 
@@ -14,6 +15,7 @@ use serde_json::json;
 use super::gateway_args::EditorArgs;
 use super::output::{Tone, toned};
 use super::{Exit, one_shot, output};
+use finding::{Finding, Level, Sure};
 
 /// Flags of `holdfast doctor`.
 #[derive(Debug, Clone, Args)]
@@ -27,64 +29,6 @@ pub struct DoctorArgs {
     /// Which editor.
     #[command(flatten)]
     pub editor: EditorArgs,
-}
-
-/// How grave a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
-#[strum(serialize_all = "snake_case")]
-enum Level {
-    /// As it should be.
-    Ok,
-    /// Worth knowing.
-    Note,
-    /// To be mended.
-    Problem,
-}
-
-/// How sure a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
-#[strum(serialize_all = "snake_case")]
-enum Sure {
-    /// It was seen.
-    Certain,
-    /// It follows from what was seen, unless something unusual is the case.
-    Likely,
-}
-
-/// One finding.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Finding {
-    about: &'static str,
-    level: Level,
-    sure: Sure,
-    says: String,
-    mend: Option<String>,
-}
-
-impl Finding {
-    fn new(about: &'static str, level: Level, says: impl Into<String>) -> Self {
-        Self { about, level, sure: Sure::Certain, says: says.into(), mend: None }
-    }
-
-    fn ok(about: &'static str, says: impl Into<String>) -> Self {
-        Self::new(about, Level::Ok, says)
-    }
-
-    fn note(about: &'static str, says: impl Into<String>) -> Self {
-        Self::new(about, Level::Note, says)
-    }
-
-    fn problem(about: &'static str, says: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { mend: Some(mend.into()), ..Self::new(about, Level::Problem, says) }
-    }
-
-    fn mend(self, mend: impl Into<String>) -> Self {
-        Self { mend: Some(mend.into()), ..self }
-    }
-
-    fn likely(self) -> Self {
-        Self { sure: Sure::Likely, ..self }
-    }
 }
 
 /// Examines.

@@ -11,7 +11,6 @@ pub mod look;
 pub mod one_shot;
 mod orphan;
 pub mod output;
-mod owner;
 mod resources;
 pub mod serve;
 pub mod setup;

@@ -24,7 +24,7 @@ use crate::net::Tcp;
 use crate::platform::host::{Parent, RealHost, System};
 use crate::platform::stdio::{self, Stdin, Stdout};
 use crate::runtime::outbox::PING;
-use crate::storage::instance_record::RunRecord;
+use crate::actors::instance_keeper::RunRecord;
 use crate::telemetry::exporter::Exporter;
 use crate::telemetry::logs;
 

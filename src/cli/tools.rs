@@ -4,11 +4,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
+use holdfast_client_config::CLIENTS;
 use serde_json::{Value, json};
 
 use super::gateway_args::EditorArgs;
 use super::one_shot::{self, OneShot};
-use super::setup::clients::CLIENTS;
 use super::{Exit, output};
 use crate::config::Config;
 use crate::core::user_text;

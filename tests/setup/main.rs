@@ -4,7 +4,6 @@
 mod beside;
 #[path = "../binary/mod.rs"]
 mod binary;
-mod documents;
 mod odd;
 mod reading;
 mod table;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::Finding;
+use super::finding::Finding;
 use super::clients::clients;
 use super::unity_package::unity_package;
 use super::wsl::wsl;
@@ -34,13 +34,13 @@ pub async fn examine(config: &Config, complaints: &[String]) -> Vec<Finding> {
     let file = config.file.as_ref().map(|(path, _)| clean(&path.to_string_lossy()));
     let of_file = |complaint: &&String| file.as_ref().is_some_and(|file| complaint.starts_with(file.as_str()));
     let (in_file, elsewhere): (Vec<_>, Vec<_>) = complaints.iter().partition(of_file);
-    findings.extend(elsewhere.into_iter().map(|complaint| split("environment", complaint)));
+    findings.extend(elsewhere.into_iter().map(|complaint| Finding::of_sentence("environment", complaint)));
     findings.extend(environment());
     findings.extend(configuration(config, &look, in_file.is_empty()));
-    findings.extend(in_file.into_iter().map(|complaint| split("settings", complaint)));
+    findings.extend(in_file.into_iter().map(|complaint| Finding::of_sentence("settings", complaint)));
     // Without a project, what is wrong is that there is none: `project` has said it.
     let problems = look.survey.facts.problems.iter().filter(|_| look.survey.project.is_some());
-    findings.extend(problems.map(|problem| split("files", problem)));
+    findings.extend(problems.map(|problem| Finding::of_sentence("files", problem)));
     let another = package(&look);
     findings.extend(
         look.survey
@@ -65,14 +65,6 @@ fn listed(config: &Config, look: &Look) -> Option<usize> {
     let (folder, project) = (config.state_dir.as_deref()?, look.survey.project.as_deref()?);
     let file = catalogue_file::read(&RealHost, folder, project, look.survey.dialect.name()).ok()?;
     Some(Catalogue::new(file.tools, config.development).listed())
-}
-
-/// Our own sentences end in `what: mend.` or `what; mend`.
-pub(super) fn split(about: &'static str, sentence: &str) -> Finding {
-    match sentence.rsplit_once("; ").or_else(|| sentence.rsplit_once(": ")) {
-        Some((says, mend)) => Finding::problem(about, says, mend),
-        None => Finding::problem(about, sentence, "see the documentation"),
-    }
 }
 
 fn project(config: &Config, look: &Look) -> Finding {

@@ -1,11 +1,12 @@
 //! `holdfast doctor --clients`: what is known of the clients, and what is done for them.
 
+use holdfast_client_config::CLIENTS;
 use serde_json::json;
 
 use crate::cli::Exit;
 use crate::cli::client_facts::{as_json, assumes, facts, names, seconds, treatment, unknown_means};
 use crate::cli::output::{self, Tone, toned};
-use crate::cli::setup::{self, clients::CLIENTS};
+use crate::cli::setup;
 use crate::config::Config;
 use crate::protocol::mcp::ClientTraits;
 use crate::protocol::mcp::clients::{
@@ -194,7 +195,7 @@ fn in_full(client: &Client, now: &ClientTraits) {
     }
     if let Some(how) = client.by_hand {
         output::line(&output::wrapped(&format!("Set up: {how}"), "", output::columns()));
-        output::bytes(setup::common_snippet().as_bytes());
+        output::bytes(setup::snippet_for_any().as_bytes());
     }
     output::line(&output::wrapped(&format!("From: {}; as of {AS_OF}", client.sources), "", output::columns()));
 }

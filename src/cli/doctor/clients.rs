@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use super::Finding;
-use super::checks::split;
-use crate::cli::setup::standing::{self, Standing, State};
+use holdfast_client_config::{Standing, State};
+
+use super::finding::Finding;
+use crate::cli::setup::standing::{self, mend, of_old, title, why};
 use crate::config::Config;
 use crate::core::user_text;
 use crate::protocol::mcp::clients::labelled;
@@ -15,23 +16,23 @@ use crate::protocol::text::clean;
 pub fn clients(config: &Config, project: Option<&Path>, listed: Option<usize>) -> Vec<Finding> {
     // What keeps setup from working at all is told by `holdfast setup`; a missing HOME, by the state folder's finding.
     let Some((standings, own)) = standing::here(project) else { return Vec::new() };
-    let there = |standing: &Standing| standing.sign.is_some() || standing.state != State::NotConfigured;
+    let there = |standing: &Standing| standing.sign.is_some() || !matches!(standing.state, State::NotConfigured);
     let mut findings: Vec<Finding> = standings.iter().filter(|standing| there(standing)).map(of_client).collect();
     let starts_us = |one: &Standing| {
-        let same = |other: &&Standing| other.client.name == one.client.name && other.state == State::Configured;
+        let same = |other: &&Standing| other.client.name == one.client.name && other.is_configured();
         standings.iter().chain(&own).any(|other| same(&other))
     };
-    let old = standings.iter().chain(&own).flat_map(|one| one.of_old(starts_us(one)).map(move |old| (one, old)));
+    let old = standings.iter().chain(&own).flat_map(|one| of_old(one, starts_us(one)).map(move |old| (one, old)));
     findings.extend(old.map(|(one, (says, mend))| {
-        Finding::note("client", clean(&format!("{}: {says}", one.client.title()))).mend(mend)
+        Finding::note("client", clean(&format!("{}: {says}", title(one.client)))).mend(mend)
     }));
-    let configured = standings.iter().filter(|standing| standing.state == State::Configured);
+    let configured = standings.iter().filter(|standing| standing.is_configured());
     findings.extend(configured.filter_map(|standing| {
         let traits = config.clients.traits_of_client(labelled(standing.client.name)?);
         let says = user_text::too_many_tools(&traits, listed?)?;
-        Some(split("client", &says))
+        Some(Finding::of_sentence("client", &says))
     }));
-    if standings.iter().any(|standing| standing.state == State::Configured) {
+    if standings.iter().any(Standing::is_configured) {
         return findings;
     }
     let none = Finding::note("client", "no AI client that holdfast knows starts this program")
@@ -41,17 +42,19 @@ pub fn clients(config: &Config, project: Option<&Path>, listed: Option<usize>) -
 }
 
 fn of_client(standing: &Standing) -> Finding {
-    let (title, file) = (standing.client.title(), standing.file.display());
-    let mend = standing.mend().unwrap_or_default();
+    let (title, file) = (title(standing.client), standing.file.display());
+    let (why, mend) = (clean(&why(standing).unwrap_or_default()), mend(standing).unwrap_or_default());
     match &standing.state {
         State::Configured => Finding::ok("client", format!("{title} starts this program ({file})")),
         State::NotConfigured => {
             Finding::note("client", format!("{title} is here and has no entry \"holdfast\" ({file})")).mend(mend)
         }
-        State::Other(why) => Finding::note("client", format!("{title}: {} ({file})", clean(why))).mend(mend),
-        State::Stale(why) => Finding::problem("client", format!("{title}: {} ({file})", clean(why)), mend),
-        State::Broken(why) => {
-            Finding::problem("client", format!("{title}'s configuration cannot be used: {} ({file})", clean(why)), mend)
+        State::Other { .. } | State::NoProgram => {
+            Finding::note("client", format!("{title}: {why} ({file})")).mend(mend)
+        }
+        State::Stale { .. } => Finding::problem("client", format!("{title}: {why} ({file})"), mend),
+        State::Broken(_) => {
+            Finding::problem("client", format!("{title}'s configuration cannot be used: {why} ({file})"), mend)
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Finding, checks};
+use super::finding::Finding;
 use crate::cli::unity::standing::{Installed, Standing, State};
 use crate::cli::unity::{Obstacle, Site};
 
@@ -17,7 +17,7 @@ pub fn unity_package(project: &Path, another: bool) -> Finding {
         State::Absent if standing.obstacle.as_ref().is_some_and(Obstacle::brings_it) => {
             Finding::note(ABOUT, standing.says())
         }
-        _ if standing.obstacle.is_some() => checks::split(ABOUT, &standing.says()),
+        _ if standing.obstacle.is_some() => Finding::of_sentence(ABOUT, &standing.says()),
         // No command here: with both, holdfast would call neither.
         State::Absent if another => Finding::note(
             ABOUT,

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path};
 
-use super::Finding;
+use super::finding::Finding;
 use crate::platform::host::Host;
 
 const VERSION: &str = "/proc/version";

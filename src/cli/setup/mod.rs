@@ -1,32 +1,26 @@
 //! `holdfast setup`: writes this program into an AI client's configuration, or takes it out again.
 
-mod change;
-pub mod clients;
-pub mod edit;
-mod entry;
-mod file;
-mod old_servers;
 #[cfg(test)]
 mod pages;
-mod places;
+mod program;
 pub mod standing;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use holdfast_client_config::{
+    CLIENTS, ChangeError, Client, Done, ENTRY_NAME, Launch, Places, Plan, Standing, State, Wish, Written,
+    common_snippet, files, make, named, snippet,
+};
 use serde_json::json;
 
 use super::output::{Tone, row, toned};
 use super::{Exit, output};
 use crate::config;
 use crate::protocol::text::clean;
-use change::{Done, Plan, Refusal, Wish};
-use clients::{CLIENTS, Client};
-use entry::Launch;
-use file::Written;
-use places::Places;
-use standing::{Standing, State};
+use program::{DISK, passing, this_program};
+use standing::{mend_of_old, of_old, says_of_old, title, why};
 
 /// Flags of `holdfast setup`.
 #[derive(Debug, Clone, Args)]
@@ -61,8 +55,8 @@ pub struct SetupArgs {
 }
 
 /// What a person pastes into the settings of a client that is not edited here. Empty if this program's path is not known.
-pub fn common_snippet() -> String {
-    Launch::this_program().map(|launch| entry::common_snippet(&launch)).unwrap_or_default()
+pub fn snippet_for_any() -> String {
+    this_program().map(|launch| common_snippet(&launch)).unwrap_or_default()
 }
 
 /// Sets a client up.
@@ -78,8 +72,8 @@ fn complain(exit: Exit, why: &str) -> Exit {
 /// How it ended, or why nothing was done.
 fn answer(arguments: &SetupArgs) -> Result<Exit, (Exit, String)> {
     let usage = |why: String| (Exit::Usage, why);
-    let launch = Launch::this_program().map_err(|error| (Exit::Failed, error.to_string()))?;
-    let mut places = Places::here()
+    let launch = this_program().map_err(|error| (Exit::Failed, error.to_string()))?;
+    let mut places = Places::here(DISK)
         .ok_or_else(|| usage("the user's home is not known; set HOME (on Windows USERPROFILE)".to_owned()))?;
     let unity_project = match &arguments.project {
         None => None,
@@ -93,7 +87,7 @@ fn answer(arguments: &SetupArgs) -> Result<Exit, (Exit, String)> {
         list(&places, &launch, arguments.json);
         return Ok(Exit::Ok);
     };
-    let Some(client) = clients::named(word) else {
+    let Some(client) = named(word) else {
         let known: Vec<&str> = CLIENTS.iter().map(|client| client.name).collect();
         let why = format!(
             "no client named \"{}\" is known, only {}. For another one, put this into its list of MCP servers, which most clients \
@@ -102,7 +96,7 @@ fn answer(arguments: &SetupArgs) -> Result<Exit, (Exit, String)> {
             known.join(", ")
         );
         output::complain(&format!("holdfast setup: {why}:"));
-        output::bytes(entry::common_snippet(&launch).as_bytes());
+        output::bytes(common_snippet(&launch).as_bytes());
         return Ok(Exit::Usage);
     };
     let args = unity_project.map(|project| named_in(&project)).transpose()?;
@@ -157,37 +151,40 @@ struct Task<'a> {
 impl Task<'_> {
     fn run(&self, arguments: &SetupArgs) -> Result<Exit, (Exit, String)> {
         let client = self.client;
-        let file = self.places.file(client).ok_or_else(|| {
-            (Exit::Usage, format!("where {} keeps its configuration on this system is not known", client.title()))
+        let files = files(client, self.places, self.wish);
+        let file = files.first().ok_or_else(|| {
+            (Exit::Usage, format!("where {} keeps its configuration on this system is not known", title(client)))
         })?;
         let of_project = self.places.of_project(client);
         let absent = file.symlink_metadata().is_err() && self.places.sign(client).is_none();
         if absent && !of_project && !arguments.create && self.wish.launch().is_some() {
             let why = format!(
                 "{} is not found here ({} does not exist). Start it once, or write the file all the same with --create",
-                client.title(),
+                title(client),
                 file.display()
             );
             return Err((Exit::Failed, why));
         }
-        if let (Some(_), Some(passing)) = (self.wish.launch(), self.launch.passing()) {
+        if let (Some(_), Some(passing)) = (self.wish.launch(), passing(&self.launch.program)) {
             output::complain(&format!(
                 "holdfast setup: this program lies {} ({}): when it is gone, {} cannot start it. {}, and run this again from there.",
                 passing.lies,
                 self.launch.program,
-                client.title(),
+                title(client),
                 passing.mend
             ));
         }
-        let done = if arguments.dry_run { self.show(&file, of_project) } else { self.make(&file) };
-        Ok(done.unwrap_or_else(|refusal| self.refused(&refusal)))
+        let one = |file: &PathBuf| {
+            let done = if arguments.dry_run { self.show(file) } else { self.make(file) };
+            done.unwrap_or_else(|refusal| self.refused(&refusal))
+        };
+        Ok(files.iter().map(one).fold(Exit::Ok, |worst, exit| if worst == Exit::Ok { exit } else { worst }))
     }
 
-    fn show(&self, file: &Path, of_project: bool) -> Result<Exit, Refusal> {
-        let project = self.places.project.as_deref().filter(|_| of_project);
-        let plan = Plan::of(self.client, file, project, self.wish)?;
+    fn show(&self, file: &Path) -> Result<Exit, ChangeError> {
+        let plan = Plan::of(self.client, file, self.places, self.wish)?;
         if plan.changes() {
-            output::bytes(plan.diff().as_bytes());
+            output::bytes(diff(&plan).as_bytes());
         } else {
             output::line(&self.already(plan.path()));
         }
@@ -195,8 +192,8 @@ impl Task<'_> {
         Ok(Exit::Ok)
     }
 
-    fn make(&self, file: &Path) -> Result<Exit, Refusal> {
-        let (plan, done) = change::make(self.client, file, self.places, self.wish)?;
+    fn make(&self, file: &Path) -> Result<Exit, ChangeError> {
+        let (plan, done) = make(self.client, file, self.places, self.wish)?;
         self.report(plan.path(), &done);
         if let (Wish::Replace(_), true) = (self.wish, done != Done::Already) {
             for old in &plan.old {
@@ -217,28 +214,35 @@ impl Task<'_> {
         let option = own.map(|project| format!(" --project {}", project.display())).unwrap_or_default();
         if let Wish::Have(_) = self.wish {
             for old in &plan.old {
-                row("note", &clean(&format!("{}; `{}` takes it out", old.says(true), old.mend(self.client, &option))));
+                row(
+                    "note",
+                    &clean(&format!(
+                        "{}; `{}` takes it out",
+                        says_of_old(old, true),
+                        mend_of_old(self.client, &option)
+                    )),
+                );
             }
         }
         let around = std::env::current_dir().ok().and_then(|here| config::named_project(&here).ok());
         let Some(project) = around.filter(|_| own.is_none()) else { return };
-        let beside = standing::of_project(&project, self.places.clone(), launch);
+        let beside = standing::of_project(&project, self.places.clone(), Path::new(&launch.program));
         for standing in beside.iter().filter(|one| one.client.name == self.client.name) {
-            for (says, mend) in standing.of_old(true) {
+            for (says, mend) in of_old(standing, true) {
                 row("note", &clean(&format!("{says}; `{mend}` takes it out")));
             }
         }
     }
 
     /// Tells why nothing was done, with what a person can paste.
-    fn refused(&self, refusal: &Refusal) -> Exit {
+    fn refused(&self, refusal: &ChangeError) -> Exit {
         complain(Exit::Failed, &refusal.to_string());
         if self.wish.launch().is_some() {
             let keys = self.client.keys.join(".");
             output::complain(&format!(
                 "Put this into the file by hand, what stands under {keys} beside what is there:"
             ));
-            output::bytes(entry::snippet(self.client, self.launch).as_bytes());
+            output::bytes(snippet(self.client, self.launch).as_bytes());
         }
         Exit::Failed
     }
@@ -246,14 +250,14 @@ impl Task<'_> {
     fn already(&self, path: &Path) -> String {
         match self.wish {
             Wish::Have(_) | Wish::Replace(_) => {
-                format!("{} is already set up, in {}. Nothing to change.", self.client.title(), path.display())
+                format!("{} is already set up, in {}. Nothing to change.", title(self.client), path.display())
             }
-            Wish::Lack => format!("{} has no entry \"{}\". Nothing to change.", path.display(), entry::NAME),
+            Wish::Lack => format!("{} has no entry \"{}\". Nothing to change.", path.display(), ENTRY_NAME),
         }
     }
 
     fn report(&self, file: &Path, done: &Done) {
-        let (title, path) = (self.client.title(), file.display());
+        let (title, path) = (title(self.client), file.display());
         match (self.wish, done) {
             (_, Done::Already) => output::line(&self.already(file)),
             (Wish::Have(launch) | Wish::Replace(launch), _) => {
@@ -261,7 +265,7 @@ impl Task<'_> {
                 let words: Vec<&str> =
                     std::iter::once(&launch.program).chain(&launch.args).map(String::as_str).collect();
                 row("starts", &words.join(" "));
-                row("file", &format!("{path}, entry \"{}\"", entry::NAME));
+                row("file", &format!("{path}, entry \"{ENTRY_NAME}\""));
             }
             (Wish::Lack, Done::Restored) => {
                 output::line(&format!("{title} no longer starts holdfast. {path} is as it was before."));
@@ -308,10 +312,18 @@ impl Task<'_> {
     }
 }
 
+/// A change as a unified diff.
+fn diff(plan: &Plan) -> String {
+    let path = plan.path().display().to_string();
+    let header = |text: Option<&str>| if text.is_some() { path.as_str() } else { "/dev/null" };
+    let diff = similar::TextDiff::from_lines(plan.before().unwrap_or_default(), plan.after().unwrap_or_default());
+    diff.unified_diff().header(header(plan.before()), header(plan.after())).to_string()
+}
+
 fn list(places: &Places, launch: &Launch, as_json: bool) {
-    let standings = standing::all(places, launch);
+    let standings = Standing::all(places, Path::new(&launch.program));
     if as_json {
-        let clients: Vec<_> = standings.iter().map(Standing::as_json).collect();
+        let clients: Vec<_> = standings.iter().map(standing::as_json).collect();
         output::line(&json!({"program": launch.program, "clients": clients}).to_string());
         return;
     }
@@ -321,18 +333,62 @@ fn list(places: &Places, launch: &Launch, as_json: bool) {
         let (state, tone) = match standing.state {
             State::Configured => ("set up", Tone::Good),
             State::NotConfigured => ("not set up", Tone::Plain),
-            State::Stale(_) => ("stale", Tone::Bad),
-            State::Other(_) => ("another", Tone::Plain),
+            State::Stale { .. } => ("stale", Tone::Bad),
+            State::Other { .. } | State::NoProgram => ("another", Tone::Plain),
             State::Broken(_) => ("broken", Tone::Bad),
         };
         let (name, state) = (standing.client.name, toned(&format!("{state:10}"), tone));
         output::line(&format!("{name:widest$}  {found}  {state}  {}", standing.file.display()));
-        if let Some(why) = standing.why() {
-            output::line(&format!("{:widest$}             {:10}  {}", "", "", clean(why)));
+        if let Some(why) = why(standing) {
+            output::line(&format!("{:widest$}             {:10}  {}", "", "", clean(&why)));
         }
-        for (says, mend) in standing.of_old(standing.state == State::Configured) {
+        for (says, mend) in of_old(standing, standing.is_configured()) {
             output::line(&format!("{:widest$}             {:10}  {}; `{mend}`", "", "", clean(&says)));
         }
     }
     output::line("`holdfast setup CLIENT` sets one up, with a copy of its file; --dry-run shows the change.");
+}
+
+#[cfg(test)]
+mod tests {
+    use holdfast_client_config::System;
+
+    use super::*;
+
+    /// As on a Windows where holdfast was set up before Claude Desktop was installed as a package.
+    #[test]
+    fn remove_takes_the_entry_out_of_the_file_that_the_client_read_before_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let variable = |_: &str| Some(folder.path().into());
+        let places = Places::of(System::Windows, variable, DISK).unwrap();
+        let client = named("claude-desktop").unwrap();
+        let former = folder.path().join("Claude/claude_desktop_config.json");
+        let read =
+            folder.path().join("Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming/Claude/claude_desktop_config.json");
+        let entry = |text: &str| text.replace("ENTRY", r#", "holdfast": {"command": "/opt/holdfast", "args": []}"#);
+        for file in [&former, &read] {
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        }
+        let launch = Launch { program: "/opt/holdfast".to_owned(), args: Vec::new() };
+        let arguments = |dry_run| SetupArgs {
+            client: Some(client.name.to_owned()),
+            project: None,
+            dry_run,
+            remove: true,
+            replace: false,
+            create: false,
+            list: false,
+            json: false,
+        };
+        let task = Task { client, places: &places, launch: &launch, wish: Wish::Lack };
+        const TEXT: &str = r#"{"mcpServers": {"other": {"command": "other"}ENTRY}}"#;
+        for there in [&[&former][..], &[&former, &read]] {
+            let held = |expected: &str| there.iter().all(|file| std::fs::read_to_string(file).unwrap() == expected);
+            for file in there {
+                std::fs::write(file, entry(TEXT)).unwrap();
+            }
+            assert!(task.run(&arguments(true)).is_ok_and(|exit| exit == Exit::Ok) && held(&entry(TEXT)));
+            assert!(task.run(&arguments(false)).is_ok_and(|exit| exit == Exit::Ok) && held(&TEXT.replace("ENTRY", "")));
+        }
+    }
 }

@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::clients::{Base, CLIENTS, Client as Place, On, Spot};
-use super::edit::Format;
-use super::entry::{self, Launch};
+use holdfast_client_config::{Base, CLIENTS, Client as Place, Format, Launch, On, Spot, common_snippet, snippet};
+
+use super::standing::title;
 use crate::cli::client_facts::{assumes, facts, names, treatment, unknown_means};
 use crate::limits::PATIENCE_MAX;
 use crate::protocol::mcp::clients::{
@@ -17,7 +17,7 @@ use crate::protocol::mcp::clients::{
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/clients");
 const WRITTEN: &str = "<!-- written by `UPDATE_DOCS=1 cargo test --lib cli::setup::pages` from src/protocol/mcp/clients/table.rs and \
-                       src/cli/setup/clients.rs -->\n";
+                       crates/client-config/src/clients.rs -->\n";
 
 fn launch(project: bool) -> Launch {
     let args: &[&str] = if project { &["--project", "DIR"] } else { &[] };
@@ -100,8 +100,8 @@ fn install(page: &mut String, client: &Client) {
     page.push_str("\n## Install\n\n");
     let Some(place) = place(client) else {
         let how = client.by_hand.expect("a client that is not set up by command is told by hand");
-        let snippet = entry::common_snippet(&launch(false));
-        let _ = write!(page, "{}\n\n```json\n{}\n```\n", folded(how), snippet.trim_end());
+        let entry = common_snippet(&launch(false));
+        let _ = write!(page, "{}\n\n```json\n{}\n```\n", folded(how), entry.trim_end());
         return;
     };
     let project = if place.tells_project { "" } else { " --project DIR" };
@@ -142,7 +142,7 @@ fn install(page: &mut String, client: &Client) {
         page,
         "\nWhat it adds, if you would rather paste it:\n\n```{}\n{}\n```\n\n",
         language(place.format),
-        entry::snippet(place, &launch(!place.tells_project)).trim_end()
+        snippet(place, &launch(!place.tells_project)).trim_end()
     );
     let _ = writeln!(page, "{}", folded(&format!("Known from: {}.", place.source)));
 }
@@ -326,6 +326,6 @@ fn every_client_that_can_be_set_up_is_in_the_table_of_clients_under_the_same_wor
     for place in CLIENTS {
         let label = place.name.replace('-', "_");
         let client = known_clients().iter().find(|client| client.label == label);
-        assert!(client.is_some_and(|client| client.title == place.title()), "{}", place.name);
+        assert!(client.is_some_and(|client| client.title == title(place)), "{}", place.name);
     }
 }

@@ -9,10 +9,11 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use holdfast_client_config::Owner;
+
 use super::content::{RECORD, Record};
 use super::embedded;
 use super::project::Site;
-use crate::cli::owner::Owner;
 use crate::limits::UNITY_LOCK_ATTEMPTS_MAX;
 use crate::platform::host::{Host as _, RealHost};
 use crate::platform::lock_file;

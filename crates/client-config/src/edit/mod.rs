@@ -5,12 +5,16 @@
 //! parsing its result before anybody writes it: our entry is as wanted, and all else means what it meant.
 
 mod json;
+#[cfg(test)]
+mod tests;
+mod text;
 mod toml;
 mod yaml;
 
-use std::ops::Range;
-
 use serde_json::{Map, Value};
+
+pub use text::EditError;
+pub(crate) use text::Slot;
 
 /// How a file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,77 +27,11 @@ pub enum Format {
     Yaml,
 }
 
-/// Where our entry stands: in the map that `keys` lead to, under `name`.
-#[derive(Debug, Clone, Copy)]
-pub struct Slot<'a> {
-    /// The way to the map.
-    pub keys: &'a [&'a str],
-    /// The key in it.
-    pub name: &'a str,
-}
-
-/// Why a text is not edited.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Trouble {
-    /// It is not what its name says.
-    #[error("line {line}, column {column}: {says}")]
-    Broken {
-        /// From 1.
-        line: usize,
-        /// From 1, in characters.
-        column: usize,
-        /// The parser's words.
-        says: String,
-    },
-    /// It is sound, and written in a way that is not edited here.
-    #[error("{0}")]
-    Unusual(String),
-}
-
-impl Trouble {
-    fn at(text: &str, offset: usize, says: impl Into<String>) -> Self {
-        let before = text.get(..offset).unwrap_or(text);
-        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        let column = before.get(line_start..).unwrap_or_default().chars().count() + 1;
-        Self::Broken { line: before.matches('\n').count() + 1, column, says: says.into() }
-    }
-}
-
-/// A piece of text in place of another.
-#[derive(Debug)]
-struct Splice {
-    range: Range<usize>,
-    text: String,
-}
-
-impl Splice {
-    fn insert(at: usize, text: impl Into<String>) -> Self {
-        Self { range: at..at, text: text.into() }
-    }
-
-    fn remove(range: Range<usize>) -> Self {
-        Self { range, text: String::new() }
-    }
-}
-
-/// The text with its splices, which stand in order and apart.
-fn spliced(text: &str, splices: &[Splice]) -> String {
-    let mut result = String::with_capacity(text.len() + splices.iter().map(|splice| splice.text.len()).sum::<usize>());
-    let mut done = 0;
-    for splice in splices {
-        result.push_str(&text[done..splice.range.start]);
-        result.push_str(&splice.text);
-        done = splice.range.end;
-    }
-    result.push_str(&text[done..]);
-    result
-}
-
 /// What the text means. An empty one is an empty map.
 ///
 /// # Errors
-/// [`Trouble::Broken`].
-pub fn meaning(format: Format, text: &str) -> Result<Value, Trouble> {
+/// [`EditError::Broken`].
+pub(crate) fn meaning(format: Format, text: &str) -> Result<Value, EditError> {
     match format {
         Format::Json => json::meaning(text),
         Format::Toml => toml::meaning(text),
@@ -102,7 +40,7 @@ pub fn meaning(format: Format, text: &str) -> Result<Value, Trouble> {
 }
 
 /// Our entry, in what a text means.
-pub fn entry<'v>(meaning: &'v Value, slot: Slot<'_>) -> Option<&'v Value> {
+pub(crate) fn entry<'v>(meaning: &'v Value, slot: Slot<'_>) -> Option<&'v Value> {
     slot.keys.iter().try_fold(meaning, |value, key| value.get(key))?.get(slot.name)
 }
 
@@ -110,8 +48,13 @@ pub fn entry<'v>(meaning: &'v Value, slot: Slot<'_>) -> Option<&'v Value> {
 /// nothing to change.
 ///
 /// # Errors
-/// [`Trouble`].
-pub fn put(format: Format, text: &str, slot: Slot<'_>, fields: &Map<String, Value>) -> Result<String, Trouble> {
+/// [`EditError`].
+pub(crate) fn put(
+    format: Format,
+    text: &str,
+    slot: Slot<'_>,
+    fields: &Map<String, Value>,
+) -> Result<String, EditError> {
     let before = meaning(format, text)?;
     let edited = match entry(&before, slot) {
         None => match format {
@@ -130,7 +73,7 @@ pub fn put(format: Format, text: &str, slot: Slot<'_>, fields: &Map<String, Valu
             }
             edited
         }
-        Some(_) => return Err(Trouble::Unusual(format!("\"{}\" is there and is not a map of settings", slot.name))),
+        Some(_) => return Err(EditError::Unusual(format!("\"{}\" is there and is not a map of settings", slot.name))),
     };
     prove(format, &before, &edited, slot, Some(fields))?;
     Ok(edited)
@@ -139,8 +82,8 @@ pub fn put(format: Format, text: &str, slot: Slot<'_>, fields: &Map<String, Valu
 /// The text without our entry. The same text if it has none.
 ///
 /// # Errors
-/// [`Trouble`].
-pub fn take(format: Format, text: &str, slot: Slot<'_>) -> Result<String, Trouble> {
+/// [`EditError`].
+pub(crate) fn take(format: Format, text: &str, slot: Slot<'_>) -> Result<String, EditError> {
     let before = meaning(format, text)?;
     if entry(&before, slot).is_none() {
         return Ok(text.to_owned());
@@ -161,9 +104,9 @@ fn prove(
     edited: &str,
     slot: Slot<'_>,
     fields: Option<&Map<String, Value>>,
-) -> Result<(), Trouble> {
+) -> Result<(), EditError> {
     let unusual = || {
-        Trouble::Unusual(format!(
+        EditError::Unusual(format!(
             "the way \"{}\" is written there is not one that can be edited without touching the rest",
             slot.keys.join(".")
         ))
@@ -195,25 +138,4 @@ fn rest(meaning: &Value, slot: Slot<'_>) -> Value {
     let mut rest = meaning.clone();
     without(&mut rest, slot.keys, slot.name);
     rest
-}
-
-/// The line ending that the text uses.
-fn line_ending(text: &str) -> &'static str {
-    if text.contains("\r\n") { "\r\n" } else { "\n" }
-}
-
-/// Where the line of `offset` begins.
-fn line_start(text: &str, offset: usize) -> usize {
-    text[..offset].rfind('\n').map_or(0, |at| at + 1)
-}
-
-/// Where the line after that of `offset` begins, or the end of the text.
-fn next_line(text: &str, offset: usize) -> usize {
-    text[offset..].find('\n').map_or(text.len(), |at| offset + at + 1)
-}
-
-/// The blanks at the beginning of the line of `offset`.
-fn indentation(text: &str, offset: usize) -> &str {
-    let line = &text[line_start(text, offset)..];
-    &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }

@@ -3,32 +3,19 @@
 
 use serde_json::Value;
 
-use super::clients::Client;
-use super::edit::{self, Format, Slot, Trouble};
-use super::entry;
+use crate::clients::Client;
+use crate::edit::{self, EditError, Slot};
+use crate::entry::ENTRY_NAME;
 
 /// An entry that starts such a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OldServer {
-    /// Its key.
+    /// The key of the entry.
     pub key: String,
-    /// Whose server it is.
+    /// The package whose server it is.
     pub of: &'static str,
-    /// What it starts.
+    /// The command line that it starts.
     pub starts: String,
-}
-
-impl OldServer {
-    /// What it is. `ours`: our entry is there too.
-    pub fn says(&self, ours: bool) -> String {
-        let twice = if ours { ", so the AI sees every tool twice" } else { "" };
-        format!("the entry \"{}\" starts the server of {}{twice}", self.key, self.of)
-    }
-
-    /// What takes it out, a copy of the file kept. `option` is that of `setup` for the file it is in.
-    pub fn mend(&self, client: &Client, option: &str) -> String {
-        format!("holdfast setup {}{option} --replace", client.name)
-    }
 }
 
 /// Whether a word of an entry's command line is the server's program, and whose it is. `\` is written as `/`, all in lower case.
@@ -51,7 +38,7 @@ fn owner(word: &str) -> Option<&'static str> {
 }
 
 /// The entries of a configuration that start such a server.
-pub fn find(client: &Client, meaning: &Value) -> Vec<OldServer> {
+pub(crate) fn find(client: &Client, meaning: &Value) -> Vec<OldServer> {
     let Some(Value::Object(entries)) = client.keys.iter().try_fold(meaning, |value, key| value.get(key)) else {
         return Vec::new();
     };
@@ -60,7 +47,7 @@ pub fn find(client: &Client, meaning: &Value) -> Vec<OldServer> {
         let of = words.iter().find_map(|word| owner(&word.replace('\\', "/").to_lowercase()))?;
         Some(OldServer { key: key.clone(), of, starts: words.join(" ") })
     };
-    entries.iter().filter(|(key, _)| *key != entry::NAME).filter_map(old).collect()
+    entries.iter().filter(|(key, _)| *key != ENTRY_NAME).filter_map(old).collect()
 }
 
 /// The command line of an entry.
@@ -78,8 +65,8 @@ fn words(client: &Client, entry: &Value) -> Vec<String> {
 /// A configuration without these entries.
 ///
 /// # Errors
-/// [`Trouble`].
-pub fn taken_out(client: &Client, text: String, old: &[OldServer]) -> Result<String, Trouble> {
-    let format: Format = client.format;
-    old.iter().try_fold(text, |text, server| edit::take(format, &text, Slot { keys: client.keys, name: &server.key }))
+/// [`EditError`].
+pub(crate) fn taken_out(client: &Client, text: String, old: &[OldServer]) -> Result<String, EditError> {
+    old.iter()
+        .try_fold(text, |text, server| edit::take(client.format, &text, Slot { keys: client.keys, name: &server.key }))
 }

@@ -1,9 +1,8 @@
 //! The AI clients, as data: where each keeps its list of MCP servers, what an entry looks like, and where that is known from.
 
-use super::edit::Format;
-use crate::protocol::mcp::clients::labelled;
+use crate::edit::Format;
 
-/// Folders that paths start from. `places.rs` knows where they are.
+/// Folders that paths start from. [`Places`](crate::Places) knows where they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Base {
     /// The user's home.
@@ -97,7 +96,7 @@ const STDIO: Shape = Shape { before: &[("type", Given::Text("stdio"))], ..PLAIN 
 /// A client.
 #[derive(Debug, Clone, Copy)]
 pub struct Client {
-    /// The word for it on the command line: its label in the table of clients, with `-` for `_`.
+    /// The word for it, in lower case, with `-` between its parts.
     pub name: &'static str,
     /// Other words for it.
     pub aliases: &'static [&'static str],
@@ -121,13 +120,6 @@ pub struct Client {
     pub tells_project: bool,
     /// Where this is known from, and what of it is not certain.
     pub source: &'static str,
-}
-
-impl Client {
-    /// Its name for people.
-    pub fn title(&self) -> &'static str {
-        labelled(self.name).map_or(self.name, |client| client.title)
-    }
 }
 
 /// The client of that name.

@@ -1,4 +1,5 @@
-//! JSON with comments: found by `jsonc-parser`, edited by splices.
+//! JSON with comments: found by `jsonc-parser`, edited by splices. (Its own tree for editing lays an object on one line out over
+//! several, turns CRLF inside of it into LF, and drops blank lines at its ends.)
 
 use jsonc_parser::ast::{Object, ObjectProp, Value as Node};
 use jsonc_parser::common::Ranged as _;
@@ -8,7 +9,7 @@ use serde::Serialize as _;
 use serde_json::ser::{PrettyFormatter, Serializer};
 use serde_json::{Map, Value, json};
 
-use super::{Slot, Splice, Trouble, indentation, line_ending, spliced};
+use super::text::{EditError, Slot, Splice, indentation, line_ending, spliced};
 
 /// A parsed text.
 struct Tree<'a> {
@@ -18,7 +19,7 @@ struct Tree<'a> {
     tokens: Vec<TokenAndRange<'a>>,
 }
 
-fn parse(text: &str) -> Result<Tree<'_>, Trouble> {
+fn parse(text: &str) -> Result<Tree<'_>, EditError> {
     let collect = CollectOptions { comments: CommentCollectionStrategy::AsTokens, tokens: true };
     // What the clients' own readers take, and no more: comments and trailing commas.
     let options = ParseOptions {
@@ -34,15 +35,15 @@ fn parse(text: &str) -> Result<Tree<'_>, Trouble> {
         allow_extended_string_escapes: false,
     };
     let parsed = parse_to_ast(text, &collect, &options)
-        .map_err(|error| Trouble::at(text, error.range().start, error.kind().to_string()))?;
+        .map_err(|error| EditError::at(text, error.range().start, error.kind().to_string()))?;
     Ok(Tree { text, root: parsed.value, tokens: parsed.tokens.unwrap_or_default() })
 }
 
-pub(super) fn meaning(text: &str) -> Result<Value, Trouble> {
+pub(super) fn meaning(text: &str) -> Result<Value, EditError> {
     Ok(parse(text)?.root.map_or_else(|| json!({}), Value::from))
 }
 
-pub(super) fn insert(text: &str, slot: Slot<'_>, fields: &Map<String, Value>) -> Result<String, Trouble> {
+pub(super) fn insert(text: &str, slot: Slot<'_>, fields: &Map<String, Value>) -> Result<String, EditError> {
     let tree = parse(text)?;
     let path: Vec<&str> = slot.keys.iter().copied().chain([slot.name]).collect();
     let value = Value::Object(fields.clone());
@@ -61,10 +62,10 @@ pub(super) fn insert(text: &str, slot: Slot<'_>, fields: &Map<String, Value>) ->
         }
         rest = others;
     }
-    Err(Trouble::Unusual(format!("\"{}\" is there already", slot.name)))
+    Err(EditError::Unusual(format!("\"{}\" is there already", slot.name)))
 }
 
-pub(super) fn set(text: &str, slot: Slot<'_>, field: &str, value: &Value) -> Result<String, Trouble> {
+pub(super) fn set(text: &str, slot: Slot<'_>, field: &str, value: &Value) -> Result<String, EditError> {
     let tree = parse(text)?;
     let (_, ours) = tree.find(slot)?;
     let entry = as_object(&ours.value, slot.name)?;
@@ -81,7 +82,7 @@ pub(super) fn set(text: &str, slot: Slot<'_>, field: &str, value: &Value) -> Res
     Ok(spliced(text, &splices))
 }
 
-pub(super) fn take(text: &str, slot: Slot<'_>) -> Result<String, Trouble> {
+pub(super) fn take(text: &str, slot: Slot<'_>) -> Result<String, EditError> {
     let tree = parse(text)?;
     let (map, ours) = tree.find(slot)?;
     Ok(spliced(text, &tree.removal(map, ours)))
@@ -92,15 +93,15 @@ fn nested(keys: &[&str], value: Value) -> Value {
     keys.iter().rev().fold(value, |value, key| json!({ *key: value }))
 }
 
-fn as_object<'t, 'a>(node: &'t Node<'a>, what: &str) -> Result<&'t Object<'a>, Trouble> {
-    node.as_object().ok_or_else(|| Trouble::Unusual(format!("\"{what}\" is not an object")))
+fn as_object<'t, 'a>(node: &'t Node<'a>, what: &str) -> Result<&'t Object<'a>, EditError> {
+    node.as_object().ok_or_else(|| EditError::Unusual(format!("\"{what}\" is not an object")))
 }
 
 /// The member of that name. Twice the same name means one thing to one reader and another to the next.
-fn member<'t, 'a>(object: &'t Object<'a>, name: &str) -> Result<Option<&'t ObjectProp<'a>>, Trouble> {
+fn member<'t, 'a>(object: &'t Object<'a>, name: &str) -> Result<Option<&'t ObjectProp<'a>>, EditError> {
     let mut found = object.properties.iter().filter(|prop| prop.name.as_str() == name);
     match (found.next(), found.next()) {
-        (_, Some(_)) => Err(Trouble::Unusual(format!("\"{name}\" is there twice"))),
+        (_, Some(_)) => Err(EditError::Unusual(format!("\"{name}\" is there twice"))),
         (found, None) => Ok(found),
     }
 }
@@ -136,8 +137,8 @@ impl Layout {
 
 impl<'a> Tree<'a> {
     /// The map of servers, and our entry in it.
-    fn find(&self, slot: Slot<'_>) -> Result<(&Object<'a>, &ObjectProp<'a>), Trouble> {
-        let missing = || Trouble::Unusual(format!("\"{}\" is not there", slot.name));
+    fn find(&self, slot: Slot<'_>) -> Result<(&Object<'a>, &ObjectProp<'a>), EditError> {
+        let missing = || EditError::Unusual(format!("\"{}\" is not there", slot.name));
         let mut object = as_object(self.root.as_ref().ok_or_else(missing)?, "the whole file")?;
         for key in slot.keys {
             object = as_object(&member(object, key)?.ok_or_else(missing)?.value, key)?;

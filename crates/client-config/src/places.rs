@@ -3,13 +3,46 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::clients::{Base, Client, On, Spot};
-use crate::platform::host::System;
+use crate::clients::{Base, Client, On, Spot};
+use crate::disk::Disk;
+
+/// Operating systems, by what they differ in for the clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum System {
+    /// Linux and its kin.
+    Linux,
+    /// macOS.
+    Macos,
+    /// Windows.
+    Windows,
+}
+
+impl System {
+    /// The one this runs on.
+    pub const HERE: Self = if cfg!(windows) {
+        Self::Windows
+    } else if cfg!(target_os = "macos") {
+        Self::Macos
+    } else {
+        Self::Linux
+    };
+
+    /// Whether a path names its place without a working directory. Exact for the system this runs on; for another one, which only
+    /// tests ask for, a `/` or a drive at its beginning decides.
+    fn is_absolute(self, path: &Path) -> bool {
+        if self == Self::HERE {
+            return path.is_absolute();
+        }
+        let text = path.to_string_lossy();
+        text.starts_with('/') || text.get(1..3) == Some(":\\")
+    }
+}
 
 /// The folders that a client's files lie in.
 #[derive(Debug, Clone)]
 pub struct Places {
     system: System,
+    pub(crate) disk: Disk,
     home: PathBuf,
     config: PathBuf,
     dot_config: PathBuf,
@@ -18,13 +51,13 @@ pub struct Places {
     claude_config: PathBuf,
     codex_home: PathBuf,
     path: Vec<PathBuf>,
-    /// The folder whose own configuration is meant, in place of the user's.
+    /// The project whose own configuration is meant, in place of the user's.
     pub project: Option<PathBuf>,
 }
 
 impl Places {
-    /// The folders that an environment names. `None` if it does not tell the user's home.
-    pub fn of(system: System, variable: impl Fn(&str) -> Option<OsString>) -> Option<Self> {
+    /// Returns the folders that an environment names, or `None` if it does not tell the user's home.
+    pub fn of(system: System, variable: impl Fn(&str) -> Option<OsString>, disk: Disk) -> Option<Self> {
         // A relative path would mean another folder at each start: the programs that read these variables ignore it too.
         let folder = |name: &str| variable(name).map(PathBuf::from).filter(|path| system.is_absolute(path));
         let windows = system == System::Windows;
@@ -38,6 +71,7 @@ impl Places {
         };
         Some(Self {
             system,
+            disk,
             local_app_data: folder("LOCALAPPDATA").unwrap_or_else(|| home.join("AppData").join("Local")),
             claude_config: folder("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.clone()),
             codex_home: folder("CODEX_HOME").unwrap_or_else(|| home.join(".codex")),
@@ -50,9 +84,9 @@ impl Places {
         })
     }
 
-    /// Those of this process.
-    pub fn here() -> Option<Self> {
-        Self::of(System::HERE, |name| std::env::var_os(name).filter(|value| !value.is_empty()))
+    /// Returns the folders that the environment of this process names, or `None` if it does not tell the user's home.
+    pub fn here(disk: Disk) -> Option<Self> {
+        Self::of(System::HERE, |name| std::env::var_os(name).filter(|value| !value.is_empty()), disk)
     }
 
     /// Where a spot is, on this system.
@@ -81,15 +115,31 @@ impl Places {
         Some(join(base, &parts))
     }
 
-    /// The file that the client reads: the project's, if one is meant and the client has such a file, else the user's.
+    fn spots(&self, client: &Client) -> &'static [Spot] {
+        if self.of_project(client) { client.project } else { client.user }
+    }
+
+    /// The files that the client, one of its versions, or its packaged version may read.
+    fn candidates(&self, client: &Client) -> Vec<PathBuf> {
+        self.spots(client).iter().filter_map(|spot| self.resolve(spot)).collect()
+    }
+
+    /// Returns the file that the client reads: the project's, if one is meant and the client has such a file, else the user's. The
+    /// file need not exist. `None` if no file is known on this system.
     pub fn file(&self, client: &Client) -> Option<PathBuf> {
-        let spots = if self.of_project(client) { client.project } else { client.user };
-        let mut packaged = spots.iter().filter(|spot| spot.on == On::Package);
+        let mut packaged = self.spots(client).iter().filter(|spot| spot.on == On::Package);
         if let Some(file) = packaged.find_map(|spot| self.resolve(spot)) {
             return Some(file);
         }
-        let candidates: Vec<PathBuf> = spots.iter().filter_map(|spot| self.resolve(spot)).collect();
+        let candidates = self.candidates(client);
         candidates.iter().find(|path| path.symlink_metadata().is_ok()).or(candidates.first()).cloned()
+    }
+
+    /// The files of the client that exist beside [`Self::file`]: it read them before it had a newer one, or was installed as a package.
+    pub(crate) fn former_files(&self, client: &Client) -> Vec<PathBuf> {
+        let real = |path: &Path| (self.disk.canonical)(path);
+        let read = self.file(client).and_then(|file| real(&file));
+        self.candidates(client).into_iter().filter(|file| real(file).is_some_and(|file| Some(file) != read)).collect()
     }
 
     /// Whether [`Self::file`] is the project's own.
@@ -97,14 +147,14 @@ impl Places {
         self.project.is_some() && !client.project.is_empty()
     }
 
-    /// What shows that the client is installed.
+    /// Returns what shows that the client is installed: a file, a folder, or a program on PATH.
     pub fn sign(&self, client: &Client) -> Option<PathBuf> {
         let mut signs = client.signs.iter().filter_map(|spot| self.resolve(spot));
         signs.find(|path| path.exists()).or_else(|| client.programs.iter().find_map(|program| self.program(program)))
     }
 
-    /// A program on PATH. Only looked for, never started.
-    pub fn program(&self, name: &str) -> Option<PathBuf> {
+    /// Looks for a program on PATH. It is never started.
+    pub(crate) fn program(&self, name: &str) -> Option<PathBuf> {
         let endings: &[&str] = if self.system == System::Windows { &[".exe", ".cmd", ""] } else { &[""] };
         let folders = self.path.iter().filter(|folder| folder.is_absolute());
         folders
@@ -122,13 +172,13 @@ fn join(base: &Path, parts: &[&str]) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use super::super::clients::{CLIENTS, named};
     use super::*;
+    use crate::clients::{CLIENTS, named};
 
     fn places(system: System, variables: &'static [(&str, &str)]) -> Places {
         let of =
             |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value));
-        Places::of(system, of).expect("a home is given")
+        Places::of(system, of, Disk::PLAIN).expect("a home is given")
     }
 
     fn file(places: &Places, client: &str) -> String {
@@ -196,7 +246,7 @@ mod tests {
         assert_eq!(file(&windows, "goose"), "D:/none/r/Block/goose/config/config.yaml");
         assert_eq!(file(&windows, "cursor"), "C:/none/u/.cursor/mcp.json");
         assert_eq!(file(&windows, "rider"), "C:/none/u/AppData/Local/github-copilot/intellij/mcp.json");
-        assert!(Places::of(System::Linux, |_| None).is_none());
+        assert!(Places::of(System::Linux, |_| None, Disk::PLAIN).is_none());
     }
 
     #[test]
@@ -209,7 +259,7 @@ mod tests {
                 "APPDATA" => Some(here.join("Roaming").into()),
                 _ => Some(here.clone().into()),
             };
-            Places::of(system, of).expect("a home")
+            Places::of(system, of, Disk::PLAIN).expect("a home")
         };
         let plain = folder.path().join("Roaming/Claude/claude_desktop_config.json");
         std::fs::create_dir_all(plain.parent().expect("a folder")).expect("made");

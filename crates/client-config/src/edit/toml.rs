@@ -5,16 +5,16 @@ use std::ops::Range;
 use serde_json::{Map, Value, json};
 use toml_edit::{ImDocument, Item, Table};
 
-use super::{Slot, Splice, Trouble, indentation, line_ending, line_start, next_line, spliced};
+use super::text::{EditError, Slot, Splice, indentation, line_ending, line_start, next_line, spliced};
 
-fn parse(text: &str) -> Result<ImDocument<&str>, Trouble> {
+fn parse(text: &str) -> Result<ImDocument<&str>, EditError> {
     ImDocument::parse(text).map_err(|error| {
         let says = error.message().lines().collect::<Vec<_>>().join("; ");
-        Trouble::at(text, error.span().map_or(0, |span| span.start), says)
+        EditError::at(text, error.span().map_or(0, |span| span.start), says)
     })
 }
 
-pub(super) fn meaning(text: &str) -> Result<Value, Trouble> {
+pub(super) fn meaning(text: &str) -> Result<Value, EditError> {
     Ok(of_item(parse(text)?.as_item()))
 }
 
@@ -68,12 +68,12 @@ pub(super) fn insert(text: &str, slot: Slot<'_>, fields: &Map<String, Value>) ->
 }
 
 /// Our entry, if it is a table under a header of its own.
-fn find<'d>(document: &'d ImDocument<&str>, slot: Slot<'_>) -> Result<&'d Table, Trouble> {
+fn find<'d>(document: &'d ImDocument<&str>, slot: Slot<'_>) -> Result<&'d Table, EditError> {
     let path = slot.keys.iter().copied().chain([slot.name]);
     let found = path.into_iter().try_fold(document.as_item(), |item, key| item.get(key));
     match found {
         Some(Item::Table(table)) if !table.is_implicit() && !table.is_dotted() => Ok(table),
-        _ => Err(Trouble::Unusual(format!(
+        _ => Err(EditError::Unusual(format!(
             "\"{}\" is not written as a table of its own, [{}.{}]",
             slot.name,
             slot.keys.join("."),
@@ -82,12 +82,12 @@ fn find<'d>(document: &'d ImDocument<&str>, slot: Slot<'_>) -> Result<&'d Table,
     }
 }
 
-pub(super) fn set(text: &str, slot: Slot<'_>, field: &str, value: &Value) -> Result<String, Trouble> {
+pub(super) fn set(text: &str, slot: Slot<'_>, field: &str, value: &Value) -> Result<String, EditError> {
     let document = parse(text)?;
     let table = find(&document, slot)?;
     let splice = match table.get(field).map(Item::span) {
         Some(Some(span)) => Splice { range: span, text: render(value) },
-        Some(None) => return Err(Trouble::Unusual(format!("\"{field}\" is spread over several lines"))),
+        Some(None) => return Err(EditError::Unusual(format!("\"{field}\" is spread over several lines"))),
         None => {
             let header = header(table)?;
             let line = format!("{}{field} = {}", indentation(text, header.start), render(value));
@@ -102,11 +102,11 @@ pub(super) fn set(text: &str, slot: Slot<'_>, field: &str, value: &Value) -> Res
     Ok(spliced(text, &[splice]))
 }
 
-fn header(table: &Table) -> Result<Range<usize>, Trouble> {
-    table.span().ok_or_else(|| Trouble::Unusual("the place of a table is not known".to_owned()))
+fn header(table: &Table) -> Result<Range<usize>, EditError> {
+    table.span().ok_or_else(|| EditError::Unusual("the place of a table is not known".to_owned()))
 }
 
-pub(super) fn take(text: &str, slot: Slot<'_>) -> Result<String, Trouble> {
+pub(super) fn take(text: &str, slot: Slot<'_>) -> Result<String, EditError> {
     let document = parse(text)?;
     let mut pieces = Vec::new();
     pieces_of(text, find(&document, slot)?, &mut pieces)?;
@@ -124,7 +124,7 @@ pub(super) fn take(text: &str, slot: Slot<'_>) -> Result<String, Trouble> {
 }
 
 /// The lines of a table and of those below it.
-fn pieces_of(text: &str, table: &Table, pieces: &mut Vec<Range<usize>>) -> Result<(), Trouble> {
+fn pieces_of(text: &str, table: &Table, pieces: &mut Vec<Range<usize>>) -> Result<(), EditError> {
     let header = header(table)?;
     let mut end = header.end;
     for (_, item) in table {
@@ -132,7 +132,7 @@ fn pieces_of(text: &str, table: &Table, pieces: &mut Vec<Range<usize>>) -> Resul
             Item::Table(inner) if !inner.is_dotted() && !inner.is_implicit() => pieces_of(text, inner, pieces)?,
             Item::Value(value) => end = end.max(value.span().map_or(0, |span| span.end)),
             // Rare, and a person sees at once what belongs to it.
-            _ => return Err(Trouble::Unusual("the entry holds more than plain tables and values".to_owned())),
+            _ => return Err(EditError::Unusual("the entry holds more than plain tables and values".to_owned())),
         }
     }
     pieces.push(line_start(text, header.start)..next_line(text, end));

@@ -1,21 +1,21 @@
-//! Whose the files are that a command writes: `sudo` must not take them from their owner.
+//! Keeps the files that a command writes with their owner, also under `sudo`.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Whose a file is, or is to be: `sudo` must not take a user's configuration from him.
+/// The user and group that a file belongs to, or is to belong to. A command that runs under `sudo` must not take a user's files away.
 #[derive(Debug, Clone, Copy)]
 pub struct Owner {
     #[cfg(unix)]
     ids: Option<(u32, u32)>,
     /// The file has other names (hard links).
-    pub other_names: bool,
+    pub(crate) other_names: bool,
 }
 
 #[cfg(unix)]
 impl Owner {
-    /// Of a file, or of the nearest folder if there is none yet.
+    /// Returns the owner of a file, or of the nearest folder if there is no such file yet.
     pub fn of(path: &Path) -> Self {
         use std::os::unix::fs::MetadataExt as _;
         let own = fs::metadata(path).ok();
@@ -24,8 +24,8 @@ impl Owner {
         Self { ids: near.map(|meta| (meta.uid(), meta.gid())), other_names }
     }
 
-    /// Makes a file or folder that we made his.
-    pub fn give(self, path: &Path) -> io::Result<()> {
+    /// Gives a file or folder that we made to this owner.
+    pub(crate) fn give(self, path: &Path) -> io::Result<()> {
         use std::os::unix::fs::MetadataExt as _;
         let Some((user, group)) = self.ids else { return Ok(()) };
         let meta = fs::metadata(path)?;
@@ -37,8 +37,8 @@ impl Owner {
         fs::set_permissions(path, meta.permissions())
     }
 
-    /// Makes a folder, and those above it that are missing, his.
-    pub fn create_folders(self, folder: &Path) -> io::Result<()> {
+    /// Makes a folder and those above it that are missing, and gives them to this owner.
+    pub(crate) fn create_folders(self, folder: &Path) -> io::Result<()> {
         let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
         fs::create_dir_all(folder)?;
         for made in missing {
@@ -51,23 +51,27 @@ impl Owner {
 
 #[cfg(not(unix))]
 impl Owner {
+    /// Says nothing on this system.
     pub fn of(_path: &Path) -> Self {
         Self { other_names: false }
     }
 
     #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "a new file there belongs to its folder's owner")]
-    pub fn give(self, _path: &Path) -> io::Result<()> {
+    pub(crate) fn give(self, _path: &Path) -> io::Result<()> {
         Ok(())
     }
 
     #[expect(clippy::unused_self, reason = "as on other systems")]
-    pub fn create_folders(self, folder: &Path) -> io::Result<()> {
+    pub(crate) fn create_folders(self, folder: &Path) -> io::Result<()> {
         fs::create_dir_all(folder)
     }
 }
 
 impl Owner {
-    /// Makes a folder that we made his, with all that is in it.
+    /// Gives a folder that we made to this owner, with all that is in it.
+    ///
+    /// # Errors
+    /// As the system says.
     pub fn give_all(self, folder: &Path) -> io::Result<()> {
         self.give(folder)?;
         for entry in fs::read_dir(folder)? {

@@ -5,20 +5,21 @@ use std::fs::{self, Permissions};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use crate::cli::owner::Owner;
-use crate::config;
-use crate::limits::SETUP_FILE_MAX_BYTES;
-use crate::platform::host::{Host as _, RealHost};
+use crate::clients::Client;
+use crate::disk::Disk;
+use crate::limits::FILE_MAX_BYTES;
+use crate::owner::Owner;
+use crate::places::Places;
 
 const BOM: &str = "\u{feff}";
 
-/// Why a file is not used.
+/// Why a file is not read.
 #[derive(Debug, thiserror::Error)]
-pub enum Unusable {
+pub enum ReadError {
     /// The system refused.
     #[error("{} cannot be read ({error})", .path.display())]
     Unreadable {
-        /// Which.
+        /// The file.
         path: PathBuf,
         /// The system's words.
         error: io::Error,
@@ -26,16 +27,16 @@ pub enum Unusable {
     /// It is a folder, a pipe or a device.
     #[error("{} is not a regular file", .0.display())]
     NotAFile(PathBuf),
-    /// No client writes that much.
-    #[error("{} is larger than {SETUP_FILE_MAX_BYTES} bytes", .0.display())]
+    /// It is larger than what any client writes.
+    #[error("{} is larger than {FILE_MAX_BYTES} bytes", .0.display())]
     TooLarge(PathBuf),
-    /// Notepad's UTF-16, or something else.
+    /// Its bytes are no UTF-8: Notepad's UTF-16, or something else.
     #[error("{} is not UTF-8 text", .0.display())]
     NotUtf8(PathBuf),
-    /// A link to nothing.
+    /// It is a link (the first path) to a place where nothing is (the second).
     #[error("{} is a link to {}, which does not exist", .0.display(), .1.display())]
     Dangling(PathBuf, PathBuf),
-    /// A project must not lead to a file of somebody else.
+    /// It (the first path) lies in a project and leads out of it (to the second): a project must not lead to a file of somebody else.
     #[error("{} lies outside of the project, at {}, through a link in it; a project's links are not followed out of it", .0.display(), .1.display())]
     Outside(PathBuf, PathBuf),
 }
@@ -49,38 +50,42 @@ pub struct Original {
     /// Its content; `None` if there is no file.
     bytes: Option<Vec<u8>>,
     permissions: Option<Permissions>,
+    disk: Disk,
 }
 
 impl Original {
-    /// Reads the file that a client reads. With a project, only if it lies in there.
+    /// Reads a file of a client. A project's own file is read only if it lies in the project.
     ///
     /// # Errors
-    /// [`Unusable`].
-    pub fn read(named: &Path, project: Option<&Path>) -> Result<Self, Unusable> {
-        let path = real(named)?;
-        if let Some(project) =
-            project.map(|project| config::canonical(project).unwrap_or_else(|| project.to_path_buf()))
+    /// [`ReadError`].
+    pub fn of(client: &Client, named: &Path, places: &Places) -> Result<Self, ReadError> {
+        Self::read(named, places.project.as_deref().filter(|_| places.of_project(client)), places.disk)
+    }
+
+    fn read(named: &Path, project: Option<&Path>, disk: Disk) -> Result<Self, ReadError> {
+        let path = real(named, disk)?;
+        if let Some(project) = project.map(|project| (disk.canonical)(project).unwrap_or_else(|| project.to_path_buf()))
             && !path.starts_with(&project)
         {
-            return Err(Unusable::Outside(named.to_path_buf(), path));
+            return Err(ReadError::Outside(named.to_path_buf(), path));
         }
-        let unreadable = |error| Unusable::Unreadable { path: path.clone(), error };
+        let unreadable = |error| ReadError::Unreadable { path: path.clone(), error };
         let meta = match fs::metadata(&path) {
             Ok(meta) => meta,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(Self { path, bytes: None, permissions: None });
+                return Ok(Self { path, bytes: None, permissions: None, disk });
             }
             Err(error) => return Err(unreadable(error)),
         };
         // Before it is opened: opening a pipe waits for its writer.
         if !meta.is_file() {
-            return Err(Unusable::NotAFile(path));
+            return Err(ReadError::NotAFile(path));
         }
-        let bytes = bounded(&path).map_err(unreadable)?.ok_or_else(|| Unusable::TooLarge(path.clone()))?;
+        let bytes = bounded(&path).map_err(unreadable)?.ok_or_else(|| ReadError::TooLarge(path.clone()))?;
         if std::str::from_utf8(&bytes).is_err() {
-            return Err(Unusable::NotUtf8(path));
+            return Err(ReadError::NotUtf8(path));
         }
-        Ok(Self { path, bytes: Some(bytes), permissions: Some(meta.permissions()) })
+        Ok(Self { path, bytes: Some(bytes), permissions: Some(meta.permissions()), disk })
     }
 
     /// Whether there is a file.
@@ -115,18 +120,18 @@ impl Original {
         let meta = path.symlink_metadata().ok().filter(fs::Metadata::is_file)?;
         let bytes = bounded(&path).ok().flatten()?;
         std::str::from_utf8(&bytes).ok()?;
-        Some(Self { path, bytes: Some(bytes), permissions: Some(meta.permissions()) })
+        Some(Self { path, bytes: Some(bytes), permissions: Some(meta.permissions()), disk: self.disk })
     }
 
     /// Puts a new text in its place, unless the file has changed since it was read.
     ///
     /// # Errors
-    /// [`NotWritten`].
-    pub fn replace(&self, text: &str) -> Result<Written, NotWritten> {
+    /// [`WriteError`].
+    pub fn replace(&self, text: &str) -> Result<Written, WriteError> {
         if self.permissions.as_ref().is_some_and(Permissions::readonly) {
-            return Err(NotWritten::ReadOnly(self.path.clone()));
+            return Err(WriteError::ReadOnly(self.path.clone()));
         }
-        let refused = |error| NotWritten::Refused { path: self.path.clone(), error };
+        let refused = |error| WriteError::Refused { path: self.path.clone(), error };
         let folder = self.path.parent().ok_or_else(|| refused(io::ErrorKind::InvalidInput.into()))?;
         let owner = Owner::of(&self.path);
         owner.create_folders(folder).map_err(refused)?;
@@ -142,7 +147,7 @@ impl Original {
                         Written::BackedUp(backup)
                     }
                     Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Written::EarlierBackup(backup),
-                    Err(error) => return Err(NotWritten::Refused { path: backup, error }),
+                    Err(error) => return Err(WriteError::Refused { path: backup, error }),
                 }
             }
         };
@@ -152,7 +157,8 @@ impl Original {
         // A rename would cut the file's other names off, or make us its owner: then it is written where it lies.
         let in_place = self.exists() && made.is_ok() && (owner.other_names || owner.give(&temporary).is_err());
         let done = made.map_err(refused).and_then(|()| self.unchanged()).and_then(|()| {
-            let done = if in_place { overwrite(&self.path, &bytes) } else { RealHost.rename(&temporary, &self.path) };
+            let done =
+                if in_place { overwrite(&self.path, &bytes) } else { (self.disk.rename)(&temporary, &self.path) };
             done.map_err(refused)
         });
         if done.is_err() || in_place {
@@ -168,19 +174,19 @@ impl Original {
     /// Removes the file, unless it has changed since it was read.
     ///
     /// # Errors
-    /// [`NotWritten`].
-    pub fn delete(&self) -> Result<(), NotWritten> {
+    /// [`WriteError`].
+    pub fn delete(&self) -> Result<(), WriteError> {
         self.unchanged()?;
-        fs::remove_file(&self.path).map_err(|error| NotWritten::Refused { path: self.path.clone(), error })
+        fs::remove_file(&self.path).map_err(|error| WriteError::Refused { path: self.path.clone(), error })
     }
 
-    fn unchanged(&self) -> Result<(), NotWritten> {
+    fn unchanged(&self) -> Result<(), WriteError> {
         let now = match bounded(&self.path) {
             Ok(now) => now,
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(NotWritten::Refused { path: self.path.clone(), error }),
+            Err(error) => return Err(WriteError::Refused { path: self.path.clone(), error }),
         };
-        if now == self.bytes { Ok(()) } else { Err(NotWritten::Changed(self.path.clone())) }
+        if now == self.bytes { Ok(()) } else { Err(WriteError::Changed(self.path.clone())) }
     }
 }
 
@@ -197,25 +203,25 @@ fn overwrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
 pub enum Written {
     /// There was no file before.
     New,
-    /// A copy of what was there.
+    /// A copy of what was there, at this path.
     BackedUp(PathBuf),
-    /// An earlier copy, which is kept: it is the state before the first change.
+    /// An earlier copy, at this path. It is kept, as it is the state before the first change.
     EarlierBackup(PathBuf),
 }
 
 /// Why nothing was written.
 #[derive(Debug, thiserror::Error)]
-pub enum NotWritten {
-    /// Somebody else wrote it meanwhile.
+pub enum WriteError {
+    /// Another program wrote it meanwhile.
     #[error("{} was changed by another program at the same time", .0.display())]
     Changed(PathBuf),
-    /// Somebody made it so on purpose.
+    /// It is marked as read-only, on purpose.
     #[error("{} is read-only", .0.display())]
     ReadOnly(PathBuf),
     /// The system refused.
     #[error("{} cannot be written ({error})", .path.display())]
     Refused {
-        /// Which.
+        /// The file.
         path: PathBuf,
         /// The system's words.
         error: io::Error,
@@ -223,21 +229,21 @@ pub enum NotWritten {
 }
 
 /// The file behind links, which need not exist yet if no link leads to it.
-fn real(named: &Path) -> Result<PathBuf, Unusable> {
-    if let Some(path) = config::canonical(named) {
+fn real(named: &Path, disk: Disk) -> Result<PathBuf, ReadError> {
+    if let Some(path) = (disk.canonical)(named) {
         return Ok(path);
     }
     if let Ok(to) = fs::read_link(named) {
-        return Err(Unusable::Dangling(named.to_path_buf(), to));
+        return Err(ReadError::Dangling(named.to_path_buf(), to));
     }
     // The nearest folder that exists tells where the rest will lie.
     let mut missing = Vec::new();
     for folder in named.ancestors() {
-        if let Some(found) = config::canonical(folder) {
+        if let Some(found) = (disk.canonical)(folder) {
             return Ok(missing.iter().rev().fold(found, |path, part| path.join(part)));
         }
         if let Ok(to) = fs::read_link(folder) {
-            return Err(Unusable::Dangling(folder.to_path_buf(), to));
+            return Err(ReadError::Dangling(folder.to_path_buf(), to));
         }
         missing.extend(folder.file_name().map(OsString::from));
     }
@@ -247,8 +253,8 @@ fn real(named: &Path) -> Result<PathBuf, Unusable> {
 /// The whole file; `None` if it is too large.
 fn bounded(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
-    fs::File::open(path)?.take(SETUP_FILE_MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
-    Ok((bytes.len() <= SETUP_FILE_MAX_BYTES).then_some(bytes))
+    fs::File::open(path)?.take(FILE_MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Ok((bytes.len() <= FILE_MAX_BYTES).then_some(bytes))
 }
 
 /// A new file with these bytes, readable to whoever could read the old one; to its owner alone if there was none.

@@ -1,10 +1,11 @@
 //! Documents that nobody would write: whatever the layout, every byte outside of our entry stays.
 
-use holdfast::cli::setup::edit::{Format, Slot, entry, meaning, put, take};
+mod reading;
+
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use crate::reading;
+use super::{Format, Slot, entry, meaning, put, take};
 
 const SLOT: Slot<'static> = Slot { keys: &["servers"], name: "holdfast" };
 
@@ -114,7 +115,7 @@ proptest! {
     #[test]
     fn bytes_outside_of_our_entry_stay(before in document()) {
         let was = reading::json(&before).expect("the generator writes what the reader takes");
-        let after = put(Format::Json, &before, SLOT, &fields()).map_err(|trouble| TestCaseError::fail(format!("{trouble}\n{before}")))?;
+        let after = put(Format::Json, &before, SLOT, &fields()).map_err(|error| TestCaseError::fail(format!("{error}\n{before}")))?;
         let is = reading::json(&after).map_err(TestCaseError::fail)?;
         prop_assert_eq!(is["servers"]["holdfast"].as_object(), Some(&fields()));
 
@@ -135,7 +136,7 @@ proptest! {
 
         let again = put(Format::Json, &after, SLOT, &fields()).expect("what was written can be read");
         prop_assert_eq!(&again, &after);
-        let gone = take(Format::Json, &after, SLOT).map_err(|trouble| TestCaseError::fail(format!("{trouble}\n{after}")))?;
+        let gone = take(Format::Json, &after, SLOT).map_err(|error| TestCaseError::fail(format!("{error}\n{after}")))?;
         if had {
             prop_assert_eq!(&gone, &before);
         }
@@ -151,7 +152,7 @@ proptest! {
         prop_assume!(!names.is_empty());
         let name = &names[at.index(names.len())];
         let slot = Slot { keys: &["servers"], name };
-        let gone = take(Format::Json, &document, slot).map_err(|trouble| TestCaseError::fail(format!("{trouble}\n{document}")))?;
+        let gone = take(Format::Json, &document, slot).map_err(|error| TestCaseError::fail(format!("{error}\n{document}")))?;
         let mut rest = was.clone();
         rest["servers"].as_object_mut().expect("a map").shift_remove(name);
         prop_assert_eq!(reading::json(&gone).map_err(TestCaseError::fail)?, rest);
@@ -174,7 +175,7 @@ proptest! {
 }
 
 fn toml_after(before: &str) -> String {
-    put(Format::Toml, before, SLOT, &fields()).unwrap_or_else(|trouble| panic!("{trouble} in {before}"))
+    put(Format::Toml, before, SLOT, &fields()).unwrap_or_else(|error| panic!("{error} in {before}"))
 }
 
 #[test]
@@ -212,10 +213,9 @@ fn yaml_is_edited_in_block_style_and_refused_otherwise() {
         "\"servers\":\n  x: 1",
     ];
     for before in kept {
-        let after =
-            put(Format::Yaml, before, SLOT, &fields()).unwrap_or_else(|trouble| panic!("{trouble} in {before}"));
+        let after = put(Format::Yaml, before, SLOT, &fields()).unwrap_or_else(|error| panic!("{error} in {before}"));
         assert_eq!(take(Format::Yaml, &after, SLOT).expect("a block"), before, "{after}");
-        assert_eq!(crate::reading::read("x.yaml", after.as_bytes())["servers"]["holdfast"], Value::Object(fields()));
+        assert_eq!(reading::read("x.yaml", after.as_bytes())["servers"]["holdfast"], Value::Object(fields()));
     }
     for empty in [
         "servers:\n",
@@ -225,9 +225,9 @@ fn yaml_is_edited_in_block_style_and_refused_otherwise() {
         "# nothing\n",
         "---\na: 1\n",
     ] {
-        let after = put(Format::Yaml, empty, SLOT, &fields()).unwrap_or_else(|trouble| panic!("{trouble} in {empty}"));
+        let after = put(Format::Yaml, empty, SLOT, &fields()).unwrap_or_else(|error| panic!("{error} in {empty}"));
         assert_eq!(
-            crate::reading::read("x.yaml", after.as_bytes())["servers"]["holdfast"],
+            reading::read("x.yaml", after.as_bytes())["servers"]["holdfast"],
             Value::Object(fields()),
             "{after}"
         );

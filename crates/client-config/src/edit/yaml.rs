@@ -6,8 +6,8 @@ use std::ops::Range;
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span};
 use serde_json::{Map, Value, json};
 
-use super::{Slot, Splice, Trouble, line_ending, line_start, next_line, spliced};
-use crate::limits::SETUP_DEPTH_MAX;
+use super::text::{EditError, Slot, Splice, line_ending, line_start, next_line, spliced};
+use crate::limits::DEPTH_MAX;
 
 /// A value with its place.
 struct Node<'a> {
@@ -44,18 +44,18 @@ impl<'a> Reader<'a> {
         self.offset(span.start)..self.offset(span.end)
     }
 
-    fn next(&mut self) -> Result<(Event<'a>, Span), Trouble> {
+    fn next(&mut self) -> Result<(Event<'a>, Span), EditError> {
         match self.parser.next() {
             Some(Ok(event)) => Ok(event),
-            Some(Err(error)) => Err(Trouble::at(self.text, self.offset(*error.marker()), error.info().to_owned())),
-            None => Err(Trouble::at(self.text, self.text.len(), "it ends too early")),
+            Some(Err(error)) => Err(EditError::at(self.text, self.offset(*error.marker()), error.info().to_owned())),
+            None => Err(EditError::at(self.text, self.text.len(), "it ends too early")),
         }
     }
 
-    fn node(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<Node<'a>, Trouble> {
+    fn node(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<Node<'a>, EditError> {
         let start = self.offset(span.start);
-        if depth > SETUP_DEPTH_MAX {
-            return Err(Trouble::at(self.text, start, "it is nested too deep"));
+        if depth > DEPTH_MAX {
+            return Err(EditError::at(self.text, start, "it is nested too deep"));
         }
         let kind = match event {
             Event::Alias(id) => Kind::Scalar(json!({"alias": id}), "".into()),
@@ -93,7 +93,7 @@ impl<'a> Reader<'a> {
                     pairs.push((key, self.node(event, span, depth + 1)?));
                 }
             }
-            _ => return Err(Trouble::at(self.text, start, "a value was expected")),
+            _ => return Err(EditError::at(self.text, start, "a value was expected")),
         };
         Ok(Node { span: self.range(span), kind })
     }
@@ -110,7 +110,7 @@ fn plain(text: &str) -> Value {
 }
 
 /// The one document of the text; `None` if it has none.
-fn parse(text: &str) -> Result<Option<Node<'_>>, Trouble> {
+fn parse(text: &str) -> Result<Option<Node<'_>>, EditError> {
     let lines = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
     let mut reader = Reader { text, parser: Parser::new_from_str(text), lines };
     let mut root = None;
@@ -119,7 +119,7 @@ fn parse(text: &str) -> Result<Option<Node<'_>>, Trouble> {
             (Event::StreamEnd, _) => return Ok(root),
             (Event::Nothing | Event::StreamStart | Event::DocumentStart(_) | Event::DocumentEnd, _) => {}
             (_, span) if root.is_some() => {
-                return Err(Trouble::at(text, reader.offset(span.start), "a second document begins"));
+                return Err(EditError::at(text, reader.offset(span.start), "a second document begins"));
             }
             (event, span) => root = Some(reader.node(event, span, 0)?),
         }
@@ -145,7 +145,7 @@ fn of_node(node: &Node<'_>) -> Value {
     }
 }
 
-pub(super) fn meaning(text: &str) -> Result<Value, Trouble> {
+pub(super) fn meaning(text: &str) -> Result<Value, EditError> {
     Ok(match parse(text)? {
         None => json!({}),
         Some(root) => match of_node(&root) {
@@ -155,16 +155,16 @@ pub(super) fn meaning(text: &str) -> Result<Value, Trouble> {
     })
 }
 
-fn unusual(key: &str) -> Trouble {
-    Trouble::Unusual(format!("\"{key}\" is not written as a map with one line or block for each key"))
+fn unusual(key: &str) -> EditError {
+    EditError::Unusual(format!("\"{key}\" is not written as a map with one line or block for each key"))
 }
 
 /// The pair of that name in a map in block style.
-fn member<'t, 'a>(node: &'t Node<'a>, name: &str) -> Result<Option<&'t (Node<'a>, Node<'a>)>, Trouble> {
+fn member<'t, 'a>(node: &'t Node<'a>, name: &str) -> Result<Option<&'t (Node<'a>, Node<'a>)>, EditError> {
     let Kind::Map { block: true, pairs } = &node.kind else { return Err(unusual(name)) };
     let mut found = pairs.iter().filter(|(key, _)| matches!(&key.kind, Kind::Scalar(_, text) if text == name));
     match (found.next(), found.next()) {
-        (_, Some(_)) => Err(Trouble::Unusual(format!("\"{name}\" is there twice"))),
+        (_, Some(_)) => Err(EditError::Unusual(format!("\"{name}\" is there twice"))),
         (found, None) => Ok(found),
     }
 }
@@ -188,7 +188,7 @@ fn column(text: &str, node: &Node<'_>) -> usize {
     node.span.start - line_start(text, node.span.start)
 }
 
-pub(super) fn insert(text: &str, slot: Slot<'_>, fields: &Map<String, Value>) -> Result<String, Trouble> {
+pub(super) fn insert(text: &str, slot: Slot<'_>, fields: &Map<String, Value>) -> Result<String, EditError> {
     let [key] = slot.keys else { return Err(unusual(&slot.keys.join("."))) };
     let eol = line_ending(text);
     let root = parse(text)?.filter(|root| !matches!(&root.kind, Kind::Scalar(Value::Null, _)));
@@ -234,8 +234,8 @@ pub(super) fn insert(text: &str, slot: Slot<'_>, fields: &Map<String, Value>) ->
 fn with_entry(
     text: &str,
     slot: Slot<'_>,
-    edit: impl FnOnce(&Node<'_>, &Node<'_>) -> Result<Splice, Trouble>,
-) -> Result<String, Trouble> {
+    edit: impl FnOnce(&Node<'_>, &Node<'_>) -> Result<Splice, EditError>,
+) -> Result<String, EditError> {
     let root = parse(text)?.ok_or_else(|| unusual(slot.name))?;
     let mut node = &root;
     for key in slot.keys {
@@ -245,7 +245,7 @@ fn with_entry(
     Ok(spliced(text, &[edit(name, value)?]))
 }
 
-pub(super) fn set(text: &str, slot: Slot<'_>, field: &str, value: &Value) -> Result<String, Trouble> {
+pub(super) fn set(text: &str, slot: Slot<'_>, field: &str, value: &Value) -> Result<String, EditError> {
     with_entry(text, slot, |name, entry| match member(entry, field)? {
         Some((_, old)) => {
             let on_one_line = !text[old.span.clone()].contains('\n');
@@ -255,7 +255,7 @@ pub(super) fn set(text: &str, slot: Slot<'_>, field: &str, value: &Value) -> Res
                 Kind::Map { .. } => false,
             };
             if !(on_one_line && replaceable) {
-                return Err(Trouble::Unusual(format!("\"{field}\" is not a value on one line")));
+                return Err(EditError::Unusual(format!("\"{field}\" is not a value on one line")));
             }
             let blank = if text[..old.span.start].ends_with(':') { " " } else { "" };
             Ok(Splice { range: old.span.clone(), text: format!("{blank}{}", render(value)) })
@@ -269,7 +269,7 @@ pub(super) fn set(text: &str, slot: Slot<'_>, field: &str, value: &Value) -> Res
     })
 }
 
-pub(super) fn take(text: &str, slot: Slot<'_>) -> Result<String, Trouble> {
+pub(super) fn take(text: &str, slot: Slot<'_>) -> Result<String, EditError> {
     with_entry(text, slot, |name, _| {
         let start = line_start(text, name.span.start);
         if !text[start..name.span.start].trim().is_empty() {

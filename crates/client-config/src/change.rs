@@ -1,0 +1,241 @@
+//! A change of a client's file. It is thought out first, and then shown or made.
+
+use std::path::{Path, PathBuf};
+
+use crate::clients::Client;
+use crate::edit::{self, EditError};
+use crate::entry::{self, Launch};
+use crate::file::{Original, ReadError, WriteError, Written};
+use crate::limits::ATTEMPTS_MAX;
+use crate::old_servers::{self, OldServer};
+use crate::places::Places;
+
+/// How a client's file is to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wish<'a> {
+    /// It holds our entry, which starts this.
+    Have(&'a Launch),
+    /// The same, and it holds no entry that starts the server of a package that holdfast speaks.
+    Replace(&'a Launch),
+    /// It holds no entry of ours.
+    Lack,
+}
+
+impl<'a> Wish<'a> {
+    /// Returns what our entry is to start, if there is to be one.
+    pub fn launch(self) -> Option<&'a Launch> {
+        match self {
+            Self::Have(launch) | Self::Replace(launch) => Some(launch),
+            Self::Lack => None,
+        }
+    }
+}
+
+/// Why nothing was done.
+#[derive(Debug, thiserror::Error)]
+pub enum ChangeError {
+    /// The file cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The file cannot be understood, or not edited.
+    #[error("{}, {error}", .path.display())]
+    Edit {
+        /// The file.
+        path: PathBuf,
+        /// Why it is not edited.
+        error: EditError,
+    },
+    /// The file could not be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}
+
+/// A change that is thought out.
+#[derive(Debug)]
+pub struct Plan {
+    original: Original,
+    /// The text that is to stand there; `None` if the file is to go.
+    text: Option<String>,
+    /// Whether the copy of the first state has nothing left to tell.
+    backup_done: bool,
+    /// The old servers' entries in the file, which go if that is the wish.
+    pub old: Vec<OldServer>,
+}
+
+/// What was done.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Done {
+    /// It is as wanted, and no byte was touched.
+    Already,
+    /// The file was written.
+    Wrote(Written),
+    /// The file is as it was before the first change, and the copy of that is gone.
+    Restored,
+    /// The file held nothing but our entry, and is gone.
+    Deleted,
+}
+
+impl Plan {
+    /// Thinks out a change of one file of a client, a path that [`files`] returned.
+    ///
+    /// # Errors
+    /// [`ChangeError`]; nothing was written.
+    pub fn of(client: &Client, file: &Path, places: &Places, wish: Wish<'_>) -> Result<Self, ChangeError> {
+        let original = Original::of(client, file, places)?;
+        let refused = |error| ChangeError::Edit { path: original.path.clone(), error };
+        let (format, slot) = (client.format, entry::slot(client));
+        let text = original.text();
+        match wish {
+            Wish::Have(launch) | Wish::Replace(launch) => {
+                let meaning = edit::meaning(format, text).map_err(refused)?;
+                let there = edit::entry(&meaning, slot);
+                if there.is_some_and(|there| entry::program(&client.shape, there).is_none()) {
+                    return Err(refused(EditError::Unusual(format!(
+                        "the entry \"{}\" there starts no program, so it is somebody else's; take it out first",
+                        slot.name
+                    ))));
+                }
+                let fields = entry::fields(&client.shape, launch, there);
+                let old = old_servers::find(client, &meaning);
+                let mut text = edit::put(format, text, slot, &fields).map_err(refused)?;
+                if matches!(wish, Wish::Replace(_)) {
+                    text = old_servers::taken_out(client, text, &old).map_err(refused)?;
+                }
+                Ok(Self { original, text: Some(text), backup_done: false, old })
+            }
+            Wish::Lack => {
+                let bare = edit::take(format, text, slot).map_err(refused)?;
+                if bare == text {
+                    return Ok(Self { text: Some(bare), original, backup_done: false, old: Vec::new() });
+                }
+                // What a parser cannot tell, whether an empty map was there before, the copy of the first state can.
+                let meaning = edit::meaning(format, text).map_err(refused)?;
+                let fields =
+                    edit::entry(&meaning, slot).and_then(|there| there.as_object()).cloned().unwrap_or_default();
+                let bare_after = |before: &str| {
+                    // Where an earlier holdfast stood before the first change, the first state is not one without us.
+                    let had_us = edit::entry(&edit::meaning(format, before).ok()?, slot).is_some();
+                    let with_us = edit::put(format, before, slot, &fields).ok()?;
+                    edit::take(format, &with_us, slot).ok().filter(|_| !had_us)
+                };
+                let backup = original.backup();
+                let first =
+                    backup.as_ref().filter(|backup| bare_after(backup.text()).as_deref() == Some(bare.as_str()));
+                let (text, backup_done) = match (first, &backup) {
+                    (Some(first), _) => (Some(first.text().to_owned()), true),
+                    (None, None) if bare_after("").as_deref() == Some(bare.as_str()) => (None, false),
+                    (None, _) => (Some(bare.clone()), false),
+                };
+                Ok(Self { original, text, backup_done, old: Vec::new() })
+            }
+        }
+    }
+
+    /// Returns where the file really lies, behind links.
+    pub fn path(&self) -> &Path {
+        &self.original.path
+    }
+
+    /// Whether anything is to change.
+    pub fn changes(&self) -> bool {
+        match &self.text {
+            Some(text) => text != self.original.text(),
+            None => self.original.exists(),
+        }
+    }
+
+    /// Returns the text that is there, without a byte order mark, or `None` if there is no file.
+    pub fn before(&self) -> Option<&str> {
+        self.original.exists().then(|| self.original.text())
+    }
+
+    /// Returns the text that is to be there, or `None` if the file is to go.
+    pub fn after(&self) -> Option<&str> {
+        self.text.as_deref()
+    }
+
+    /// Makes the change.
+    fn make(&self) -> Result<Done, WriteError> {
+        if !self.changes() {
+            return Ok(Done::Already);
+        }
+        let Some(text) = &self.text else {
+            self.original.delete()?;
+            return Ok(Done::Deleted);
+        };
+        let written = self.original.replace(text)?;
+        match self.original.backup() {
+            Some(backup) if self.backup_done && backup.text() == text => {
+                // The file itself has all it tells. If it cannot go, it does no harm.
+                let _ = backup.delete();
+                Ok(Done::Restored)
+            }
+            _ => Ok(Done::Wrote(written)),
+        }
+    }
+}
+
+/// Returns the files that a wish is about, the one that the client reads first. [`Wish::Lack`] is also about the client's former files
+/// that hold our entry; one that cannot be read is left alone, as the client no longer reads it either.
+pub fn files(client: &Client, places: &Places, wish: Wish<'_>) -> Vec<PathBuf> {
+    let Some(file) = places.file(client) else { return Vec::new() };
+    let former = if wish == Wish::Lack { places.former_files(client) } else { Vec::new() };
+    let ours = |file: &PathBuf| {
+        let original = Original::of(client, file, places).ok()?;
+        edit::entry(&edit::meaning(client.format, original.text()).ok()?, entry::slot(client)).map(drop)
+    };
+    std::iter::once(file).chain(former.into_iter().filter(|file| ours(file).is_some())).collect()
+}
+
+/// Thinks out a change and makes it; anew if another program wrote the file in between.
+///
+/// # Errors
+/// [`ChangeError`]; nothing was written.
+pub fn make(client: &Client, file: &Path, places: &Places, wish: Wish<'_>) -> Result<(Plan, Done), ChangeError> {
+    let mut attempt = 1;
+    loop {
+        let plan = Plan::of(client, file, places, wish)?;
+        match plan.make() {
+            Ok(done) => return Ok((plan, done)),
+            Err(WriteError::Changed(_)) if attempt < ATTEMPTS_MAX => attempt += 1,
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::clients::named;
+    use crate::disk::Disk;
+    use crate::places::System;
+
+    /// Claude Desktop on a Windows that was set up before its package came, and what lies in its former file.
+    #[test]
+    fn taking_the_entry_out_is_also_about_the_file_that_was_read_before_the_package_came() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let variable = |_: &str| Some(folder.path().into());
+        let places = Places::of(System::Windows, variable, Disk::PLAIN).expect("a home");
+        let client = named("claude-desktop").expect("a client");
+        let former = folder.path().join("Claude/claude_desktop_config.json");
+        let before = "{\n  // mine\n  \"mcpServers\": {\n    \"other\": {\"command\": \"other\"}\n  }\n}\n";
+        fs::create_dir_all(former.parent().expect("a folder")).expect("made");
+        fs::write(&former, before).expect("written");
+        let launch = Launch { program: "C:\\holdfast.exe".to_owned(), args: Vec::new() };
+        assert_eq!(files(client, &places, Wish::Have(&launch)), [former.as_path()]);
+        make(client, &former, &places, Wish::Have(&launch)).expect("it can be written");
+
+        let package = folder.path().join("Packages/Claude_pzs8sxrjxfjjc");
+        fs::create_dir_all(&package).expect("made");
+        let read = package.join("LocalCache/Roaming/Claude/claude_desktop_config.json");
+        assert_eq!(files(client, &places, Wish::Have(&launch)), [read.as_path()], "a package sees no other file");
+        assert_eq!(files(client, &places, Wish::Lack), [read.as_path(), former.as_path()]);
+        let (_, done) = make(client, &former, &places, Wish::Lack).expect("it can be written");
+        assert_eq!((done, fs::read_to_string(&former).expect("there").as_str()), (Done::Restored, before));
+        assert_eq!(files(client, &places, Wish::Lack), [read.as_path()], "it holds no entry of ours any more");
+        fs::write(&former, "{").expect("written");
+        assert_eq!(files(client, &places, Wish::Lack), [read.as_path()], "what cannot be read is left alone");
+    }
+}

@@ -1,0 +1,86 @@
+//! Our entry in a client's list of servers: what it starts, and how that is written for each client.
+
+use serde_json::{Map, Value, json};
+
+use crate::clients::{Client, Given, Shape};
+use crate::edit::{self, Format, Slot};
+
+/// The key of our entry. Never a name that Unity packages look for, and never with UNITY_TCP_PORT in the entry: uLoopMCP's editor side
+/// rewrites entries that carry it.
+pub const ENTRY_NAME: &str = "holdfast";
+
+/// What a client is to start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Launch {
+    /// The program, an absolute path: clients start servers with an almost empty PATH, and expand neither `~` nor variables.
+    pub program: String,
+    /// Its arguments. None means: those that are there, or none.
+    pub args: Vec<String>,
+}
+
+/// Where our entry stands in a client's file.
+pub(crate) fn slot(client: &Client) -> Slot<'static> {
+    Slot { keys: client.keys, name: ENTRY_NAME }
+}
+
+/// The fields that our entry has to have: all of a new one; of one that is there only what is started, since the rest is the
+/// user's by now (clients store there what was approved or switched off).
+pub(crate) fn fields(shape: &Shape, launch: &Launch, there: Option<&Value>) -> Map<String, Value> {
+    let mut fields = Map::new();
+    if there.is_none() {
+        fields.extend(given(shape.before));
+    }
+    match shape.args {
+        Some(args) => {
+            fields.insert(shape.command.to_owned(), json!(launch.program));
+            if !launch.args.is_empty() || there.is_none_or(|there| there.get(args).is_none()) {
+                fields.insert(args.to_owned(), json!(launch.args));
+            }
+        }
+        None => {
+            let kept = there.and_then(|there| there.get(shape.command)?.as_array()?.get(1..));
+            let args: Vec<Value> = match kept {
+                Some(kept) if launch.args.is_empty() => kept.to_vec(),
+                _ => launch.args.iter().map(|arg| json!(arg)).collect(),
+            };
+            let whole: Vec<Value> = std::iter::once(json!(launch.program)).chain(args).collect();
+            fields.insert(shape.command.to_owned(), Value::Array(whole));
+        }
+    }
+    if there.is_none() {
+        fields.extend(given(shape.after));
+    }
+    fields
+}
+
+fn given(fields: &'static [(&'static str, Given)]) -> impl Iterator<Item = (String, Value)> {
+    fields.iter().map(|(name, value)| {
+        let value = match value {
+            Given::Text(text) => json!(text),
+            Given::Switch(on) => json!(on),
+            Given::Number(number) => json!(number),
+            Given::List(text) => json!([text]),
+        };
+        ((*name).to_owned(), value)
+    })
+}
+
+/// The program that an entry starts.
+pub(crate) fn program<'v>(shape: &Shape, entry: &'v Value) -> Option<&'v str> {
+    let command = entry.get(shape.command)?;
+    command.as_str().or_else(|| command.as_array()?.first()?.as_str())
+}
+
+/// Returns the text that a person pastes who has no such file yet, or one that is not edited here.
+pub fn snippet(client: &Client, launch: &Launch) -> String {
+    let fields = fields(&client.shape, launch, None);
+    // An empty text takes any entry.
+    edit::put(client.format, "", slot(client), &fields).unwrap_or_default()
+}
+
+/// Returns the same for a client that is not known: what most of them read.
+pub fn common_snippet(launch: &Launch) -> String {
+    let fields =
+        Map::from_iter([("command".to_owned(), json!(launch.program)), ("args".to_owned(), json!(launch.args))]);
+    edit::put(Format::Json, "", Slot { keys: &["mcpServers"], name: ENTRY_NAME }, &fields).unwrap_or_default()
+}

@@ -1,0 +1,41 @@
+//! Puts the entry of an MCP server into the configuration files of AI clients, and takes it out again, without touching another
+//! byte: comments, order, indentation, line endings, a byte order mark and trailing commas stay as they are.
+//!
+//! [`CLIENTS`] is the table of the clients: where each keeps its list of servers on each system, how the list is written (JSON with
+//! comments, TOML or YAML), and what an entry looks like. [`Places`] turns that into paths for one environment. A [`Plan`] is a change
+//! of one file that is thought out and can be shown; [`make`] carries it out. [`Standing`] says how each client stands.
+//!
+//! Every edit is proven by parsing its result before it is written. A file is replaced as a whole, keeps its mode, its owner and its
+//! names, and a copy of its first state lies beside it until the entry is gone again. What is not understood is never written.
+//!
+//! ```
+//! use holdfast_client_config::{Launch, named, snippet};
+//!
+//! let codex = named("codex").expect("a client of the table");
+//! let launch = Launch { program: "/usr/bin/holdfast".to_owned(), args: Vec::new() };
+//! let text = snippet(codex, &launch);
+//! assert_eq!(text, "[mcp_servers.holdfast]\ncommand = \"/usr/bin/holdfast\"\nargs = []\n");
+//! ```
+
+mod change;
+mod clients;
+mod disk;
+mod edit;
+mod entry;
+mod file;
+mod limits;
+mod old_servers;
+mod owner;
+mod places;
+mod standing;
+
+pub use change::{ChangeError, Done, Plan, Wish, files, make};
+pub use clients::{Base, CLIENTS, Client, Given, On, Shape, Spot, named};
+pub use disk::Disk;
+pub use edit::{EditError, Format};
+pub use entry::{ENTRY_NAME, Launch, common_snippet, snippet};
+pub use file::{ReadError, WriteError, Written};
+pub use old_servers::OldServer;
+pub use owner::Owner;
+pub use places::{Places, System};
+pub use standing::{BrokenError, Standing, State};

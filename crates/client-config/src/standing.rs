@@ -1,0 +1,106 @@
+//! How each client stands: found or not, set up or not, and what is wrong with its file.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::clients::{CLIENTS, Client};
+use crate::edit::{self, EditError};
+use crate::entry;
+use crate::file::{Original, ReadError};
+use crate::old_servers::{self, OldServer};
+use crate::places::Places;
+
+/// How our entry stands.
+#[derive(Debug)]
+pub enum State {
+    /// It starts the given program.
+    Configured,
+    /// There is none.
+    NotConfigured,
+    /// It starts something that is not there.
+    Stale {
+        /// What it starts, as it is written there.
+        program: String,
+    },
+    /// It starts another program.
+    Other {
+        /// Which, by its canonical path.
+        program: PathBuf,
+    },
+    /// It is there and starts no program, so that it is somebody else's.
+    NoProgram,
+    /// The file cannot be understood.
+    Broken(BrokenError),
+}
+
+/// Why it is not known what a file means.
+#[derive(Debug, thiserror::Error)]
+pub enum BrokenError {
+    /// The file cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// Its text is not in the format of its client.
+    #[error(transparent)]
+    Edit(#[from] EditError),
+}
+
+/// How a client stands.
+#[derive(Debug)]
+pub struct Standing {
+    /// The client.
+    pub client: &'static Client,
+    /// What shows that it is installed.
+    pub sign: Option<PathBuf>,
+    /// The file that it reads, which need not exist.
+    pub file: PathBuf,
+    /// The project whose own file that is.
+    pub project: Option<PathBuf>,
+    /// How our entry stands in it.
+    pub state: State,
+    /// The old servers' entries in it.
+    pub old: Vec<OldServer>,
+}
+
+impl Standing {
+    /// Looks at all clients. `program` is the canonical path of the one that our entry is to start.
+    pub fn all(places: &Places, program: &Path) -> Vec<Self> {
+        CLIENTS.iter().filter_map(|client| Self::of(client, places, program)).collect()
+    }
+
+    /// Looks at one client.
+    fn of(client: &'static Client, places: &Places, program: &Path) -> Option<Self> {
+        let file = places.file(client)?;
+        let project = places.project.clone().filter(|_| places.of_project(client));
+        let (state, old) = match meaning(client, &file, places) {
+            Ok(meaning) => (state(client, &meaning, places, program), old_servers::find(client, &meaning)),
+            Err(error) => (State::Broken(error), Vec::new()),
+        };
+        Some(Self { client, sign: places.sign(client), file, project, state, old })
+    }
+
+    /// Whether our entry starts the given program.
+    pub fn is_configured(&self) -> bool {
+        matches!(self.state, State::Configured)
+    }
+}
+
+/// What a client's file means, or why that is not known.
+fn meaning(client: &Client, file: &Path, places: &Places) -> Result<Value, BrokenError> {
+    let original = Original::of(client, file, places)?;
+    Ok(edit::meaning(client.format, original.text())?)
+}
+
+fn state(client: &Client, meaning: &Value, places: &Places, wanted: &Path) -> State {
+    let Some(ours) = edit::entry(meaning, entry::slot(client)) else { return State::NotConfigured };
+    let Some(program) = entry::program(&client.shape, ours) else { return State::NoProgram };
+    // A bare name is looked for as the client does, on PATH.
+    let named = Path::new(program);
+    let bare = named.components().count() == 1 && !named.is_absolute();
+    let found = if bare { places.program(program) } else { Some(named.to_path_buf()) };
+    match found.and_then(|path| (places.disk.canonical)(&path)) {
+        Some(path) if path == wanted => State::Configured,
+        Some(program) => State::Other { program },
+        None => State::Stale { program: program.to_owned() },
+    }
+}

@@ -1,0 +1,67 @@
+//! One finding of `holdfast doctor`.
+
+/// How grave a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub(super) enum Level {
+    /// As it should be.
+    Ok,
+    /// Worth knowing.
+    Note,
+    /// To be mended.
+    Problem,
+}
+
+/// How sure a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub(super) enum Sure {
+    /// It was seen.
+    Certain,
+    /// It follows from what was seen, unless something unusual is the case.
+    Likely,
+}
+
+/// One finding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Finding {
+    pub(super) about: &'static str,
+    pub(super) level: Level,
+    pub(super) sure: Sure,
+    pub(super) says: String,
+    pub(super) mend: Option<String>,
+}
+
+impl Finding {
+    pub(super) fn new(about: &'static str, level: Level, says: impl Into<String>) -> Self {
+        Self { about, level, sure: Sure::Certain, says: says.into(), mend: None }
+    }
+
+    pub(super) fn ok(about: &'static str, says: impl Into<String>) -> Self {
+        Self::new(about, Level::Ok, says)
+    }
+
+    pub(super) fn note(about: &'static str, says: impl Into<String>) -> Self {
+        Self::new(about, Level::Note, says)
+    }
+
+    pub(super) fn problem(about: &'static str, says: impl Into<String>, mend: impl Into<String>) -> Self {
+        Self { mend: Some(mend.into()), ..Self::new(about, Level::Problem, says) }
+    }
+
+    pub(super) fn mend(self, mend: impl Into<String>) -> Self {
+        Self { mend: Some(mend.into()), ..self }
+    }
+
+    pub(super) fn likely(self) -> Self {
+        Self { sure: Sure::Likely, ..self }
+    }
+
+    /// A problem, from a sentence of ours that ends in `what: mend.` or `what; mend`.
+    pub(super) fn of_sentence(about: &'static str, sentence: &str) -> Self {
+        match sentence.rsplit_once("; ").or_else(|| sentence.rsplit_once(": ")) {
+            Some((says, mend)) => Self::problem(about, says, mend),
+            None => Self::problem(about, sentence, "see the documentation"),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! This program, as an entry has to name it, and this machine's file system.
+
+use std::path::{Path, PathBuf};
+
+use holdfast_client_config::{Disk, Launch};
+
+use crate::config;
+use crate::platform::host::{Host as _, RealHost};
+
+/// The file system, for the crate that edits the configurations.
+pub const DISK: Disk = Disk { canonical: config::canonical, rename: |from, to| RealHost.rename(from, to) };
+
+/// Why this program cannot be named in a configuration.
+#[derive(Debug, thiserror::Error)]
+pub enum NoProgram {
+    /// The system does not say.
+    #[error("the system does not say where this program lies ({0}); start it by its full path")]
+    Unknown(std::io::Error),
+    /// Configurations are Unicode.
+    #[error("the path of this program, {}, is not valid Unicode, and a configuration cannot name it; install it elsewhere", .0.display())]
+    NotUnicode(PathBuf),
+}
+
+/// Returns what starts this program, without arguments.
+///
+/// # Errors
+/// [`NoProgram`].
+pub fn this_program() -> Result<Launch, NoProgram> {
+    let named = std::env::current_exe().map_err(NoProgram::Unknown)?;
+    let path = config::canonical(&named).unwrap_or(named);
+    let program = path.to_str().ok_or_else(|| NoProgram::NotUnicode(path.clone()))?.to_owned();
+    Ok(Launch { program, args: Vec::new() })
+}
+
+/// A place that a program may vanish from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Passing {
+    /// Where it lies.
+    pub lies: &'static str,
+    /// What makes it stay.
+    pub mend: &'static str,
+}
+
+/// Returns why a program may not stay where it is.
+pub fn passing(program: &str) -> Option<Passing> {
+    let path = Path::new(program);
+    let parts: Vec<&str> = path.iter().filter_map(|part| part.to_str()).collect();
+    let built = |pair: &[&str]| matches!(pair, ["target", "debug" | "release"]);
+    let temporary = || config::canonical(&std::env::temp_dir()).is_some_and(|folder| path.starts_with(folder));
+    if parts.windows(2).any(built) {
+        return Some(Passing { lies: "in a build folder", mend: "Install it" });
+    }
+    let cached = RUN_ONCE.iter().find(|(start, _)| parts.iter().any(|part| part.starts_with(start)));
+    cached
+        .map(|(_, passing)| *passing)
+        .or_else(|| temporary().then_some(Passing { lies: "in a folder for temporary files", mend: "Install it" }))
+}
+
+/// How a folder begins that a package runner keeps programs in which it was told to run once, and may clear.
+const RUN_ONCE: [(&str, Passing); 3] = [
+    ("_npx", Passing { lies: "in the cache of npx", mend: "Install it (npm install --global holdfast-mcp)" }),
+    ("dlx", Passing { lies: "in the cache of pnpm dlx", mend: "Install it (pnpm add --global holdfast-mcp)" }),
+    ("archive-v", Passing { lies: "in the cache of uvx", mend: "Install it (uv tool install holdfast-mcp)" }),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_may_vanish_is_named_with_what_makes_it_stay() {
+        let temporary = std::env::temp_dir().join("x/holdfast");
+        for (program, lies, mend) in [
+            ("/home/a/.npm/_npx/0a1b/node_modules/@holdfast-mcp/linux-x64/holdfast", "npx", "npm install --global"),
+            ("/home/a/.cache/pnpm/dlx/0a1b/node_modules/@holdfast-mcp/linux-x64/holdfast", "pnpm dlx", "pnpm add"),
+            ("/home/a/.cache/uv/archive-v0/0a1b/bin/holdfast-mcp", "uvx", "uv tool install"),
+            ("/home/a/holdfast/target/release/holdfast", "build folder", "Install it"),
+            (temporary.to_str().expect("Unicode"), "temporary", "Install it"),
+        ] {
+            let found = passing(program).expect(program);
+            assert!(found.lies.contains(lies) && found.mend.contains(mend), "{program}: {found:?}");
+        }
+        for program in ["/home/a/.local/bin/holdfast", "/home/a/.local/share/uv/tools/holdfast-mcp/bin/holdfast"] {
+            assert_eq!(passing(program), None, "{program}");
+        }
+    }
+}
