@@ -1,6 +1,7 @@
 //! What the flags, the environment and the project mean, decided once at start. The flags themselves stand in `cli`.
 
 pub mod below;
+pub mod file;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};

@@ -7,11 +7,11 @@ mod support;
 
 use std::time::Duration;
 
-use holdfast::actors::main_loop::{self, Pumps};
 use holdfast::core::shutdown::ShutdownReason;
 use holdfast::estate::Estate;
 use holdfast::protocol::dialect::PushEvent;
 use holdfast::runtime::messages::push;
+use holdfast::transport::run::{self, Pumps};
 use serde_json::json;
 use support::{Setup, editor, gateway, plain, quiet_sabotage, unity, until, within};
 use tokio::time::{Instant, sleep};
@@ -60,7 +60,7 @@ async fn a_panic_of_the_task_that_reads_stdin_answers_what_is_open_and_is_our_fa
         tokio::io::AsyncWriteExt::write_all(&mut to_input, format!("{line}\n").as_bytes()).await.unwrap();
     }
     drop(to_input);
-    let why = within("the end", main_loop::run(&estate, holdfast::actors::gateway::Plain, pumps, quitting)).await;
+    let why = within("the end", run::run(&estate, holdfast::actors::gateway::Plain, pumps, quitting)).await;
     assert_eq!(why, ShutdownReason::Exhausted);
     drop(estate);
     let mut said = String::new();

@@ -56,7 +56,7 @@ const STDIO: &[&str] = &["src/platform/stdio.rs", "src/cli/fake_unity.rs"];
 /// `Tasks::spawn` (it fails its actor) or `Estate::spawn` (it ends the gateway).
 const SPAWNERS: &[(&str, &str)] = &[
     ("src/estate/tasks.rs", "the watched helper itself"),
-    ("src/actors/main_loop.rs", "main joins the tree; the pumps are watched"),
+    ("src/transport/run.rs", "main joins the tree; the pumps are watched"),
     ("src/runtime/timers.rs", "sleeps and sends one message: nothing in it can panic"),
     ("src/cli/serve.rs", "the pumps are watched; main joins their ends"),
     ("src/cli/one_shot.rs", "the command waits for its gateway's pipes and joins it"),

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::sync::oneshot;
 
-use crate::config_file::PROJECT_FILE;
+use crate::config::file::PROJECT_FILE;
 use crate::estate::Estate;
 use crate::fsm::Driver;
 use crate::fsm::cause::Cause;

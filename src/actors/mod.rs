@@ -9,8 +9,6 @@ pub mod discovery;
 pub mod gateway;
 pub mod gateway_tools;
 pub mod instance_keeper;
-pub mod intake;
-pub mod main_loop;
 pub mod own_tools;
 pub mod probe;
 pub mod push;

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use clap::Args;
 
+use crate::config::file::{self, Places, PolicySection};
 use crate::config::{BadProject, Config, MetricsAddress, PortSource};
-use crate::config_file::{self, Places, PolicySection};
 use crate::limits::PATIENCE_MAX;
 use crate::platform::host::{RealHost, System};
 use crate::protocol::dialect::{self, Dialects, unity_mcp};
@@ -201,7 +201,7 @@ impl EditorArgs {
             Some(here) => here.join(project),
             None => project.clone(),
         });
-        let mut file = config_file::read_user(&RealHost, self.config.as_deref(), &places(System::HERE, variable));
+        let mut file = file::read_user(&RealHost, self.config.as_deref(), &places(System::HERE, variable));
         complaints.append(&mut file.complaints);
         let policy = self.policy(file.rules, file.path.as_deref(), file.grave, &mut complaints);
         let audit = self.audit.as_ref().map(|audit| match &working_dir {

@@ -17,7 +17,6 @@ use super::resources::runtime;
 use super::serve::{log_panics, watch_signals};
 use super::{Exit, output};
 use crate::actors::gateway::Plain;
-use crate::actors::main_loop::{self, Pumps};
 use crate::config::Config;
 use crate::core::shutdown::ShutdownReason;
 use crate::estate::Estate;
@@ -28,6 +27,7 @@ use crate::protocol::framing::lines::{Line, LineDecoder};
 use crate::protocol::jsonrpc::{self, Message, RequestId, RpcError};
 use crate::protocol::mcp::ProtocolVersion;
 use crate::telemetry::logs;
+use crate::transport::run::{self, Pumps};
 
 /// The token under which the one call of a one-shot command reports progress.
 const PROGRESS_TOKEN: &str = "\"p\"";
@@ -67,7 +67,7 @@ impl OneShot {
             let estate = Arc::clone(&estate);
             async move {
                 let pumps = Pumps::over(&estate, input, output);
-                let why = main_loop::run(&estate, Plain, pumps, quitting).await;
+                let why = run::run(&estate, Plain, pumps, quitting).await;
                 drop(quit);
                 why
             }

@@ -15,7 +15,7 @@ use super::gateway_args::GatewayArgs;
 use super::orphan::{Look, Next, Orphan, Session};
 use super::{Exit, output, resources};
 use crate::actors::gateway::OnWorkers;
-use crate::actors::main_loop::{self, Pumps};
+use crate::actors::instance_keeper::RunRecord;
 use crate::companions::Companions;
 use crate::core::shutdown::ShutdownReason;
 use crate::estate::Estate;
@@ -24,9 +24,9 @@ use crate::net::Tcp;
 use crate::platform::host::{Parent, RealHost, System};
 use crate::platform::stdio::{self, Stdin, Stdout};
 use crate::runtime::outbox::PING;
-use crate::actors::instance_keeper::RunRecord;
 use crate::telemetry::exporter::Exporter;
 use crate::telemetry::logs;
+use crate::transport::run::{self, Pumps};
 
 const ON_A_TERMINAL: [&str; 4] = [
     match System::HERE {
@@ -79,7 +79,7 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
         let (quit, quitting) = mpsc::channel(4);
         estate.spawn("signals", watch_signals(quit.clone()));
         estate.spawn("client", watch_client(Arc::clone(&estate), quit));
-        let why = main_loop::run(&estate, OnWorkers(workers.handle().clone()), pumps, quitting).await;
+        let why = run::run(&estate, OnWorkers(workers.handle().clone()), pumps, quitting).await;
         companions.end().await;
         exporter.end(&estate, why).await;
         record.remove().await;
@@ -325,7 +325,7 @@ mod tests {
                 pumps_on_threads(&estate, asking, Broken).unwrap()
             };
             let (_quit, quitting) = mpsc::channel(1);
-            let why = main_loop::run(&estate, crate::actors::gateway::Plain, pumps, quitting).await;
+            let why = run::run(&estate, crate::actors::gateway::Plain, pumps, quitting).await;
             assert_eq!(why, ShutdownReason::Exhausted, "stdin: {input_panics}");
             drop(open);
         }

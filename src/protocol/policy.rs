@@ -2,7 +2,7 @@
 //!
 //! A rule is a name with `*` (any characters) and `?` (one), matched case by case against the editor's own name and the name that
 //! clients see; or an annotation (`@read-only`), which `!` turns round. Whatever one deny rule names is refused, and of each allow
-//! list that is not empty a tool must be named. Values only: where the rules come from is `config_file`'s.
+//! list that is not empty a tool must be named. Values only: where the rules come from is `config::file`'s.
 
 use std::fmt;
 use std::sync::Arc;

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::reuse::liveness;
 use super::types::{Listed, Meant, Survey, Target};
+use crate::config::file;
 use crate::config::{Config, PortSource};
-use crate::config_file;
 use crate::fsm::bridge::{Evidence, Sign};
 use crate::limits::PROJECT_FILE_MAX_BYTES;
 use crate::platform::host::{Host, Liveness, NotRead};
@@ -47,7 +47,7 @@ pub(super) fn look(host: &dyn Host, config: &Config, meant: Meant) -> Survey {
         activity: facts.activity,
         announces: dialect.announces(facts.package_version.as_deref()),
     };
-    let rules = project.as_deref().map(|project| config_file::read_project(host, project)).unwrap_or_default();
+    let rules = project.as_deref().map(|project| file::read_project(host, project)).unwrap_or_default();
     facts.problems.extend(rules.complaints.iter().cloned());
     let (targets, listed) = (Vec::new(), Vec::new());
     let starved = host.lacks_descriptors();

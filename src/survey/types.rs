@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::config::PortSource;
-use crate::config_file::ProjectRules;
+use crate::config::file::ProjectRules;
 use crate::fsm::bridge::{Evidence, Sign};
 use crate::fsm::cause::Cause;
 use crate::platform::host::{Liveness, Owner};

@@ -15,12 +15,12 @@ pub mod wire;
 use std::sync::{Arc, Once};
 use std::time::Duration;
 
-use holdfast::actors::main_loop::{self, Pumps};
 use holdfast::config::{Config, PortSource};
 use holdfast::core::shutdown::ShutdownReason;
 use holdfast::estate::Estate;
 use holdfast::fake_unity::{FakeUnity, FakeUnityConfig};
 use holdfast::fsm::cause::Outlook;
+use holdfast::transport::run::{self, Pumps};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -101,7 +101,7 @@ pub fn gateway(setup: Setup) -> Gateway {
     let (quit, quitting) = mpsc::channel(1);
     let end = tokio::spawn({
         let (estate, sabotage) = (estate.clone(), sabotage.clone());
-        async move { main_loop::run(&estate, sabotage, pumps, quitting).await }
+        async move { run::run(&estate, sabotage, pumps, quitting).await }
     });
     let mut client = Client::new(to_input, from_output);
     if read {

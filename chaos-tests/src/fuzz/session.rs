@@ -10,13 +10,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use holdfast::actors::gateway::Plain;
-use holdfast::actors::main_loop::{self, Pumps};
 use holdfast::config::{Config, PortSource};
 use holdfast::core::shutdown::ShutdownReason;
 use holdfast::estate::Estate;
 use holdfast::limits::OPEN_REQUESTS_MAX;
 use holdfast::net::{BoxFuture, BoxStream, Listener, Net};
 use holdfast::protocol::jsonrpc::{self, Message};
+use holdfast::transport::run::{self, Pumps};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::mpsc;
@@ -193,7 +193,7 @@ pub fn play(input: &[u8]) -> (Owed, Vec<u8>) {
         let (quit, quitting) = mpsc::channel(1);
         let running = tokio::spawn({
             let estate = Arc::clone(&estate);
-            async move { main_loop::run(&estate, Plain, pumps, quitting).await }
+            async move { run::run(&estate, Plain, pumps, quitting).await }
         });
         let (mut owed, mut next) = (Owed::default(), 0);
         for line in input.split(|byte| *byte == b'\n').take(LINES_MAX) {

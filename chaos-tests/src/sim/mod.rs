@@ -17,11 +17,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use holdfast::actors::main_loop::{self, Pumps};
 use holdfast::config::{Config, PortSource};
 use holdfast::estate::Estate;
 use holdfast::fake_unity::FakeDialect;
 use holdfast::protocol::dialect::{self, Dialects};
+use holdfast::transport::run::{self, Pumps};
 use tokio::sync::{mpsc, watch};
 
 use self::client::Client;
@@ -191,7 +191,7 @@ async fn gateway(
     let running = {
         let (estate, recorder) = (Arc::clone(&estate), recorder.clone());
         async move {
-            let why = main_loop::run(&estate, saboteur, pumps, quitting).await;
+            let why = run::run(&estate, saboteur, pumps, quitting).await;
             recorder.record(Event::Ended(why.into()));
             let (held, flying) = estate.ledger(|ledger, _| ledger.counts());
             let counts = estate.outbox.counts();

@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::finding::Finding;
 use super::clients::clients;
+use super::finding::Finding;
 use super::unity_package::unity_package;
 use super::wsl::wsl;
 use crate::cli::gateway_args::profile_folders;
 use crate::cli::look::{self, Look, Port, Standing};
 use crate::cli::one_shot::OneShot;
 use crate::config;
+use crate::config::file::PROJECT_FILE;
 use crate::config::{Config, PortSource};
-use crate::config_file::PROJECT_FILE;
 use crate::core::user_text;
 use crate::fsm::bridge::ConnectFailure;
 use crate::fsm::cause::{Cause, Outlook};

@@ -9,8 +9,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
-use super::gateway::{self, Ended, Spawn};
-use super::intake;
+use super::stdin_reader;
+use crate::actors::gateway::{self, Ended, Spawn};
 use crate::core::shutdown::ShutdownReason;
 use crate::core::user_text;
 use crate::estate::Estate;
@@ -119,7 +119,7 @@ impl Pumps {
     where
         I: AsyncRead + Unpin + Send + 'static,
     {
-        estate.watched("stdin", intake::run(Arc::clone(estate), input))
+        estate.watched("stdin", stdin_reader::run(Arc::clone(estate), input))
     }
 
     /// Writes the answers.
