@@ -14,6 +14,7 @@ mod owner;
 mod resources;
 pub mod serve;
 pub mod setup;
+mod shown;
 pub mod status;
 pub mod tools;
 pub mod unity;

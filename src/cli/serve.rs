@@ -16,15 +16,15 @@ use super::orphan::{Look, Next, Orphan, Session};
 use super::{Exit, output, resources};
 use crate::actors::gateway::OnWorkers;
 use crate::actors::main_loop::{self, Pumps, Why};
-use crate::companions::Companions;
 use crate::estate::Estate;
 use crate::front::PING;
 use crate::host::{Parent, RealHost, System};
 use crate::limits::PARENT_WATCH_EVERY;
 use crate::net::Tcp;
 use crate::run_record::RunRecord;
+use crate::services::metrics::Exporter;
+use crate::services::unity_mcp::Companions;
 use crate::stdio::{self, Stdin, Stdout};
-use crate::telemetry::exporter::Exporter;
 use crate::telemetry::logs;
 
 const ON_A_TERMINAL: [&str; 4] = [
