@@ -8,9 +8,9 @@ mod support;
 use std::time::Duration;
 
 use holdfast::config::Config;
-use holdfast::limits::{SCRAPE_TIMEOUT, SCRAPERS_MAX};
+use holdfast::limits::{SCRAPERS_MAX, SERVED_TIMEOUT};
 use holdfast::net::{BoxStream, Net as _};
-use holdfast::telemetry::exporter::Exporter;
+use holdfast::services::metrics::{Exporter, render};
 use serde_json::{Value, json};
 use support::sabotage::{Fault, Hook};
 use support::scrape::{Scrape, answer, get};
@@ -131,7 +131,7 @@ async fn a_hostile_session_makes_no_series_and_balances_too() {
     let last = gateway.client.request("tools/list", json!({})).await;
     gateway.client.answer(&last).await;
     until("nothing is open", || Scrape::of(&gateway.estate).sum("holdfast_mcp_requests_in_flight", &[]) == 0.0).await;
-    let text = gateway.estate.events.render(&gateway.estate);
+    let text = render(&*gateway.estate);
     assert!(!text.contains("PEER"), "a client's word became a label");
     let scrape = Scrape::read(&text);
     scrape.check();
@@ -231,7 +231,7 @@ async fn the_endpoint_serves_this_machine_and_holds_its_bounds() {
     for socket in idle {
         assert_eq!(answer(socket).await.0, 408);
     }
-    assert!(began.elapsed() < SCRAPE_TIMEOUT + Duration::from_millis(500), "{:?}", began.elapsed());
+    assert!(began.elapsed() < SERVED_TIMEOUT + Duration::from_millis(500), "{:?}", began.elapsed());
     assert_eq!(ask(&gateway, &get("/healthz")).await.0, 200);
 
     let scrape = Scrape::of(&gateway.estate);
@@ -268,7 +268,7 @@ async fn without_the_flag_nothing_is_served_and_nothing_counted() {
     let exporter = Exporter::start(&gateway.estate);
     gateway.client.open().await;
     gateway.client.ping().await;
-    assert_eq!(gateway.estate.events.render(&gateway.estate), "");
+    assert_eq!(render(&*gateway.estate), "");
     assert!(gateway.net.connect(METRICS_PORT).await.is_err());
     // What the machines did is kept all the same.
     assert!(gateway.estate.events.timelines(Duration::MAX, 1).iter().any(|timeline| !timeline.steps.is_empty()));

@@ -11,7 +11,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use holdfast::companions::Companions;
 use holdfast::config::{Config, PortSource};
 use holdfast::estate::Estate;
 use holdfast::fake_unity::{FakeDialect, FakeUnity, FakeUnityConfig};
@@ -19,6 +18,7 @@ use holdfast::limits::{COMPANION_CONNECTIONS_MAX, GUEST_CALLS_MAX, LOG_NAME_MAX_
 use holdfast::net::{BoxFuture, BoxStream, Listener, Net};
 use holdfast::protocol::dialect;
 use holdfast::protocol::policy::Pattern;
+use holdfast::services::unity_mcp::Companions;
 use serde_json::{Value, json};
 use support::net::MemoryNet;
 use support::sabotage::MARK;

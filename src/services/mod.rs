@@ -8,7 +8,7 @@
 //! They see the gateway through [`Gateway`] and what extends it: snapshots, and calls that go the way of every call. They know no
 //! actor.
 
-mod http;
+pub mod http;
 mod keeper;
 pub mod metrics;
 pub mod unity_mcp;

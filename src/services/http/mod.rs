@@ -12,17 +12,18 @@ mod request;
 
 use std::sync::Arc;
 
+pub use hyper::{Method, StatusCode, header};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-pub(super) use self::reply::Reply;
-pub(super) use self::request::{Refused, Request};
+pub use self::reply::Reply;
+pub use self::request::{Refused, Request};
 use crate::limits::ACCEPT_PAUSE;
 use crate::net::Listener;
 
 /// What is answered at one listener.
-pub(super) trait Service: Send + Sync + 'static {
+pub trait Service: Send + Sync + 'static {
     /// What it takes.
     fn rules(&self) -> Rules;
     /// Answers a request that the rules allow.
@@ -33,20 +34,20 @@ pub(super) trait Service: Send + Sync + 'static {
 
 /// What a service takes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Rules {
+pub struct Rules {
     /// Its largest body; `None`: it reads no bodies.
-    pub(super) body_max: Option<usize>,
+    pub body_max: Option<usize>,
     /// Requests of web pages, which name their origin, are taken.
-    pub(super) pages: bool,
+    pub pages: bool,
     /// How many connections it has at once.
-    pub(super) connections_max: usize,
+    pub connections_max: usize,
     /// What happens to those beyond that number.
-    pub(super) beyond: Beyond,
+    pub beyond: Beyond,
 }
 
 /// What happens to one connection too many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Beyond {
+pub enum Beyond {
     /// It is told to come again.
     Refused,
     /// It waits in the listener's own queue.
@@ -54,7 +55,7 @@ pub(super) enum Beyond {
 }
 
 /// Accepts, and answers each connection once. A panic over a connection costs that connection; this ends by a panic only.
-pub(super) async fn serve(service: Arc<impl Service>, listener: Arc<dyn Listener>) {
+pub async fn serve(service: Arc<impl Service>, listener: Arc<dyn Listener>) {
     let rules = service.rules();
     let places = Arc::new(Semaphore::new(rules.connections_max));
     let own = listener.local_addr();
@@ -84,3 +85,6 @@ pub(super) async fn serve(service: Arc<impl Service>, listener: Arc<dyn Listener
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,23 +12,25 @@ use crate::net::BoxStream;
 
 /// An answer: one body of a known length. No other page may read it, and nobody keeps it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::services) struct Reply {
-    pub(in crate::services) status: StatusCode,
+pub struct Reply {
+    /// Its status.
+    pub status: StatusCode,
     /// Its content type.
-    pub(in crate::services) kind: &'static str,
+    pub kind: &'static str,
     /// Further headers.
-    pub(in crate::services) extra: Vec<(HeaderName, HeaderValue)>,
-    pub(in crate::services) body: String,
+    pub extra: Vec<(HeaderName, HeaderValue)>,
+    /// Its body.
+    pub body: String,
 }
 
 impl Reply {
     /// An answer without further headers.
-    pub(in crate::services) fn new(status: StatusCode, kind: &'static str, body: impl Into<String>) -> Self {
+    pub fn new(status: StatusCode, kind: &'static str, body: impl Into<String>) -> Self {
         Self { status, kind, extra: Vec::new(), body: body.into() }
     }
 
     /// The same with one header more.
-    pub(in crate::services) fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
+    pub fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.extra.push((name, value));
         self
     }

@@ -11,29 +11,35 @@ use super::Rules;
 
 /// A request that may be answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::services) struct Request {
-    pub(in crate::services) method: Method,
+pub struct Request {
+    /// Its method.
+    pub method: Method,
     target: Uri,
-    pub(in crate::services) body: Bytes,
+    /// Its body, where the rules take one.
+    pub body: Bytes,
 }
 
 /// Why a request is not answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
-pub(in crate::services) enum Refused {
+pub enum Refused {
     /// No request of HTTP/1, or one for another server.
     NotHttp,
     /// The peer ended before it had sent all of it.
     CutOff,
+    /// Its head is too long or has too many headers.
     HeadTooLarge,
+    /// Its body is longer than the rules take.
     BodyTooLarge,
     /// A body without a length.
     NoLength,
+    /// The service has no such method.
     BadMethod,
     /// Another host's name: see the module's documentation.
     BadHost,
     /// A page in a browser sent it.
     FromAPage,
+    /// It did not come in time.
     TooSlow,
     /// There are too many connections.
     Busy,
@@ -41,7 +47,10 @@ pub(in crate::services) enum Refused {
 
 impl Request {
     /// The path as it was written.
-    pub(in crate::services) fn path(&self) -> Result<&str, Refused> {
+    ///
+    /// # Errors
+    /// The target is no path of this server.
+    pub fn path(&self) -> Result<&str, Refused> {
         let path = self.target.path();
         if self.target.authority().is_some() || !path.starts_with('/') {
             return Err(Refused::NotHttp);
@@ -50,12 +59,15 @@ impl Request {
     }
 
     /// The path's parts without their percent signs: `/logs/a%2Fb` has `logs` and `a/b`.
-    pub(in crate::services) fn parts(&self) -> Result<Vec<String>, Refused> {
+    ///
+    /// # Errors
+    /// The target is no path of this server, or its percent signs are broken.
+    pub fn parts(&self) -> Result<Vec<String>, Refused> {
         self.path()?.split('/').skip(1).map(|part| decoded(part).ok_or(Refused::NotHttp)).collect()
     }
 
     /// A number in the query.
-    pub(in crate::services) fn number(&self, name: &str) -> Option<u64> {
+    pub fn number(&self, name: &str) -> Option<u64> {
         let mut pairs = self.target.query()?.split('&').filter_map(|pair| pair.split_once('='));
         pairs.find(|(known, _)| *known == name).and_then(|(_, value)| value.parse().ok())
     }

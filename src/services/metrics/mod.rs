@@ -12,14 +12,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::header::{self, HeaderValue};
-use hyper::{Method, StatusCode};
 use serde_json::Value;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, sleep};
 
 use super::Gateway;
-use super::http::{self, Beyond, Refused, Reply, Request, Rules};
+use super::http::header::{self, HeaderValue};
+use super::http::{self, Beyond, Method, Refused, Reply, Request, Rules, StatusCode};
 use super::keeper::{self, Keeper, Life};
 use crate::actors::main_loop::Why;
 use crate::fsm::restart::EndReason;

@@ -1,11 +1,9 @@
 //! What is served under which path.
 
-use hyper::StatusCode;
-use hyper::header::{self, HeaderValue};
-
 use super::{Shown, render};
 use crate::limits::PICTURE_WINDOW;
-use crate::services::http::Reply;
+use crate::services::http::header::{self, HeaderValue};
+use crate::services::http::{Reply, StatusCode};
 
 /// The status page: it reads `/status.json` and nothing else, from nowhere else.
 const STATUS_PAGE: &str = include_str!("page.html");

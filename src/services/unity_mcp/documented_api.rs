@@ -6,7 +6,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
@@ -20,7 +19,7 @@ use crate::limits::{DOCUMENTED_WAIT, PATIENCE_MARGIN, PATIENCE_UNKNOWN, RUNNING_
 use crate::logbook::{self, ShownEntry};
 use crate::protocol::ids::CallId;
 use crate::protocol::mcp::{Content, ToolResult};
-use crate::services::http::{Reply, Request};
+use crate::services::http::{Reply, Request, StatusCode};
 use crate::wording;
 
 /// Answers a request.

@@ -3,7 +3,6 @@
 //! The service itself is another project's and was not to be had; its paths and answers are those that both sides of
 //! TSavo/Unity-MCP use at a7c083e. The editor posts there what it does while it starts.
 
-use hyper::StatusCode;
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -11,7 +10,7 @@ use super::{Documented, error, ok};
 use crate::limits::{JSON_DEPTH_MAX, LOG_NAME_MAX_BYTES};
 use crate::logbook::{self, LogEntries, LogEntry, NewestLogs};
 use crate::protocol::jsonrpc::{compact, depth_ok};
-use crate::services::http::{Reply, Request};
+use crate::services::http::{Reply, Request, StatusCode};
 
 /// Answers a request.
 pub(super) fn reply_to(gateway: &impl Documented, request: &Request, path: &[&str]) -> Reply {

@@ -11,7 +11,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::StatusCode;
 use serde::Serialize;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -19,7 +18,7 @@ use tokio::sync::oneshot;
 use tokio::time::sleep;
 
 use super::Gateway;
-use super::http::{self, Beyond, Refused, Reply, Request, Rules};
+use super::http::{self, Beyond, Refused, Reply, Request, Rules, StatusCode};
 use super::keeper::{self, Keeper, Life};
 use crate::fsm::call::Verdict;
 use crate::ledger::Lookup;
