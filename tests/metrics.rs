@@ -8,7 +8,7 @@ mod support;
 use std::time::Duration;
 
 use holdfast::config::Config;
-use holdfast::limits::{SCRAPERS_MAX, SERVED_TIMEOUT};
+use holdfast::limits::{SCRAPERS_MAX, SERVED_HEAD_MAX_BYTES, SERVED_TIMEOUT};
 use holdfast::net::{BoxStream, Net as _};
 use holdfast::services::metrics::{Exporter, render};
 use serde_json::{Value, json};
@@ -217,7 +217,15 @@ async fn the_endpoint_serves_this_machine_and_holds_its_bounds() {
     assert_eq!(ask(&gateway, "POST /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").await.0, 405);
     let (status, text) = ask(&gateway, "GET /metrics HTTP/1.1\r\nHost: evil.example:9464\r\n\r\n").await;
     assert!(status == 421 && !text.contains("holdfast_"), "{text}");
+    assert_eq!(ask(&gateway, "POST /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n").await.0, 421);
+    assert_eq!(ask(&gateway, "GET http://localhost/metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").await.0, 400);
     assert_eq!(ask(&gateway, "SSH-2.0-x\r\n\r\n").await.0, 400);
+    let large = format!("GET / HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n", "x".repeat(SERVED_HEAD_MAX_BYTES));
+    assert_eq!(ask(&gateway, &large).await.0, 431);
+    let mut cut = connect(&gateway).await;
+    cut.write_all(b"GET / HTT").await.unwrap();
+    cut.shutdown().await.unwrap();
+    assert_eq!(answer(cut).await.0, 400);
 
     // Those who say nothing have their places for a while; the next one is told to come again.
     let mut idle = Vec::new();
@@ -235,9 +243,14 @@ async fn the_endpoint_serves_this_machine_and_holds_its_bounds() {
     assert_eq!(ask(&gateway, &get("/healthz")).await.0, 200);
 
     let scrape = Scrape::of(&gateway.estate);
-    for (result, count) in
-        [("busy", 1.0), ("timed_out", SCRAPERS_MAX as f64), ("bad_host", 1.0), ("bad_method", 1.0), ("not_found", 1.0)]
-    {
+    for (result, count) in [
+        ("busy", 1.0),
+        ("timed_out", SCRAPERS_MAX as f64),
+        ("bad_host", 2.0),
+        ("bad_method", 1.0),
+        ("not_found", 1.0),
+        ("bad_request", 4.0),
+    ] {
         scrape.is("holdfast_scrapes_total", &[("result", result)], count);
     }
     exporter.end(&gateway.estate, holdfast::actors::main_loop::Why::Signal).await;

@@ -162,6 +162,11 @@ pub fn request(input: &[u8]) {
         let single: Vec<&[u8]> = stream.chunks(1).collect();
         for pieces in [single, pieces(*seed, stream)] {
             let found = serve(&pieces, bodies).await;
+            // A head in pieces is looked at when its end is there: what ends before is cut off, whatever it was.
+            if (&whole.refused[..], &found.refused[..]) == (&[Refused::NotHttp], &[Refused::CutOff]) {
+                assert!(found.answer.is_empty() && found.asked.is_empty(), "{found:?}");
+                continue;
+            }
             assert_eq!(found, whole, "in {} pieces: {:?}", pieces.len(), String::from_utf8_lossy(stream));
         }
         check_served(stream, &whole);

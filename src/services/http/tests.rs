@@ -392,15 +392,19 @@ fn hostile() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// Any bytes in any pieces have at most one answer, which is whole, and it is the same one.
+    /// Any bytes in any pieces have at most one answer, which is whole, and it is the same one. What is no head is told so only if
+    /// it comes at once or has a head's end: a head in pieces is looked at when its end is there.
     #[test]
     fn any_bytes_have_at_most_one_whole_answer(bytes in hostile(), size in 1usize..100, posts: bool) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         runtime.block_on(async {
             let stage = Stage::new(if posts { POSTS } else { PAGES });
             let whole = stage.hears([&bytes[..]]).await;
-            assert_eq!(stage.hears(bytes.chunks(size)).await, whole);
+            let in_pieces = stage.hears(bytes.chunks(size)).await;
             let refusals = stage.refusals();
+            if refusals != [Refused::NotHttp, Refused::CutOff] {
+                assert_eq!(in_pieces, whole, "{refusals:?}");
+            }
             assert!(refusals.len() <= 2 && stage.asked().len() <= 2);
             let rest = whole.strip_prefix("HTTP/1.1 100 Continue\r\n\r\n").unwrap_or(&whole);
             if rest.is_empty() {
