@@ -20,7 +20,7 @@ use tokio::sync::{Notify, Semaphore, watch};
 use tokio::time::Instant;
 
 pub use self::guests::{GuestAnswer, GuestCall};
-pub use self::link::{EditorIdentity, LinkView, Outage, Return, Stranger};
+pub use self::link::{EditorIdentity, LinkView, Outage, Stranger};
 use crate::actors::mailbox::Mailbox;
 use crate::actors::slot::Slot;
 use crate::actors::{bridge, discovery, push, registry, session};

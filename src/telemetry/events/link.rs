@@ -6,9 +6,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::Events;
-use crate::estate::Return;
 use crate::fsm::bridge::{ConnectFailure, Event};
-use crate::fsm::cause::{Cause, Loss, Outlook};
+use crate::fsm::cause::{Cause, Loss, Outlook, Return};
 use crate::protocol::dialect::{JournalOutcome, PushEvent};
 use crate::protocol::ids::{CallId, Epoch};
 use crate::telemetry::clean;

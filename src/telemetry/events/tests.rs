@@ -4,8 +4,7 @@ use std::time::Duration;
 use tokio::time::{Instant, advance};
 
 use super::Events;
-use crate::estate::Return;
-use crate::fsm::cause::{Cause, Loss, Outlook};
+use crate::fsm::cause::{Cause, Loss, Outlook, Return};
 use crate::host::RealHost;
 use crate::ledger::Sending;
 use crate::protocol::ids::{CallId, Epoch};
