@@ -35,7 +35,7 @@ pub enum Refused {
     NoLength,
     /// The service has no such method.
     BadMethod,
-    /// Another host's name: see the module's documentation.
+    /// Another host's name, or none, or two.
     BadHost,
     /// A page in a browser sent it.
     FromAPage,
