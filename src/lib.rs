@@ -7,7 +7,7 @@
 //! * [`ledger`], [`front`], [`logbook`]: bounded records of open calls, open requests and logs; they outlive every actor.
 //! * [`actors`]: shells that receive, feed a machine and carry out its effects.
 //! * [`audit`]: a line for each call, if it was asked for.
-//! * [`companions`]: HTTP services beside the tree that a package's documents have; off by default.
+//! * [`services`]: what is served over HTTP beside the tree: metrics, status page, what a package's documents have; off by default.
 //! * [`net`], [`host`]: the seams to sockets, files and processes; real here, simulated in tests. [`stdio`]: our own three pipes.
 //! * [`fake_unity`]: a model of a Unity Editor for the demo and the tests.
 //! * [`timeline`]: a session as a picture, for the demo and for reports.
@@ -22,7 +22,6 @@
 
 pub mod actors;
 pub mod cli;
-pub mod companions;
 pub mod config;
 pub mod core;
 pub mod estate;
@@ -33,6 +32,7 @@ pub mod net;
 pub mod platform;
 pub mod protocol;
 pub mod runtime;
+pub mod services;
 pub mod storage;
 pub mod survey;
 pub mod telemetry;

@@ -307,14 +307,6 @@ pub const LOG_POST_MAX_BYTES: usize = LOGBOOK_BYTES_MAX / 8;
 /// Connections to one HTTP service of the gateway at once. Unity posts one line after another; what is beyond it waits to be
 /// accepted.
 pub const COMPANION_CONNECTIONS_MAX: usize = 8;
-/// Largest head of a request to such a service; those of Unity and of Node have 300 bytes, and a page's with cookies is refused anyway.
-pub const COMPANION_HEAD_MAX_BYTES: usize = 8 * 1024;
-/// Most headers of such a request.
-pub const COMPANION_HEADERS_MAX: usize = 64;
-/// How long a request to such a service may take to come, and again its answer to go: it is one write on loopback.
-pub const COMPANION_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long what such a peer still sends is taken after its answer, so that the answer is not lost with it.
-pub const COMPANION_LINGER: Duration = Duration::from_millis(500);
 /// How often a taken port of such a service is tried again: often enough for a person who has just closed another client.
 pub const COMPANION_BIND_EVERY: Duration = Duration::from_secs(10);
 /// Longest request to the HTTP API of Unity-MCP's documents: the longest code that the editor is sent, with its escapes.
@@ -406,6 +398,18 @@ pub const RUN_RECORD_OLD: Duration = Duration::from_secs(2 * RUN_RECORD_EVERY.as
 /// Age from which a lock file of a living editor is called old: imports of large projects take minutes.
 pub const LOCK_FILE_OLD: Duration = Duration::from_secs(10 * 60);
 
+// ---- The HTTP server -----------------------------------------------------------------------------------------------
+
+/// Largest head of a request, and the smallest bound that hyper takes. Unity and Node send 300 bytes, a browser 1 KiB.
+pub const SERVED_HEAD_MAX_BYTES: usize = 8 * 1024;
+/// Most headers of a request; a browser sends twenty.
+pub const SERVED_HEADERS_MAX: usize = 64;
+/// How long a request may take to come, and again its answer to go: each is one write on loopback. Prometheus gives up after 10 s by
+/// default.
+pub const SERVED_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long what a peer still sends is taken after its answer, so that the answer is not lost with it.
+pub const SERVED_LINGER: Duration = Duration::from_millis(500);
+
 // ---- Metrics -------------------------------------------------------------------------------------------------------
 
 /// Tools with series of their own: an editor lists thousands, and each costs a series for every verdict.
@@ -427,12 +431,6 @@ pub const PICTURE_CALLS_MAX: usize = 20;
 pub const FLIGHT_LINE_STEPS: usize = 32;
 /// Connections to the exporter at once: one scraper, one browser, and room. More are told to come again.
 pub const SCRAPERS_MAX: usize = 8;
-/// Largest head of a request to the exporter; a browser's has 1 KiB.
-pub const SCRAPE_HEAD_MAX_BYTES: usize = 8 * 1024;
-/// Most headers of such a request; a browser sends twenty.
-pub const SCRAPE_HEADERS_MAX: usize = 64;
-/// How long a scraper may take to send its head, and again to take its answer. Prometheus gives up after 10 s by default.
-pub const SCRAPE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How often the exporter sorts recorded sizes into buckets, and looks at the clocks.
 pub const METRICS_UPKEEP_EVERY: Duration = Duration::from_secs(1);
 /// Between wall clock and our own within [`METRICS_UPKEEP_EVERY`]: more than any correction of a running clock.

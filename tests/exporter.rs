@@ -17,7 +17,7 @@ use holdfast::core::shutdown::ShutdownReason;
 use holdfast::estate::Estate;
 use holdfast::net::{BoxFuture, BoxStream, Listener, Net};
 use holdfast::platform::host::Host as _;
-use holdfast::telemetry::exporter::Exporter;
+use holdfast::services::metrics::Exporter;
 use ractor::ActorStatus;
 use support::host::MemoryHost;
 use support::net::MemoryNet;

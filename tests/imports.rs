@@ -25,15 +25,15 @@ const ROOMS: &[&str] = &[
     "estate",
     "actors",
     "transport",
-    "companions",
+    "services",
     "fake_unity",
     "timeline",
     "cli",
 ];
 /// What a room may not import although it lies further in, and why.
 const NOT_EVEN: &[(&str, &str, &str)] = &[
-    ("companions", "actors", "services read snapshots and never reach an actor"),
-    ("companions", "transport", "services are no client"),
+    ("services", "actors", "services read snapshots and never reach an actor"),
+    ("services", "transport", "services are no client"),
 ];
 
 /// The files of `src/` by the path of their module, and what each of them says.
@@ -423,7 +423,7 @@ fn planted_arrows_up_and_circles_are_found() {
     );
     found(&[("core/mod.rs", "use self::a::A; pub struct B;"), ("core/a.rs", "use super::B; pub struct A;")], circle);
     found(&[("attic/mod.rs", "use crate::limits::X;"), ("limits.rs", "pub const X: u8 = 1;")], "lies in no room");
-    found(&[("companions/mod.rs", "use crate::actors::bridge::Message;"), actors], "never reach an actor");
+    found(&[("services/mod.rs", "use crate::actors::bridge::Message;"), actors], "never reach an actor");
 }
 
 #[test]

@@ -8,9 +8,9 @@ mod support;
 use std::time::Duration;
 
 use holdfast::config::Config;
-use holdfast::limits::{SCRAPE_TIMEOUT, SCRAPERS_MAX};
+use holdfast::limits::{SCRAPERS_MAX, SERVED_HEAD_MAX_BYTES, SERVED_TIMEOUT};
 use holdfast::net::{BoxStream, Net as _};
-use holdfast::telemetry::exporter::Exporter;
+use holdfast::services::metrics::{Exporter, render};
 use serde_json::{Value, json};
 use support::sabotage::{Fault, Hook};
 use support::scrape::{Scrape, answer, get};
@@ -131,7 +131,7 @@ async fn a_hostile_session_makes_no_series_and_balances_too() {
     let last = gateway.client.request("tools/list", json!({})).await;
     gateway.client.answer(&last).await;
     until("nothing is open", || Scrape::of(&gateway.estate).sum("holdfast_mcp_requests_in_flight", &[]) == 0.0).await;
-    let text = gateway.estate.events.render(&gateway.estate);
+    let text = render(&*gateway.estate);
     assert!(!text.contains("PEER"), "a client's word became a label");
     let scrape = Scrape::read(&text);
     scrape.check();
@@ -222,7 +222,15 @@ async fn the_endpoint_serves_this_machine_and_holds_its_bounds() {
     assert_eq!(ask(&gateway, "POST /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").await.0, 405);
     let (status, text) = ask(&gateway, "GET /metrics HTTP/1.1\r\nHost: evil.example:9464\r\n\r\n").await;
     assert!(status == 421 && !text.contains("holdfast_"), "{text}");
+    assert_eq!(ask(&gateway, "POST /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n").await.0, 421);
+    assert_eq!(ask(&gateway, "GET http://localhost/metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").await.0, 400);
     assert_eq!(ask(&gateway, "SSH-2.0-x\r\n\r\n").await.0, 400);
+    let large = format!("GET / HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n", "x".repeat(SERVED_HEAD_MAX_BYTES));
+    assert_eq!(ask(&gateway, &large).await.0, 431);
+    let mut cut = connect(&gateway).await;
+    cut.write_all(b"GET / HTT").await.unwrap();
+    cut.shutdown().await.unwrap();
+    assert_eq!(answer(cut).await.0, 400);
 
     // Those who say nothing have their places for a while; the next one is told to come again.
     let mut idle = Vec::new();
@@ -236,13 +244,18 @@ async fn the_endpoint_serves_this_machine_and_holds_its_bounds() {
     for socket in idle {
         assert_eq!(answer(socket).await.0, 408);
     }
-    assert!(began.elapsed() < SCRAPE_TIMEOUT + Duration::from_millis(500), "{:?}", began.elapsed());
+    assert!(began.elapsed() < SERVED_TIMEOUT + Duration::from_millis(500), "{:?}", began.elapsed());
     assert_eq!(ask(&gateway, &get("/healthz")).await.0, 200);
 
     let scrape = Scrape::of(&gateway.estate);
-    for (result, count) in
-        [("busy", 1.0), ("timed_out", SCRAPERS_MAX as f64), ("bad_host", 1.0), ("bad_method", 1.0), ("not_found", 1.0)]
-    {
+    for (result, count) in [
+        ("busy", 1.0),
+        ("timed_out", SCRAPERS_MAX as f64),
+        ("bad_host", 2.0),
+        ("bad_method", 1.0),
+        ("not_found", 1.0),
+        ("bad_request", 4.0),
+    ] {
         scrape.is("holdfast_scrapes_total", &[("result", result)], count);
     }
     exporter.end(&gateway.estate, holdfast::core::shutdown::ShutdownReason::Signal).await;
@@ -273,7 +286,7 @@ async fn without_the_flag_nothing_is_served_and_nothing_counted() {
     let exporter = Exporter::start(&gateway.estate);
     gateway.client.open().await;
     gateway.client.ping().await;
-    assert_eq!(gateway.estate.events.render(&gateway.estate), "");
+    assert_eq!(render(&*gateway.estate), "");
     assert!(gateway.net.connect(METRICS_PORT).await.is_err());
     // What the machines did is kept all the same.
     assert!(gateway.estate.events.timelines(Duration::MAX, 1).iter().any(|timeline| !timeline.steps.is_empty()));

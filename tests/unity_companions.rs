@@ -11,14 +11,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use holdfast::companions::Companions;
 use holdfast::config::{Config, PortSource};
 use holdfast::estate::Estate;
 use holdfast::fake_unity::{FakeDialect, FakeUnity, FakeUnityConfig};
-use holdfast::limits::{COMPANION_CONNECTIONS_MAX, GUEST_CALLS_MAX, LOG_NAME_MAX_BYTES, LOG_POST_MAX_BYTES};
+use holdfast::limits::{
+    COMPANION_CONNECTIONS_MAX, GUEST_CALLS_MAX, LOG_NAME_MAX_BYTES, LOG_POST_MAX_BYTES, SERVED_HEAD_MAX_BYTES,
+};
 use holdfast::net::{BoxFuture, BoxStream, Listener, Net};
 use holdfast::protocol::dialect;
 use holdfast::protocol::policy::Pattern;
+use holdfast::services::unity_mcp::Companions;
 use serde_json::{Value, json};
 use support::net::MemoryNet;
 use support::sabotage::MARK;
@@ -243,6 +245,18 @@ async fn what_is_no_log_entry_is_refused_and_leaves_nothing() {
     let post = |extra: &str| format!("POST /logs/a HTTP/1.1\r\n{extra}Content-Length: 2\r\n\r\n{{}}");
     assert_eq!(raw(&net, &post("Host: evil.example\r\n")).await.0, 421);
     assert_eq!(raw(&net, &post("Host: localhost\r\nOrigin: http://evil.example\r\n")).await.0, 403);
+    let long = format!("Host: localhost\r\nX: {}\r\n", "x".repeat(SERVED_HEAD_MAX_BYTES));
+    assert_eq!(raw(&net, &post(&long)).await.0, 431);
+    for (request, status) in [
+        ("POST /logs/a HTTP/1.1\r\nHost: localhost\r\n\r\n{}", 411),
+        ("POST /logs/a HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", 411),
+        ("GET http://localhost/logs HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+        ("GET /logs/%zz HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+        ("nonsense\r\n\r\n", 400),
+    ] {
+        let (got, said) = raw(&net, request).await;
+        assert_eq!((got, &said["status"]), (status, &json!("error")), "{request} {said}");
+    }
     assert!(it.estate.logbook(|book| book.newest(9)).is_empty());
     assert_eq!(raw(&net, &post("Host: localhost\r\n")).await.0, 200, "it takes what is one all the same");
     companions.end().await;

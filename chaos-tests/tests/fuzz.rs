@@ -62,7 +62,7 @@ macro_rules! quick {
 quick! {
     content_length lines jsonrpc_parse jsonrpc_scan jsonrpc_compact uloop_decode uloop_tools uloop_project uloop_push
     uloop_result_file uloop_call holdfast_decode holdfast_greeting holdfast_outcomes holdfast_tools holdfast_project
-    holdfast_push holdfast_call http_response turbokettle_decode turbokettle_tools turbokettle_project
+    holdfast_push holdfast_call http_response http_request turbokettle_decode turbokettle_tools turbokettle_project
     turbokettle_call umcp_decode umcp_tools umcp_project umcp_call unity_mcp_answer unity_mcp_decode unity_mcp_project
     unity_mcp_call session
 }

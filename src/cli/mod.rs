@@ -14,6 +14,7 @@ pub mod output;
 mod resources;
 pub mod serve;
 pub mod setup;
+mod shown;
 pub mod status;
 pub mod tools;
 pub mod unity;

@@ -16,7 +16,6 @@ use super::orphan::{Look, Next, Orphan, Session};
 use super::{Exit, output, resources};
 use crate::actors::gateway::OnWorkers;
 use crate::actors::instance_keeper::RunRecord;
-use crate::companions::Companions;
 use crate::core::shutdown::ShutdownReason;
 use crate::estate::Estate;
 use crate::limits::PARENT_WATCH_EVERY;
@@ -24,7 +23,8 @@ use crate::net::Tcp;
 use crate::platform::host::{Parent, RealHost, System};
 use crate::platform::stdio::{self, Stdin, Stdout};
 use crate::runtime::outbox::PING;
-use crate::telemetry::exporter::Exporter;
+use crate::services::metrics::Exporter;
+use crate::services::unity_mcp::Companions;
 use crate::telemetry::logs;
 use crate::transport::run::{self, Pumps};
 

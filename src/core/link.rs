@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::fsm::cause::{Cause, Loss};
+use crate::fsm::cause::{Cause, Loss, Return};
 
 /// Which domain of which process a connection leads to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -13,20 +13,6 @@ pub struct EditorIdentity {
     pub pid: Option<u32>,
     /// The domain, by the greeting ([`Met::domain`](crate::protocol::dialect::Met::domain)).
     pub domain: Option<u64>,
-}
-
-/// What an editor that is back after a loss tells of its absence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
-#[strum(serialize_all = "snake_case")]
-pub enum Return {
-    /// Nothing.
-    Unknown,
-    /// It is the same process in another domain: it has reloaded.
-    Reloaded,
-    /// It is the same domain: whatever it was, it was no reload.
-    SameDomain,
-    /// It is another process.
-    OtherProcess,
 }
 
 impl EditorIdentity {

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use tokio::time::Instant;
 
-use crate::core::link::{EditorIdentity, Outage, Return, Stranger};
-use crate::fsm::cause::{Cause, Loss, Outlook};
+use crate::core::link::{EditorIdentity, Outage, Stranger};
+use crate::fsm::cause::{Cause, Loss, Outlook, Return};
 use crate::limits::OUTAGES_MAX;
 use crate::protocol::dialect::Pulse;
 use crate::protocol::ids::Epoch;

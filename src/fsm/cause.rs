@@ -138,6 +138,20 @@ pub enum Loss {
     Shutdown,
 }
 
+/// What an editor that is back after a loss tells of its absence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum Return {
+    /// Nothing.
+    Unknown,
+    /// It is the same process in another domain: it has reloaded.
+    Reloaded,
+    /// It is the same domain: whatever it was, it was no reload.
+    SameDomain,
+    /// It is another process.
+    OtherProcess,
+}
+
 /// What callers may expect of the link now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Outlook {

@@ -1,8 +1,7 @@
 //! What is said about what goes on: every event in one place ([`events`]), logs on stderr ([`logs`]), numbers ([`metrics`])
-//! and the last steps of every machine ([`flight`]), served on request ([`exporter`]).
+//! and the last steps of every machine ([`flight`]). [`services::metrics`](crate::services::metrics) serves them.
 
 pub mod events;
-pub mod exporter;
 pub mod flight;
 pub mod log_queue;
 pub mod logs;

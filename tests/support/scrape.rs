@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use holdfast::estate::Estate;
 use holdfast::limits::SERIES_MAX;
 use holdfast::net::BoxStream;
+use holdfast::services::metrics::render;
 use tokio::io::AsyncReadExt as _;
 
 use super::within;
@@ -14,7 +15,7 @@ pub struct Scrape(pub BTreeMap<String, f64>);
 
 impl Scrape {
     pub fn of(estate: &Estate) -> Self {
-        Self::read(&estate.events.render(estate))
+        Self::read(&render(estate))
     }
 
     pub fn read(text: &str) -> Self {

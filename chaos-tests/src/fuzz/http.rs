@@ -1,8 +1,17 @@
-//! The decoder of HTTP responses: any split of the bytes gives the same, and what a plain writer wrote is what is read.
+//! Both sides of HTTP: the decoder of an editor's responses, and the server that answers requests. Any split of the bytes gives
+//! the same. What a plain writer wrote is what the decoder reads, and what the server answers is what the decoder takes.
 //!
 //! An input's first byte decides how the rest is split.
 
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use holdfast::net::{BoxFuture, BoxStream, Listener};
 use holdfast::protocol::framing::http::{BadResponse, Response, ResponseDecoder};
+use holdfast::services::http::{self, Beyond, Refused, Reply, Request, Rules, StatusCode};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::framing::pieces;
 
@@ -57,4 +66,140 @@ fn check_written(seed: u8, body: &[u8]) {
     let open = [b"HTTP/1.1 200 OK\r\n\r\n", body].concat();
     let (found, at_end) = read(&pieces(seed, &open));
     assert_eq!((found, at_end.map(|response| response.body.to_vec())), (Ok(None), Some(body.to_vec())));
+}
+
+// ---- The server ------------------------------------------------------------------------------------------------------
+
+/// Capacity of a connection: small, so that both sides meet a full one.
+const PIPE: usize = 256;
+/// Virtual time in which a connection is over whose peer has ended its side.
+const END_MAX: Duration = Duration::from_secs(30);
+
+/// A service that keeps what it was asked and answers with the body.
+struct Echo {
+    bodies: bool,
+    asked: Mutex<Vec<Request>>,
+    refused: Mutex<Vec<Refused>>,
+}
+
+impl http::Service for Echo {
+    fn rules(&self) -> Rules {
+        let body_max = self.bodies.then_some(MAX);
+        Rules { body_max, pages: !self.bodies, connections_max: 1, beyond: Beyond::Waits }
+    }
+
+    async fn answer(&self, request: Request) -> Result<Reply, Refused> {
+        self.asked.lock().expect("nobody panics in it").push(request.clone());
+        request.parts()?;
+        Ok(Reply::new(StatusCode::OK, "text/plain", String::from_utf8_lossy(&request.body)))
+    }
+
+    fn refuse(&self, why: Refused) -> Option<Reply> {
+        self.refused.lock().expect("nobody panics in it").push(why);
+        let what: &'static str = why.into();
+        (why != Refused::CutOff).then(|| Reply::new(StatusCode::BAD_REQUEST, "text/plain", what))
+    }
+}
+
+/// A listener with one connection.
+struct Once(tokio::sync::Mutex<Option<BoxStream>>);
+
+impl Listener for Once {
+    fn local_addr(&self) -> SocketAddr {
+        SocketAddr::from(([127, 0, 0, 1], 9464))
+    }
+
+    fn accept(&self) -> BoxFuture<'_, io::Result<(BoxStream, SocketAddr)>> {
+        Box::pin(async move {
+            match self.0.lock().await.take() {
+                Some(stream) => Ok((stream, self.local_addr())),
+                None => std::future::pending().await,
+            }
+        })
+    }
+}
+
+/// What came of a request: the bytes that were answered, what the service was asked, and why it refused.
+#[derive(Debug, PartialEq, Eq)]
+struct Served {
+    answer: Vec<u8>,
+    asked: Vec<Request>,
+    refused: Vec<Refused>,
+}
+
+async fn serve(pieces: &[&[u8]], bodies: bool) -> Served {
+    let (mut near, far) = tokio::io::duplex(PIPE);
+    let service = Arc::new(Echo { bodies, asked: Mutex::default(), refused: Mutex::default() });
+    let listener = Arc::new(Once(tokio::sync::Mutex::new(Some(Box::new(far)))));
+    let server = tokio::spawn(http::serve(Arc::clone(&service), listener));
+    let mut answer = Vec::new();
+    let (mut hear, mut say) = tokio::io::split(&mut near);
+    let said = async {
+        for piece in pieces {
+            // It may have been refused already.
+            let _ = say.write_all(piece).await;
+            tokio::task::yield_now().await;
+        }
+        let _ = say.shutdown().await;
+    };
+    let heard = async { tokio::time::timeout(END_MAX, hear.read_to_end(&mut answer)).await.expect("an end") };
+    let ((), heard) = tokio::join!(said, heard);
+    heard.expect("a duplex pipe only ends");
+    server.abort();
+    let taken = |lock: &Mutex<Vec<Request>>| std::mem::take(&mut *lock.lock().expect("nobody panics in it"));
+    let asked = taken(&service.asked);
+    let refused = std::mem::take(&mut *service.refused.lock().expect("nobody panics in it"));
+    Served { answer, asked, refused }
+}
+
+/// A request to the server.
+pub fn request(input: &[u8]) {
+    let Some((seed, stream)) = input.split_first() else { return };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    runtime.expect("a runtime").block_on(async {
+        let bodies = seed % 2 == 0;
+        let whole = serve(&[stream], bodies).await;
+        let single: Vec<&[u8]> = stream.chunks(1).collect();
+        for pieces in [single, pieces(*seed, stream)] {
+            let found = serve(&pieces, bodies).await;
+            // A head in pieces is looked at when its end is there: what ends before is cut off, whatever it was.
+            if (&whole.refused[..], &found.refused[..]) == (&[Refused::NotHttp], &[Refused::CutOff]) {
+                assert!(found.answer.is_empty() && found.asked.is_empty(), "{found:?}");
+                continue;
+            }
+            assert_eq!(found, whole, "in {} pieces: {:?}", pieces.len(), String::from_utf8_lossy(stream));
+        }
+        check_served(stream, &whole);
+    });
+}
+
+/// One answer at most, which our own decoder takes to its last byte; and the service was asked only what it may be.
+fn check_served(stream: &[u8], served: &Served) {
+    let Served { answer, asked, refused } = served;
+    assert!(asked.len() <= 1 && refused.len() <= 1, "{asked:?} {refused:?}");
+    if asked.is_empty() && refused.first().is_none_or(|why| *why == Refused::CutOff) {
+        let rest = answer.strip_prefix(b"HTTP/1.1 100 Continue\r\n\r\n").unwrap_or(answer);
+        assert!(rest.is_empty(), "who says nothing whole is owed nothing: {:?}", String::from_utf8_lossy(answer));
+        return;
+    }
+    // An answer to HEAD has a length and no body.
+    if !stream.windows(4).any(|part| part == b"HEAD") {
+        let mut decoder = ResponseDecoder::new(1 << 20);
+        let response = decoder.push(answer).expect("an answer that our own decoder takes").expect("a whole one");
+        assert!(answer.ends_with(&response.body), "nothing follows it");
+        let expected = if refused.is_empty() { 200 } else { 400 };
+        assert_eq!(response.status, expected);
+    }
+    if let Some(request) = asked.first() {
+        assert!(request.body.len() <= MAX, "longer than it may be");
+        assert!(
+            stream.windows(request.body.len().max(1)).any(|part| part == &*request.body || request.body.is_empty())
+        );
+        let head = String::from_utf8_lossy(stream).to_lowercase();
+        let lines = head.lines().skip_while(|line| line.is_empty()).take_while(|line| !line.is_empty());
+        let mut hosts = lines.filter_map(|line| line.strip_prefix("host:"));
+        let host = hosts.next().expect("a host was named").trim();
+        let ours = ["localhost", "127.", "[::1]", "::1"].iter().any(|name| host.starts_with(name));
+        assert!(ours && hosts.next().is_none(), "another host's name: {host}");
+    }
 }

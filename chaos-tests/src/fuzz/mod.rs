@@ -50,6 +50,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "holdfast_push", run: holdfast::push, rounds: 20_000, max_bytes: 2048 },
     Target { name: "holdfast_call", run: holdfast::call, rounds: 3_000, max_bytes: 4096 },
     Target { name: "http_response", run: http::response, rounds: 20_000, max_bytes: 2048 },
+    Target { name: "http_request", run: http::request, rounds: 1_000, max_bytes: 4096 },
     Target { name: "turbokettle_decode", run: turbokettle::decode, rounds: 15_000, max_bytes: 4096 },
     Target { name: "turbokettle_tools", run: turbokettle::tools, rounds: 5_000, max_bytes: 8192 },
     Target { name: "turbokettle_project", run: turbokettle::project, rounds: 10_000, max_bytes: 4096 },

@@ -140,7 +140,7 @@ fn what_a_file_says_reaches_no_terminal_as_it_is() {
 /// docs/configuration.md names every section and every key, and its example is a file that can be read.
 #[test]
 fn the_documentation_has_every_key_and_an_example_that_is_right() {
-    let page = include_str!("../../docs/configuration.md");
+    let page = include_str!("../../../docs/configuration.md");
     let sections = [
         (PolicySection::NAME, keys_of::<PolicySection>()),
         (AuditSection::NAME, keys_of::<AuditSection>()),

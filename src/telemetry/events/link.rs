@@ -7,9 +7,8 @@ use tokio::time::Instant;
 
 use super::Events;
 use super::link_story::{LinkStory, Suspicion};
-use crate::core::link::Return;
 use crate::fsm::bridge::{ConnectFailure, Event};
-use crate::fsm::cause::{Cause, Loss, Outlook};
+use crate::fsm::cause::{Cause, Loss, Outlook, Return};
 use crate::protocol::dialect::{JournalOutcome, PushEvent};
 use crate::protocol::ids::{CallId, Epoch};
 use crate::protocol::text::clean;

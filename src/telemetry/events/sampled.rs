@@ -1,19 +1,48 @@
 //! What is not counted as it happens but read off when somebody asks: depths, states, timestamps, the process.
 
+use std::collections::BTreeMap;
 use std::sync::PoisonError;
 
 use super::Events;
 use super::calls::as_f64;
-use crate::estate::Estate;
+use crate::fsm::Machine as _;
 use crate::fsm::bridge;
 use crate::fsm::call::Call;
-use crate::fsm::{Machine as _, cause::Outlook};
 use crate::limits::{MAILBOX_MESSAGES_MAX, OPEN_REQUESTS_MAX, STDOUT_QUEUE_MAX_LINES};
 use crate::protocol::mcp::ProtocolVersion;
 use crate::telemetry::flight::seconds;
 use crate::telemetry::metrics::Id;
 use crate::telemetry::metrics::labels::{self, Instance, Invariant, LogDrop, Part};
 use crate::telemetry::process;
+
+/// What is read off the gateway for one scrape.
+#[derive(Debug, Clone)]
+pub struct Sample {
+    /// Requests of the client that are open.
+    pub requests_open: usize,
+    /// Lines that wait for stdout.
+    pub stdout_queued: usize,
+    /// Notifications dropped for a slow reader.
+    pub stdout_dropped: u64,
+    /// Answers to requests that were not open any more.
+    pub stdout_surplus: u64,
+    /// Calls that have not been sent.
+    pub calls_held: usize,
+    /// Calls that were sent and have no answer.
+    pub calls_in_flight: usize,
+    /// Calls that were answered a second time.
+    pub answered_twice: u64,
+    /// Events that no state of a call decides, by the state.
+    pub calls_undecided: BTreeMap<&'static str, u64>,
+    /// Messages on their way to each part.
+    pub mailboxes: [(Part, usize); 3],
+    /// Pushes that wait.
+    pub pushes: usize,
+    /// The epoch of the connection that is open, or 0.
+    pub epoch: u64,
+    /// Editors that were found, by what is thought of them.
+    pub instances: [(Instance, usize); 4],
+}
 
 impl Events {
     /// What never changes.
@@ -35,11 +64,12 @@ impl Events {
         }
     }
 
-    /// All numbers as they are now, as Prometheus reads them.
-    pub fn render(&self, estate: &Estate) -> String {
+    /// All numbers as they are now, as Prometheus reads them. The sample is taken only if anything is counted, and no other one
+    /// comes in between.
+    pub fn render(&self, sample: impl FnOnce() -> Sample) -> String {
         let _one_at_a_time = self.0.scraping.lock().unwrap_or_else(PoisonError::into_inner);
         if self.counted() {
-            self.sample(estate);
+            self.show(sample());
         }
         self.metrics().render()
     }
@@ -49,33 +79,29 @@ impl Events {
         self.metrics().tidy();
     }
 
-    fn sample(&self, estate: &Estate) {
+    fn show(&self, sample: Sample) {
         let metrics = self.metrics();
-        let front = estate.outbox.counts();
-        metrics.set(Id::McpInFlight, [], as_f64(front.open));
-        metrics.set(Id::StdoutQueued, [], as_f64(front.queued));
-        metrics.total(Id::StdoutDropped, [], front.dropped_notifications);
-        metrics.total(Id::StdoutSurplus, [], front.surplus_answers);
+        metrics.set(Id::McpInFlight, [], as_f64(sample.requests_open));
+        metrics.set(Id::StdoutQueued, [], as_f64(sample.stdout_queued));
+        metrics.total(Id::StdoutDropped, [], sample.stdout_dropped);
+        metrics.total(Id::StdoutSurplus, [], sample.stdout_surplus);
 
-        let ((held, flying), surprises) = estate.ledger(|ledger, _| (ledger.counts(), ledger.surprises().clone()));
-        metrics.set(Id::ToolCallsQueued, [], as_f64(held));
-        metrics.set(Id::ToolCallsInFlight, [], as_f64(flying));
-        metrics.total(Id::Invariants, [Invariant::AnsweredTwice.into()], surprises.answered_twice);
-        for (state, count) in surprises.undecided {
+        metrics.set(Id::ToolCallsQueued, [], as_f64(sample.calls_held));
+        metrics.set(Id::ToolCallsInFlight, [], as_f64(sample.calls_in_flight));
+        metrics.total(Id::Invariants, [Invariant::AnsweredTwice.into()], sample.answered_twice);
+        for (state, count) in sample.calls_undecided {
             metrics.total(Id::FsmUnexpected, [Call::NAME, state], count);
         }
 
-        let edges = [
-            (Part::Session, &estate.edges.session),
-            (Part::Bridge, &estate.edges.bridge),
-            (Part::Push, &estate.edges.push),
-        ];
-        for (part, edge) in edges {
-            metrics.set(Id::MailboxDepth, [part.into()], as_f64(edge.used()));
+        for (part, messages) in sample.mailboxes {
+            metrics.set(Id::MailboxDepth, [part.into()], as_f64(messages));
         }
-        metrics.set(Id::PushDepth, [], as_f64(estate.edges.push.used()));
+        metrics.set(Id::PushDepth, [], as_f64(sample.pushes));
 
-        self.sample_link(estate);
+        metrics.set(Id::ConnectionEpoch, [], as_f64(usize::try_from(sample.epoch).unwrap_or(usize::MAX)));
+        for (state, count) in sample.instances {
+            metrics.set(Id::Instances, [state.into()], as_f64(count));
+        }
         for (machine, states, _) in labels::machine_states() {
             for state in states {
                 metrics.set(Id::FsmState, [machine, state], 0.0);
@@ -103,32 +129,6 @@ impl Events {
             metrics.set(Id::ProcessMemory, [], as_f64(usage.resident_bytes));
             metrics.set(Id::ProcessFds, [], as_f64(usage.open_fds));
             metrics.set(Id::ProcessFdsMax, [], as_f64(usage.max_fds));
-        }
-    }
-
-    fn sample_link(&self, estate: &Estate) {
-        let metrics = self.metrics();
-        let (epoch, outlook) = {
-            let link = estate.link.borrow();
-            (link.epoch, link.outlook)
-        };
-        let epoch = epoch.filter(|_| outlook == Outlook::Open).map_or(0, |epoch| epoch.0);
-        metrics.set(Id::ConnectionEpoch, [], as_f64(usize::try_from(epoch).unwrap_or(usize::MAX)));
-        let survey = estate.survey.borrow().clone();
-        let [mut callable, mut ambiguous, mut refused, mut stale] = [0; 4];
-        if let Some(survey) = survey {
-            (callable, ambiguous) = (survey.targets.len(), survey.ambiguous.len());
-            refused = survey.listed.iter().filter(|listed| listed.owner.is_some()).count();
-            stale = survey.listed.len() - refused;
-        }
-        let found = [
-            (Instance::Callable, callable),
-            (Instance::Ambiguous, ambiguous),
-            (Instance::Refused, refused),
-            (Instance::Stale, stale),
-        ];
-        for (state, count) in found {
-            metrics.set(Id::Instances, [state.into()], as_f64(count));
         }
     }
 }

@@ -5,8 +5,7 @@ use tokio::time::{Instant, advance};
 
 use super::Events;
 use crate::core::calls::Sending;
-use crate::core::link::Return;
-use crate::fsm::cause::{Cause, Loss, Outlook};
+use crate::fsm::cause::{Cause, Loss, Outlook, Return};
 use crate::platform::host::RealHost;
 use crate::protocol::ids::{CallId, Epoch};
 use crate::telemetry::metrics::labels::{MessageKind, Wait};

@@ -6,33 +6,32 @@
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::reply::Reply;
-use super::request::Request;
+use super::{Documented, error, ok};
 use crate::core::logbook::{self, LogEntries, LogEntry, NewestLogs};
-use crate::estate::Estate;
 use crate::limits::{JSON_DEPTH_MAX, LOG_NAME_MAX_BYTES};
 use crate::protocol::jsonrpc::{compact, depth_ok};
+use crate::services::http::{Reply, Request, StatusCode};
 
 /// Answers a request.
-pub(super) fn reply_to(estate: &Estate, request: &Request) -> Reply {
+pub(super) fn reply_to(gateway: &impl Documented, request: &Request, path: &[&str]) -> Reply {
     let limit = logbook::shown(request.number("limit"));
-    match (request.method.as_str(), request.path().as_slice()) {
-        ("GET", ["logs"]) => Reply::ok(&NewestLogs::of(&estate.logbook(|book| book.newest(limit)))),
+    match (request.method.as_str(), path) {
+        ("GET", ["logs"]) => ok(&NewestLogs::of(&gateway.logbook(|book| book.newest(limit)))),
         (method @ ("POST" | "GET" | "DELETE"), ["logs", name]) => {
             if !is_name(name) {
                 let why = format!("a log's name has 1 to {LOG_NAME_MAX_BYTES} bytes and no control characters");
-                return Reply::error(400, &why);
+                return error(StatusCode::BAD_REQUEST, &why);
             }
             match method {
-                "GET" => Reply::ok(&LogEntries::of(name, &estate.logbook(|book| book.of(name, limit)))),
+                "GET" => ok(&LogEntries::of(name, &gateway.logbook(|book| book.of(name, limit)))),
                 "DELETE" => {
-                    let cleared = estate.logbook(|book| book.clear(name));
-                    Reply::ok(&json!({"status": "success", "cleared": cleared}))
+                    let cleared = gateway.logbook(|book| book.clear(name));
+                    ok(&json!({"status": "success", "cleared": cleared}))
                 }
-                _ => write(estate, name, &request.body),
+                _ => write(gateway, name, &request.body),
             }
         }
-        _ => Reply::error(404, "POST, GET and DELETE /logs/{name} and GET /logs are served"),
+        _ => error(StatusCode::NOT_FOUND, "POST, GET and DELETE /logs/{name} and GET /logs are served"),
     }
 }
 
@@ -41,18 +40,18 @@ fn is_name(name: &str) -> bool {
     (1..=LOG_NAME_MAX_BYTES).contains(&name.len()) && !name.chars().any(char::is_control)
 }
 
-fn write(estate: &Estate, name: &str, body: &[u8]) -> Reply {
+fn write(gateway: &impl Documented, name: &str, body: &[u8]) -> Reply {
     let json = std::str::from_utf8(body).ok().filter(|text| depth_ok(text.as_bytes(), JSON_DEPTH_MAX));
     // On one line: what is read here is written to the client's stdout some day.
     let data = json
         .and_then(|text| serde_json::from_str::<&RawValue>(text).ok())
         .and_then(|json| RawValue::from_string(compact(json.get()).into_owned()).ok());
     let Some(data) = data else {
-        return Reply::error(400, "the body is no JSON, or is nested too deep; nothing was kept");
+        return error(StatusCode::BAD_REQUEST, "the body is no JSON, or is nested too deep; nothing was kept");
     };
-    let id = estate.next_call_id().to_string();
-    estate.events.log_posted(name, data.get().len());
-    let entry = LogEntry { id: id.clone(), name: name.to_owned(), data, at: estate.host.now() };
-    estate.logbook(|book| book.write(entry));
-    Reply::ok(&json!({"status": "success", "logId": id}))
+    let id = gateway.new_id().to_string();
+    gateway.events().log_posted(name, data.get().len());
+    let entry = LogEntry { id: id.clone(), name: name.to_owned(), data, at: gateway.host().now() };
+    gateway.logbook(|book| book.write(entry));
+    ok(&json!({"status": "success", "logId": id}))
 }

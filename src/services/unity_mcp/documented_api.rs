@@ -11,35 +11,39 @@ use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 use tokio::time::{Instant, timeout};
 
-use super::reply::Reply;
-use super::request::Request;
+use super::{Answer, Call, Documented, ok, reply};
 use crate::core::calls::Lookup;
 use crate::core::logbook::{self, ShownEntry};
 use crate::core::user_text;
-use crate::estate::Estate;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::Cause;
 use crate::limits::{DOCUMENTED_WAIT, PATIENCE_MARGIN, PATIENCE_UNKNOWN, RUNNING_MAX};
 use crate::protocol::ids::CallId;
 use crate::protocol::mcp::{Content, ToolResult};
+use crate::services::http::{Reply, Request, StatusCode};
 
 /// Answers a request.
-pub(super) async fn reply_to(estate: &Arc<Estate>, request: &Request) -> Reply {
-    match (request.method.as_str(), request.path().as_slice()) {
-        ("POST", ["api", "execute"]) => call(estate, "execute_code", "code", &request.body).await,
-        ("POST", ["api", "query"]) => call(estate, "query", "query", &request.body).await,
-        ("GET", ["api", "result", id]) => result(estate, id),
-        ("GET", ["api", "logs"]) => logs(estate, request),
-        ("GET", ["api", "log", id]) => match estate.logbook(|book| book.find(id)) {
-            Some(entry) => Reply::ok(&OneLog { log: ShownEntry::of(&entry) }),
-            None => Reply::failed(404, "Log not found"),
+pub(super) async fn reply_to(gateway: &Arc<impl Documented>, request: &Request, path: &[&str]) -> Reply {
+    match (request.method.as_str(), path) {
+        ("POST", ["api", "execute"]) => call(gateway, "execute_code", "code", &request.body).await,
+        ("POST", ["api", "query"]) => call(gateway, "query", "query", &request.body).await,
+        ("GET", ["api", "result", id]) => result(&**gateway, id),
+        ("GET", ["api", "logs"]) => logs(&**gateway, request),
+        ("GET", ["api", "log", id]) => match gateway.logbook(|book| book.find(id)) {
+            Some(entry) => ok(&OneLog { log: ShownEntry::of(&entry) }),
+            None => failed(StatusCode::NOT_FOUND, "Log not found"),
         },
-        _ => Reply::failed(
-            404,
+        _ => failed(
+            StatusCode::NOT_FOUND,
             "POST /api/execute and /api/query, GET /api/result/{logId}, /api/logs and /api/log/{logId} are served. The WebSocket \
              of the documents is not: Unity is reached through the HTTP server that its package has",
         ),
     }
+}
+
+/// An error, in the shape of the API.
+fn failed(status: StatusCode, error: &str) -> Reply {
+    reply(status, &json!({"success": false, "error": error}))
 }
 
 /// What is answered of a call.
@@ -57,19 +61,20 @@ struct Told<'a> {
 }
 
 impl Told<'_> {
-    fn reply(&self, status: u16) -> Reply {
-        Reply { status, ..Reply::ok(self) }
+    fn reply(&self, status: StatusCode) -> Reply {
+        reply(status, self)
     }
 }
 
 /// A call that has not ended.
 fn open(id: CallId, message: &str) -> Reply {
     let log_id = id.to_string();
-    Told { success: true, result: None, log_id, complete: false, message: Some(message), error: None }.reply(200)
+    Told { success: true, result: None, log_id, complete: false, message: Some(message), error: None }
+        .reply(StatusCode::OK)
 }
 
 /// A call that ended without the editor's own answer.
-fn ended(id: CallId, status: u16, success: bool, what: &str) -> Reply {
+fn ended(id: CallId, status: StatusCode, success: bool, what: &str) -> Reply {
     let (message, error) = if success { (Some(what), None) } else { (None, Some(what)) };
     Told { success, result: None, log_id: id.to_string(), complete: true, message, error }.reply(status)
 }
@@ -85,10 +90,12 @@ struct Envelope {
 
 /// The editor's own answer.
 fn answered(id: CallId, text: &str, is_error: bool) -> Reply {
-    let Ok(envelope) = serde_json::from_str::<Envelope>(text) else { return ended(id, 200, !is_error, text) };
+    let Ok(envelope) = serde_json::from_str::<Envelope>(text) else {
+        return ended(id, StatusCode::OK, !is_error, text);
+    };
     let (message, error) = if is_error { (None, Some(&*envelope.message)) } else { (Some(&*envelope.message), None) };
     let (result, log_id) = (envelope.result.as_deref(), id.to_string());
-    Told { success: !is_error, result, log_id, complete: envelope.is_complete, message, error }.reply(200)
+    Told { success: !is_error, result, log_id, complete: envelope.is_complete, message, error }.reply(StatusCode::OK)
 }
 
 #[derive(Debug, Deserialize)]
@@ -101,15 +108,15 @@ struct Asked {
     timeout: Option<f64>,
 }
 
-async fn call(estate: &Arc<Estate>, tool: &str, member: &str, body: &[u8]) -> Reply {
+async fn call(gateway: &Arc<impl Documented>, tool: &str, member: &str, body: &[u8]) -> Reply {
     let Ok(Asked { code, query, timeout: wait }) = serde_json::from_slice(body) else {
         let why = format!(
             "The body must be a JSON object with the text `{member}` and, if anything, a number `timeout`. Not executed"
         );
-        return Reply::failed(400, &why);
+        return failed(StatusCode::BAD_REQUEST, &why);
     };
     let Some(text) = (if member == "code" { code } else { query }) else {
-        return Reply::failed(400, &format!("The body has no text `{member}`. Not executed"));
+        return failed(StatusCode::BAD_REQUEST, &format!("The body has no text `{member}`. Not executed"));
     };
     let wait = match wait {
         None => DOCUMENTED_WAIT,
@@ -117,28 +124,33 @@ async fn call(estate: &Arc<Estate>, tool: &str, member: &str, body: &[u8]) -> Re
         Some(ms) => Duration::try_from_secs_f64(ms / 1000.0).unwrap_or(DOCUMENTED_WAIT).min(RUNNING_MAX),
     };
     let Ok(arguments) = to_raw_value(&json!({member: text})) else {
-        return Reply::failed(400, "The body could not be read. Not executed");
+        return failed(StatusCode::BAD_REQUEST, "The body could not be read. Not executed");
     };
     let began = Instant::now();
     // What is held for an editor that returns is held as long as an unknown client's call would be, and no less than was asked.
     let patience = PATIENCE_UNKNOWN.max(wait + PATIENCE_MARGIN);
-    let Some(guest) = estate.call_for_guest(tool, arguments, patience) else {
-        return Reply::failed(503, "Too many calls are open. Not executed; send it again when one of them has ended");
+    let Some(Call { id, answer }) = gateway.call(tool, arguments, patience) else {
+        return failed(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "Too many calls are open. Not executed; send it again when one of them has ended",
+        );
     };
-    let id = guest.id;
-    match timeout(wait, guest.answer).await {
-        Err(_) => open(id, &still_open(estate, id, tool, began)),
-        Ok(Err(_)) => {
-            ended(id, 200, false, "holdfast lost the answer (our fault). It may have run: check before you repeat it.")
-        }
-        Ok(Ok(answer)) => match answer.verdict {
-            Verdict::Ok | Verdict::ToolError => answered(id, &text_of(&answer.result), answer.result.is_error),
-            Verdict::NotExecuted(Cause::TooLarge) => ended(id, 413, false, &text_of(&answer.result)),
-            Verdict::NotExecuted(Cause::Policy) => ended(id, 403, false, &text_of(&answer.result)),
-            Verdict::NotExecuted(_) => ended(id, 503, false, &text_of(&answer.result)),
-            Verdict::StillRunning => open(id, &still_open(estate, id, tool, began)),
+    match timeout(wait, answer).await {
+        Err(_) => open(id, &still_open(&**gateway, id, tool, began)),
+        Ok(None) => ended(
+            id,
+            StatusCode::OK,
+            false,
+            "holdfast lost the answer (our fault). It may have run: check before you repeat it.",
+        ),
+        Ok(Some(Answer { verdict, result })) => match verdict {
+            Verdict::Ok | Verdict::ToolError => answered(id, &text_of(&result), result.is_error),
+            Verdict::NotExecuted(Cause::TooLarge) => ended(id, StatusCode::PAYLOAD_TOO_LARGE, false, &text_of(&result)),
+            Verdict::NotExecuted(Cause::Policy) => ended(id, StatusCode::FORBIDDEN, false, &text_of(&result)),
+            Verdict::NotExecuted(_) => ended(id, StatusCode::SERVICE_UNAVAILABLE, false, &text_of(&result)),
+            Verdict::StillRunning => open(id, &still_open(&**gateway, id, tool, began)),
             // Not a 5xx: some programs send those again by themselves.
-            Verdict::OutcomeUnknown(_) | Verdict::Cancelled => ended(id, 200, false, &text_of(&answer.result)),
+            Verdict::OutcomeUnknown(_) | Verdict::Cancelled => ended(id, StatusCode::OK, false, &text_of(&result)),
         },
     }
 }
@@ -152,11 +164,11 @@ fn text_of(result: &ToolResult) -> String {
 }
 
 /// Whether it waits for Unity or runs in it, and how its result is fetched.
-fn still_open(estate: &Estate, id: CallId, tool: &str, began: Instant) -> String {
-    let state = estate.ledger(|ledger, _| ledger.record(id).map(|record| record.state));
-    let what = match state {
-        Some("held") => "has not been sent to Unity yet, and is when Unity is ready",
-        _ => "was sent to Unity, which has not answered yet; do not send it again",
+fn still_open(gateway: &impl Documented, id: CallId, tool: &str, began: Instant) -> String {
+    let what = if gateway.is_held(id) {
+        "has not been sent to Unity yet, and is when Unity is ready"
+    } else {
+        "was sent to Unity, which has not answered yet; do not send it again"
     };
     format!("{tool} {what} (after {}). Ask GET /api/result/{id} for its result.", user_text::seconds(began.elapsed()))
 }
@@ -176,34 +188,36 @@ struct Block {
     text: String,
 }
 
-fn result(estate: &Estate, id: &str) -> Reply {
-    let found = CallId::parse(id).map(|id| (id, estate.ledger(|ledger, now| ledger.look_up(id, now))));
+fn result(gateway: &impl Documented, id: &str) -> Reply {
+    let found = CallId::parse(id).map(|id| (id, gateway.look_up(id)));
     match found {
-        None | Some((_, Lookup::Unknown)) => Reply::failed(404, "Result not found"),
-        Some((id, Lookup::Open(record))) => open(id, &still_open(estate, id, &record.tool, record.accepted)),
+        None | Some((_, Lookup::Unknown)) => failed(StatusCode::NOT_FOUND, "Result not found"),
+        Some((id, Lookup::Open(record))) => open(id, &still_open(gateway, id, &record.tool, record.accepted)),
         Some((id, Lookup::Late(_, json))) => match serde_json::from_str::<Kept>(&json) {
             Ok(kept) => answered(id, kept.content.first().map_or("", |block| &block.text), kept.is_error),
-            Err(_) => ended(id, 200, false, "Its result could not be read (our fault). It ran: check its effect."),
+            Err(_) => {
+                ended(id, StatusCode::OK, false, "Its result could not be read (our fault). It ran: check its effect.")
+            }
         },
         Some((id, Lookup::Ended(record))) => {
             let success = record.verdict == Some(Verdict::Ok);
-            ended(id, 200, success, &user_text::ended(id, &record.tool, record.verdict))
+            ended(id, StatusCode::OK, success, &user_text::ended(id, &record.tool, record.verdict))
         }
         Some((id, Lookup::Expired(_))) => ended(
             id,
-            200,
+            StatusCode::OK,
             false,
             "Unity answered, but the result was dropped for its age or size. Do not repeat the call for it.",
         ),
     }
 }
 
-fn logs(estate: &Estate, request: &Request) -> Reply {
+fn logs(gateway: &impl Documented, request: &Request) -> Reply {
     let count = logbook::shown(request.number("count"));
     let offset = request.number("offset").and_then(|offset| usize::try_from(offset).ok()).unwrap_or(0);
-    let (logs, total) = estate.logbook(|book| (book.page(offset, count), book.count()));
+    let (logs, total) = gateway.logbook(|book| (book.page(offset, count), book.count()));
     let shown: Vec<ShownEntry<'_>> = logs.iter().map(ShownEntry::of).collect();
-    Reply::ok(&Page { logs: shown, total })
+    ok(&Page { logs: shown, total })
 }
 
 #[derive(Debug, Serialize)]

@@ -7,34 +7,35 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::estate::Estate;
+use super::Shown;
 use crate::limits::PROJECT_LABEL_MAX_BYTES;
 use crate::storage::locked_record::{self, StateRecord};
 
 /// The folder, if anything is kept on disk.
-pub(super) fn folder(estate: &Estate) -> Option<PathBuf> {
-    estate.config.state_dir.as_ref().map(|state| state.join("metrics"))
+pub(super) fn folder(shown: &impl Shown) -> Option<PathBuf> {
+    shown.state_dir().map(|state| state.join("metrics"))
 }
 
 /// Keeps the record: renewed when the project becomes known or another one, removed when this is dropped.
-pub(super) async fn keep(estate: Arc<Estate>, address: SocketAddr) {
-    let Some(folder) = folder(&estate) else { return };
-    let (host, below) = (Arc::clone(&estate.host), folder.clone());
-    crate::platform::host::run(&*estate.host, move || locked_record::living(&*host, &below)).await;
+pub(super) async fn keep(shown: Arc<impl Shown>, address: SocketAddr) {
+    let Some(folder) = folder(&*shown) else { return };
+    let host = shown.host();
+    let (there, below) = (Arc::clone(host), folder.clone());
+    crate::platform::host::run(&**host, move || locked_record::living(&*there, &below)).await;
     let trouble = |error: std::io::Error| {
-        estate.events.exporter_trouble(&format!("Prometheus is not told where to scrape: {error}"));
+        shown.events().exporter_trouble(&format!("Prometheus is not told where to scrape: {error}"));
     };
-    let record = match StateRecord::claim(&estate.host, locked_record::path_in(&folder)).await {
+    let record = match StateRecord::claim(host, locked_record::path_in(&folder)).await {
         Ok(record) => record,
         Err(error) => return trouble(error),
     };
-    let mut survey = estate.survey.subscribe();
+    let mut survey = shown.survey();
     let mut told = None;
     loop {
         let project = survey.borrow_and_update().as_ref().and_then(|survey| survey.project.clone());
         if told.as_ref() != Some(&project) {
             let text = describe(address, std::process::id(), project.as_deref()).to_string();
-            if let Err(error) = record.write(&estate.host, text.into_bytes()).await {
+            if let Err(error) = record.write(host, text.into_bytes()).await {
                 trouble(error);
             }
             told = Some(project);

@@ -3,9 +3,8 @@
 
 use std::fmt::Write as _;
 
-use super::target;
+use super::{Shown, render, target};
 use crate::core::shutdown::ShutdownReason;
-use crate::estate::Estate;
 use crate::telemetry::flight::seconds;
 use crate::telemetry::metrics::{Id, PREFIX};
 
@@ -25,12 +24,12 @@ const KEPT: [Id; 9] = [
 ];
 
 /// Writes them. Trouble here is told and holds nothing up.
-pub(super) fn write(estate: &Estate, why: ShutdownReason) {
-    let Some(folder) = target::folder(estate) else { return };
-    let began = estate.began.elapsed().as_secs_f64();
-    let text = words(&estate.events.render(estate), why, seconds(estate.host.now()), began);
-    if let Err(error) = estate.host.write(&folder.join(FILE), text.as_bytes()) {
-        estate.events.exporter_trouble(&format!("the last words could not be written: {error}"));
+pub(super) fn write(shown: &impl Shown, why: ShutdownReason) {
+    let Some(folder) = target::folder(shown) else { return };
+    let (host, lived) = (shown.host(), shown.began().elapsed().as_secs_f64());
+    let text = words(&render(shown), why, seconds(host.now()), lived);
+    if let Err(error) = host.write(&folder.join(FILE), text.as_bytes()) {
+        shown.events().exporter_trouble(&format!("the last words could not be written: {error}"));
     }
 }
 

@@ -1,0 +1,90 @@
+//! The one HTTP server of the gateway: hyper's HTTP/1.1 over the seam of [`net`](crate::net).
+//!
+//! *Owns*: the connections of one listener. *Serves*: one request a connection, which is closed after its answer. *Bounds*: the
+//! number of connections, the head in bytes and headers, the body, and the time for a request to come and for its answer to go.
+//!
+//! It answers no name but this machine's: a web page whose name was made to point at 127.0.0.1 (DNS rebinding) would read what is
+//! nobody else's business. What else a service takes, and what its answers look like, is the service's own: [`Service`].
+
+mod connection;
+mod reply;
+mod request;
+
+use std::sync::Arc;
+
+pub use hyper::{Method, StatusCode, header};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+pub use self::reply::Reply;
+pub use self::request::{Refused, Request};
+use crate::limits::ACCEPT_PAUSE;
+use crate::net::Listener;
+
+/// What is answered at one listener.
+pub trait Service: Send + Sync + 'static {
+    /// What it takes.
+    fn rules(&self) -> Rules;
+    /// Answers a request that the rules allow.
+    fn answer(&self, request: Request) -> impl Future<Output = Result<Reply, Refused>> + Send;
+    /// Answers what is no request, or none that is taken. `None`: the peer is owed nothing.
+    fn refuse(&self, why: Refused) -> Option<Reply>;
+}
+
+/// What a service takes.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules {
+    /// Its largest body; `None`: it reads no bodies.
+    pub body_max: Option<usize>,
+    /// Requests of web pages, which name their origin, are taken.
+    pub pages: bool,
+    /// How many connections it has at once.
+    pub connections_max: usize,
+    /// What happens to those beyond that number.
+    pub beyond: Beyond,
+}
+
+/// What happens to one connection too many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beyond {
+    /// It is told to come again.
+    Refused,
+    /// It waits in the listener's own queue.
+    Waits,
+}
+
+/// Accepts, and answers each connection once. A panic over a connection costs that connection; this ends by a panic only.
+pub async fn serve(service: Arc<impl Service>, listener: Arc<dyn Listener>) {
+    let rules = service.rules();
+    let places = Arc::new(Semaphore::new(rules.connections_max));
+    let own = listener.local_addr();
+    let mut connections = JoinSet::new();
+    loop {
+        while connections.try_join_next().is_some() {}
+        let mut place = match rules.beyond {
+            Beyond::Refused => None,
+            Beyond::Waits => Arc::clone(&places).acquire_owned().await.ok(),
+        };
+        let Ok((mut stream, _)) = listener.accept().await else {
+            sleep(ACCEPT_PAUSE).await;
+            continue;
+        };
+        if place.is_none() {
+            place = Arc::clone(&places).try_acquire_owned().ok();
+        }
+        if place.is_some() {
+            let service = Arc::clone(&service);
+            connections.spawn(async move {
+                let _place = place;
+                connection::answer(service, stream, own).await;
+            });
+        } else if let Some(reply) = service.refuse(Refused::Busy) {
+            // Into the empty buffer of a new connection: it waits for nobody.
+            let _ = reply.write(&mut stream).await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,209 @@
+//! The exporter: `/metrics` for Prometheus, a status page for people.
+//!
+//! A file of the state folder tells Prometheus where it is (`file_sd`), and at the end the last words go into another, for the
+//! textfile collector of a node exporter.
+
+mod last_words;
+mod pages;
+mod target;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::{oneshot, watch};
+use tokio::time::{Instant, sleep};
+
+use super::Gateway;
+use super::http::header::{self, HeaderValue};
+use super::http::{self, Beyond, Method, Refused, Reply, Request, Rules, StatusCode};
+use super::keeper::{self, Keeper, Life};
+use crate::core::shutdown::ShutdownReason;
+use crate::fsm::restart::EndReason;
+use crate::limits::{CLOCK_JUMP_MIN, METRICS_UPKEEP_EVERY, SCRAPERS_MAX};
+use crate::net::Listener;
+use crate::survey::Survey;
+use crate::telemetry::events::Sample;
+use crate::telemetry::metrics::labels::{ClockDirection, ScrapeResult};
+
+/// Its name in logs and labels.
+const NAME: &str = "exporter";
+
+/// What is shown of the gateway.
+pub trait Shown: Gateway {
+    /// Where it is shown, if anywhere.
+    fn metrics_address(&self) -> Option<SocketAddr>;
+    /// The folder of its state, if anything is kept on disk.
+    fn state_dir(&self) -> Option<PathBuf>;
+    /// When it began.
+    fn began(&self) -> Instant;
+    /// The last look around, and each one that follows.
+    fn survey(&self) -> watch::Receiver<Option<Arc<Survey>>>;
+    /// What is not counted as it happens, as it is now.
+    fn sample(&self) -> Sample;
+    /// The status page's data, as they are now.
+    fn status(&self) -> Value;
+}
+
+/// All numbers as they are now, as Prometheus reads them.
+pub fn render(shown: &impl Shown) -> String {
+    shown.events().render(|| shown.sample())
+}
+
+/// The running exporter, or none.
+#[derive(Debug, Default)]
+pub struct Exporter(Option<Keeper>);
+
+impl Exporter {
+    /// Starts it, if the configuration says so.
+    pub fn start(shown: &Arc<impl Shown>) -> Self {
+        let Some(address) = shown.metrics_address() else { return Self(None) };
+        Self(Some(Keeper::start(shown, "exporter", |stopped| keep(Arc::clone(shown), address, stopped))))
+    }
+
+    /// Ends it: nobody is sent here any more, and the last words are written.
+    pub async fn end(self, shown: &Arc<impl Shown>, why: ShutdownReason) {
+        let Some(keeper) = self.0 else { return };
+        keeper.end().await;
+        last_words::write(&**shown, why);
+    }
+}
+
+/// Binds, and runs one life after the other until it is stopped.
+async fn keep(shown: Arc<impl Shown>, address: SocketAddr, mut stopped: oneshot::Receiver<()>) {
+    let mut life = None;
+    let lives = async {
+        let events = shown.events();
+        let listener = bind(&*shown, address).await;
+        events.exporter_listening(listener.local_addr());
+        let mut ends = 0;
+        loop {
+            events.actor_started(NAME);
+            // It ends only by a bug of ours.
+            life.insert(Life::begin(live(Arc::clone(&shown), Arc::clone(&listener)))).over().await;
+            events.actor_down(NAME);
+            events.actor_restarting(NAME, EndReason::Failed);
+            keeper::pause(&*shown, ends).await;
+            ends += 1;
+        }
+    };
+    tokio::select! {
+        biased;
+        _ = &mut stopped => {}
+        () = lives => {}
+    }
+    // What it keeps on disk goes with it.
+    if let Some(life) = &mut life {
+        life.stop().await;
+    }
+}
+
+/// One life: a panic in any part of it ends all of it, so that no part is missing afterwards.
+async fn live(shown: Arc<impl Shown>, listener: Arc<dyn Listener>) {
+    let address = listener.local_addr();
+    tokio::join!(
+        target::keep(Arc::clone(&shown), address),
+        watch(Arc::clone(&shown)),
+        http::serve(Arc::new(Pages(shown)), listener),
+    );
+}
+
+/// A port that is taken may be free again: another gateway's end is the usual reason.
+async fn bind(shown: &impl Shown, address: SocketAddr) -> Arc<dyn Listener> {
+    let mut attempts = 0;
+    loop {
+        match shown.net().bind_at(address).await {
+            Ok(listener) => return listener,
+            Err(error) => {
+                if attempts == 0 {
+                    let what = format!(
+                        "metrics cannot be served on {address}: {error}. It is tried again; `--metrics` without an address \
+                         takes a free port"
+                    );
+                    shown.events().exporter_trouble(&what);
+                }
+                keeper::pause(shown, attempts).await;
+                attempts += 1;
+            }
+        }
+    }
+}
+
+/// The pages, as the HTTP server asks for them.
+struct Pages<S>(Arc<S>);
+
+impl<S: Shown> http::Service for Pages<S> {
+    fn rules(&self) -> Rules {
+        // The status page itself asks for its data.
+        Rules { body_max: None, pages: true, connections_max: SCRAPERS_MAX, beyond: Beyond::Refused }
+    }
+
+    async fn answer(&self, request: Request) -> Result<Reply, Refused> {
+        if ![Method::GET, Method::HEAD].contains(&request.method) {
+            return Err(Refused::BadMethod);
+        }
+        let page = pages::page(&*self.0, request.path()?);
+        self.0.events().scraped(if page.is_some() { ScrapeResult::Ok } else { ScrapeResult::NotFound });
+        Ok(page.unwrap_or_else(|| plain(StatusCode::NOT_FOUND, "/metrics, /status.json, /healthz and / are served\n")))
+    }
+
+    fn refuse(&self, why: Refused) -> Option<Reply> {
+        let (result, reply) = match why {
+            Refused::HeadTooLarge => (
+                ScrapeResult::BadRequest,
+                plain(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "the request's head is too large\n"),
+            ),
+            Refused::BadMethod => (
+                ScrapeResult::BadMethod,
+                plain(StatusCode::METHOD_NOT_ALLOWED, "GET and HEAD are served\n")
+                    .with(header::ALLOW, HeaderValue::from_static("GET, HEAD")),
+            ),
+            Refused::BadHost => (
+                ScrapeResult::BadHost,
+                plain(StatusCode::MISDIRECTED_REQUEST, "use 127.0.0.1, [::1] or localhost, with this port\n"),
+            ),
+            Refused::TooSlow => {
+                (ScrapeResult::TimedOut, plain(StatusCode::REQUEST_TIMEOUT, "the request's head took too long\n"))
+            }
+            Refused::Busy => (
+                ScrapeResult::Busy,
+                plain(StatusCode::SERVICE_UNAVAILABLE, "too many connections; come again\n")
+                    .with(header::RETRY_AFTER, HeaderValue::from_static("1")),
+            ),
+            // Bodies are not read, and requests of pages are taken.
+            Refused::NotHttp | Refused::CutOff | Refused::BodyTooLarge | Refused::NoLength | Refused::FromAPage => {
+                (ScrapeResult::BadRequest, plain(StatusCode::BAD_REQUEST, "this is no request of HTTP/1.1\n"))
+            }
+        };
+        self.0.events().scraped(result);
+        Some(reply)
+    }
+}
+
+fn plain(status: StatusCode, text: &str) -> Reply {
+    Reply::new(status, "text/plain; charset=utf-8", text)
+}
+
+/// Looks at the clocks every second, and keeps what was recorded small.
+async fn watch(shown: Arc<impl Shown>) {
+    let (events, host) = (shown.events(), shown.host());
+    loop {
+        let (began, wall) = (Instant::now(), host.now());
+        sleep(METRICS_UPKEEP_EVERY).await;
+        let took = began.elapsed();
+        events.lagged(took.saturating_sub(METRICS_UPKEEP_EVERY));
+        let now = host.now();
+        let (ahead, behind) = match now.duration_since(wall) {
+            Ok(passed) => (passed.saturating_sub(took), took.saturating_sub(passed)),
+            Err(back) => (Duration::ZERO, back.duration() + took),
+        };
+        if ahead > CLOCK_JUMP_MIN {
+            events.clock_jumped(ClockDirection::Forward);
+        } else if behind > CLOCK_JUMP_MIN {
+            events.clock_jumped(ClockDirection::Backward);
+        }
+        events.tidy();
+    }
+}

@@ -1,0 +1,35 @@
+//! What is served under which path.
+
+use super::{Shown, render};
+use crate::limits::PICTURE_WINDOW;
+use crate::services::http::header::{self, HeaderValue};
+use crate::services::http::{Reply, StatusCode};
+
+/// The status page: it reads `/status.json` and nothing else, from nowhere else.
+const STATUS_PAGE: &str = include_str!("page.html");
+
+/// The status page under a policy that runs its own script and no other, and lets that script make no markup out of text.
+fn status_page(shown: &impl Shown) -> Reply {
+    let nonce = uuid::Builder::from_random_bytes(shown.host().random()).into_uuid().simple().to_string();
+    let body = STATUS_PAGE.replace("{nonce}", &nonce).replace("{window}", &PICTURE_WINDOW.as_secs().to_string());
+    let policy = format!(
+        "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src data:; connect-src 'self'; \
+         base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+    );
+    let policy = HeaderValue::from_str(&policy).expect("a policy and hex digits are visible ASCII");
+    Reply::new(StatusCode::OK, "text/html; charset=utf-8", body)
+        .with(header::CONTENT_SECURITY_POLICY, policy)
+        .with(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"))
+}
+
+/// What this path gives, if anything.
+pub(super) fn page(shown: &impl Shown, path: &str) -> Option<Reply> {
+    let (kind, body) = match path {
+        "/metrics" => ("text/plain; version=0.0.4; charset=utf-8", render(shown)),
+        "/healthz" => ("text/plain; charset=utf-8", "ok\n".to_owned()),
+        "/status.json" => ("application/json", shown.status().to_string()),
+        "/" => return Some(status_page(shown)),
+        _ => return None,
+    };
+    Some(Reply::new(StatusCode::OK, kind, body))
+}

@@ -1,0 +1,239 @@
+//! The HTTP services that the documents of TSavo/Unity-MCP name beside the package's own server, in whose place the gateway can
+//! listen: the logger that its editor posts to, and the HTTP API of its documents. Only while an editor of a package that has them is
+//! served.
+//!
+//! A port that is taken is told once, in the log and in `holdfast_status`, and tried again.
+
+mod documented_api;
+mod logger;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::json;
+use serde_json::value::RawValue;
+use tokio::sync::oneshot;
+use tokio::time::sleep;
+
+use super::Gateway;
+use super::http::{self, Beyond, Refused, Reply, Request, Rules, StatusCode};
+use super::keeper::{self, Keeper, Life};
+use crate::core::calls::Lookup;
+use crate::core::logbook::Logbook;
+use crate::fsm::call::Verdict;
+use crate::limits::{COMPANION_BIND_EVERY, COMPANION_CONNECTIONS_MAX, DOCUMENTED_POST_MAX_BYTES, LOG_POST_MAX_BYTES};
+use crate::net::{BoxFuture, Listener};
+use crate::protocol::dialect::Companion;
+use crate::protocol::ids::CallId;
+use crate::protocol::mcp::ToolResult;
+
+/// What these services need of the gateway.
+pub trait Documented: Gateway {
+    /// Where a service is to listen, if it was asked for.
+    fn address(&self, companion: Companion) -> Option<SocketAddr>;
+    /// Waits until the editor's package has such a service, or has none.
+    fn is_spoken(&self, companion: Companion, wanted: bool) -> impl Future<Output = ()> + Send;
+    /// Says what keeps a service from its work, with the mend, or that nothing does any more.
+    fn set_trouble(&self, companion: Companion, what: Option<String>);
+    /// Calls a tool for one who waits so long. `None` if more such calls are open than may be: nothing was sent.
+    fn call(self: &Arc<Self>, tool: &str, arguments: Box<RawValue>, patience: Duration) -> Option<Call>;
+    /// Whether a call has not been sent yet.
+    fn is_held(&self, id: CallId) -> bool;
+    /// What is known of a call's result.
+    fn look_up(&self, id: CallId) -> Lookup;
+    /// An id that was never used before.
+    fn new_id(&self) -> CallId;
+    /// Reads or writes the logs.
+    fn logbook<T>(&self, operation: impl FnOnce(&mut Logbook) -> T) -> T;
+}
+
+/// A call that was taken.
+pub struct Call {
+    /// Its identity: under it the result can be fetched later.
+    pub id: CallId,
+    /// Its answer, or `None` if that was lost by a bug of ours. Who does not wait for it loses nothing of the call.
+    pub answer: BoxFuture<'static, Option<Answer>>,
+}
+
+impl std::fmt::Debug for Call {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Call").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+/// How such a call ended.
+#[derive(Debug)]
+pub struct Answer {
+    /// Its verdict.
+    pub verdict: Verdict,
+    /// The editor's answer, or the verdict in words.
+    pub result: ToolResult,
+}
+
+/// Those services that the configuration asks for.
+#[derive(Debug, Default)]
+pub struct Companions(Vec<Keeper>);
+
+impl Companions {
+    /// Starts their keepers.
+    pub fn start(gateway: &Arc<impl Documented>) -> Self {
+        let both = [Companion::Logger, Companion::DocumentedHop];
+        let asked = both.into_iter().filter_map(|companion| Some((companion, gateway.address(companion)?)));
+        let keepers = asked.map(|(companion, address)| {
+            Keeper::start(gateway, "companion", |stopped| keep(Arc::clone(gateway), companion, address, stopped))
+        });
+        Self(keepers.collect())
+    }
+
+    /// Ends them; their ports are free afterwards.
+    pub async fn end(self) {
+        for keeper in self.0 {
+            keeper.end().await;
+        }
+    }
+}
+
+/// Serves while the editor's package has such a service, until it is stopped.
+async fn keep(
+    gateway: Arc<impl Documented>,
+    companion: Companion,
+    address: SocketAddr,
+    mut stopped: oneshot::Receiver<()>,
+) {
+    let served = async {
+        loop {
+            gateway.is_spoken(companion, true).await;
+            tokio::select! {
+                () = lives(&gateway, companion, address) => {}
+                () = gateway.is_spoken(companion, false) => {}
+            }
+            gateway.set_trouble(companion, None);
+        }
+    };
+    tokio::select! {
+        biased;
+        _ = &mut stopped => {}
+        () = served => {}
+    }
+}
+
+/// Binds, and runs one life after the other.
+async fn lives(gateway: &Arc<impl Documented>, companion: Companion, address: SocketAddr) {
+    let listener = bind(gateway, companion, address).await;
+    gateway.events().companion_listening(companion, listener.local_addr());
+    let mut ends = 0;
+    loop {
+        let service = Arc::new(Service { gateway: Arc::clone(gateway), companion });
+        // It ends only by a bug of ours.
+        Life::begin(http::serve(service, Arc::clone(&listener))).over().await;
+        gateway.events().companion_restarting(companion);
+        keeper::pause(&**gateway, ends).await;
+        ends += 1;
+    }
+}
+
+/// A port that is taken may be free again: another gateway's end is the usual reason.
+async fn bind(gateway: &Arc<impl Documented>, companion: Companion, address: SocketAddr) -> Arc<dyn Listener> {
+    let mut told = false;
+    loop {
+        match gateway.net().bind_at(address).await {
+            Ok(listener) => {
+                gateway.set_trouble(companion, None);
+                return listener;
+            }
+            Err(error) if !told => {
+                let what = not_bound(companion, address, &error);
+                gateway.events().companion_trouble(companion, &what);
+                gateway.set_trouble(companion, Some(what));
+                told = true;
+            }
+            Err(_) => {}
+        }
+        sleep(COMPANION_BIND_EVERY).await;
+    }
+}
+
+fn not_bound(companion: Companion, address: SocketAddr, error: &std::io::Error) -> String {
+    match companion {
+        Companion::Logger => format!(
+            "The logger cannot listen on {address} ({error}), so what Unity posts to its logger is not in get_logs of this \
+             session. Calls do not depend on it. Most likely another gateway with --logger, or a logger of its own, has the port; \
+             it is tried again every {} s.",
+            COMPANION_BIND_EVERY.as_secs()
+        ),
+        Companion::DocumentedHop => format!(
+            "The HTTP API of Unity-MCP's documents cannot listen on {address} ({error}). Calls of this session do not depend on \
+             it. Another gateway or another program has the port: name a free one with --documented-hop=PORT; this one is tried \
+             again every {} s.",
+            COMPANION_BIND_EVERY.as_secs()
+        ),
+    }
+}
+
+/// One of the services, as the HTTP server asks it.
+struct Service<G> {
+    gateway: Arc<G>,
+    companion: Companion,
+}
+
+impl<G: Documented> http::Service for Service<G> {
+    fn rules(&self) -> Rules {
+        let body_max = match self.companion {
+            Companion::Logger => LOG_POST_MAX_BYTES,
+            Companion::DocumentedHop => DOCUMENTED_POST_MAX_BYTES,
+        };
+        Rules {
+            body_max: Some(body_max),
+            // Neither Unity nor a tool names an origin.
+            pages: false,
+            connections_max: COMPANION_CONNECTIONS_MAX,
+            // A log line comes late rather than never.
+            beyond: Beyond::Waits,
+        }
+    }
+
+    async fn answer(&self, request: Request) -> Result<Reply, Refused> {
+        let parts = request.parts()?;
+        let path: Vec<&str> = parts.iter().map(String::as_str).collect();
+        Ok(match self.companion {
+            Companion::DocumentedHop => documented_api::reply_to(&self.gateway, &request, &path).await,
+            Companion::Logger => logger::reply_to(&*self.gateway, &request, &path),
+        })
+    }
+
+    fn refuse(&self, why: Refused) -> Option<Reply> {
+        let (status, what) = match why {
+            // It went before it had said all.
+            Refused::CutOff => return None,
+            Refused::NotHttp => (StatusCode::BAD_REQUEST, "this is no request of HTTP/1.1 with an absolute path"),
+            Refused::HeadTooLarge => (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "the request's head is too large"),
+            Refused::BodyTooLarge => {
+                (StatusCode::PAYLOAD_TOO_LARGE, "the request's body is too large; nothing of it was kept")
+            }
+            Refused::NoLength => (StatusCode::LENGTH_REQUIRED, "the request has a body without a Content-Length"),
+            Refused::BadMethod => (StatusCode::METHOD_NOT_ALLOWED, "the request's method is not served"),
+            Refused::BadHost => (StatusCode::MISDIRECTED_REQUEST, "use 127.0.0.1, [::1] or localhost, with this port"),
+            Refused::FromAPage => (StatusCode::FORBIDDEN, "requests of web pages are not taken"),
+            Refused::TooSlow => (StatusCode::REQUEST_TIMEOUT, "the request took too long"),
+            Refused::Busy => (StatusCode::SERVICE_UNAVAILABLE, "too many connections; come again"),
+        };
+        self.gateway.events().companion_refused(self.companion, why.into());
+        Some(error(status, what))
+    }
+}
+
+/// A success.
+fn ok(body: &impl Serialize) -> Reply {
+    reply(StatusCode::OK, body)
+}
+
+/// An error, in the shape of the package's logger.
+fn error(status: StatusCode, error: &str) -> Reply {
+    reply(status, &json!({"status": "error", "error": error}))
+}
+
+fn reply(status: StatusCode, body: &impl Serialize) -> Reply {
+    Reply::new(status, "application/json", serde_json::to_string(body).unwrap_or_default())
+}
