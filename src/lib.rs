@@ -9,9 +9,8 @@
 //! * [`audit`]: a line for each call, if it was asked for.
 //! * [`companions`]: HTTP services beside the tree that a package's documents have; off by default.
 //! * [`net`], [`host`]: the seams to sockets, files and processes; real here, simulated in tests. [`stdio`]: our own three pipes.
-//! * [`fake_unity`]: a model of a Unity Editor for the demo and the tests.
-//! * [`timeline`]: a session as a picture, for the demo and for reports.
-//! * [`cli`], [`config`], [`config_file`]: flags and files to meaning, subcommands to exit codes.
+//! * [`cli`], [`config`], [`config_file`]: flags and files to meaning, subcommands to exit codes. The feature `demo` adds the
+//!   subcommands `demo` and `fake-unity`, with crates of their own that know nothing of this one.
 //!
 //! Layer rule, held by `tests/layers.rs`: `protocol` <- `fsm` <- everything else; `protocol` and `fsm` know no runtime,
 //! clock, randomness, environment or logging and never await.
@@ -28,7 +27,6 @@ pub mod companions;
 pub mod config;
 pub mod config_file;
 pub mod estate;
-pub mod fake_unity;
 pub mod front;
 pub mod fsm;
 pub mod host;
@@ -43,5 +41,4 @@ pub mod state_record;
 pub mod stdio;
 pub mod survey;
 pub mod telemetry;
-pub mod timeline;
 pub mod wording;

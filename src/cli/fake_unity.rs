@@ -3,8 +3,9 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use holdfast_fake_unity::{AbortiveTcp, FakeUnityArgs, run_process};
+
 use super::{Exit, output, runtime};
-use crate::fake_unity::{AbortiveTcp, FakeUnityArgs, run_process};
 
 /// Runs until its stdin ends, it is told to quit, or it "crashes".
 pub fn run(arguments: FakeUnityArgs) -> ExitCode {

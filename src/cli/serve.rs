@@ -27,7 +27,7 @@ use crate::stdio::{self, Stdin, Stdout};
 use crate::telemetry::exporter::Exporter;
 use crate::telemetry::logs;
 
-const ON_A_TERMINAL: [&str; 4] = [
+const ON_A_TERMINAL: &[&str] = &[
     match System::HERE {
         System::Windows => {
             "holdfast is an MCP server: an AI editor starts it and talks to it on stdin and stdout. It is waiting for such a client \
@@ -38,6 +38,7 @@ const ON_A_TERMINAL: [&str; 4] = [
              now (Ctrl-D ends it)."
         }
     },
+    #[cfg(feature = "demo")]
     "To see what it does:   holdfast demo",
     "To see what it finds:  holdfast doctor",
     "All commands:          holdfast --help",

@@ -1,5 +1,5 @@
 //! What is said about what goes on: every event in one place ([`events`]), logs on stderr ([`logs`]), numbers ([`metrics`])
-//! and the last steps of every machine ([`flight`]), served on request ([`exporter`]).
+//! and the last steps of every machine ([`flight`], with what they mean: [`tone`]), served on request ([`exporter`]).
 
 pub mod events;
 pub mod exporter;
@@ -8,6 +8,7 @@ pub mod log_queue;
 pub mod logs;
 pub mod metrics;
 mod process;
+pub mod tone;
 
 use std::fmt::Write as _;
 

@@ -18,8 +18,8 @@ use std::time::Duration;
 use holdfast::actors::main_loop::{self, Pumps, Why};
 use holdfast::config::{Config, PortSource};
 use holdfast::estate::Estate;
-use holdfast::fake_unity::{FakeUnity, FakeUnityConfig};
 use holdfast::fsm::cause::Outlook;
+use holdfast_fake_unity::{FakeUnity, FakeUnityConfig};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 

@@ -20,8 +20,8 @@ use std::time::Duration;
 use holdfast::actors::main_loop::{self, Pumps};
 use holdfast::config::{Config, PortSource};
 use holdfast::estate::Estate;
-use holdfast::fake_unity::FakeDialect;
 use holdfast::protocol::dialect::{self, Dialects};
+use holdfast_fake_unity::FakeDialect;
 use tokio::sync::{mpsc, watch};
 
 use self::client::Client;

@@ -13,11 +13,11 @@ mod tests;
 
 use std::process::ExitCode;
 
+use holdfast_fake_unity::FakeDialect;
 use tokio::time::Instant;
 
 use super::serve::signalled;
 use super::{Exit, output, runtime};
-use crate::fake_unity::FakeDialect;
 use crate::limits::DEMO_MAX;
 use part::Part;
 use scene::Scene;

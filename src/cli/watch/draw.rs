@@ -11,7 +11,7 @@ use super::pen::{BOLD, Cell, DIM, PLAIN, Pen, fit, mark, sign};
 use super::strip::columns;
 use super::view::{Call, Gateway, Outage, Timeline};
 use crate::limits::PICTURE_WINDOW;
-use crate::timeline::Tone;
+use crate::telemetry::tone::Tone;
 use crate::wording;
 
 /// Terminals below this height show the list alone; Enter shows one gateway.
