@@ -171,13 +171,13 @@ Examples:
   holdfast unity install                       into the project around the working directory
   holdfast unity install --check               which version is there, and what was changed")]
     Unity(UnityArgs),
-    #[cfg(feature = "demo")]
     /// Watch a session survive reloads, a freeze and a kill of a fake Unity; exit 0 only if every promise held.
-    Demo(demo::DemoArgs),
     #[cfg(feature = "demo")]
+    Demo(demo::DemoArgs),
     /// Run a model of a Unity Editor with a bridge in it, steered by lines on stdin.
     ///
     /// Prints one JSON object a line; the first says where it listens. The line `help` lists what it can be told.
+    #[cfg(feature = "demo")]
     #[command(after_help = "\
 Examples:
   holdfast fake-unity --port 8700
