@@ -61,17 +61,16 @@ probe_notices() { # probe_notices MODE CHECK
     if "$NODE" packaging/probe.mjs --version 0.0.0 --large 1000 -- "$NODE" packaging/broken_server.mjs "$1" >"$work/probe" 2>&1; then return 1; fi
     grep -q "^FAIL $2:" "$work/probe" || { cat "$work/probe"; return 1; }
 }
-# The debug build that is there is taken: nothing but the copy is new.
-cargo_install() {
-    cargo install --path . --locked --offline --debug --root "$work/root" --target-dir "${CARGO_TARGET_DIR:-$PWD/target}" --no-track &&
-        "$NODE" packaging/probe.mjs --version "$version" -- "$work/root/bin/holdfast"
-}
-# The gateway alone. It takes the place of the debug build for a moment: what comes after it puts that back.
+# The three that follow build in the place of the debug build, so that they need not build what that stands on; `put_back` has the last word.
 bare_install() {
     cargo install --path . --locked --offline --debug --no-default-features --root "$work/bare" --target-dir "${CARGO_TARGET_DIR:-$PWD/target}" --no-track &&
         "$NODE" packaging/probe.mjs --version "$version" -- "$work/bare/bin/holdfast" || return 1
     "$work/bare/bin/holdfast" --help >"$work/help" || return 1
     if grep -w 'demo\|fake-unity' "$work/help"; then echo "its help names what it has not"; return 1; fi
+}
+cargo_install() {
+    cargo install --path . --locked --offline --debug --root "$work/root" --target-dir "${CARGO_TARGET_DIR:-$PWD/target}" --no-track &&
+        "$NODE" packaging/probe.mjs --version "$version" -- "$work/root/bin/holdfast"
 }
 # The crates as cargo would publish them, each built from what was packed. None is on a registry and one stands on the others, so they are
 # packed in one go, which cargo can since 1.90.
@@ -99,6 +98,7 @@ crates() {
     embedded=$(cd unity && find . -type f | sed 's,^\./,,' | grep -v '^Tests\(~\|\.meta\|/\)' | grep -vc '/\.\|^\.')
     [ "$(grep -c '^unity/' "$work/listed")" = "$embedded" ] || { echo "the crate would not have the $embedded files of unity/"; return 1; }
 }
+put_back() { cargo build --locked --offline --bin holdfast --target-dir "${CARGO_TARGET_DIR:-$PWD/target}"; }
 
 version=$(python3 packaging/make.py version)
 target=$(python3 packaging/make.py host)
@@ -117,6 +117,7 @@ python3 packaging/try_packages.py "$work/dist" || failed=$((failed + 1))
 step "cargo install without the demo" bare_install
 step "cargo install" cargo_install
 step "the crates carry what their builds need, and are built from it" crates
+step "the debug build is back" put_back
 if [ "$failed" = 0 ]; then echo "packages: every one was installed and driven"; else
     echo "packages: $failed FAILED"
     exit 1
