@@ -28,7 +28,8 @@ def notices(targets):
             macro = any("proc-macro" in target["kind"] for target in packages[dependency["pkg"]]["targets"])
             if normal and not macro:
                 waiting.append(dependency["pkg"])
-    linked.discard(found["resolve"]["root"])
+    # Ours come under the licence of the program.
+    linked -= set(found["workspace_members"])
 
     texts = {}  # the words -> one text, and the crates that carry it
     lines = ["Crates that are linked into holdfast, and their licences.", ""]

@@ -61,24 +61,44 @@ probe_notices() { # probe_notices MODE CHECK
     if "$NODE" packaging/probe.mjs --version 0.0.0 --large 1000 -- "$NODE" packaging/broken_server.mjs "$1" >"$work/probe" 2>&1; then return 1; fi
     grep -q "^FAIL $2:" "$work/probe" || { cat "$work/probe"; return 1; }
 }
-# The debug build that is there is taken: nothing but the copy is new.
+# The three that follow build in the place of the debug build, so that they need not build what that stands on; `put_back` has the last word.
+bare_install() {
+    cargo install --path . --locked --offline --debug --no-default-features --root "$work/bare" --target-dir "${CARGO_TARGET_DIR:-$PWD/target}" --no-track &&
+        "$NODE" packaging/probe.mjs --version "$version" -- "$work/bare/bin/holdfast" || return 1
+    "$work/bare/bin/holdfast" --help >"$work/help" || return 1
+    if grep -w 'demo\|fake-unity' "$work/help"; then echo "its help names what it has not"; return 1; fi
+}
 cargo_install() {
     cargo install --path . --locked --offline --debug --root "$work/root" --target-dir "${CARGO_TARGET_DIR:-$PWD/target}" --no-track &&
         "$NODE" packaging/probe.mjs --version "$version" -- "$work/root/bin/holdfast"
 }
-crate() {
-    cargo package --list --allow-dirty --offline >"$work/listed" &&
-        cargo package --package holdfast-client-config --package holdfast --no-verify --allow-dirty --offline --target-dir "$work/crate"
-    for file in build.rs LICENSE-MIT LICENSE-APACHE README.md unity/package.json src/cli/unity/placed.rs; do
+# The crates as cargo would publish them, each built from what was packed. None is on a registry and one stands on the others, so they are
+# packed in one go, which cargo can since 1.90.
+crates() {
+    cargo metadata --no-deps --offline --format-version 1 >"$work/metadata" &&
+        packed=$(python3 -c 'import json, sys; print(*(one["name"] for one in json.load(open(sys.argv[1]))["packages"] if one["publish"] is None))' "$work/metadata") &&
+        for name in $packed; do set -- "$@" --package "$name"; done &&
+        cargo package "$@" --allow-dirty --offline --target-dir "${CARGO_TARGET_DIR:-$PWD/target}" || return 1
+    # Cargo makes these by itself; everything else is known to git.
+    git ls-files --cached --others --exclude-standard >"$work/known" || return 1
+    for name in $packed; do
+        folder=
+        [ "$name" = holdfast ] || folder=crates/${name#holdfast-}/
+        cargo package --list --package "$name" --allow-dirty --offline >"$work/listed" || return 1
+        if grep -vx '\.cargo_vcs_info\.json\|Cargo\.toml\.orig\|Cargo\.lock' "$work/listed" | sed "s,^,$folder," | grep -vxFf "$work/known"; then
+            echo "these are not in git, and would be in the crate $name"
+            return 1
+        fi
+    done
+    cargo package --list --package holdfast --allow-dirty --offline >"$work/listed" || return 1
+    for file in build.rs Cargo.lock LICENSE-MIT LICENSE-APACHE README.md unity/package.json src/cli/unity/placed.rs; do
         grep -qx "$file" "$work/listed" || { echo "$file would not be in the crate"; return 1; }
     done
-    # Cargo makes these by itself; everything else is known to git.
-    git ls-files --cached --others --exclude-standard >"$work/known" && printf '%s\n' .cargo_vcs_info.json Cargo.toml.orig >>"$work/known"
-    if grep -vxFf "$work/known" "$work/listed"; then echo "these are not in git, and would be in the crate"; return 1; fi
     # What the build script embeds, of which one file too few would only be missed in a project.
     embedded=$(cd unity && find . -type f | sed 's,^\./,,' | grep -v '^Tests\(~\|\.meta\|/\)' | grep -vc '/\.\|^\.')
     [ "$(grep -c '^unity/' "$work/listed")" = "$embedded" ] || { echo "the crate would not have the $embedded files of unity/"; return 1; }
 }
+put_back() { cargo build --locked --offline --bin holdfast --target-dir "${CARGO_TARGET_DIR:-$PWD/target}"; }
 
 version=$(python3 packaging/make.py version)
 target=$(python3 packaging/make.py host)
@@ -94,8 +114,10 @@ need_validators
 step "the official tool takes the bundle" official_bundle
 step "server.json is valid by the registry's newest schema" official_registry
 python3 packaging/try_packages.py "$work/dist" || failed=$((failed + 1))
+step "cargo install without the demo" bare_install
 step "cargo install" cargo_install
-step "the crate carries what its build needs" crate
+step "the crates carry what their builds need, and are built from it" crates
+step "the debug build is back" put_back
 if [ "$failed" = 0 ]; then echo "packages: every one was installed and driven"; else
     echo "packages: $failed FAILED"
     exit 1

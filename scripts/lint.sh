@@ -9,6 +9,8 @@ say "cargo fmt"
 cargo fmt --all --check
 say "cargo clippy"
 cargo clippy --workspace --all-targets --locked -- -D warnings
+# The gateway alone, without the demo.
+cargo clippy --no-default-features --locked -- -D warnings
 # Not among "all targets", since `cargo test` alone cannot run it.
 cargo clippy --workspace --test unity_host --locked -- -D warnings
 say "rustdoc"

@@ -2,19 +2,24 @@
 //!
 //! The map, from the inside out:
 //!
+//! * [`limits`]: every bound, with its reason.
 //! * [`protocol`]: bytes <-> values. Pure.
 //! * [`fsm`]: the state machines, values only. Pure.
-//! * [`ledger`], [`front`], [`logbook`]: bounded records of open calls, open requests and logs; they outlive every actor.
+//! * [`core`]: open calls, open requests, what is known of the link, texts for users: bounded values with rules, without I/O.
+//! * [`net`], [`platform`]: the seams to sockets, files and processes; real here, simulated in tests.
+//! * [`storage`]: what stands on disk.
+//! * [`telemetry`]: each event in one place: its log line and its metric.
+//! * [`config`], [`survey`]: what the user said; which project and editor that means.
+//! * [`runtime`]: what actors stand on: supervision, addresses, bounded mailboxes, timers, and the messages of all actors.
+//! * [`estate`]: what outlives the actors, and is shared by them.
 //! * [`actors`]: shells that receive, feed a machine and carry out its effects.
-//! * [`audit`]: a line for each call, if it was asked for.
+//! * [`transport`]: how a client comes in.
 //! * [`services`]: what is served over HTTP beside the tree: metrics, status page, what a package's documents have; off by default.
-//! * [`net`], [`host`]: the seams to sockets, files and processes; real here, simulated in tests. [`stdio`]: our own three pipes.
-//! * [`fake_unity`]: a model of a Unity Editor for the demo and the tests.
-//! * [`timeline`]: a session as a picture, for the demo and for reports.
-//! * [`cli`], [`config`], [`config_file`]: flags and files to meaning, subcommands to exit codes.
+//! * [`cli`]: subcommands, flags and exit codes. The feature `demo` adds the subcommands `demo` and `fake-unity`, with crates of
+//!   their own that know nothing of this one.
 //!
-//! Layer rule, held by `tests/layers.rs`: `protocol` <- `fsm` <- everything else; `protocol` and `fsm` know no runtime,
-//! clock, randomness, environment or logging and never await.
+//! Imports point inwards and form no circle; `protocol` and `fsm` know no runtime, clock, randomness, environment or logging and
+//! never await. `tests/imports.rs` and `tests/layers.rs` hold that.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout)]
@@ -25,7 +30,6 @@ pub mod cli;
 pub mod config;
 pub mod core;
 pub mod estate;
-pub mod fake_unity;
 pub mod fsm;
 pub mod limits;
 pub mod net;
@@ -36,5 +40,4 @@ pub mod services;
 pub mod storage;
 pub mod survey;
 pub mod telemetry;
-pub mod timeline;
 pub mod transport;

@@ -1,6 +1,6 @@
 //! Every bound of the gateway, with the reason for its number. Names end in their unit.
 //!
-//! Nothing outside this file invents a bound: a queue, a size, a wait or a number of attempts stands here or does not exist.
+//! Nothing else in the gateway invents a bound: a queue, a size, a wait or a number of attempts stands here or does not exist.
 
 use std::time::Duration;
 
@@ -470,45 +470,6 @@ pub const UNITY_FILES_NAMED_MAX: usize = 10;
 /// Attempts to take the lock of an installation that another one keeps taking away at the same moment.
 pub const UNITY_LOCK_ATTEMPTS_MAX: usize = 5;
 
-// ---- The fake editor -----------------------------------------------------------------------------------------------
-
-/// Events kept for a slow reader of a fake editor; older ones are overwritten and the reader is told how many.
-pub const FAKE_EVENTS_MAX: usize = 8192;
-/// Requests that may wait for a fake editor's main thread; one per connection can, so this is never reached.
-pub const FAKE_QUEUE_MAX: usize = 1024;
-/// Connections that a fake editor holds; more are closed at once. Chaos runs with tens.
-pub const FAKE_CONNECTIONS_MAX: usize = 512;
-/// Notifications waiting for one connection of a fake editor; more are dropped, as for a peer that does not read.
-pub const FAKE_NOTES_MAX: usize = 64;
-/// Distinct keys of the `count` tool; more are an error of the caller. Ten thousand cycles of the chaos suite count 190 000.
-pub const FAKE_KEYS_MAX: usize = 1_000_000;
-/// Longest key of the `count` tool.
-pub const FAKE_KEY_MAX_BYTES: usize = 256;
-/// Tools of a fake editor, added ones included: one more than the gateway keeps, so that its bound can be tested.
-pub const FAKE_TOOLS_MAX: usize = TOOLS_MAX + 1;
-/// Largest result of the `big` tool: above the largest message that the gateway takes, so that its bound can be tested.
-pub const FAKE_BIG_MAX_BYTES: usize = 2 * EDITOR_MESSAGE_MAX_BYTES;
-/// How long a fake editor waits for its last words to be written to peers that do not read.
-pub const FAKE_GOODBYE_MAX: Duration = Duration::from_millis(200);
-/// Attempts of a fake editor to bind its port again after a reload (uLoop's own number), with
-/// [`FAKE_BIND_RETRY`] between them.
-pub const FAKE_BIND_ATTEMPTS_MAX: usize = 3;
-/// See [`FAKE_BIND_ATTEMPTS_MAX`].
-pub const FAKE_BIND_RETRY: Duration = Duration::from_millis(100);
-/// For how long the listener of a fake uLoop or uMCP bridge that stops outlives its connections: the package's own code took 4 ms
-/// and more.
-pub const FAKE_LISTENER_OUTLIVES: Duration = Duration::from_millis(5);
-/// How often a fake turbokettle bridge looks for new connections (the package's own number).
-pub const FAKE_ACCEPT_POLL: Duration = Duration::from_millis(50);
-/// Connect timeout of the editor's push client (uLoop's own number).
-pub const FAKE_PUSH_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Pause of the editor's push client after a loss (uLoop's own number).
-pub const FAKE_PUSH_RETRY: Duration = Duration::from_secs(3);
-/// Connects that fail in a row before a push endpoint is forgotten (uLoop looks five times).
-pub const FAKE_PUSH_ATTEMPTS_MAX: usize = 5;
-/// Longest steering line of the fake editor's process.
-pub const FAKE_STEERING_LINE_MAX_BYTES: usize = 4096;
-
 // ---- The demo ------------------------------------------------------------------------------------------------------
 
 /// How long the demo waits for one thing that must happen; what it waits for takes 2 s at the most on an idle machine, and a
@@ -525,8 +486,6 @@ pub const DEMO_EXIT_MAX: Duration = Duration::from_secs(1);
 pub const DEMO_NEWS_MAX: usize = 1024;
 /// Longest line read from the demo's children: the gateway's longest message, and some.
 pub const DEMO_LINE_MAX_BYTES: usize = 2 * CLIENT_MESSAGE_MAX_BYTES;
-/// Narrowest and widest output of the demo, in columns: below it lines break anyway, above it the eye loses the line.
-pub const TIMELINE_COLUMNS: std::ops::RangeInclusive<usize> = 60..=120;
 
 // ---- Configuration, policy, audit ----------------------------------------------------------------------------------
 
@@ -563,6 +522,13 @@ mod tests {
             assert!(CLIENT_LINE_MAX_BYTES <= MAILBOX_BYTES_MAX);
             assert!((WINDOW_MAX as usize) < ORDERS_MAX);
             assert!(ROOT_RESTARTS_MAX != LEAF_RESTARTS_MAX);
+        }
+        const {
+            // The fake editor's bounds are its own; with these it goes beyond ours, so that ours can be tested.
+            use holdfast_fake_unity::limits as fake;
+            assert!(fake::TOOLS_MAX > TOOLS_MAX);
+            assert!(fake::BIG_MAX_BYTES > EDITOR_MESSAGE_MAX_BYTES);
+            assert!(fake::SCHEMA_MAX_BYTES > TOOL_SCHEMA_MAX_BYTES && fake::SCHEMA_MAX_BYTES >= TOOLS_LIST_MAX_BYTES);
         }
         assert!(ROOTS_WAIT + TOOLS_WAIT_HEARING < TOOLS_WAIT);
         assert!(RETRY_FIRST <= RETRY_LIKELY_MAX && RETRY_LIKELY_MAX < RETRY_UNLIKELY_MAX);

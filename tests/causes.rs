@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use holdfast::actors::gateway_tools;
 use holdfast::config::Config;
-use holdfast::fake_unity::{FakeDialect, FakeUnity, FakeUnityConfig, Machine};
 use holdfast::limits::{HOLD_MAX, HOLD_WITHOUT_EVIDENCE, LIKELY_AFTER_CRASH, LIKELY_AFTER_LOSS};
 use holdfast::net::Net as _;
 use holdfast::platform::host::{Liveness, Owner};
+use holdfast_fake_unity::{FakeDialect, FakeUnity, FakeUnityConfig, Machine};
 use serde_json::{Value, json};
 use support::scrape::Scrape;
 use support::{Gateway, PATIENT, PORT, Setup, editor, gateway, unity};

@@ -26,8 +26,6 @@ const ROOMS: &[&str] = &[
     "actors",
     "transport",
     "services",
-    "fake_unity",
-    "timeline",
     "cli",
 ];
 /// What a room may not import although it lies further in, and why.

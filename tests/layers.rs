@@ -2,7 +2,8 @@
 //! long a file may grow, and that nothing committed names somebody's machine.
 //!
 //! The layer rule: `protocol` <- `fsm` <- everything else, and the two inner layers know no runtime, clock, randomness,
-//! environment, file, socket or log, and never await. Comments, string literals and `#[cfg(test)]` items are not looked at.
+//! environment, file, socket or log, and never await. Comments, string literals and `#[cfg(test)]` items are not looked at. What our
+//! crates may know of each other is read off their manifests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,6 +13,9 @@ const LINES_MAX: usize = 600;
 /// Crates that no pure file may name, and what it should do instead.
 const IMPURE_CRATES: &[(&str, &str)] = &[
     ("tokio", "the runtime belongs to the shells"),
+    ("holdfast_net", "sockets belong to the net seam"),
+    ("holdfast_fake_unity", "a codec that knows the model of an editor proves nothing"),
+    ("holdfast_timeline", "pictures are drawn by the command line"),
     ("ractor", "actors belong to the shells"),
     ("futures_util", "nothing is awaited here"),
     ("tracing", "what happened is an effect or a hop; the shell logs it"),
@@ -68,7 +72,9 @@ const SPAWNERS: &[(&str, &str)] = &[
     ("src/platform/host/focus.rs", "a panic is the lack of an answer to whoever waits"),
 ];
 /// What only tests and demonstrations start.
-const UNWATCHED: &[&str] = &["src/fake_unity/", "src/cli/demo/"];
+const UNWATCHED: &[&str] = &["crates/fake-unity/", "src/cli/demo/"];
+/// What each of `crates/` may know of our other crates, this package included; one that is not named here knows none of them.
+const KNOWN_CRATES: &[(&str, &[&str])] = &[("fake-unity", &["holdfast-net"])];
 
 #[test]
 fn the_source_keeps_the_layer_rule() {
@@ -86,7 +92,7 @@ fn the_source_keeps_the_layer_rule() {
 fn no_statement_borrows_from_two_watches() {
     let mut findings = Vec::new();
     let mut seen = 0;
-    for (path, text) in sources().into_iter().filter(|(path, _)| !path.starts_with("src/fake_unity/")) {
+    for (path, text) in sources().into_iter().filter(|(path, _)| !path.starts_with("crates/fake-unity/")) {
         let tokens = tokens(&without_tests(&blank(&text)));
         seen += borrows(&tokens).len();
         findings.extend(double_borrows(&tokens).into_iter().map(|line| {
@@ -98,6 +104,19 @@ fn no_statement_borrows_from_two_watches() {
     }
     assert!(seen > 10, "only {seen} borrows were seen: the search is broken");
     assert!(findings.is_empty(), "{}", findings.join("\n"));
+}
+
+#[test]
+fn no_crate_knows_more_of_ours_than_it_should() {
+    let mut findings = Vec::new();
+    let crates = folders_of("crates");
+    for folder in &crates {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("every folder of crates/ is a crate");
+        findings.extend(foreign_crates(&name, &manifest));
+    }
+    assert!(crates.len() >= 3, "only {} crates were seen: the walk is broken", crates.len());
+    assert!(findings.is_empty(), "\n{}", findings.join("\n"));
 }
 
 #[test]
@@ -205,6 +224,28 @@ fn check(path: &str, text: &str) -> Vec<String> {
     findings.sort();
     findings.dedup();
     findings
+}
+
+/// The crates of ours that a manifest names without being allowed to, also for its tests alone.
+fn foreign_crates(name: &str, manifest: &str) -> Vec<String> {
+    let allowed = KNOWN_CRATES.iter().find(|(of, _)| *of == name).map_or(&[][..], |(_, known)| known);
+    let mut named = Vec::new();
+    dependencies(&basic_toml::from_str(manifest).expect("a manifest is TOML"), &mut named);
+    named.retain(|of| (of.starts_with("holdfast") || of == "chaos-tests") && !allowed.contains(&of.as_str()));
+    named.into_iter().map(|of| format!("crates/{name}/Cargo.toml: depends on {of}")).collect()
+}
+
+/// Every name in every table of dependencies: the plain ones, those of tests and builds, and those of one platform.
+fn dependencies(table: &serde_json::Value, named: &mut Vec<String>) {
+    for (key, value) in table.as_object().into_iter().flatten() {
+        if key.ends_with("dependencies") {
+            for (name, about) in value.as_object().into_iter().flatten() {
+                named.push(about["package"].as_str().unwrap_or(name).to_owned());
+            }
+        } else {
+            dependencies(value, named);
+        }
+    }
 }
 
 /// Lines on which a task or a thread is started that nobody watches.
@@ -483,22 +524,29 @@ fn relative(path: &Path) -> String {
     path.strip_prefix(root()).unwrap_or(path).to_string_lossy().replace('\\', "/")
 }
 
-/// The Rust files of src/ and of every src/ below crates/, without those that are a test module as a whole (`tests.rs`, `tests/`).
+/// The Rust files of src/ and of every crate's src/, without those that are a test module as a whole (`tests.rs`, `tests/`).
 fn sources() -> Vec<(String, String)> {
-    let files: Vec<(String, String)> = ["src", "crates"]
-        .into_iter()
-        .flat_map(|folder| files_below(&root().join(folder)))
+    let crates = folders_of("crates");
+    let places = crates.iter().map(PathBuf::as_path).chain([root()]).map(|place| place.join("src"));
+    let files: Vec<(String, String)> = places
+        .flat_map(|place| files_below(&place))
         .map(|path| (relative(&path), path))
         .filter(|(name, _)| name.starts_with("src/") || name.contains("/src/"))
         .filter(|(name, _)| name.ends_with(".rs") && !name.ends_with("/tests.rs") && !name.contains("/tests/"))
         .map(|(name, path)| (name, fs::read_to_string(path).expect("source files are readable UTF-8")))
         .collect();
-    assert!(files.len() > 5, "only {} source files were seen: the walk is broken", files.len());
-    assert!(
-        files.iter().any(|(name, _)| name.starts_with("crates/")),
-        "no file below crates/ was seen: the walk is broken"
-    );
+    for place in ["src/", "crates/"] {
+        let seen = files.iter().filter(|(name, _)| name.starts_with(place)).count();
+        assert!(seen > 5, "only {seen} source files were seen in {place}: the walk is broken");
+    }
     files
+}
+
+/// The folders in a folder of the repository.
+fn folders_of(place: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(root().join(place)).expect("folders of the repository are readable");
+    let paths = entries.map(|entry| entry.expect("folders of the repository are readable").path());
+    paths.filter(|path| path.is_dir()).collect()
 }
 
 /// All files below `folder`, without what is built, installed or git's own.
@@ -530,6 +578,8 @@ fn planted_violations_are_found() {
         ("src/fsm/bridge.rs", "fn f() { ::tokio::spawn(g()); }"),
         ("src/fsm/bridge.rs", "use ractor::Actor;"),
         ("src/fsm/bridge.rs", "use ::tokio::time;"),
+        ("src/fsm/bridge.rs", "use holdfast_net::Net;"),
+        ("src/protocol/ids.rs", "use holdfast_fake_unity::FakeUnity;"),
         ("src/fsm/bridge.rs", "extern crate tokio;"),
         ("src/fsm/bridge.rs", "fn f() -> ::tokio::time::Sleep { g() }"),
         ("src/fsm/bridge.rs", "fn f() { tracing::info!(\"x\"); }"),
@@ -560,6 +610,9 @@ fn planted_violations_are_found() {
         ("src/cli/demo.rs", "fn f() { print!(\"x\"); }"),
         ("crates/client-config/src/file.rs", "fn f() { println!(\"x\"); }"),
         ("src/fsm/bridge.rs", "fn f() { eprintln!(\"x\"); }"),
+        ("crates/timeline/src/text.rs", "fn f() { println!(\"x\"); }"),
+        ("crates/fake-unity/src/steer.rs", "fn f() { std::io::stdout().write_all(b) }"),
+        ("crates/net/src/lib.rs", "fn f() { tokio::spawn(g()); }"),
         ("src/cli/output.rs", "fn f() { std::io::stdout().write_all(b) }"),
         ("src/estate/rules.rs", "fn f() { tokio::spawn(g()); }"),
         ("src/estate/rules.rs", "fn f() { std::thread::Builder::new().spawn(g); }"),
@@ -578,6 +631,22 @@ fn planted_violations_are_found() {
         check("src/fsm/bridge.rs", "\n\nuse tokio::time;"),
         ["src/fsm/bridge.rs:3: names `tokio`: the runtime belongs to the shells"]
     );
+}
+
+#[test]
+fn a_crate_that_knows_another_one_is_found() {
+    let found = |name: &str, manifest: &str| foreign_crates(name, manifest).len();
+    for manifest in [
+        "[dependencies]\nholdfast = { path = \"../..\" }",
+        "[dev-dependencies]\nholdfast.workspace = true",
+        "[dependencies]\ngateway = { package = \"holdfast\", path = \"../..\" }",
+        "[target.'cfg(unix)'.dev-dependencies]\nholdfast-timeline.workspace = true",
+        "[build-dependencies]\nchaos-tests = { path = \"../../chaos-tests\" }",
+    ] {
+        assert_eq!(found("fake-unity", manifest), 1, "{manifest}");
+    }
+    let net = "[package]\nname = \"holdfast-x\"\n[dependencies]\nholdfast-net.workspace = true\ntokio = \"1\"";
+    assert_eq!((found("fake-unity", net), found("timeline", net)), (0, 1));
 }
 
 #[test]

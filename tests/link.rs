@@ -7,9 +7,9 @@ mod support;
 use std::time::Duration;
 
 use holdfast::config::{Config, PortSource};
-use holdfast::fake_unity::{FakeUnity, FakeUnityConfig};
 use holdfast::net::Net as _;
 use holdfast::platform::host::{Liveness, Owner};
+use holdfast_fake_unity::{FakeUnity, FakeUnityConfig};
 use support::{PORT, Setup, editor, gateway, unity};
 use tokio::time::Instant;
 

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use holdfast::core::shutdown::ShutdownReason;
-use holdfast::fake_unity::FakeUnityConfig;
 use holdfast::fsm::registry::Source;
 use holdfast::limits::{CALLS_LISTED_MAX, FINISHED_CALLS_MAX, TOOL_SCHEMA_MAX_BYTES};
 use holdfast::protocol::mcp;
+use holdfast_fake_unity::FakeUnityConfig;
 use serde_json::{Value, json};
 use support::{Gateway, PATIENT, Setup, editor, gateway, unity, until};
 use tokio::time::sleep;

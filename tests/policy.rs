@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use holdfast::config::{Config, PortSource};
-use holdfast::fake_unity::{FakeDialect, FakeUnity, FakeUnityConfig};
 use holdfast::fsm::registry::Source;
 use holdfast::limits::AUDIT_WRITE_MAX;
 use holdfast::platform::host::Host as _;
 use holdfast::protocol::dialect;
 use holdfast::protocol::policy::{Pattern, Policy};
+use holdfast_fake_unity::{FakeDialect, FakeUnity, FakeUnityConfig};
 use serde_json::{Value, json};
 use support::{Gateway, PATIENT, PORT, Setup, editor, gateway, unity, until};
 use tokio::time::{Instant, sleep};

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use holdfast::config::Config;
-use holdfast::fake_unity::{FakeUnity, FakeUnityConfig, Machine};
 use holdfast::limits::{ROOTS_WAIT, TOOLS_WAIT};
 use holdfast::platform::host::{Liveness, Owner};
+use holdfast_fake_unity::{FakeUnity, FakeUnityConfig, Machine};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 

@@ -10,9 +10,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use holdfast::core::shutdown::ShutdownReason;
-use holdfast::fake_unity::FakeUnityConfig;
 use holdfast::fsm::registry::Source;
 use holdfast::limits;
+use holdfast_fake_unity::FakeUnityConfig;
 use serde_json::json;
 use support::client::names;
 use support::{Gateway, PORT, SLACK, Setup, UNKNOWN, connected, editor, gateway, plain, took, unity, until};

@@ -65,7 +65,7 @@ fn changes(client: &Client, id: &Value) -> usize {
 }
 
 /// A gateway beside an editor; nobody has said a word.
-async fn beside() -> (Gateway, holdfast::fake_unity::FakeUnity) {
+async fn beside() -> (Gateway, holdfast_fake_unity::FakeUnity) {
     let setup = Setup::default();
     let unity = unity(&setup.net, editor()).await;
     (gateway(setup), unity)

@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use holdfast::core::shutdown::ShutdownReason;
 use holdfast::estate::Estate;
-use holdfast::fake_unity::{Event, FakeUnity, FakeUnityConfig};
 use holdfast::fsm::registry::Source;
 use holdfast::protocol::dialect::PushEvent;
 use holdfast::runtime::messages::{bridge, discovery, push, registry, session};
+use holdfast_fake_unity::{Event, FakeUnity, FakeUnityConfig};
 use ractor::{ActorId, ActorStatus};
 use serde_json::json;
 use support::sabotage::{Fault, Hook, Sabotage};

@@ -13,7 +13,6 @@ use std::time::Duration;
 
 use holdfast::config::{Config, PortSource};
 use holdfast::estate::Estate;
-use holdfast::fake_unity::{FakeDialect, FakeUnity, FakeUnityConfig};
 use holdfast::limits::{
     COMPANION_CONNECTIONS_MAX, GUEST_CALLS_MAX, LOG_NAME_MAX_BYTES, LOG_POST_MAX_BYTES, SERVED_HEAD_MAX_BYTES,
 };
@@ -21,6 +20,7 @@ use holdfast::net::{BoxFuture, BoxStream, Listener, Net};
 use holdfast::protocol::dialect;
 use holdfast::protocol::policy::Pattern;
 use holdfast::services::unity_mcp::Companions;
+use holdfast_fake_unity::{FakeDialect, FakeUnity, FakeUnityConfig};
 use serde_json::{Value, json};
 use support::net::MemoryNet;
 use support::sabotage::MARK;

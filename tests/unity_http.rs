@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use holdfast::config::{Config, PortSource};
-use holdfast::fake_unity::{FakeDialect, FakeUnity, FakeUnityConfig};
 use holdfast::fsm::cause::Cause;
 use holdfast::limits::{EDITOR_MESSAGE_MAX_BYTES, PATIENCE_MARGIN};
 use holdfast::net::{BoxStream, Listener, Net as _};
 use holdfast::platform::host::Owner;
 use holdfast::protocol::dialect;
+use holdfast_fake_unity::{FakeDialect, FakeUnity, FakeUnityConfig};
 use serde_json::{Value, json};
 use support::net::MemoryNet;
 use support::{Gateway, PATIENT, PORT, Setup, editor, gateway, unity, until};

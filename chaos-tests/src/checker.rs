@@ -9,8 +9,8 @@ mod recovery;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use holdfast::fake_unity::FakeDialect;
 use holdfast::limits::{DRAIN_MAX, FLUSH_MAX, JOIN_TIMEOUT, SENDINGS_MAX, SESSION_ABSENCE_MAX, UNRUN_MAX};
+use holdfast_fake_unity::FakeDialect;
 use serde_json::Value;
 
 pub use self::recovery::{reached, rebuilding, served};

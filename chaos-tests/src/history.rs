@@ -6,7 +6,7 @@ use std::hash::Hasher;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use holdfast::fake_unity::FakeDialect;
+use holdfast_fake_unity::FakeDialect;
 
 /// Stands in the arguments and results of the client's calls, and nowhere else: where it is read, one of them has leaked.
 pub const SECRET: &str = "canary";

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use holdfast::timeline::Timeline;
+use holdfast_timeline::Timeline;
 use serde::{Deserialize, Serialize};
 
 /// The result of one run of one scenario.

@@ -9,8 +9,8 @@ use chaos_tests::history::Event;
 use chaos_tests::sim::plan::{Act, Break, Plan, Step, Tool};
 use chaos_tests::sim::report::{self, Sums};
 use chaos_tests::sim::run;
-use holdfast::fake_unity::{FakeDialect, Misconduct};
 use holdfast::limits::RELOAD_GRACE;
+use holdfast_fake_unity::{FakeDialect, Misconduct};
 
 /// Seeds of an ordinary run.
 const SEEDS: u64 = 1000;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::resources::runtime;
 use super::{Exit, output};
-use crate::fake_unity::{AbortiveTcp, FakeUnityArgs, run_process};
+use holdfast_fake_unity::{AbortiveTcp, FakeUnityArgs, run_process};
 
 /// Runs until its stdin ends, it is told to quit, or it "crashes".
 pub fn run(arguments: FakeUnityArgs) -> ExitCode {

@@ -2,9 +2,11 @@
 
 pub mod call;
 mod client_facts;
+#[cfg(feature = "demo")]
 pub mod demo;
 pub mod doctor;
 pub mod exit;
+#[cfg(feature = "demo")]
 pub mod fake_unity;
 pub mod gateway_args;
 pub mod look;
@@ -26,7 +28,6 @@ use std::sync::LazyLock;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-use crate::fake_unity::FakeUnityArgs;
 pub use exit::Exit;
 
 use call::CallArgs;
@@ -144,15 +145,17 @@ Examples:
   holdfast unity install --check               which version is there, and what was changed")]
     Unity(UnityArgs),
     /// Watch a session survive reloads, a freeze and a kill of a fake Unity; exit 0 only if every promise held.
+    #[cfg(feature = "demo")]
     Demo(demo::DemoArgs),
     /// Run a model of a Unity Editor with a bridge in it, steered by lines on stdin.
     ///
     /// Prints one JSON object a line; the first says where it listens. The line `help` lists what it can be told.
+    #[cfg(feature = "demo")]
     #[command(after_help = "\
 Examples:
   holdfast fake-unity --port 8700
   holdfast fake-unity --project /tmp/Castle    keeps up that folder as the editor's project")]
-    FakeUnity(FakeUnityArgs),
+    FakeUnity(holdfast_fake_unity::FakeUnityArgs),
     /// Print completions for a shell.
     #[command(after_help = "\
 Example:
@@ -186,7 +189,9 @@ fn run(cli: Cli) -> ExitCode {
         Some(Command::Doctor(arguments)) => doctor::run(&arguments),
         Some(Command::Setup(arguments)) => setup::run(&arguments),
         Some(Command::Unity(arguments)) => unity::run(&arguments),
+        #[cfg(feature = "demo")]
         Some(Command::Demo(arguments)) => demo::run(arguments),
+        #[cfg(feature = "demo")]
         Some(Command::FakeUnity(arguments)) => fake_unity::run(arguments),
         Some(Command::Completions { shell }) => {
             let mut script = Vec::new();

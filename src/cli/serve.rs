@@ -28,7 +28,7 @@ use crate::services::unity_mcp::Companions;
 use crate::telemetry::logs;
 use crate::transport::run::{self, Pumps};
 
-const ON_A_TERMINAL: [&str; 4] = [
+const ON_A_TERMINAL: &[&str] = &[
     match System::HERE {
         System::Windows => {
             "holdfast is an MCP server: an AI editor starts it and talks to it on stdin and stdout. It is waiting for such a client \
@@ -39,6 +39,7 @@ const ON_A_TERMINAL: [&str; 4] = [
              now (Ctrl-D ends it)."
         }
     },
+    #[cfg(feature = "demo")]
     "To see what it does:   holdfast demo",
     "To see what it finds:  holdfast doctor",
     "All commands:          holdfast --help",

@@ -11,8 +11,8 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::metrics::labels;
+use super::tone::Tone;
 use crate::limits::{FLIGHT_RECORD_MAX, PICTURE_WINDOW};
-use crate::timeline::Tone;
 
 /// The machines' last transitions.
 #[derive(Debug)]

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
+use holdfast::limits::PROJECT_FILE_MAX_BYTES;
 use holdfast::net::BoxFuture;
 use holdfast::platform::host::{Host, Liveness, Owner, Watch};
 use tokio::sync::mpsc;
@@ -198,5 +199,24 @@ impl Host for MemoryHost {
             }
             work();
         })
+    }
+}
+
+/// The fake editor writes its project into the same files.
+impl holdfast_fake_unity::Files for MemoryHost {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        Host::read(self, path, PROJECT_FILE_MAX_BYTES)
+    }
+
+    fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        Host::write(self, path, bytes)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        Host::remove(self, path)
+    }
+
+    fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
+        Ok(Host::list(self, folder)?.into_iter().map(|(file, _)| file).collect())
     }
 }

@@ -18,9 +18,9 @@ use std::time::Duration;
 use holdfast::config::{Config, PortSource};
 use holdfast::core::shutdown::ShutdownReason;
 use holdfast::estate::Estate;
-use holdfast::fake_unity::{FakeUnity, FakeUnityConfig};
 use holdfast::fsm::cause::Outlook;
 use holdfast::transport::run::{self, Pumps};
+use holdfast_fake_unity::{FakeUnity, FakeUnityConfig};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use holdfast::fake_unity::FakeDialect;
 use holdfast::limits::{MAILBOX_MESSAGES_MAX, OPEN_REQUESTS_MAX, STDOUT_NOTIFICATIONS_MAX};
 use holdfast::protocol::dialect::Dialect;
 use holdfast::protocol::dialect::holdfast::Holdfast;
@@ -11,6 +10,7 @@ use holdfast::protocol::dialect::turbokettle::Turbokettle;
 use holdfast::protocol::dialect::uloop::Uloop;
 use holdfast::protocol::dialect::umcp::Umcp;
 use holdfast::protocol::dialect::unity_mcp::UnityMcp;
+use holdfast_fake_unity::FakeDialect;
 
 use super::{Run, Verdict};
 use crate::history::Event;

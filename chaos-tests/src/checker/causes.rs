@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use holdfast::fake_unity::FakeDialect;
+use holdfast_fake_unity::FakeDialect;
 use serde_json::Value;
 
 use super::{Run, Verdict};

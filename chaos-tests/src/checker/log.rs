@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use holdfast::fake_unity::FakeDialect;
 use holdfast::limits::LOG_FIELD_MAX_BYTES;
+use holdfast_fake_unity::FakeDialect;
 use serde_json::Value;
 
 use super::{Run, Said, Verdict};

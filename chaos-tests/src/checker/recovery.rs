@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use holdfast::fake_unity::FakeDialect;
 use holdfast::limits::RETRY_UNLIKELY_MAX;
+use holdfast_fake_unity::FakeDialect;
 
 use super::{Answer, Run, Said, Verdict, answered_id, text_of};
 use crate::history::{Event, History, field};

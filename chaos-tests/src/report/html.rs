@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use holdfast::timeline::svg::{self, escape};
+use holdfast_timeline::svg::{self, escape};
 
 use super::{RECOVERY_P50_MS, RECOVERY_P99_MS, Report, histogram, percentile};
 use crate::record::Record;

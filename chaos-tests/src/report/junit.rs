@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use holdfast::timeline::svg::escape;
+use holdfast_timeline::svg::escape;
 
 use super::Report;
 use crate::record::Record;

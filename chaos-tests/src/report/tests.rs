@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use holdfast::timeline::{Call, Phase, Timeline, Verdict};
+use holdfast_timeline::{Call, Phase, Timeline, Verdict};
 
 use super::*;
 

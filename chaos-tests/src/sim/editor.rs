@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use holdfast::fake_unity::{self, FakeDialect, FakeUnity, FakeUnityConfig, Machine, PackageVersion};
 use holdfast::net::{BoxStream, Net as _};
 use holdfast::platform::host::{Host as _, Liveness, Owner};
+use holdfast_fake_unity::{self as fake_unity, FakeDialect, FakeUnity, FakeUnityConfig, Machine, PackageVersion};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio::task::JoinHandle;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use holdfast::limits::PROJECT_FILE_MAX_BYTES;
 use holdfast::net::BoxFuture;
 use holdfast::platform::host::{Host, Liveness, Owner, Watch};
 use tokio::sync::mpsc;
@@ -143,5 +144,24 @@ impl Host for SimHost {
 
     fn blocking(&self, work: Box<dyn FnOnce() + Send>) -> BoxFuture<'static, ()> {
         Box::pin(async move { work() })
+    }
+}
+
+/// The fake editor writes its project into the same files.
+impl holdfast_fake_unity::Files for SimHost {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        Host::read(self, path, PROJECT_FILE_MAX_BYTES)
+    }
+
+    fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        Host::write(self, path, bytes)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        Host::remove(self, path)
+    }
+
+    fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
+        Ok(Host::list(self, folder)?.into_iter().map(|(file, _)| file).collect())
     }
 }

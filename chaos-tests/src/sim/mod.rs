@@ -19,9 +19,9 @@ use std::time::Duration;
 
 use holdfast::config::{Config, PortSource};
 use holdfast::estate::Estate;
-use holdfast::fake_unity::FakeDialect;
 use holdfast::protocol::dialect::{self, Dialects};
 use holdfast::transport::run::{self, Pumps};
+use holdfast_fake_unity::FakeDialect;
 use tokio::sync::{mpsc, watch};
 
 use self::client::Client;

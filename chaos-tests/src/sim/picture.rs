@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use holdfast::timeline::{Call, Moment, Phase, Timeline, Tone, Verdict};
+use holdfast_timeline::{Call, Moment, Phase, Timeline, Tone, Verdict};
 use serde_json::Value;
 
 use crate::checker::{Said, said};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use holdfast::fake_unity::{FakeDialect, Misconduct};
+use holdfast_fake_unity::{FakeDialect, Misconduct};
 
 use super::saboteur::Hook;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use holdfast::fake_unity::FakeDialect;
+use holdfast_fake_unity::FakeDialect;
 
 use super::plan::{Act, Plan};
 use super::shrink::shrink;

@@ -1,7 +1,7 @@
 //! What a dialect's bytes look like to whoever stands between: where a frame ends, what it asks, what it answers. A plain reader of
 //! its own, so that it shares no mistake with the gateway's codecs.
 
-use holdfast::fake_unity::FakeDialect;
+use holdfast_fake_unity::FakeDialect;
 use serde_json::Value;
 
 /// Whose bytes they are.

@@ -13,12 +13,12 @@ mod tests;
 
 use std::process::ExitCode;
 
+use holdfast_fake_unity::FakeDialect;
 use tokio::time::Instant;
 
 use super::resources::runtime;
 use super::serve::signalled;
 use super::{Exit, output};
-use crate::fake_unity::FakeDialect;
 use crate::limits::DEMO_MAX;
 use part::Part;
 use scene::Scene;

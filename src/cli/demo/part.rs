@@ -1,8 +1,7 @@
 //! What the story asks of an editor, in the words of the package that it has.
 
+use holdfast_fake_unity::FakeDialect;
 use serde_json::{Value, json};
-
-use crate::fake_unity::FakeDialect;
 
 /// A call of a tool.
 #[derive(Debug)]

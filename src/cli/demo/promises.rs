@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use holdfast_timeline::Verdict;
+use holdfast_timeline::text::span;
+
 use crate::limits::{DEMO_EXIT_MAX, DEMO_RECOVERY_MAX};
-use crate::timeline::Verdict;
-use crate::timeline::text::span;
 
 /// Everything that was seen, as far as a promise speaks of it.
 #[derive(Debug, Clone, Default)]

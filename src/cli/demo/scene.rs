@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use holdfast_timeline::{Call, Moment, Phase, Timeline, Tone, Verdict};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -12,7 +13,6 @@ use super::promises::{Asked, History};
 use super::stage::{News, PROJECT, Source, Stage};
 use super::telling::Teller;
 use crate::limits::DEMO_STEP_MAX;
-use crate::timeline::{Call, Moment, Phase, Timeline, Tone, Verdict};
 
 /// Lanes of the picture.
 pub const CLIENT: usize = 0;

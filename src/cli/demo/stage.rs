@@ -7,12 +7,12 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use clap::ValueEnum as _;
+use holdfast_fake_unity::FakeDialect;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use crate::fake_unity::FakeDialect;
 use crate::limits::{DEMO_LINE_MAX_BYTES, DEMO_NEWS_MAX, DEMO_STEP_MAX};
 
 /// The name of the project that is opened.

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use holdfast_timeline::{Phase, Tone, Verdict};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::part::Part;
 use super::scene::{CLIENT, GATEWAY, Scene, Stopped, UNITY};
 use super::stage::UnityTimes;
-use crate::timeline::{Phase, Tone, Verdict};
 
 /// How fast it goes.
 #[derive(Debug, Clone, Copy)]

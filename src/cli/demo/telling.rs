@@ -3,12 +3,12 @@
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
+use holdfast_timeline::text::{self, Paint, Rows, Style, span, wrap};
+use holdfast_timeline::{Lane, Moment, Timeline};
 use serde_json::{Value, json};
 
 use super::promises::{History, Promise};
 use crate::cli::output;
-use crate::timeline::text::{self, Paint, Rows, Style, span, wrap};
-use crate::timeline::{Lane, Moment, Timeline};
 
 /// Columns where nobody says how many there are: a build log takes any number, and an eye this many.
 const COLUMNS_UNKNOWN: usize = 100;

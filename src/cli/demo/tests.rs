@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use holdfast_timeline::Verdict;
 use serde_json::json;
 
 use super::promises::{Asked, History, check};
 use super::scene::verdict_of;
-use crate::timeline::Verdict;
 
 fn asked(id: u64, what: &str, key: Option<&str>, must: Verdict) -> Asked {
     Asked { id, what: what.to_owned(), recorded: what == "count", key: key.map(str::to_owned), must }

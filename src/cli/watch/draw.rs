@@ -12,7 +12,7 @@ use super::strip::columns;
 use super::view::{Call, Gateway, Outage, Timeline};
 use crate::core::user_text;
 use crate::limits::PICTURE_WINDOW;
-use crate::timeline::Tone;
+use crate::telemetry::tone::Tone;
 
 /// Terminals below this height show the list alone; Enter shows one gateway.
 const SPLIT_MIN_HEIGHT: u16 = 14;

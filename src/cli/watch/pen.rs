@@ -6,7 +6,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Span;
 
 use crate::protocol::text::clean;
-use crate::timeline::Tone;
+use crate::telemetry::tone::Tone;
 
 /// Writes lines into a part of the buffer, each cut to its width, until the part is full.
 pub(super) struct Pen<'b> {

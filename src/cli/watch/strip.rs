@@ -1,6 +1,6 @@
 //! A machine's last minutes as a row of blocks.
 
-use crate::timeline::Tone;
+use crate::telemetry::tone::Tone;
 
 /// A strip of one letter a second, drawn in so many columns; `None` where nothing is known. Of several seconds in one column the
 /// worst is shown: a reload is what one looks for. The strip is `behind` seconds old: since then its last letter has gone on.

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::limits::RUN_RECORD_OLD;
-use crate::timeline::Tone;
+use crate::telemetry::tone::Tone;
 
 /// One gateway.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]

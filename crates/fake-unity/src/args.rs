@@ -1,0 +1,124 @@
+//! The flags of the fake editor's process.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::config::{FakeDialect, FakeUnityConfig};
+use super::steer::SteerOptions;
+use super::uloop::PackageVersion;
+use crate::limits::{SCHEMA_MAX_BYTES, TOOLS_MAX};
+
+/// Flags of `holdfast fake-unity`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct FakeUnityArgs {
+    /// Port on 127.0.0.1; 0 lets the system choose
+    #[arg(long, default_value_t = 0, value_name = "PORT")]
+    pub port: u16,
+    /// The package whose protocol is spoken
+    #[arg(long, value_enum, default_value_t)]
+    pub dialect: FakeDialect,
+    /// Version of the package to play: uloop 0.27.0 to 2.1.1, umcp 0.1.0 to 0.26.4 [default: the newest]
+    #[arg(long, value_name = "VERSION")]
+    pub package_version: Option<PackageVersion>,
+    /// Connect to the push listener that a client names
+    #[arg(long)]
+    pub push: bool,
+    /// Say `notifications/server/shutdown` before closing [default: as the package version does]
+    #[arg(long, value_name = "BOOL")]
+    pub shutdown_note: Option<bool>,
+    /// Put timing fields into results [default: as the package version does]
+    #[arg(long, value_name = "BOOL")]
+    pub timing_fields: Option<bool>,
+    /// Milliseconds between two ticks of the main thread; 0 runs work at once
+    #[arg(long, default_value_t = 1, value_name = "MS")]
+    pub tick_ms: u64,
+    /// Keep up this directory as the editor's project; it is made if it is missing
+    #[arg(long, value_name = "DIR")]
+    pub project: Option<PathBuf>,
+    /// Seed of everything random, the nonce of the editor's journal too: two starts with one seed pass for one process
+    /// [default: a new one at every start]
+    #[arg(long, value_name = "NUMBER")]
+    pub seed: Option<u64>,
+    /// The pid that the editor claims to have [default: its own]
+    #[arg(long, value_name = "PID")]
+    pub pid: Option<u32>,
+    /// Milliseconds between the start of the bridge and its listening
+    #[arg(long, default_value_t = 0, value_name = "MS")]
+    pub listen_delay_ms: u64,
+    /// Listen on one of the next nine ports if the port is taken (uloop and umcp); before v2.0 no file tells which
+    #[arg(long)]
+    pub moves_port: bool,
+    /// Milliseconds that a compilation takes
+    #[arg(long, default_value_t = 50, value_name = "MS")]
+    pub compile_ms: u64,
+    /// Silence of the reload after a compilation, in milliseconds; 0: no reload follows
+    #[arg(long, default_value_t = 300, value_name = "MS")]
+    pub compile_reload_ms: u64,
+    /// Milliseconds between the answer to a compilation and its reload; 0: at once, and one that leaves a file is cut unanswered
+    #[arg(long, default_value_t = 0, value_name = "MS")]
+    pub compile_gap_ms: u64,
+    /// Write compile-result files without a byte order mark
+    #[arg(long)]
+    pub no_bom: bool,
+    /// Append every run of the `count` tool to this file before its reply is sent
+    #[arg(long, value_name = "FILE")]
+    pub count_file: Option<PathBuf>,
+    /// Block this tool by security settings; may be given more than once
+    #[arg(long = "block-tool", value_name = "NAME")]
+    pub block_tools: Vec<String>,
+    /// Only the built-in tools, no test tools
+    #[arg(long)]
+    pub no_test_tools: bool,
+    /// Also the tools that the official MCP conformance suite calls
+    #[arg(long)]
+    pub conformance_tools: bool,
+    /// List so many tools at least, where the package has a list
+    #[arg(long, default_value_t = 0, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(..=TOOLS_MAX as i64))]
+    pub tools: u16,
+    /// Bytes of the last tool's schema (uloop, umcp and holdfast)
+    #[arg(long, default_value_t = 0, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(..=SCHEMA_MAX_BYTES as i64))]
+    pub schema_bytes: u32,
+    /// Stay when stdin ends; end by a signal then
+    #[arg(long)]
+    pub stay: bool,
+    /// Do not print requests and calls, only what happens to the editor
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+impl FakeUnityArgs {
+    /// The editor that the flags describe. Its [`reset`](FakeUnityConfig::reset) is for the caller to set, who knows the
+    /// network.
+    pub fn into_config(self) -> FakeUnityConfig {
+        FakeUnityConfig {
+            port: self.port,
+            dialect: self.dialect,
+            package_version: self.package_version.unwrap_or(PackageVersion::NEWEST),
+            push: self.push,
+            shutdown_note: self.shutdown_note,
+            timing_fields: self.timing_fields,
+            tick: Duration::from_millis(self.tick_ms),
+            project: self.project,
+            seed: self.seed.unwrap_or_else(|| fastrand::u64(..)),
+            pid: self.pid,
+            listen_delay: Duration::from_millis(self.listen_delay_ms),
+            moves_port: self.moves_port,
+            compile_time: Duration::from_millis(self.compile_ms),
+            compile_reload: Duration::from_millis(self.compile_reload_ms),
+            compile_gap: Duration::from_millis(self.compile_gap_ms),
+            result_file_bom: !self.no_bom,
+            count_file: self.count_file,
+            blocked_tools: self.block_tools,
+            test_tools: !self.no_test_tools,
+            conformance_tools: self.conformance_tools,
+            tools: self.tools.into(),
+            schema_bytes: self.schema_bytes as usize,
+            ..FakeUnityConfig::default()
+        }
+    }
+
+    /// How the process is steered.
+    pub fn steer_options(&self) -> SteerOptions {
+        SteerOptions { stay: self.stay, quiet: self.quiet }
+    }
+}

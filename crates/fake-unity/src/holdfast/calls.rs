@@ -1,0 +1,594 @@
+//! Calls from reading to answering: admission, turns, running, stopping. What is answered is what the journal says.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use tokio::sync::{oneshot, watch};
+use tokio::time::Instant;
+
+use super::catalogue::{self, Traits};
+use super::desk::{Desk, Inner};
+use super::journal::{Answer, Status};
+use super::wire::{self, Refusal};
+use super::{HoldfastFace, legacy, tools};
+use crate::config::Misconduct;
+use crate::events::Event;
+use crate::json::{self, Object};
+use crate::main_thread::{Begun, Done, Fault};
+use crate::model::Editor;
+use crate::tools::{Arguments, Tool};
+
+/// Calls that wait or run, of all connections.
+const CALLS_MAX: usize = 512;
+/// The same of one connection.
+const CONNECTION_CALLS_MAX: usize = 256;
+/// MiB of messages with calls that wait.
+const WAITING_MAX_MIB: usize = 64;
+/// Calls of parallel tools that run at once.
+const PARALLEL_MAX: usize = 8;
+/// Least time between two reports of progress of a call.
+const PROGRESS_EVERY: Duration = Duration::from_millis(100);
+
+/// Where a call stands that has not ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// It waits for its turn.
+    Waiting,
+    /// It has its turn and waits for its thread.
+    Scheduled,
+    /// Its tool has begun.
+    Running,
+}
+
+/// What a call is told while it has its turn. It ends when the call does, in whatever way.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Signal {
+    pub(crate) deadline: Option<Instant>,
+    /// The time limit behind it, in whole seconds.
+    pub(crate) seconds: u64,
+    pub(crate) cancelled: bool,
+}
+
+/// Whom a call is answered.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller {
+    pub(crate) connection: u64,
+    /// Id of the request, as JSON.
+    pub(crate) request: String,
+}
+
+/// What a call is known by to the journal; uLoop's methods give none.
+#[derive(Debug, Clone)]
+pub(crate) struct Identity {
+    pub(crate) id: String,
+    pub(crate) gateway: String,
+    pub(crate) seq: u64,
+}
+
+/// A call that waits or runs.
+pub(crate) struct Call {
+    pub(crate) identity: Option<Identity>,
+    /// `None` after a reload.
+    pub(crate) caller: Option<Caller>,
+    pub(crate) tool: Tool,
+    traits: Traits,
+    arguments: Option<String>,
+    /// Size of its message.
+    bytes: usize,
+    timeout: Option<Duration>,
+    wants_progress: bool,
+    /// What its tool kept before a reload.
+    resumed: Option<String>,
+    pub(crate) phase: Phase,
+    pub(crate) started: Option<Instant>,
+    signal: watch::Sender<Signal>,
+    progress: Option<(f64, Instant)>,
+    /// Content blocks, as JSON.
+    content: Vec<String>,
+}
+
+/// What is asked of the admission.
+pub(crate) struct Order {
+    pub(crate) identity: Option<Identity>,
+    pub(crate) caller: Caller,
+    pub(crate) tool: String,
+    pub(crate) arguments: Option<String>,
+    pub(crate) bytes: usize,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) progress: bool,
+}
+
+impl HoldfastFace {
+    /// Enters a call into the journal and queues it, in one step with the checks.
+    pub(crate) fn admit(&self, editor: &Arc<Editor>, order: Order) -> Result<(), Refusal> {
+        let about = |refusal: Refusal| match &order.identity {
+            Some(identity) => refusal.with("callId", &identity.id),
+            None => refusal,
+        };
+        let mut inner = self.desk.lock();
+        let tool = editor.state().tools.iter().find(|tool| tool.name == order.tool).cloned();
+        let Some(tool) = tool else {
+            let unknown = Refusal::new("unknown_tool", -32602, false, format!("Unknown tool: {}", order.tool));
+            return Err(about(unknown).with("tool", &order.tool));
+        };
+        if self.is_blocked(&tool.name) {
+            let blocked = Refusal::new("security_blocked", -32603, false, catalogue::BLOCKED_MESSAGE);
+            return Err(about(blocked.detail(catalogue::BLOCKED_MEND))
+                .with("command", &tool.name)
+                .with("reason", catalogue::BLOCKED)
+                .with("setting", catalogue::BLOCKED_SETTING));
+        }
+        if let Some(refusal) = refusal(&inner, &order) {
+            return Err(about(refusal));
+        }
+        if let Some(Identity { id, gateway, seq }) = &order.identity {
+            inner.journal.at(Desk::now(editor)).enter(gateway, id, *seq, &tool.name);
+        }
+        let call = Call {
+            traits: self.traits(tool.spec),
+            identity: order.identity,
+            caller: Some(order.caller),
+            tool,
+            arguments: order.arguments,
+            bytes: order.bytes,
+            timeout: order.timeout,
+            wants_progress: order.progress,
+            resumed: None,
+            phase: Phase::Waiting,
+            started: None,
+            signal: watch::Sender::new(Signal::default()),
+            progress: None,
+            content: Vec::new(),
+        };
+        self.queue(editor, &mut inner, call);
+        Ok(())
+    }
+
+    /// Lets the calls go on that crossed a reload.
+    pub(crate) fn resume(&self, editor: &Arc<Editor>, inner: &mut Inner) {
+        for (id, entry) in inner.journal.resumable() {
+            let tool = editor.state().tools.iter().find(|tool| tool.name == entry.tool).cloned();
+            let Some(tool) = tool else { continue };
+            let call = Call {
+                traits: self.traits(tool.spec),
+                identity: Some(Identity { id, gateway: entry.gateway, seq: entry.seq }),
+                caller: None,
+                tool,
+                arguments: None,
+                bytes: 0,
+                timeout: Some(Duration::ZERO),
+                wants_progress: true,
+                resumed: entry.kept,
+                phase: Phase::Waiting,
+                started: None,
+                signal: watch::Sender::new(Signal::default()),
+                progress: None,
+                content: Vec::new(),
+            };
+            self.queue(editor, inner, call);
+        }
+    }
+
+    fn queue(&self, editor: &Arc<Editor>, inner: &mut Inner, call: Call) {
+        inner.next_key += 1;
+        let key = inner.next_key;
+        inner.calls.insert(key, call);
+        editor.state().queued += 1;
+        self.pump(editor, inner);
+    }
+
+    /// Gives their turn to all that can have it.
+    pub(crate) fn pump(&self, editor: &Arc<Editor>, inner: &mut Inner) {
+        while inner.tasks.try_join_next().is_some() {}
+        while let Some(key) = next(inner) {
+            let Some(call) = inner.calls.get_mut(&key) else { return };
+            call.phase = Phase::Scheduled;
+            let (signal, stops) = (call.signal.subscribe(), call.traits.stops);
+            let (face, own) = (self.clone(), editor.clone());
+            let answer = if call.traits.off_main_thread {
+                let (reply, answer) = oneshot::channel();
+                inner.tasks.spawn(async move {
+                    let done = match face.begin(&own, key) {
+                        Begun::Done(done) => done,
+                        Begun::Later(rest) => rest.await,
+                    };
+                    // Whoever waited has heard of its end in another way.
+                    let _ = reply.send(done);
+                });
+                answer
+            } else {
+                // The main thread counts it anew.
+                leaves_the_queue(editor, 1);
+                editor.submit(move |editor| face.begin(editor, key))
+            };
+            let watcher = watch_call(Arc::downgrade(&self.desk), editor.clone(), key, answer, signal, stops);
+            inner.tasks.spawn(watcher);
+        }
+    }
+
+    /// Begins a call, on its thread.
+    fn begin(&self, editor: &Arc<Editor>, key: u64) -> Begun {
+        // What it is told has no reader any more: the call has ended.
+        let over = || Begun::fault(Fault::Cancelled);
+        let mut inner = self.desk.lock();
+        let Inner { calls, journal, closed: None, .. } = &mut *inner else { return over() };
+        let Some(call) = calls.get_mut(&key).filter(|call| call.phase == Phase::Scheduled) else { return over() };
+        call.phase = Phase::Running;
+        call.started = Some(Instant::now());
+        if let (Some(identity), None) = (&call.identity, &call.resumed) {
+            journal.at(Desk::now(editor)).begin(&identity.id);
+        }
+        if call.traits.off_main_thread {
+            let mut state = editor.state();
+            state.queued = state.queued.saturating_sub(1);
+            state.running += 1;
+        }
+        let (tool, resumed, given) = (call.tool.clone(), call.resumed.clone(), call.arguments.clone());
+        let (connection, limit) = (call.caller.as_ref().map_or(0, |caller| caller.connection), call.timeout);
+        let (id, parallel) = (call.identity.as_ref().map(|identity| identity.id.clone()), call.traits.parallel);
+        let mut signal = call.signal.subscribe();
+        drop(inner);
+        let arguments = match catalogue::check(&tool, given.as_deref()) {
+            Ok(()) => Arguments::read(&tool.name, tool.spec, given.as_deref()),
+            Err(refused) => Err(refused),
+        };
+        let arguments = match arguments {
+            Ok(arguments) => arguments,
+            Err(fault) => return Begun::fault(fault),
+        };
+        self.set_deadline(key, limit, &arguments, tool.spec.timeout_seconds);
+        editor.event(Event::CallBegun { connection, tool: tool.name.clone(), call: id, parallel });
+        let turn = tools::Turn { face: self.clone(), editor: editor.clone(), key };
+        match tools::run(&turn, tool.spec, &arguments, resumed.as_deref()) {
+            Begun::Done(done) => Begun::Done(done),
+            Begun::Later(rest) => Begun::Later(Box::pin(async move {
+                let ended = async { while signal.changed().await.is_ok() {} };
+                tokio::select! {
+                    biased;
+                    done = rest => return done,
+                    () = ended => {}
+                }
+                // At the moment that the main thread takes it off its list, so that it is counted here or there.
+                turn.editor.main_free().await;
+                let cut = turn.face.desk.lock().closed.is_some();
+                turn.editor.state().interrupted += u64::from(cut);
+                // It has ended otherwise, so nobody reads this.
+                Done { result: Err(Fault::Cancelled), then: None }
+            })),
+        }
+    }
+
+    fn set_deadline(&self, key: u64, limit: Option<Duration>, arguments: &Arguments, default: u64) {
+        let limit = limit.unwrap_or_else(|| Duration::from_secs(arguments.number("TimeoutSeconds").unwrap_or(default)));
+        let deadline = if limit.is_zero() { None } else { Instant::now().checked_add(limit) };
+        if let Some(call) = self.desk.lock().calls.get(&key) {
+            let seconds = u64::try_from(limit.as_millis().div_ceil(1000)).unwrap_or(u64::MAX);
+            call.signal.send_modify(|signal| (signal.deadline, signal.seconds) = (deadline, seconds));
+        }
+    }
+
+    /// A call has ended: the journal takes its outcome, and then it is answered.
+    pub(crate) fn end(&self, editor: &Arc<Editor>, key: u64, done: Done) {
+        let mut inner = self.desk.lock();
+        let Some(call) = inner.calls.get(&key).filter(|call| call.phase == Phase::Running) else { return };
+        let (answer, outcome) = call.answer(done.result);
+        if let Some(identity) = &call.identity {
+            let id = identity.id.clone();
+            if !inner.journal.at(Desk::now(editor)).complete(&id, answer.clone()) {
+                return;
+            }
+            editor.event(Event::CallSettled { call: id, status: Status::Done.word() });
+        }
+        let Some(call) = inner.calls.remove(&key) else { return };
+        if call.traits.off_main_thread {
+            let mut state = editor.state();
+            state.running = state.running.saturating_sub(1);
+        }
+        let connection = call.caller.as_ref().map_or(0, |caller| caller.connection);
+        let ended = Event::CallEnded { connection, tool: call.tool.name.clone(), outcome };
+        if editor.loses_answer() {
+            editor.event(ended);
+        } else {
+            self.reply(&inner, &call, &answer, Status::Done, Some(ended));
+        }
+        self.next_in_lane(editor, &mut inner, &call);
+        if let Some(order) = done.then {
+            editor.order(order);
+        }
+        self.pump(editor, &mut inner);
+    }
+
+    /// Answers a call where it came from, or tells its gateway where it is now that it has ended.
+    fn reply(&self, inner: &Inner, call: &Call, answer: &Answer, status: Status, event: Option<Event>) {
+        let sent = call.caller.as_ref().is_some_and(|caller| {
+            let Some(peer) = inner.peers.get(&caller.connection).filter(|peer| !peer.fenced) else { return false };
+            let frame = match answer.is_error {
+                true => wire::failure(&caller.request, &answer.json),
+                false => wire::success(&caller.request, &answer.json),
+            };
+            peer.outbox.send(frame, event, None)
+        });
+        if let (false, Some(identity)) = (sent, &call.identity)
+            && let Some(outbox) = inner.present(&identity.gateway)
+        {
+            let about = Object::new().text("callId", &identity.id).text("status", status.word());
+            outbox.send(wire::notification("holdfast/settled", about), None, None);
+        }
+    }
+
+    /// Asks a call to stop, or drops it. Returns what the journal says of it after that.
+    pub(crate) fn cancel(&self, editor: &Arc<Editor>, id: &str) -> Option<Status> {
+        let mut inner = self.desk.lock();
+        let is_it = |call: &Call| call.identity.as_ref().is_some_and(|identity| identity.id == id);
+        let found = inner.calls.iter().find(|(_, call)| is_it(call)).map(|(key, call)| (*key, call.phase));
+        match found {
+            Some((key, Phase::Running)) => {
+                if let Some(call) = inner.calls.get(&key) {
+                    call.signal.send_modify(|signal| signal.cancelled = true);
+                }
+            }
+            Some((key, _)) => {
+                if let Some(call) = discard(editor, &mut inner, key, "cancelled") {
+                    let refusal = Refusal::new("cancelled", -32006, false, "Cancelled before it began");
+                    let refusal = refusal.with("callId", id).with("tool", &call.tool.name);
+                    let answer = Answer { json: refusal.json(), is_error: true };
+                    self.reply(&inner, &call, &answer, Status::NotRun, None);
+                }
+                self.pump(editor, &mut inner);
+            }
+            None => {}
+        }
+        inner.journal.at(Desk::now(editor)).find(id).map(|entry| entry.status)
+    }
+
+    /// The domain, or the bridge in it, is about to go: nothing begins and nothing is answered after this, and what the
+    /// journal says now is what it will say afterwards.
+    pub(crate) fn interrupt(&self, editor: &Editor, because: &'static str, state: &'static str) {
+        let mut inner = self.desk.lock();
+        if inner.closed.is_none() {
+            (inner.closed, inner.leaving) = (Some(because), Some(state));
+        }
+        inner.compiling = false;
+        for (call, status) in inner.journal.at(Desk::now(editor)).interrupt() {
+            editor.event(Event::CallSettled { call, status: status.word() });
+        }
+        let calls = std::mem::take(&mut inner.calls);
+        let count = |phase| calls.values().filter(|call| call.phase == phase && !is_scheduled_on_main(call)).count();
+        let waited = count(Phase::Waiting) + count(Phase::Scheduled);
+        leaves_the_queue(editor, waited);
+        editor.state().lost += u64::try_from(waited).unwrap_or(0);
+        let cut = calls.values().filter(|call| call.phase == Phase::Running && call.traits.off_main_thread).count();
+        let cut = u64::try_from(cut).unwrap_or(0);
+        let mut model = editor.state();
+        model.running = model.running.saturating_sub(cut);
+        model.interrupted += cut;
+        drop(model);
+        inner.tasks.abort_all();
+    }
+
+    /// Drops what came over a connection and has not begun, without a word.
+    pub(crate) fn drop_calls_of(editor: &Editor, inner: &mut Inner, connection: u64) {
+        let of = |call: &Call| call.caller.as_ref().is_some_and(|caller| caller.connection == connection);
+        let keys: Vec<u64> = inner
+            .calls
+            .iter()
+            .filter(|(_, call)| of(call) && call.phase != Phase::Running)
+            .map(|(key, _)| *key)
+            .collect();
+        for key in keys {
+            discard(editor, inner, key, "dropped");
+        }
+    }
+
+    /// Passes a report of progress on: strictly rising, and not too often.
+    pub(crate) fn progress(&self, editor: &Editor, key: u64, progress: f64, total: Option<f64>, message: Option<&str>) {
+        let mut inner = self.desk.lock();
+        let Some(call) = inner.calls.get_mut(&key).filter(|call| call.wants_progress) else { return };
+        let now = Instant::now();
+        let news = call.progress.is_none_or(|(last, at)| progress > last && now.duration_since(at) >= PROGRESS_EVERY);
+        let Some(identity) = call.identity.clone().filter(|_| news && progress.is_finite()) else { return };
+        call.progress = Some((progress, now));
+        let falls = editor.config.misconduct == Some(Misconduct::ProgressFalls);
+        let progress = if falls { 1.0 / (1.0 + progress) } else { progress };
+        let about = Object::new().text("callId", &identity.id).raw("progress", &float(progress));
+        let about = total.map_or(about.clone(), |total| about.raw("total", &float(total)));
+        let about = message.map_or(about.clone(), |message| about.text("message", message));
+        let frame = wire::notification("holdfast/progress", about);
+        let caller = call.caller.as_ref().map(|caller| caller.connection);
+        let own = caller.and_then(|connection| inner.peers.get(&connection)).filter(|peer| !peer.fenced);
+        if let Some(outbox) = own.map(|peer| &peer.outbox).or_else(|| inner.present(&identity.gateway)) {
+            outbox.send(frame, None, None);
+        }
+    }
+
+    /// The connection that a call came over.
+    pub(crate) fn connection(&self, key: u64) -> Option<u64> {
+        self.desk.lock().calls.get(&key).and_then(|call| call.caller.as_ref()).map(|caller| caller.connection)
+    }
+
+    /// Puts a content block beside a call's value.
+    pub(crate) fn attach(&self, key: u64, block: String) {
+        if let Some(call) = self.desk.lock().calls.get_mut(&key) {
+            call.content.push(block);
+        }
+    }
+
+    /// Keeps what a resumable tool needs to go on after a reload. False when it is too late, or the call has no id.
+    pub(crate) fn keep(&self, key: u64, state: &str) -> bool {
+        let mut inner = self.desk.lock();
+        let Inner { calls, journal, closed: None, .. } = &mut *inner else { return false };
+        let Some(identity) =
+            calls.get(&key).filter(|call| call.traits.resumable).and_then(|call| call.identity.as_ref())
+        else {
+            return false;
+        };
+        journal.keep(&identity.id, state);
+        true
+    }
+}
+
+impl Call {
+    /// What the call is answered with, and the word for it.
+    fn answer(&self, result: Result<Object, Fault>) -> (Answer, &'static str) {
+        let value = match result {
+            Ok(value) => value.finish(),
+            Err(fault) => return (self.error(refusal_of(&self.tool.name, fault)), "error"),
+        };
+        let says_failed = serde_json::from_str::<serde_json::Value>(&value)
+            .is_ok_and(|value| value.get("Success") == Some(&serde_json::Value::Bool(false)));
+        let json = match &self.identity {
+            None => value,
+            Some(identity) => {
+                let took = self.started.map_or(0, |started| started.elapsed().as_millis());
+                let object =
+                    Object::new().text("callId", &identity.id).flag("isError", says_failed).raw("value", &value);
+                let object =
+                    if self.content.is_empty() { object } else { object.raw("content", &json::array(&self.content)) };
+                object.number("durationMs", i128::try_from(took).unwrap_or(0)).finish()
+            }
+        };
+        // The envelope's few hundred bytes count too.
+        if json.len() + 4096 > wire::OUTGOING_MAX_BYTES {
+            let text = "The tool ran, and its result has more than 64 MiB; ask for less of it";
+            return (self.error(Refusal::new("result_too_large", -32007, true, text)), "error");
+        }
+        (Answer { json, is_error: false }, "ok")
+    }
+
+    fn error(&self, refusal: Refusal) -> Answer {
+        let refusal = match &self.identity {
+            Some(identity) => refusal.about(&identity.id, &self.tool.name),
+            None => legacy::translate(&refusal),
+        };
+        Answer { json: refusal.json(), is_error: true }
+    }
+}
+
+/// Why a call is not admitted.
+fn refusal(inner: &Inner, order: &Order) -> Option<Refusal> {
+    if let Some(because) = inner.closed {
+        return Some(Refusal::new("leaving", -32005, false, because));
+    }
+    let known = order.identity.as_ref().and_then(|identity| inner.journal.find(&identity.id));
+    if let Some(entry) = known {
+        return Some(if entry.status == Status::NotRun && entry.reason == "sealed" {
+            let text = "An outcome was asked for this call before it came: it did not run and will not";
+            Refusal::new("sealed", -32002, false, text)
+        } else {
+            let text = "This call id is known: it was not run again; ask for its outcome";
+            Refusal::new("duplicate_call", -32003, false, text)
+        });
+    }
+    let busy = |what: String| Some(Refusal::new("busy", -32004, false, what + "; try again when some have ended"));
+    if inner.calls.len() >= CALLS_MAX {
+        return busy(format!("{CALLS_MAX} calls wait or run already"));
+    }
+    let waiting: usize = inner.calls.values().filter(|call| call.phase == Phase::Waiting).map(|call| call.bytes).sum();
+    if waiting + order.bytes > WAITING_MAX_MIB * 1024 * 1024 {
+        return busy(format!("{WAITING_MAX_MIB} MiB of arguments wait already"));
+    }
+    let of = |call: &&Call| call.caller.as_ref().is_some_and(|caller| caller.connection == order.caller.connection);
+    if inner.calls.values().filter(of).count() >= CONNECTION_CALLS_MAX {
+        return busy(format!("{CONNECTION_CALLS_MAX} calls of this connection wait or run already"));
+    }
+    None
+}
+
+/// Whose turn it is.
+fn next(inner: &Inner) -> Option<u64> {
+    if inner.closed.is_some() {
+        return None;
+    }
+    let active = |parallel| {
+        inner.calls.values().filter(|call| call.phase != Phase::Waiting && call.traits.parallel == parallel).count()
+    };
+    let first = |parallel| {
+        inner
+            .calls
+            .iter()
+            .find(|(_, call)| call.phase == Phase::Waiting && call.traits.parallel == parallel)
+            .map(|(key, _)| *key)
+    };
+    let serial = if active(false) == 0 { first(false) } else { None };
+    serial.or_else(|| if active(true) < PARALLEL_MAX { first(true) } else { None })
+}
+
+/// Takes a call out that has not begun.
+fn discard(editor: &Editor, inner: &mut Inner, key: u64, reason: &'static str) -> Option<Call> {
+    let call = inner.calls.remove(&key)?;
+    if let Some(identity) = &call.identity {
+        inner.journal.at(Desk::now(editor)).drop_call(&identity.id, reason);
+        editor.event(Event::CallSettled { call: identity.id.clone(), status: Status::NotRun.word() });
+    }
+    if !is_scheduled_on_main(&call) {
+        leaves_the_queue(editor, 1);
+    }
+    Some(call)
+}
+
+/// The main thread counts what it was given itself.
+fn is_scheduled_on_main(call: &Call) -> bool {
+    call.phase == Phase::Scheduled && !call.traits.off_main_thread
+}
+
+fn leaves_the_queue(editor: &Editor, count: usize) {
+    let mut state = editor.state();
+    state.queued = state.queued.saturating_sub(u64::try_from(count).unwrap_or(0));
+}
+
+fn refusal_of(tool: &str, fault: Fault) -> Refusal {
+    match fault {
+        Fault::Internal(text) => {
+            Refusal::new("tool_failed", -32000, true, text).with("exception", "System.InvalidOperationException")
+        }
+        Fault::Refused(text) => Refusal::params(text),
+        Fault::Timeout { seconds, .. } => {
+            Refusal::new("timed_out", -32006, true, format!("The tool {tool} was stopped after {seconds} seconds"))
+        }
+        Fault::Cancelled => Refusal::new("cancelled", -32006, true, "Cancelled while it ran"),
+        // Refused at the admission already.
+        Fault::Blocked(_) => Refusal::new("security_blocked", -32603, false, catalogue::BLOCKED_MESSAGE),
+    }
+}
+
+fn float(value: f64) -> String {
+    serde_json::Value::from(value).to_string()
+}
+
+/// Waits for the end of a call that has its turn: by itself, by its time limit, or by a cancelling.
+async fn watch_call(
+    desk: Weak<Desk>,
+    editor: Arc<Editor>,
+    key: u64,
+    mut answer: oneshot::Receiver<Done>,
+    mut signal: watch::Receiver<Signal>,
+    stops: bool,
+) {
+    let done = loop {
+        let now = *signal.borrow_and_update();
+        if stops && now.cancelled {
+            break Done { result: Err(Fault::Cancelled), then: None };
+        }
+        let deadline = async {
+            match now.deadline.filter(|_| stops) {
+                Some(at) => tokio::time::sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            done = &mut answer => match done {
+                Ok(done) => break done,
+                // Lost with its domain.
+                Err(_) => return,
+            },
+            changed = signal.changed() => if changed.is_err() { return },
+            () = deadline => {
+                break Done { result: Err(Fault::Timeout { tool: String::new(), seconds: now.seconds }), then: None };
+            }
+        }
+    };
+    if let Some(desk) = desk.upgrade() {
+        HoldfastFace { desk }.end(&editor, key, done);
+    }
+}

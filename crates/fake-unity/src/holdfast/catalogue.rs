@@ -1,0 +1,257 @@
+//! The package's tools: what is said of each, and how it is listed.
+
+use super::HoldfastFace;
+use super::tools::Turn;
+use crate::conformance::{self, FIXTURES};
+use crate::json::{self, Object, quoted};
+use crate::main_thread::{Begun, Fault};
+use crate::tools::{Arguments, Kind, MORE_PARAM, Param, TEST_TOOLS, Tool, ToolSpec, number, text};
+use crate::uloop::catalogue::EARLIER;
+
+/// Why a tool is blocked, in the list and in the refusal.
+pub(crate) const BLOCKED: &str = "Tool is blocked by security settings";
+/// The refusal's message.
+pub(crate) const BLOCKED_MESSAGE: &str = "Tool blocked by security settings";
+/// The setting that blocks.
+pub(crate) const BLOCKED_SETTING: &str = "AllowMenuItemExecution";
+/// How it is allowed.
+pub(crate) const BLOCKED_MEND: &str =
+    "Turn on AllowMenuItemExecution in Window > Holdfast, or allow this one tool there, if that is wanted";
+/// uLoop's only error code.
+pub(crate) const INTERNAL: i32 = -32603;
+
+/// What is said of a tool beside its parameters.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Traits {
+    name: &'static str,
+    title: &'static str,
+    read_only: bool,
+    destructive: bool,
+    idempotent: bool,
+    open_world: bool,
+    pub(crate) parallel: bool,
+    pub(crate) off_main_thread: bool,
+    pub(crate) resumable: bool,
+    /// It ends when it is asked to.
+    pub(crate) stops: bool,
+    /// A schema in place of the one made from the parameters.
+    schema: Option<&'static str>,
+}
+
+impl Traits {
+    /// The defaults: serial, on the main thread, may destroy.
+    pub(crate) const fn of(name: &'static str, title: &'static str) -> Self {
+        Self {
+            name,
+            title,
+            read_only: false,
+            destructive: true,
+            idempotent: false,
+            open_world: false,
+            parallel: false,
+            off_main_thread: false,
+            resumable: false,
+            stops: true,
+            schema: None,
+        }
+    }
+
+    const fn reads(self) -> Self {
+        Self { read_only: true, parallel: true, ..self.harmless() }
+    }
+
+    const fn harmless(self) -> Self {
+        Self { destructive: false, idempotent: true, ..self }
+    }
+
+    const fn off_main_thread(self) -> Self {
+        Self { parallel: true, off_main_thread: true, ..self }
+    }
+
+    const fn resumable(self) -> Self {
+        Self { resumable: true, ..self }
+    }
+}
+
+/// The tools of the package, then those for tests. What is not listed has the defaults.
+static TRAITS: &[Traits] = &[
+    Traits::of("ping", "Ping").reads().off_main_thread(),
+    Traits::of("set-client-name", "Set client name").harmless().off_main_thread(),
+    Traits::of("get-tool-details", "Get tool details").reads().off_main_thread(),
+    Traits { stops: false, ..Traits::of("compile", "Compile").harmless().resumable() },
+    Traits::of("run-tests", "Run tests").resumable(),
+    Traits::of("debug-sleep", "Sleep").reads(),
+    Traits::of("get-logs", "Get console logs").reads(),
+    Traits { idempotent: true, ..Traits::of("clear-console", "Clear console") },
+    Traits::of("get-hierarchy", "Get hierarchy").reads(),
+    Traits::of("get-menu-items", "Get menu items").reads(),
+    Traits::of("get-provider-details", "Get search providers").reads(),
+    Traits::of("find-game-objects", "Find GameObjects").reads(),
+    Traits::of("unity-search", "Unity Search").reads(),
+    Traits { open_world: true, ..Traits::of("execute-menu-item", "Execute menu item") },
+    Traits::of("echo", "Echo").reads(),
+    Traits::of("sleep", "Sleep a while").reads(),
+    Traits::of("big", "Big result").reads(),
+    Traits::of("runs", "Count of runs").reads(),
+    Traits { stops: false, ..Traits::of("block", "Block the main thread") },
+    Traits::of("hold-parallel", "Hold beside others").reads(),
+    Traits::of("steps", "Steps").reads().resumable(),
+    Traits::of("picture", "Picture").reads(),
+    Traits::of("sound", "Sound").reads(),
+    Traits::of("off-main", "Off the main thread").reads().off_main_thread(),
+    Traits { schema: Some(PLACE), ..Traits::of("place", "Place objects") },
+    Traits { schema: Some(conformance::SCHEMA), ..Traits::of(conformance::SCHEMA_TOOL, "Contact").reads() },
+];
+
+/// A schema that only a full JSON Schema can say.
+const PLACE: &str = r##"{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"Target":{"oneOf":[{"type":"string","description":"Path in the scene"},{"type":"object","properties":{"InstanceId":{"type":"integer"}},"required":["InstanceId"],"additionalProperties":false}]},"At":{"$ref":"#/$defs/vector"},"Size":{"anyOf":[{"$ref":"#/$defs/vector"},{"type":"null"}],"default":null},"Space":{"type":"string","enum":["World","Local"],"default":"World"},"Children":{"type":"array","items":{"type":"object","properties":{"Name":{"type":"string","minLength":1,"maxLength":64},"At":{"$ref":"#/$defs/vector"},"Tags":{"type":"array","items":{"type":"string"},"uniqueItems":true,"maxItems":8}},"required":["Name"]},"prefixItems":[{"type":"object"}]}},"required":["Target","At"],"$defs":{"vector":{"type":"object","properties":{"X":{"type":"number"},"Y":{"type":"number"},"Z":{"type":"number","default":0}},"required":["X","Y"]}}}"##;
+
+const fn own(name: &'static str, about: &'static str, params: &'static [Param]) -> ToolSpec {
+    // Above what any test waits.
+    ToolSpec { name, about, development: false, params, timeout_seconds: 3600, result: "" }
+}
+
+/// Tools that show what the protocol can.
+static SHOWN: [ToolSpec; 6] = [
+    own("hold-parallel", "Answers when the person who steers the fake editor releases it; others run beside it.", &[]),
+    own(
+        "steps",
+        "Reports its progress, and goes on after a reload.",
+        &[number("n", "3", "Steps"), number("ms", "100", "Milliseconds of each")],
+    ),
+    own("picture", "Returns an image beside its value.", &[]),
+    own("sound", "Returns a sound beside its value.", &[]),
+    own("off-main", "Answers while the main thread is busy.", &[text("text", "\"\"", "What to return")]),
+    own("place", "Returns the arguments that it was given.", &[]),
+];
+
+/// A tool that a test brings along.
+#[derive(Debug)]
+pub(crate) struct Own {
+    pub(crate) spec: ToolSpec,
+    pub(crate) traits: Traits,
+    pub(crate) run: fn(&Turn, &Arguments) -> Begun,
+}
+
+impl HoldfastFace {
+    /// All tools that the editor begins with.
+    pub(crate) fn catalogue(&self) -> Vec<Tool> {
+        if let Some(fixed) = &self.desk.setup.fixed {
+            return fixed.tools.iter().map(|own| Tool::from(&own.spec)).collect();
+        }
+        let tests = TEST_TOOLS.iter().chain(&SHOWN).filter(|_| self.desk.setup.test_tools);
+        let fixtures = FIXTURES.iter().filter(|_| self.desk.setup.conformance_tools);
+        EARLIER.iter().chain(tests).chain(fixtures).map(Tool::from).collect()
+    }
+
+    /// What is said of a tool.
+    pub(crate) fn traits(&self, spec: &ToolSpec) -> Traits {
+        let brought = self.brought(spec.name).map(|own| own.traits);
+        let listed = || TRAITS.iter().find(|traits| traits.name == spec.name).copied();
+        brought.or_else(listed).unwrap_or(Traits::of(spec.name, spec.name))
+    }
+
+    /// A tool that a test brought along.
+    pub(crate) fn brought(&self, name: &str) -> Option<&'static Own> {
+        let tools = self.desk.setup.fixed.as_ref().map_or(&[][..], |fixed| fixed.tools);
+        tools.iter().find(|own| own.spec.name == name)
+    }
+
+    pub(crate) fn is_blocked(&self, tool: &str) -> bool {
+        self.desk.setup.blocked.iter().any(|blocked| blocked == tool)
+    }
+}
+
+/// A tool as `holdfast/tools` lists it.
+pub(crate) fn entry(tool: &Tool, traits: &Traits, blocked: bool) -> String {
+    let annotations = Object::new()
+        .text("title", traits.title)
+        .flag("readOnlyHint", traits.read_only)
+        .flag("destructiveHint", traits.destructive)
+        .flag("idempotentHint", traits.idempotent)
+        .flag("openWorldHint", traits.open_world);
+    let schema = traits.schema.map_or_else(|| schema(tool), str::to_owned);
+    Object::new()
+        .text("name", &tool.name)
+        .text("description", tool.spec.about)
+        .raw("inputSchema", &schema)
+        .raw("annotations", &annotations.finish())
+        .flag("parallel", traits.parallel)
+        .flag("offMainThread", traits.off_main_thread)
+        .flag("resumable", traits.resumable)
+        .flag("developmentOnly", tool.spec.development)
+        .raw("blocked", &if blocked { quoted(BLOCKED) } else { "null".to_owned() })
+        .finish()
+}
+
+/// The JSON Schema of a tool's parameters.
+fn schema(tool: &Tool) -> String {
+    let spec = tool.spec;
+    let properties = spec.params.iter().fold(Object::new(), |all, param| all.raw(param.name, &property(param)));
+    let one_more = property(&MORE_PARAM);
+    let properties = tool.more_params().fold(properties, |all, name| all.raw(&name, &one_more));
+    let limit = Object::new()
+        .text("type", "integer")
+        .text("description", "Seconds until the tool is stopped")
+        .number("default", spec.timeout_seconds);
+    let properties = properties.raw("TimeoutSeconds", &limit.finish());
+    Object::new().text("type", "object").raw("properties", &properties.finish()).finish()
+}
+
+fn property(param: &Param) -> String {
+    let kind = match param.kind {
+        Kind::Text | Kind::Choice(_) => "string",
+        Kind::Flag => "boolean",
+        Kind::Number => "number",
+        Kind::Array => "array",
+    };
+    let may_be_absent = param.default == "null";
+    let object = match (may_be_absent, kind) {
+        (true, kind) => Object::new().raw("type", &json::array([quoted(kind), quoted("null")])),
+        (false, "array") => Object::new().text("type", kind).raw("items", "{}"),
+        (false, kind) => Object::new().text("type", kind),
+    };
+    let object = match param.kind {
+        Kind::Choice(words) => object.raw("enum", &json::array(words.iter().map(|word| quoted(word)))),
+        _ => object,
+    };
+    let object = object.text("description", param.about);
+    if may_be_absent {
+        return object.finish();
+    }
+    // uLoop shows an enumeration's default as its number, JSON Schema by its name.
+    let word = match param.kind {
+        Kind::Choice(words) => param.default.parse::<usize>().ok().and_then(|index| words.get(index)),
+        _ => None,
+    };
+    object.raw("default", &word.map_or_else(|| param.default.to_owned(), |word| quoted(word))).finish()
+}
+
+/// Checks that every argument has its parameter's type.
+///
+/// # Errors
+/// [`Fault::Refused`] with a message that names the first that has not.
+pub(crate) fn check(tool: &Tool, arguments: Option<&str>) -> Result<(), Fault> {
+    let given: serde_json::Value = arguments.and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
+    let Some(given) = given.as_object() else { return Ok(()) };
+    for param in tool.spec.params {
+        let value = given.iter().find(|(name, _)| name.eq_ignore_ascii_case(param.name)).map(|(_, value)| value);
+        let Some(value) = value.filter(|value| !value.is_null()) else { continue };
+        let (fits, wanted) = match param.kind {
+            Kind::Text => (value.is_string(), "a text".to_owned()),
+            Kind::Flag => (value.is_boolean(), "true or false".to_owned()),
+            Kind::Number => (value.is_number(), "a number".to_owned()),
+            Kind::Array => (value.is_array(), "a list".to_owned()),
+            Kind::Choice(words) => {
+                let fits = value.as_str().is_some_and(|text| words.iter().any(|word| word.eq_ignore_ascii_case(text)));
+                (fits, format!("one of {}", words.join(", ")))
+            }
+        };
+        if !fits {
+            let (tool, name) = (&tool.name, param.name);
+            let text = format!("Parameter type mismatch for tool '{tool}': {name} must be {wanted}, not {value}");
+            return Err(Fault::Refused(text));
+        }
+    }
+    Ok(())
+}

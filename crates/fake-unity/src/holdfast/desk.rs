@@ -1,0 +1,220 @@
+//! What the bridge knows, over all connections: who it is, who is connected, what calls wait and run, and the journal.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinSet;
+
+use super::calls::Call;
+use super::journal::Journal;
+use super::wire;
+use crate::events::Event;
+use crate::json::Object;
+use crate::model::Editor;
+use crate::push::Hub;
+
+/// Messages that may wait for one client.
+pub(crate) const WAITING_MAX: usize = 1024;
+/// Their bytes.
+const WAITING_MAX_BYTES: usize = 2 * wire::OUTGOING_MAX_BYTES;
+
+/// A message on its way to a client.
+pub(crate) struct Outgoing {
+    pub(crate) frame: Vec<u8>,
+    /// Told once it is written.
+    pub(crate) event: Option<Event>,
+    pub(crate) written: Option<oneshot::Sender<()>>,
+}
+
+/// The way to a client.
+#[derive(Clone)]
+pub(crate) struct Outbox {
+    pub(crate) messages: mpsc::Sender<Outgoing>,
+    pub(crate) bytes: Arc<AtomicUsize>,
+    /// Set when the connection is to end: at once, or after what waits was written.
+    pub(crate) ending: Arc<watch::Sender<Ending>>,
+}
+
+/// Whether a connection is to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    No,
+    /// When what waits was written, for this reason.
+    Written(&'static str),
+    /// At once, for this reason.
+    Now(&'static str),
+}
+
+impl Outbox {
+    /// Queues a message; a client that lets too much wait is dropped. False when it does not go out.
+    pub(crate) fn send(&self, frame: Vec<u8>, event: Option<Event>, written: Option<oneshot::Sender<()>>) -> bool {
+        if *self.ending.borrow() != Ending::No {
+            return false;
+        }
+        let size = frame.len();
+        let waits = self.bytes.fetch_add(size, Ordering::Relaxed) + size;
+        let sent = waits <= WAITING_MAX_BYTES && self.messages.try_send(Outgoing { frame, event, written }).is_ok();
+        if !sent {
+            self.end(Ending::Now("the client does not read"));
+        }
+        sent
+    }
+
+    /// Ends the connection, unless it ends already.
+    pub(crate) fn end(&self, ending: Ending) {
+        self.ending.send_if_modified(|now| {
+            let news = *now == Ending::No;
+            if news {
+                *now = ending;
+            }
+            news
+        });
+    }
+}
+
+/// What a hello said, until it is proven.
+#[derive(Debug, Clone)]
+pub(crate) struct Greeting {
+    pub(crate) gateway: String,
+    pub(crate) client: String,
+    pub(crate) challenge: String,
+    pub(crate) own: String,
+    pub(crate) push: Option<(String, Option<String>)>,
+}
+
+/// A connection.
+pub(crate) struct Peer {
+    pub(crate) outbox: Outbox,
+    pub(crate) greeting: Option<Greeting>,
+    /// Once it is proven.
+    pub(crate) gateway: Option<String>,
+    /// Nothing that comes over it counts any more.
+    pub(crate) fenced: bool,
+    /// Requests of uLoop's methods that wait for their turn; the first one is under way.
+    pub(crate) lane: VecDeque<wire::Request>,
+}
+
+/// Who this process of the editor is.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Life {
+    pub(crate) nonce: String,
+    pub(crate) token: String,
+    /// Domains of the model that belonged to earlier processes.
+    pub(crate) earlier_domains: u64,
+}
+
+/// What a test sets in place of what is drawn.
+#[derive(Debug, Clone)]
+pub(crate) struct Fixed {
+    pub(crate) nonce: &'static str,
+    pub(crate) token: &'static str,
+    pub(crate) challenge: &'static str,
+    pub(crate) project: &'static str,
+    pub(crate) tools: &'static [super::catalogue::Own],
+}
+
+/// How the bridge is set up.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Setup {
+    pub(crate) blocked: Vec<String>,
+    pub(crate) test_tools: bool,
+    pub(crate) conformance_tools: bool,
+    pub(crate) fixed: Option<Fixed>,
+}
+
+#[derive(Default)]
+pub(crate) struct Inner {
+    pub(crate) life: Life,
+    pub(crate) journal: Journal,
+    pub(crate) peers: BTreeMap<u64, Peer>,
+    /// Calls that wait or run, in the order in which they were read.
+    pub(crate) calls: BTreeMap<u64, Call>,
+    pub(crate) next_key: u64,
+    /// Why no call is taken.
+    pub(crate) closed: Option<&'static str>,
+    /// `reloading` or `stopping`, while the bridge leaves.
+    pub(crate) leaving: Option<&'static str>,
+    pub(crate) compiling: bool,
+    /// The state that was told last.
+    pub(crate) told: &'static str,
+    pub(crate) tasks: JoinSet<()>,
+}
+
+/// The bridge's state, shared by its connections and its calls.
+pub(crate) struct Desk {
+    inner: Mutex<Inner>,
+    pub(crate) setup: Setup,
+    pub(crate) push: Hub,
+}
+
+impl Desk {
+    pub(crate) fn new(setup: Setup, push: Hub) -> Self {
+        let inner = Inner { closed: Some("The bridge does not run"), ..Inner::default() };
+        Self { inner: Mutex::new(inner), setup, push }
+    }
+
+    /// The state. Taken before the editor's own lock, never after it.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The journal's clock.
+    pub(crate) fn now(editor: &Editor) -> u64 {
+        u64::try_from(editor.uptime().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// So many hex digits: a multiple of 32.
+    pub(crate) fn draw(editor: &Editor, digits: usize) -> String {
+        let mut text = String::new();
+        while text.len() < digits {
+            text.push_str(&editor.guid().replace('-', ""));
+        }
+        text
+    }
+
+    /// The project's folder as the bridge names it.
+    pub(crate) fn project(&self, editor: &Editor) -> String {
+        let root = editor.project.as_ref().map_or("/project", |project| project.root());
+        self.setup.fixed.as_ref().map_or(root, |fixed| fixed.project).replace('\\', "/")
+    }
+}
+
+impl Inner {
+    /// Number of the domain in this process.
+    pub(crate) fn generation(&self, editor: &Editor) -> u64 {
+        editor.state().domain.saturating_sub(self.life.earlier_domains)
+    }
+
+    /// The word for what the editor is doing.
+    pub(crate) fn word(&self, editor: &Editor) -> &'static str {
+        match self.leaving {
+            Some(word) => word,
+            None if self.compiling => "compiling",
+            None if editor.state().playing => "playing",
+            None => "ready",
+        }
+    }
+
+    /// The present connection of a gateway.
+    pub(crate) fn present(&self, gateway: &str) -> Option<&Outbox> {
+        let of = |peer: &&Peer| !peer.fenced && peer.gateway.as_deref() == Some(gateway);
+        self.peers.values().rev().find(of).map(|peer| &peer.outbox)
+    }
+
+    /// Sends to every connection that `to` picks; returns what tells that each was written.
+    pub(crate) fn broadcast(
+        &self,
+        method: &str,
+        params: &Object,
+        to: impl Fn(&Peer) -> bool,
+    ) -> Vec<oneshot::Receiver<()>> {
+        let frame = wire::notification(method, params.clone());
+        let send = |peer: &Peer| {
+            let (written, done) = oneshot::channel();
+            peer.outbox.send(frame.clone(), None, Some(written)).then_some(done)
+        };
+        self.peers.values().filter(|peer| to(peer)).filter_map(send).collect()
+    }
+}

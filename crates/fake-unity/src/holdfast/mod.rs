@@ -1,0 +1,213 @@
+//! The face of holdfast's own package. Written from `unity/PROTOCOL.md` alone; where that page is silent, as the package does.
+
+mod calls;
+pub(crate) mod catalogue;
+pub(crate) mod desk;
+pub(crate) mod journal;
+mod legacy;
+mod link;
+pub(crate) mod proof;
+mod push;
+pub(crate) mod tools;
+mod wire;
+
+use std::sync::Arc;
+
+use holdfast_net::BoxFuture;
+
+use super::config::FakeUnityConfig;
+use super::face::{Face, Link, Moment, OwnFile};
+use super::json::Object;
+use super::model::Editor;
+use super::project::{Project, UNITY_VERSION};
+use super::push::{Hub, Message};
+use super::tools::Tool;
+use crate::limits::GOODBYE_MAX;
+use desk::{Desk, Inner, Life, Peer, Setup};
+use journal::Journal;
+
+/// Version of the protocol.
+const PROTOCOL: u64 = 1;
+/// Version of the package: that of the product.
+const PACKAGE_VERSION: &str = env!("CARGO_PKG_VERSION");
+/// The package as it is embedded in a project.
+const PACKAGE: &str = "Packages/dev.holdfast.unity/package.json";
+/// Where the bridge says that it is there.
+const INSTANCE: &str = "Library/Holdfast/instance.json";
+
+/// The wire protocol of holdfast's package, from the editor's side.
+#[derive(Clone)]
+pub(crate) struct HoldfastFace {
+    desk: Arc<Desk>,
+}
+
+impl HoldfastFace {
+    pub(crate) fn new(config: &FakeUnityConfig) -> Self {
+        Self::with(Setup {
+            blocked: config.blocked_tools.clone(),
+            test_tools: config.test_tools,
+            conformance_tools: config.conformance_tools,
+            fixed: None,
+        })
+    }
+
+    pub(crate) fn with(setup: Setup) -> Self {
+        let desk = Arc::new_cyclic(|desk| Desk::new(setup, Hub::new(push::Holdfast(desk.clone()))));
+        Self { desk }
+    }
+
+    /// Compiling begins or ends.
+    fn set_compiling(&self, editor: &Editor, on: bool) {
+        self.desk.lock().compiling = on;
+        self.tell_state(editor);
+    }
+
+    /// Writes the instance file and tells every proven connection, if the state is another than was told last.
+    fn tell_state(&self, editor: &Editor) {
+        let mut inner = self.desk.lock();
+        let word = inner.word(editor);
+        if inner.closed.is_some() || inner.told == word {
+            return;
+        }
+        inner.told = word;
+        let about = Object::new().text("state", word).number("generation", inner.generation(editor));
+        inner.broadcast("holdfast/state", &about, |peer| peer.gateway.is_some());
+        let port = editor.state().port.unwrap_or(0);
+        let file = self.instance(editor, &inner, port);
+        drop(inner);
+        keep(editor, file);
+    }
+
+    fn instance(&self, editor: &Editor, inner: &Inner, port: u16) -> OwnFile {
+        let content = Object::new()
+            .text("product", "holdfast")
+            .number("protocol", PROTOCOL)
+            .text("packageVersion", PACKAGE_VERSION)
+            .text("unityVersion", UNITY_VERSION)
+            .text("project", &self.desk.project(editor))
+            .number("pid", editor.config.pid())
+            .number("port", port)
+            .text("state", inner.word(editor))
+            .number("generation", inner.generation(editor))
+            .text("nonce", &inner.life.nonce)
+            .text("token", &inner.life.token)
+            .text("updatedAt", &(editor.timestamp() + "Z"));
+        OwnFile { path: INSTANCE, content: Some(content.finish()), private: true }
+    }
+
+    /// Leaves: for a reload, or for longer. The order is the protocol's.
+    async fn leave(&self, editor: &Editor, reason: &str, push: &str) {
+        let reload = reason == "DomainReload";
+        let because = if reload {
+            "The editor is about to reload its domain; send the call again when it is back"
+        } else {
+            "The bridge is being stopped"
+        };
+        self.interrupt(editor, because, if reload { "reloading" } else { "stopping" });
+        let port = if reload { editor.state().port.unwrap_or(0) } else { 0 };
+        let file = self.instance(editor, &self.desk.lock(), port);
+        keep(editor, file);
+        self.desk.push.send(editor, &Message::of(push)).await;
+        self.broadcast("notifications/server/shutdown", Object::new().text("reason", reason)).await;
+    }
+
+    /// Tells every connection, and returns when it was written or a client does not read.
+    async fn broadcast(&self, method: &str, about: Object) {
+        let waiting = self.desk.lock().broadcast(method, &about, |_: &Peer| true);
+        let all = async {
+            for done in waiting {
+                let _ = done.await;
+            }
+        };
+        // A client that does not read must not hold an editor that leaves.
+        let _ = tokio::time::timeout(GOODBYE_MAX, all).await;
+    }
+}
+
+fn keep(editor: &Editor, file: OwnFile) {
+    if let Some(project) = &editor.project {
+        project.keep(editor, file);
+    }
+}
+
+impl Face for HoldfastFace {
+    fn tools(&self) -> Vec<Tool> {
+        self.catalogue()
+    }
+
+    fn serve<'a>(&'a self, editor: &'a Arc<Editor>, link: Link) -> BoxFuture<'a, &'static str> {
+        Box::pin(self.serve_link(editor, link))
+    }
+
+    fn tell<'a>(&'a self, editor: &'a Arc<Editor>, moment: &'a Moment) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            match moment {
+                Moment::ReloadBegins => self.leave(editor, "DomainReload", "DOMAIN_RELOAD").await,
+                // The list is announced when it changes, and its revision stands in every greeting.
+                Moment::Back => {}
+                Moment::ToolsChanged { names, change } => {
+                    let about = Object::new()
+                        .text("timestamp", &(editor.timestamp() + "Z"))
+                        .text("message", "Unity tools have been updated");
+                    self.broadcast("notifications/tools/list_changed", about).await;
+                    self.desk.push.send(editor, &Message { kind: "TOOLS_CHANGED", names, change }).await;
+                }
+                Moment::Stopped => self.leave(editor, "UserStopped", "USER_DISCONNECT").await,
+                Moment::Quits => {
+                    self.leave(editor, "EditorQuit", "UNITY_SHUTDOWN").await;
+                    keep(editor, OwnFile { path: INSTANCE, content: None, private: true });
+                }
+                Moment::Push { kind } => self.desk.push.send(editor, &Message::of(kind)).await,
+                Moment::StateChanged => self.tell_state(editor),
+            }
+        })
+    }
+
+    fn domain_began(&self, editor: &Arc<Editor>, again: bool) {
+        self.desk.push.begin(editor, again);
+        let mut inner = self.desk.lock();
+        self.resume(editor, &mut inner);
+    }
+
+    fn domain_ended<'a>(&'a self, editor: &'a Arc<Editor>) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            // After a crash or a reset nothing was told before.
+            self.interrupt(editor, "The bridge is being stopped", "stopping");
+            self.desk.push.end(editor).await;
+        })
+    }
+
+    fn settings(&self, editor: &Editor, port: u16, running: bool) -> OwnFile {
+        if !running {
+            return OwnFile { path: INSTANCE, content: None, private: true };
+        }
+        let mut inner = self.desk.lock();
+        (inner.closed, inner.leaving) = (None, None);
+        inner.told = inner.word(editor);
+        self.instance(editor, &inner, port)
+    }
+
+    fn install(&self, project: &Project) -> std::io::Result<()> {
+        let package = Object::new()
+            .text("name", "dev.holdfast.unity")
+            .text("version", PACKAGE_VERSION)
+            .text("displayName", "Holdfast for Unity")
+            .text("unity", "2022.3");
+        project.write(PACKAGE, package.finish().as_bytes())
+    }
+
+    fn process_began(&self, editor: &Editor) {
+        let fixed = self.desk.setup.fixed.as_ref();
+        let nonce = fixed.map_or_else(|| Desk::draw(editor, 32), |fixed| fixed.nonce.to_owned());
+        let token = fixed.map_or_else(|| Desk::draw(editor, 64), |fixed| fixed.token.to_owned());
+        let mut inner = self.desk.lock();
+        inner.life = Life { nonce, token, earlier_domains: editor.state().domain };
+        inner.journal = Journal::default();
+        drop(inner);
+        self.desk.push.forget();
+    }
+
+    fn locks(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,494 @@
+//! The editor itself: the state that survives a domain reload, the gates that hold its threads, and its clock.
+//!
+//! The model knows no wire protocol. A face asks it to run work on the main thread and to tell every connection something;
+//! the runtime ([`super::runtime`]) lets domains and bridges begin and end.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use holdfast_net::Net;
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
+use tokio::time::Instant;
+
+use super::config::FakeUnityConfig;
+use super::events::{Event, Stats};
+use super::json::{Object, quoted};
+use super::main_thread::{Begun, Done, Work};
+use super::project::Project;
+use super::tools::{Tool, ToolSpec};
+use crate::limits::{GOODBYE_MAX, KEY_MAX_BYTES, KEYS_MAX, TOOLS_MAX};
+
+/// What the model is asked to do beside a tool's own work. Carried out by the runtime, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// Reload the domain; the bridge is silent for this long.
+    Reload { silence: Duration, port: NextPort },
+    /// Tell everyone that the tool list changed.
+    ToolsChanged { names: Vec<String>, change: &'static str },
+    /// Stop the bridge.
+    Down { reset: bool },
+    /// Start the bridge, or the whole editor after a crash.
+    Up,
+    /// Send a push message of this type.
+    Push { kind: String },
+    /// Tell everyone whom it concerns that play mode began or ended.
+    StateChanged,
+    /// End without cleaning up.
+    Crash,
+    /// End as a user ends the editor.
+    Quit,
+}
+
+/// The port after a reload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NextPort {
+    /// The one it had.
+    Same,
+    /// Another one.
+    New,
+}
+
+/// An order, and where its completion is told.
+pub(crate) struct Request {
+    pub(crate) order: Order,
+    pub(crate) done: Option<oneshot::Sender<std::io::Result<()>>>,
+}
+
+/// What holds the editor's threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Gate {
+    pub(crate) frozen: bool,
+    pub(crate) modal: bool,
+    pub(crate) focused: bool,
+    pub(crate) busy_until: Option<Instant>,
+    /// What it is busy with is an import, not a tool.
+    pub(crate) importing: bool,
+    /// When the main thread was last stopped.
+    held_since: Instant,
+}
+
+impl Gate {
+    fn new() -> Self {
+        let held_since = Instant::now();
+        Self { frozen: false, modal: false, focused: true, busy_until: None, importing: false, held_since }
+    }
+
+    /// Whether the main thread stands still.
+    fn holds(&self) -> bool {
+        self.frozen || self.modal || self.is_busy()
+    }
+
+    fn is_busy(&self) -> bool {
+        self.busy_until.is_some_and(|until| until > Instant::now())
+    }
+
+    /// Whether assets are imported now.
+    pub(crate) fn imports(&self) -> bool {
+        self.importing && self.is_busy()
+    }
+}
+
+/// A message for one connection that is no reply.
+pub(crate) struct Note {
+    pub(crate) frame: Vec<u8>,
+    pub(crate) written: oneshot::Sender<()>,
+}
+
+struct Peer {
+    notes: mpsc::Sender<Note>,
+    name: Option<String>,
+}
+
+/// The state that survives a reload, and that of the present domain.
+#[derive(Default)]
+pub(crate) struct State {
+    pub(crate) port: Option<u16>,
+    pub(crate) domain: u64,
+    pub(crate) session_id: String,
+    pub(crate) tools: Vec<Tool>,
+    pub(crate) swapped: bool,
+    pub(crate) compile_errors: bool,
+    pub(crate) playing: bool,
+    pub(crate) main: Option<mpsc::Sender<Work>>,
+    pub(crate) queued: u64,
+    pub(crate) running: u64,
+    pub(crate) lost: u64,
+    pub(crate) interrupted: u64,
+    pub(crate) accepts: u64,
+    pub(crate) requests: u64,
+    pub(crate) list_requests: u64,
+    pub(crate) unparsable: u64,
+    pub(crate) compiles: u64,
+    pub(crate) push_connections: usize,
+    /// The next answer of a tool is lost on its way.
+    pub(crate) loses_answer: bool,
+    runs: BTreeMap<String, u64>,
+    peers: BTreeMap<u64, Peer>,
+}
+
+/// A fake editor.
+pub(crate) struct Editor {
+    pub(crate) config: FakeUnityConfig,
+    pub(crate) net: Arc<dyn Net>,
+    pub(crate) project: Option<Project>,
+    pub(crate) gate: watch::Sender<Gate>,
+    pub(crate) release: watch::Sender<u64>,
+    pub(crate) events: broadcast::Sender<Event>,
+    orders: mpsc::Sender<Request>,
+    started: Instant,
+    state: Mutex<State>,
+    random: Mutex<fastrand::Rng>,
+}
+
+impl Editor {
+    pub(crate) fn new(
+        config: FakeUnityConfig,
+        net: Arc<dyn Net>,
+        events: broadcast::Sender<Event>,
+        orders: mpsc::Sender<Request>,
+        tools: Vec<Tool>,
+    ) -> std::io::Result<Self> {
+        let project = config.project.clone().map(|root| Project::open(root, config.machine.clone())).transpose()?;
+        let runs = config.count_file.as_ref().map(read_counts).transpose()?.unwrap_or_default();
+        Ok(Self {
+            gate: watch::Sender::new(Gate::new()),
+            release: watch::Sender::new(0),
+            events,
+            orders,
+            started: Instant::now(),
+            random: Mutex::new(fastrand::Rng::with_seed(config.seed)),
+            state: Mutex::new(State { tools, runs, ..State::default() }),
+            project,
+            net,
+            config,
+        })
+    }
+
+    /// The state. A panic of another holder leaves counters at worst, so the lock is entered again.
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells whoever listens.
+    pub(crate) fn event(&self, event: Event) {
+        // Without a listener there is no one to tell.
+        let _ = self.events.send(event);
+    }
+
+    /// Reports a failed file operation.
+    pub(crate) fn file_result(&self, path: &str, result: std::io::Result<()>) {
+        if let Err(error) = result {
+            self.event(Event::FileFailed { path: path.to_owned(), error: error.to_string() });
+        }
+    }
+
+    /// Asks the runtime for something without waiting for it.
+    pub(crate) fn order(&self, order: Order) {
+        // A runtime that is gone has nothing left to order about.
+        let _ = self.orders.try_send(Request { order, done: None });
+    }
+
+    /// Asks the runtime for something and waits until it was done.
+    pub(crate) async fn order_and_wait(&self, order: Order) -> std::io::Result<()> {
+        let gone = || std::io::Error::new(std::io::ErrorKind::NotConnected, "the fake editor has ended");
+        let (done, answer) = oneshot::channel();
+        self.orders.send(Request { order, done: Some(done) }).await.map_err(|_| gone())?;
+        answer.await.map_err(|_| gone())?
+    }
+
+    /// A GUID from the seed.
+    pub(crate) fn guid(&self) -> String {
+        let mut bytes = [0; 16];
+        self.random.lock().unwrap_or_else(PoisonError::into_inner).fill(&mut bytes);
+        uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()
+    }
+
+    // ---- Threads and clock -----------------------------------------------------------------------------------------
+
+    /// Changes what holds the editor's threads.
+    pub(crate) fn hold(&self, change: impl FnOnce(&mut Gate)) {
+        self.gate.send_modify(|gate| {
+            let held = gate.holds();
+            change(gate);
+            if !held {
+                gate.held_since = Instant::now();
+            }
+        });
+    }
+
+    /// Time since the main thread's last frame.
+    pub(crate) fn frame_age(&self) -> Duration {
+        let gate = *self.gate.borrow();
+        if gate.holds() { gate.held_since.elapsed() } else { self.since_tick(self.tick()) }
+    }
+
+    /// Time since the start, by which answers of the editor are timed.
+    pub(crate) fn uptime(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Pause between two frames.
+    fn tick(&self) -> Duration {
+        let focused = self.gate.borrow().focused;
+        if focused { self.config.tick } else { self.config.tick.max(self.config.unfocused_tick) }
+    }
+
+    /// How long ago the last of these ticks was.
+    fn since_tick(&self, tick: Duration) -> Duration {
+        let into = self.started.elapsed().as_nanos().checked_rem(tick.as_nanos()).unwrap_or(0);
+        Duration::from_nanos(u64::try_from(into).unwrap_or(0))
+    }
+
+    /// Returns when the process is not frozen.
+    pub(crate) async fn thawed(&self) {
+        // The sender lives in `self`, so waiting cannot fail.
+        let _ = self.gate.subscribe().wait_for(|gate| !gate.frozen).await;
+    }
+
+    /// Returns when the process is frozen.
+    pub(crate) async fn frozen(&self) {
+        let _ = self.gate.subscribe().wait_for(|gate| gate.frozen).await;
+    }
+
+    /// Returns when nothing holds the main thread.
+    pub(crate) async fn main_free(&self) {
+        let mut gate = self.gate.subscribe();
+        loop {
+            let now = *gate.borrow_and_update();
+            if now.frozen || now.modal {
+                let _ = gate.changed().await;
+                continue;
+            }
+            match now.busy_until {
+                Some(until) if until > Instant::now() => {
+                    tokio::select! {
+                        biased;
+                        () = tokio::time::sleep_until(until) => {}
+                        _ = gate.changed() => {}
+                    }
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// Returns at the main thread's next tick at which nothing holds it.
+    pub(crate) async fn next_tick(&self) {
+        let tick = self.tick();
+        if !tick.is_zero() {
+            tokio::time::sleep(tick.saturating_sub(self.since_tick(tick))).await;
+        }
+        self.main_free().await;
+    }
+
+    /// The editor's clock as .NET writes it, without a zone: a fixed day, plus the time since the start.
+    pub(crate) fn timestamp(&self) -> String {
+        clock(self.started.elapsed())
+    }
+
+    // ---- Work ------------------------------------------------------------------------------------------------------
+
+    /// Queues work for the main thread. The receiver fails when the work is lost with its domain.
+    pub(crate) fn submit(&self, job: impl FnOnce(&Arc<Editor>) -> Begun + Send + 'static) -> oneshot::Receiver<Done> {
+        let (reply, answer) = oneshot::channel();
+        let mut state = self.state();
+        if let Some(main) = &state.main
+            && main.try_send(Work { job: Box::new(job), reply }).is_ok()
+        {
+            state.queued += 1;
+        }
+        answer
+    }
+
+    /// Counts a run of `key` and makes it durable before anyone hears of it.
+    pub(crate) fn count(&self, key: &str) -> Result<u64, String> {
+        if key.len() > KEY_MAX_BYTES {
+            return Err(format!("The key is longer than {KEY_MAX_BYTES} bytes"));
+        }
+        let mut state = self.state();
+        if state.runs.len() >= KEYS_MAX && !state.runs.contains_key(key) {
+            return Err(format!("More than {KEYS_MAX} keys"));
+        }
+        let runs = state.runs.entry(key.to_owned()).or_insert(0);
+        *runs += 1;
+        let runs = *runs;
+        if let Some(path) = &self.config.count_file {
+            // Under the lock, so that the lines of one key rise.
+            let line = Object::new().text("key", key).number("runs", runs).finish() + "\n";
+            let result = std::fs::OpenOptions::new()
+                .create(true)
+                .append(true)
+                .open(path)
+                .and_then(|mut file| file.write_all(line.as_bytes()).and_then(|()| file.flush()));
+            self.file_result(&path.to_string_lossy(), result);
+        }
+        Ok(runs)
+    }
+
+    /// How often `key` was counted.
+    pub(crate) fn runs(&self, key: &str) -> u64 {
+        self.state().runs.get(key).copied().unwrap_or(0)
+    }
+
+    /// Registers one more tool.
+    pub(crate) fn add_tool(&self, name: &str, spec: &'static ToolSpec) -> Result<(), String> {
+        let mut state = self.state();
+        if state.tools.iter().any(|tool| tool.name == name) {
+            return Err(format!("there is a tool {} already", quoted(name)));
+        }
+        if state.tools.len() >= TOOLS_MAX {
+            return Err(format!("an editor has at most {TOOLS_MAX} tools"));
+        }
+        state.tools.push(Tool::named(name, spec));
+        drop(state);
+        self.order(Order::ToolsChanged { names: vec![name.to_owned()], change: "added" });
+        Ok(())
+    }
+
+    // ---- Connections -----------------------------------------------------------------------------------------------
+
+    /// Enters a connection; it leaves when the guard falls.
+    pub(crate) fn enter(self: &Arc<Self>, notes: mpsc::Sender<Note>) -> Membership {
+        let mut state = self.state();
+        state.accepts += 1;
+        let connection = state.accepts;
+        state.peers.insert(connection, Peer { notes, name: None });
+        drop(state);
+        self.event(Event::Accepted { connection });
+        Membership { editor: self.clone(), connection, reason: "closed by the editor" }
+    }
+
+    /// Connections open now.
+    pub(crate) fn connections(&self) -> usize {
+        self.state().peers.len()
+    }
+
+    /// Remembers a client's name.
+    pub(crate) fn name_client(&self, connection: u64, name: &str) {
+        if let Some(peer) = self.state().peers.get_mut(&connection) {
+            peer.name = Some(name.to_owned());
+        }
+        self.event(Event::ClientNamed { connection, name: name.to_owned() });
+    }
+
+    /// Sends a frame to every connection and waits until each has written it, or does not read.
+    pub(crate) async fn tell_all(&self, frame: &[u8]) {
+        let mut waiting = Vec::new();
+        for peer in self.state().peers.values() {
+            let (written, done) = oneshot::channel();
+            if peer.notes.try_send(Note { frame: frame.to_vec(), written }).is_ok() {
+                waiting.push(done);
+            }
+        }
+        let all = async {
+            for done in waiting {
+                let _ = done.await;
+            }
+        };
+        // A peer that does not read must not hold an editor that leaves.
+        let _ = tokio::time::timeout(GOODBYE_MAX, all).await;
+    }
+
+    /// Whether the answer that is due now is lost on its way. Asked once for each.
+    pub(crate) fn loses_answer(&self) -> bool {
+        std::mem::take(&mut self.state().loses_answer)
+    }
+
+    /// Counters and state.
+    pub(crate) fn stats(&self) -> Stats {
+        let gate = *self.gate.borrow();
+        let state = self.state();
+        Stats {
+            port: state.port,
+            pid: self.config.pid(),
+            domain: state.domain,
+            session_id: state.session_id.clone(),
+            accepts: state.accepts,
+            requests: state.requests,
+            list_requests: state.list_requests,
+            unparsable: state.unparsable,
+            connections: state.peers.len(),
+            clients: state.peers.values().filter_map(|peer| peer.name.clone()).collect(),
+            push_connections: state.push_connections,
+            lost: state.lost,
+            interrupted: state.interrupted,
+            queued: state.queued,
+            running: state.running,
+            runs: state.runs.clone(),
+            compiles: state.compiles,
+            tools: state.tools.len(),
+            frozen: gate.frozen,
+            modal: gate.modal,
+            compile_errors: state.compile_errors,
+            playing: state.playing,
+        }
+    }
+}
+
+/// A connection's place in the editor; leaves it when dropped, however its task ends.
+pub(crate) struct Membership {
+    editor: Arc<Editor>,
+    pub(crate) connection: u64,
+    pub(crate) reason: &'static str,
+}
+
+impl Drop for Membership {
+    fn drop(&mut self) {
+        self.editor.state().peers.remove(&self.connection);
+        self.editor.event(Event::Closed { connection: self.connection, reason: self.reason });
+    }
+}
+
+/// Runs that an earlier process counted.
+fn read_counts(path: &PathBuf) -> std::io::Result<BTreeMap<String, u64>> {
+    #[derive(serde::Deserialize)]
+    struct Line {
+        key: String,
+    }
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        Err(error) => return Err(error),
+    };
+    let mut runs = BTreeMap::new();
+    // A line that a kill cut in half is no run: it is flushed before the reply.
+    for line in text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok()) {
+        *runs.entry(line.key).or_insert(0) += 1;
+    }
+    Ok(runs)
+}
+
+/// 2025-07-22T21:34:56.789 plus `elapsed`.
+fn clock(elapsed: Duration) -> String {
+    const FIRST_DAY: u64 = 20_291; // 2025-07-22, in days since 1970-01-01
+    const FIRST_MS: u64 = ((21 * 60 + 34) * 60 + 56) * 1000 + 789;
+    let ms = FIRST_MS + u64::try_from(elapsed.as_millis()).unwrap_or(0);
+    // Civil date from a day number (the well-known algorithm over 400-year eras, years beginning in March).
+    let days = FIRST_DAY + ms / 86_400_000 + 719_468;
+    let (era, of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    let (seconds, ms) = (ms / 1000 % 86_400, ms % 1000);
+    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clock_begins_on_its_day_and_crosses_months_and_years() {
+        assert_eq!(clock(Duration::ZERO), "2025-07-22T21:34:56.789");
+        assert_eq!(clock(Duration::from_secs(10 * 86_400)), "2025-08-01T21:34:56.789");
+        assert_eq!(clock(Duration::from_secs(586 * 86_400)), "2027-02-28T21:34:56.789");
+        assert_eq!(clock(Duration::from_secs(587 * 86_400)), "2027-03-01T21:34:56.789");
+    }
+}

@@ -1,0 +1,207 @@
+//! A Unity project's directory, kept up as an editor does it: real files, since other programs look at them, or those of a
+//! simulated machine.
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::face::OwnFile;
+use super::json::quoted;
+use super::model::Editor;
+use crate::limits::{FILE_BUSY_TRIES, FILE_BUSY_WAIT};
+
+/// Version of Unity that the fake editor claims to be.
+pub(crate) const UNITY_VERSION: &str = "2022.3.62f1";
+
+/// The files of a simulated machine.
+pub trait Files: Send + Sync + 'static {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// `NotFound` if there is none.
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
+    /// Writes a file whole, making its folder if needed.
+    ///
+    /// # Errors
+    /// As the machine says.
+    fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
+    /// Removes a file.
+    ///
+    /// # Errors
+    /// `NotFound` if there is none.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+    /// The files of a folder, in no order.
+    ///
+    /// # Errors
+    /// As the machine says.
+    fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>>;
+}
+
+/// A simulated machine whose files a fake editor writes in place of real ones. The project's folder itself stays real.
+#[derive(Clone)]
+pub struct Machine(pub Arc<dyn Files>);
+
+impl std::fmt::Debug for Machine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Machine")
+    }
+}
+
+/// A project directory.
+pub(crate) struct Project {
+    root: PathBuf,
+    text: String,
+    machine: Option<Machine>,
+}
+
+impl Project {
+    /// Takes a directory, making what every project has where it is missing.
+    ///
+    /// # Errors
+    /// What the system says about the directory.
+    pub(crate) fn open(root: PathBuf, machine: Option<Machine>) -> io::Result<Self> {
+        std::fs::create_dir_all(root.join("Assets"))?;
+        let root = dunce::canonicalize(root)?;
+        // .NET never shows the verbatim form that canonicalisation gives on Windows.
+        let text = root.to_string_lossy();
+        let text = text.strip_prefix(r"\\?\").unwrap_or(&text).to_owned();
+        let project = Self { root, text, machine };
+        let version = format!("m_EditorVersion: {UNITY_VERSION}\n");
+        project.write("ProjectSettings/ProjectVersion.txt", version.as_bytes())?;
+        Ok(project)
+    }
+
+    /// The root as the editor spells it.
+    pub(crate) fn root(&self) -> &str {
+        &self.text
+    }
+
+    /// Writes a file below the root.
+    pub(crate) fn write(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
+        let path = self.root.join(path);
+        if let Some(Machine(machine)) = &self.machine {
+            return machine.write(&path, bytes);
+        }
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        std::fs::write(path, bytes)
+    }
+
+    /// Removes a file below the root; one that is not there is fine.
+    pub(crate) fn remove(&self, path: &str) -> io::Result<()> {
+        let path = self.root.join(path);
+        gone_is_fine(match &self.machine {
+            Some(Machine(machine)) => machine.remove(&path),
+            None => std::fs::remove_file(path),
+        })
+    }
+
+    /// Brings a package's own file up to date.
+    pub(crate) fn keep(&self, editor: &Editor, OwnFile { path, content, private }: OwnFile) {
+        let result = match (content, &self.machine) {
+            (None, _) => self.remove(path),
+            (Some(text), None) if private => replace_private(&self.root.join(path), text.as_bytes()),
+            // The simulated machine replaces files whole, and has no other users.
+            (Some(text), _) => self.write(path, text.as_bytes()),
+        };
+        editor.file_result(path, result);
+    }
+
+    /// Enters the package into the manifest, leaving what else stands there.
+    pub(crate) fn install(&self, package: &str, version: &str) -> io::Result<()> {
+        let path = "Packages/manifest.json";
+        let mut manifest = self.read_object(&self.root.join(path))?;
+        let dependencies = manifest.entry("dependencies").or_insert_with(|| serde_json::Map::new().into());
+        if let Some(dependencies) = dependencies.as_object_mut() {
+            dependencies.insert(package.to_owned(), version.into());
+        }
+        self.write(path, format!("{:#}\n", serde_json::Value::from(manifest)).as_bytes())
+    }
+
+    /// What an editor writes when it opens the project.
+    pub(crate) fn opened(&self, pid: u32) -> io::Result<()> {
+        let instance = format!(
+            "{{\n\t\"process_id\" : {pid},\n\t\"version\" : {},\n\t\"app_path\" : \"\",\n\t\"app_contents_path\" : \"\"\n}}",
+            quoted(UNITY_VERSION)
+        );
+        self.write("Library/EditorInstance.json", instance.as_bytes())?;
+        self.write("Temp/UnityLockfile", b"")
+    }
+
+    /// What an editor removes when it quits.
+    pub(crate) fn quit(&self) -> io::Result<()> {
+        self.remove("Library/EditorInstance.json")?;
+        let temp = self.root.join("Temp");
+        let Some(Machine(machine)) = &self.machine else { return gone_is_fine(std::fs::remove_dir_all(temp)) };
+        for folder in [temp.join("uLoopMCP/compile-results"), temp] {
+            for file in machine.list(&folder).unwrap_or_default() {
+                gone_is_fine(machine.remove(&file))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn read_object(&self, path: &Path) -> io::Result<serde_json::Map<String, serde_json::Value>> {
+        let bytes = match &self.machine {
+            Some(Machine(machine)) => machine.read(path),
+            None => std::fs::read(path),
+        };
+        match bytes {
+            Ok(bytes) => serde_json::from_slice(&bytes).map_err(io::Error::from),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(serde_json::Map::new()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Replaces a file in one step, so that nobody reads half of it, by one that only this user may read.
+fn replace_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    make_private_folder(folder)?;
+    // Several editors may share a folder.
+    let temporary = folder.join(format!(".{:032x}.tmp", fastrand::u128(..)));
+    let written = create_private(&temporary).and_then(|mut file| file.write_all(bytes));
+    let done = written.and_then(|()| rename_patiently(&temporary, path));
+    if done.is_err() {
+        let _ = std::fs::remove_file(&temporary);
+    }
+    done
+}
+
+/// Windows refuses to replace a file for as long as another program has it open and does not share it.
+fn rename_patiently(from: &Path, to: &Path) -> io::Result<()> {
+    for _ in 0..FILE_BUSY_TRIES {
+        match std::fs::rename(from, to) {
+            // ERROR_ACCESS_DENIED, ERROR_SHARING_VIOLATION and ERROR_LOCK_VIOLATION.
+            Err(error) if cfg!(windows) && matches!(error.raw_os_error(), Some(5 | 32 | 33)) => {
+                std::thread::park_timeout(FILE_BUSY_WAIT);
+            }
+            done => return done,
+        }
+    }
+    std::fs::rename(from, to)
+}
+
+fn make_private_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+fn create_private(path: &Path) -> io::Result<std::fs::File> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+fn gone_is_fine(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}

@@ -1,0 +1,104 @@
+//! Real TCP whose accepted connections can be ended with a reset instead of an orderly close.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+
+use holdfast_net::{BoxFuture, BoxStream, Listener, Net, Tcp};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+
+/// While it is on, connections accepted through the [`AbortiveTcp`] it belongs to end with a reset when they are dropped.
+#[derive(Debug, Clone, Default)]
+pub struct ResetSwitch(Arc<AtomicBool>);
+
+impl ResetSwitch {
+    pub(super) fn set(&self, on: bool) {
+        self.0.store(on, Ordering::SeqCst);
+    }
+}
+
+/// [`Tcp`] with a [`ResetSwitch`]: what it accepts can be closed with a reset (`SO_LINGER` 0), as a killed peer's kernel or
+/// a middlebox does it. The seam has no such verb, since the product never needs one.
+#[derive(Debug, Clone, Default)]
+pub struct AbortiveTcp {
+    switch: ResetSwitch,
+}
+
+impl AbortiveTcp {
+    /// The switch for [`FakeUnityConfig::reset`](super::FakeUnityConfig::reset).
+    pub fn switch(&self) -> ResetSwitch {
+        self.switch.clone()
+    }
+}
+
+impl Net for AbortiveTcp {
+    fn connect(&self, port: u16) -> BoxFuture<'_, io::Result<BoxStream>> {
+        Tcp.connect(port)
+    }
+
+    fn bind(&self, port: u16) -> BoxFuture<'_, io::Result<Arc<dyn Listener>>> {
+        Box::pin(async move {
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
+            let addr = listener.local_addr()?;
+            Ok(Arc::new(Bound { listener, addr, switch: self.switch.clone() }) as Arc<dyn Listener>)
+        })
+    }
+}
+
+struct Bound {
+    listener: TcpListener,
+    addr: SocketAddr,
+    switch: ResetSwitch,
+}
+
+impl Listener for Bound {
+    fn local_addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    fn accept(&self) -> BoxFuture<'_, io::Result<(BoxStream, SocketAddr)>> {
+        Box::pin(async move {
+            let (stream, peer) = self.listener.accept().await?;
+            stream.set_nodelay(true)?;
+            Ok((Box::new(Accepted { stream, switch: self.switch.clone() }) as BoxStream, peer))
+        })
+    }
+}
+
+struct Accepted {
+    stream: TcpStream,
+    switch: ResetSwitch,
+}
+
+impl Drop for Accepted {
+    fn drop(&mut self) {
+        if self.switch.0.load(Ordering::SeqCst) {
+            // A socket that is gone already cannot be reset; nothing is lost.
+            let _ = self.stream.set_zero_linger();
+        }
+    }
+}
+
+impl AsyncRead for Accepted {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buf)
+    }
+}
+
+impl AsyncWrite for Accepted {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, buf)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}

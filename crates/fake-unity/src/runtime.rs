@@ -1,0 +1,404 @@
+//! The life of an editor: domains and bridges begin and end here, and nowhere else.
+
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use holdfast_net::Listener;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::Instant;
+
+use super::events::Event;
+use super::face::{Face, Link, Moment};
+use super::main_thread;
+use super::model::{Editor, NextPort, Order, Request};
+use crate::limits::{BIND_ATTEMPTS_MAX, BIND_RETRY, CONNECTIONS_MAX, NOTES_MAX, QUEUE_MAX};
+
+/// The lock file of a domain reload.
+const RELOAD_LOCK: &str = "Temp/domainreload.lock";
+/// The lock file of a bridge that starts.
+const START_LOCK: &str = "Temp/serverstarting.lock";
+
+/// A task that ends when its handle is ended or dropped.
+struct Part<T = ()> {
+    stop: oneshot::Sender<T>,
+    task: JoinHandle<()>,
+}
+
+impl<T> Part<T> {
+    fn begin<F: Future<Output = ()> + Send + 'static>(run: impl FnOnce(oneshot::Receiver<T>) -> F) -> Self {
+        let (stop, stopped) = oneshot::channel();
+        Self { stop, task: tokio::spawn(run(stopped)) }
+    }
+
+    async fn end(self, how: T) {
+        // A task that has ended by itself needs no word.
+        let _ = self.stop.send(how);
+        // A panic in a part is shown by the test or the process that runs it; its end is what counts here.
+        let _ = self.task.await;
+    }
+}
+
+/// What comes next by itself.
+enum Next {
+    /// The bridge listens again on this port, after a reload.
+    Return { port: u16 },
+    /// One frame after the bridge began to listen.
+    Back,
+}
+
+/// The owner of an editor's tasks.
+pub(crate) struct Runtime {
+    editor: Arc<Editor>,
+    face: Arc<dyn Face>,
+    requests: mpsc::Receiver<Request>,
+    /// It is told for how long its listener outlives the connections.
+    bridge: Option<Part<Duration>>,
+    main: Option<Part>,
+    next: Option<(Instant, Next)>,
+    last_port: u16,
+    /// The editor's process runs, also while no domain does.
+    alive: bool,
+}
+
+impl Runtime {
+    /// Opens the project and starts the bridge.
+    ///
+    /// # Errors
+    /// What the system says about the port or the project.
+    pub(crate) async fn start(
+        editor: Arc<Editor>,
+        face: Arc<dyn Face>,
+        requests: mpsc::Receiver<Request>,
+    ) -> io::Result<Self> {
+        let last_port = editor.config.port;
+        let mut runtime =
+            Self { editor, face, requests, bridge: None, main: None, next: None, last_port, alive: false };
+        runtime.open().await?;
+        Ok(runtime)
+    }
+
+    /// Carries out orders until the editor ends.
+    pub(crate) async fn run(mut self) {
+        loop {
+            let at = self.next.as_ref().map(|(at, _)| *at);
+            tokio::select! {
+                biased;
+                request = self.requests.recv() => {
+                    let Some(Request { order, done }) = request else { return };
+                    let quits = order == Order::Quit;
+                    let result = self.carry_out(order).await;
+                    if let Some(done) = done {
+                        // Whoever asked need not wait for it.
+                        let _ = done.send(result);
+                    }
+                    if quits {
+                        return;
+                    }
+                }
+                () = until(at) => match self.next.take() {
+                    Some((_, Next::Return { port })) => self.come_back(port).await,
+                    Some((_, Next::Back)) => self.face.tell(&self.editor, &Moment::Back).await,
+                    None => {}
+                },
+            }
+        }
+    }
+
+    async fn carry_out(&mut self, order: Order) -> io::Result<()> {
+        match order {
+            Order::Reload { silence, port } => {
+                if self.main.is_none() {
+                    return Err(io::Error::new(io::ErrorKind::NotConnected, "the editor does not run; use up"));
+                }
+                let ms = u64::try_from(silence.as_millis()).unwrap_or(u64::MAX);
+                self.lock(RELOAD_LOCK, true);
+                self.face.tell(&self.editor, &Moment::ReloadBegins).await;
+                self.face.domain_ended(&self.editor).await;
+                self.end_bridge(self.face.listener_outlives_connections()).await;
+                self.end_main().await;
+                self.domain_settings();
+                self.editor.event(Event::ReloadBegun { silence_ms: ms });
+                let port = match port {
+                    NextPort::Same if self.face.keeps_port() => self.last_port,
+                    NextPort::Same | NextPort::New => self.other_port().await?,
+                };
+                self.next = Some((Instant::now() + silence, Next::Return { port }));
+            }
+            Order::ToolsChanged { names, change } => {
+                let tools = self.editor.state().tools.len();
+                self.editor.event(Event::ToolsChanged { tools });
+                self.face.tell(&self.editor, &Moment::ToolsChanged { names, change }).await;
+            }
+            Order::StateChanged => self.face.tell(&self.editor, &Moment::StateChanged).await,
+            Order::Push { kind } => self.face.tell(&self.editor, &Moment::Push { kind }).await,
+            Order::Down { reset } => self.down(reset).await,
+            Order::Up => match (&self.bridge, &self.main) {
+                (Some(_), _) => {}
+                (None, Some(_)) => {
+                    self.next = None;
+                    self.listen(self.port_again(), false).await?;
+                }
+                (None, None) => {
+                    self.lock(RELOAD_LOCK, false);
+                    self.open().await?;
+                }
+            },
+            Order::Crash => {
+                self.end(Duration::ZERO).await;
+                self.editor.event(Event::Crashed);
+            }
+            Order::Quit => {
+                self.face.tell(&self.editor, &Moment::Quits).await;
+                self.end(self.face.listener_outlives_connections()).await;
+                self.domain_settings();
+                if let Some(project) = &self.editor.project {
+                    self.editor.file_result("Temp", project.quit());
+                }
+                self.editor.event(Event::Quit);
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens the editor: files, then domain and bridge.
+    async fn open(&mut self) -> io::Result<()> {
+        if let Some(project) = &self.editor.project {
+            self.face.install(project)?;
+            project.opened(self.editor.config.pid())?;
+        }
+        self.next = None;
+        if !std::mem::replace(&mut self.alive, true) {
+            self.face.process_began(&self.editor);
+        }
+        self.listen(self.port_again(), false).await
+    }
+
+    /// Where a bridge that stopped begins again; 0 is anywhere. The first one begins where it was told to.
+    fn port_again(&self) -> u16 {
+        let first = self.editor.state().domain == 0;
+        if first || self.face.keeps_port() { self.last_port } else { 0 }
+    }
+
+    /// A file that lives with its domain goes.
+    fn domain_settings(&self) {
+        if !self.face.keeps_port() {
+            self.write_settings(false);
+        }
+    }
+
+    async fn come_back(&mut self, port: u16) {
+        if let Err(error) = self.listen(port, true).await {
+            self.editor.event(Event::BindFailed { port, error: error.to_string() });
+        }
+    }
+
+    /// Begins a domain where none runs, and the bridge in it.
+    async fn listen(&mut self, port: u16, again: bool) -> io::Result<()> {
+        self.lock(START_LOCK, true);
+        if self.face.probes_port() && port != 0 {
+            self.probe(port).await;
+        }
+        if !self.editor.config.listen_delay.is_zero() {
+            tokio::time::sleep(self.editor.config.listen_delay).await;
+        }
+        let mut bound = self.bind(port).await;
+        if self.editor.config.moves_port {
+            for next in port.saturating_add(1)..=port.saturating_add(9) {
+                if bound.is_err() {
+                    bound = self.editor.net.bind(next).await;
+                }
+            }
+        }
+        self.lock(RELOAD_LOCK, false);
+        self.lock(START_LOCK, false);
+        let listener = bound?;
+        let port = listener.local_addr().port();
+        self.last_port = port;
+        if self.main.is_none() {
+            let (sender, queue) = mpsc::channel(QUEUE_MAX);
+            let editor = self.editor.clone();
+            self.main = Some(Part::begin(|stop| main_thread::run(editor, queue, stop)));
+            let mut state = self.editor.state();
+            state.domain += 1;
+            state.main = Some(sender);
+        }
+        let session = self.editor.guid();
+        let domain = {
+            let mut state = self.editor.state();
+            state.port = Some(port);
+            state.session_id = session;
+            state.domain
+        };
+        self.write_settings(true);
+        let (editor, face) = (self.editor.clone(), self.face.clone());
+        self.bridge = Some(Part::begin(|stop| accept(editor, face, listener, stop)));
+        self.editor.event(Event::Listening { port, pid: self.editor.config.pid(), domain });
+        self.face.domain_began(&self.editor, again);
+        if again {
+            self.editor.event(Event::ReloadEnded { port });
+        }
+        self.next = Some((Instant::now() + self.editor.config.tick, Next::Back));
+        Ok(())
+    }
+
+    /// Listens on the port for a moment, to see whether it is free. Whoever connects meanwhile meets nobody.
+    async fn probe(&self, port: u16) {
+        if let Ok(_listener) = self.editor.net.bind(port).await {
+            tokio::time::sleep(self.editor.config.probe_time).await;
+        }
+    }
+
+    async fn bind(&self, port: u16) -> io::Result<Arc<dyn Listener>> {
+        let mut attempt = 1;
+        loop {
+            match self.editor.net.bind(port).await {
+                Err(_) if attempt < BIND_ATTEMPTS_MAX => {
+                    attempt += 1;
+                    tokio::time::sleep(BIND_RETRY).await;
+                }
+                result => return result,
+            }
+        }
+    }
+
+    /// A free port other than the last. It is freed again: the silence comes first, as in an editor that finds its port
+    /// taken.
+    async fn other_port(&self) -> io::Result<u16> {
+        loop {
+            let port = self.editor.net.bind(0).await?.local_addr().port();
+            if port != self.last_port {
+                return Ok(port);
+            }
+        }
+    }
+
+    async fn down(&mut self, reset: bool) {
+        self.next = None;
+        if self.bridge.is_none() {
+            return;
+        }
+        if !reset {
+            self.face.tell(&self.editor, &Moment::Stopped).await;
+        }
+        self.face.domain_ended(&self.editor).await;
+        let switch = if reset { self.editor.config.reset.clone() } else { None };
+        if let Some(switch) = &switch {
+            switch.set(true);
+        }
+        let outlives = if reset { Duration::ZERO } else { self.face.listener_outlives_connections() };
+        self.end_bridge(outlives).await;
+        if let Some(switch) = &switch {
+            switch.set(false);
+        }
+        self.write_settings(false);
+        self.editor.event(Event::Down);
+    }
+
+    async fn end(&mut self, listener_outlives: Duration) {
+        self.next = None;
+        self.alive = false;
+        self.face.domain_ended(&self.editor).await;
+        self.end_bridge(listener_outlives).await;
+        self.end_main().await;
+    }
+
+    async fn end_bridge(&mut self, listener_outlives: Duration) {
+        if let Some(bridge) = self.bridge.take() {
+            bridge.end(listener_outlives).await;
+        }
+        self.editor.state().port = None;
+    }
+
+    async fn end_main(&mut self) {
+        self.editor.state().main = None;
+        if let Some(main) = self.main.take() {
+            main.end(()).await;
+        }
+    }
+
+    fn lock(&self, path: &str, there: bool) {
+        if let Some(project) = &self.editor.project
+            && self.face.locks()
+        {
+            let result =
+                if there { project.write(path, self.editor.timestamp().as_bytes()) } else { project.remove(path) };
+            self.editor.file_result(path, result);
+        }
+    }
+
+    fn write_settings(&self, running: bool) {
+        let file = self.face.settings(&self.editor, self.last_port, running);
+        if let Some(project) = &self.editor.project {
+            project.keep(&self.editor, file);
+        }
+    }
+}
+
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Accepts until `stop` falls; then every connection ends, and after the time that it says the port is closed.
+async fn accept(
+    editor: Arc<Editor>,
+    face: Arc<dyn Face>,
+    listener: Arc<dyn Listener>,
+    mut stop: oneshot::Receiver<Duration>,
+) {
+    let mut links = JoinSet::new();
+    let outlives = loop {
+        let next = async {
+            loop {
+                editor.thawed().await;
+                tokio::select! {
+                    biased;
+                    () = editor.frozen() => {}
+                    accepted = listener.accept() => return accepted,
+                }
+            }
+        };
+        tokio::select! {
+            biased;
+            told = &mut stop => break told.unwrap_or_default(),
+            _ = links.join_next(), if !links.is_empty() => {}
+            accepted = next => {
+                // A connection that is gone before it was accepted is no concern of the listener.
+                let Ok((stream, _)) = accepted else {
+                    tokio::time::sleep(BIND_RETRY).await;
+                    continue;
+                };
+                if editor.connections() >= CONNECTIONS_MAX {
+                    continue;
+                }
+                let (editor, face) = (editor.clone(), face.clone());
+                links.spawn(async move {
+                    let (notes, incoming) = mpsc::channel(NOTES_MAX);
+                    let mut membership = editor.enter(notes);
+                    let link = Link::new(&editor, membership.connection, incoming, stream);
+                    membership.reason = face.serve(&editor, link).await;
+                });
+            }
+        }
+    };
+    if !outlives.is_zero() {
+        links.shutdown().await;
+        // Who comes now is taken, and hears nothing any more.
+        let mut late = Vec::new();
+        let _ = tokio::time::timeout(outlives, async {
+            while late.len() < CONNECTIONS_MAX {
+                late.extend(listener.accept().await.ok());
+            }
+        })
+        .await;
+        drop(listener);
+        return;
+    }
+    drop(listener);
+    links.shutdown().await;
+}

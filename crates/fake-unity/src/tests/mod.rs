@@ -1,0 +1,163 @@
+//! The fake editor over real loopback sockets, met by a client that knows nothing of the gateway's codecs.
+
+mod documented;
+mod domains;
+mod holdfast;
+mod process;
+mod turbokettle;
+mod umcp;
+mod unity_mcp;
+mod wire;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use holdfast_net::Tcp;
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::broadcast;
+
+use super::*;
+
+/// Longest wait for anything: only a broken editor needs it.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+async fn within<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(PATIENCE, future).await.expect("in time")
+}
+
+fn config() -> FakeUnityConfig {
+    FakeUnityConfig { tick: Duration::ZERO, ..FakeUnityConfig::default() }
+}
+
+fn version(text: &str) -> FakeUnityConfig {
+    FakeUnityConfig { package_version: text.parse().unwrap(), ..config() }
+}
+
+async fn start(config: FakeUnityConfig) -> FakeUnity {
+    FakeUnity::start(config, Arc::new(Tcp)).await.unwrap()
+}
+
+/// Waits until the state is as asked; every change of it comes with an event or is looked for again.
+async fn until(unity: &FakeUnity, what: impl Fn(&Stats) -> bool) -> Stats {
+    within(async {
+        loop {
+            let stats = unity.stats();
+            if what(&stats) {
+                return stats;
+            }
+            tokio::task::yield_now().await;
+        }
+    })
+    .await
+}
+
+async fn event(events: &mut broadcast::Receiver<Event>, what: impl Fn(&Event) -> bool) -> Event {
+    within(async {
+        loop {
+            let event = events.recv().await.unwrap();
+            if what(&event) {
+                return event;
+            }
+        }
+    })
+    .await
+}
+
+/// A client on a raw socket.
+struct Client {
+    stream: TcpStream,
+    buffer: Vec<u8>,
+}
+
+impl Client {
+    async fn connect(port: u16) -> Self {
+        let stream = within(TcpStream::connect(("127.0.0.1", port))).await.unwrap();
+        Self { stream, buffer: Vec::new() }
+    }
+
+    async fn to(unity: &FakeUnity) -> Self {
+        Self::connect(unity.port().unwrap()).await
+    }
+
+    async fn send(&mut self, body: &str) {
+        let frame = format!("Content-Length: {}\r\n\r\n{body}", body.len());
+        within(self.stream.write_all(frame.as_bytes())).await.unwrap();
+    }
+
+    async fn call(&mut self, id: &str, method: &str, params: &str) {
+        self.send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#)).await;
+    }
+
+    /// The next body, or how the connection ended (`None`: an orderly close).
+    async fn next(&mut self) -> Result<Option<String>, std::io::ErrorKind> {
+        within(async {
+            loop {
+                if let Some(end) = self.buffer.windows(4).position(|window| window == b"\r\n\r\n") {
+                    let header = std::str::from_utf8(&self.buffer[..end]).unwrap();
+                    let length: usize = header.strip_prefix("Content-Length: ").unwrap().parse().unwrap();
+                    if self.buffer.len() >= end + 4 + length {
+                        let body = self.buffer[end + 4..end + 4 + length].to_vec();
+                        self.buffer.drain(..end + 4 + length);
+                        return Ok(Some(String::from_utf8(body).unwrap()));
+                    }
+                }
+                match self.stream.read_buf(&mut self.buffer).await {
+                    Ok(0) => {
+                        assert!(self.buffer.is_empty(), "half a frame at the end");
+                        return Ok(None);
+                    }
+                    Ok(_) => {}
+                    Err(error) => return Err(error.kind()),
+                }
+            }
+        })
+        .await
+    }
+
+    async fn text(&mut self) -> String {
+        self.next().await.unwrap().expect("a message")
+    }
+
+    async fn json(&mut self) -> Value {
+        serde_json::from_str(&self.text().await).unwrap()
+    }
+
+    /// The next reply as it was written; notifications between are passed over.
+    async fn reply_text(&mut self) -> String {
+        loop {
+            let text = self.text().await;
+            if !text.starts_with(r#"{"jsonrpc":"2.0","method":"#) {
+                return text;
+            }
+        }
+    }
+
+    async fn reply(&mut self) -> Value {
+        serde_json::from_str(&self.reply_text().await).unwrap()
+    }
+
+    async fn result(&mut self, method: &str, params: &str) -> Value {
+        self.call("\"r\"", method, params).await;
+        let reply = self.reply().await;
+        assert!(reply.get("error").is_none(), "{reply}");
+        reply["result"].clone()
+    }
+
+    /// Reads to the end and returns how it came.
+    async fn ended(&mut self) -> Result<(), std::io::ErrorKind> {
+        loop {
+            match self.next().await {
+                Ok(Some(_)) => {}
+                Ok(None) => return Ok(()),
+                Err(kind) => return Err(kind),
+            }
+        }
+    }
+
+    async fn tool_names(&mut self) -> Vec<String> {
+        let list = self.result("get-tool-details", r#"{"IncludeDevelopmentOnly":false}"#).await;
+        list["Tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+    }
+}

@@ -1,0 +1,333 @@
+//! Tools as an editor declares them, the arguments of a call, and the test tools that every face carries.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::conformance;
+use super::json::{Object, quoted};
+use super::main_thread::{Begun, Done, Fault};
+use super::model::{Editor, Order};
+use crate::limits::{BIG_MAX_BYTES, TOOLS_MAX};
+
+/// The type of a parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Text,
+    Flag,
+    Number,
+    Array,
+    /// One of these words; the default is the word's number in the editor's enumeration.
+    Choice(&'static [&'static str]),
+}
+
+/// A parameter of a tool.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Param {
+    pub(crate) name: &'static str,
+    pub(crate) kind: Kind,
+    /// The default as JSON.
+    pub(crate) default: &'static str,
+    pub(crate) about: &'static str,
+}
+
+/// What a tool is, whatever its name.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ToolSpec {
+    pub(crate) name: &'static str,
+    pub(crate) about: &'static str,
+    pub(crate) development: bool,
+    pub(crate) params: &'static [Param],
+    /// Default of `TimeoutSeconds` in package versions that have it.
+    pub(crate) timeout_seconds: u64,
+    /// Members of the result, as `Name:type` separated by spaces.
+    pub(crate) result: &'static str,
+}
+
+/// A registered tool.
+#[derive(Debug, Clone)]
+pub(crate) struct Tool {
+    pub(crate) name: String,
+    pub(crate) spec: &'static ToolSpec,
+    /// Parameters that it has besides those of its specification, which make a long schema.
+    pub(crate) more_params: usize,
+}
+
+impl Tool {
+    /// A tool of this name that does what the specification says.
+    pub(crate) fn named(name: impl Into<String>, spec: &'static ToolSpec) -> Self {
+        Self { name: name.into(), spec, more_params: 0 }
+    }
+
+    /// Names of the parameters that make its schema long; each is a [`MORE_PARAM`].
+    pub(crate) fn more_params(&self) -> impl Iterator<Item = String> + use<> {
+        (0..self.more_params).map(|number| format!("p{number:05}"))
+    }
+}
+
+impl From<&'static ToolSpec> for Tool {
+    fn from(spec: &'static ToolSpec) -> Self {
+        Self::named(spec.name, spec)
+    }
+}
+
+/// What a parameter is that only makes a schema long: with a name of six characters it has [`MORE_PARAM_BYTES`] of JSON Schema.
+pub(crate) const MORE_PARAM: Param = text("", "\"\"", "One of very many; nothing is done with what i");
+/// See [`MORE_PARAM`].
+const MORE_PARAM_BYTES: usize = 102;
+
+/// Adds tools until there are so many, the last one with a schema of so many bytes.
+pub(crate) fn lengthen(tools: &mut Vec<Tool>, wanted: usize, schema_bytes: usize) {
+    let more = (tools.len()..wanted.min(TOOLS_MAX)).map(|number| Tool::named(format!("more-{number:04}"), &ADDED_TOOL));
+    tools.extend(more.collect::<Vec<_>>());
+    if let Some(last) = tools.last_mut() {
+        last.more_params = schema_bytes.div_ceil(MORE_PARAM_BYTES);
+    }
+}
+
+pub(crate) const fn text(name: &'static str, default: &'static str, about: &'static str) -> Param {
+    Param { name, kind: Kind::Text, default, about }
+}
+
+pub(crate) const fn flag(name: &'static str, default: &'static str, about: &'static str) -> Param {
+    Param { name, kind: Kind::Flag, default, about }
+}
+
+pub(crate) const fn number(name: &'static str, default: &'static str, about: &'static str) -> Param {
+    Param { name, kind: Kind::Number, default, about }
+}
+
+pub(crate) const fn array(name: &'static str, about: &'static str) -> Param {
+    Param { name, kind: Kind::Array, default: "[]", about }
+}
+
+pub(crate) const fn choice(
+    name: &'static str,
+    default: &'static str,
+    words: &'static [&'static str],
+    about: &'static str,
+) -> Param {
+    Param { name, kind: Kind::Choice(words), default, about }
+}
+
+/// The arguments of a call, checked against the tool's parameters. Names match without regard to case, as in Newtonsoft.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Arguments(Map<String, Value>);
+
+impl Arguments {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// [`Fault::Refused`] when a value cannot become the parameter's type.
+    pub(crate) fn read(tool: &str, spec: &ToolSpec, json: Option<&str>) -> Result<Self, Fault> {
+        let mismatch = |what: &str| Fault::Refused(format!("Parameter type mismatch for tool '{tool}': {what}"));
+        let arguments = match json.map(serde_json::from_str::<Value>) {
+            None | Some(Ok(Value::Null)) => Self::default(),
+            Some(Ok(Value::Object(members))) => Self(members),
+            Some(_) => return Err(mismatch("the parameters are no object")),
+        };
+        for param in spec.params {
+            let fits = match (param.kind, arguments.get(param.name)) {
+                (_, None | Some(Value::Null)) | (Kind::Text, Some(_)) => true,
+                (Kind::Flag, Some(value)) => flag_of(value).is_some(),
+                (Kind::Number, Some(value)) => number_of(value).is_some(),
+                (Kind::Array, Some(value)) => value.is_array(),
+                (Kind::Choice(words), Some(value)) => match value.as_str() {
+                    Some(word) => words.iter().any(|known| known.eq_ignore_ascii_case(word)),
+                    None => value.is_i64(),
+                },
+            };
+            if !fits {
+                return Err(mismatch(&format!("{} has a value of another type", param.name)));
+            }
+        }
+        Ok(arguments)
+    }
+
+    /// All of them.
+    pub(crate) fn json(&self) -> String {
+        Value::from(self.0.clone()).to_string()
+    }
+
+    fn get(&self, name: &str) -> Option<&Value> {
+        self.0.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    }
+
+    /// A string; other scalars as their JSON text.
+    pub(crate) fn text(&self, name: &str) -> Option<String> {
+        match self.get(name)? {
+            Value::Null => None,
+            Value::String(text) => Some(text.clone()),
+            other => Some(other.to_string()),
+        }
+    }
+
+    /// A boolean.
+    pub(crate) fn flag(&self, name: &str) -> bool {
+        self.get(name).and_then(flag_of).unwrap_or(false)
+    }
+
+    /// A number that is not negative, cut to an integer.
+    pub(crate) fn number(&self, name: &str) -> Option<u64> {
+        // A float cast saturates; negative ones become 0.
+        self.get(name).and_then(number_of).map(|number| number as u64)
+    }
+}
+
+fn flag_of(value: &Value) -> Option<bool> {
+    value.as_bool().or_else(|| value.as_str().and_then(|word| word.to_ascii_lowercase().parse().ok()))
+}
+
+fn number_of(value: &Value) -> Option<f64> {
+    value.as_f64().or_else(|| value.as_str().and_then(|text| text.trim().parse().ok()))
+}
+
+/// A plausible result of a built-in tool that the model does not play: success, nothing found.
+pub(crate) fn plausible(spec: &ToolSpec) -> Object {
+    spec.result.split_whitespace().filter_map(|member| member.split_once(':')).fold(Object::new(), |object, member| {
+        match member {
+            ("Success", _) => object.flag("Success", true),
+            (name, "bool") => object.flag(name, false),
+            (name, "int" | "long" | "float") => object.number(name, 0),
+            (name, "string") => object.text(name, ""),
+            (name, kind) if kind.ends_with("[]") || kind.starts_with("List<") => object.raw(name, "[]"),
+            (name, _) => object.raw(name, "null"),
+        }
+    })
+}
+
+/// How long a test tool that waits may take in versions with `TimeoutSeconds`: above what any test waits.
+const PATIENT_SECONDS: u64 = 3600;
+/// The editor's own default.
+pub(crate) const TIMEOUT_SECONDS: u64 = 15;
+
+const fn test_tool(name: &'static str, about: &'static str, params: &'static [Param]) -> ToolSpec {
+    ToolSpec { name, about, development: false, params, timeout_seconds: TIMEOUT_SECONDS, result: "" }
+}
+
+/// Tools for tests, as a project's own custom tools.
+pub(crate) static TEST_TOOLS: [ToolSpec; 10] = [
+    test_tool("echo", "Returns the text.", &[text("text", "\"\"", "What to return")]),
+    ToolSpec {
+        timeout_seconds: PATIENT_SECONDS,
+        ..test_tool("sleep", "Answers after a time.", &[number("ms", "0", "Milliseconds to wait")])
+    },
+    ToolSpec {
+        timeout_seconds: PATIENT_SECONDS,
+        ..test_tool("hold", "Answers when the person who steers the fake editor releases it.", &[])
+    },
+    test_tool("big", "Returns a result of a given size.", &[number("n", "1024", "Bytes of the result's text")]),
+    test_tool("fail", "Runs and reports that it failed.", &[]),
+    test_tool("throw", "Throws an exception.", &[]),
+    ToolSpec {
+        timeout_seconds: PATIENT_SECONDS,
+        ..test_tool(
+            "count",
+            "Counts that it ran.",
+            &[
+                text("key", "\"\"", "What to count"),
+                flag("hold", "false", "Answer only when the person who steers the fake editor releases it"),
+            ],
+        )
+    },
+    test_tool("runs", "Tells how often count ran.", &[text("key", "\"\"", "What was counted")]),
+    test_tool("swap", "Adds the tool swapped, or removes it.", &[]),
+    ToolSpec {
+        timeout_seconds: PATIENT_SECONDS,
+        ..test_tool("block", "Blocks the main thread for a time.", &[number("ms", "0", "Milliseconds to block")])
+    },
+];
+
+/// What `swap` and the steering line `addtool` register.
+pub(crate) static ADDED_TOOL: ToolSpec =
+    test_tool("swapped", "A tool that came later; returns the text.", &[text("text", "\"\"", "What to return")]);
+
+/// Begins a test tool; `None` when the spec is none.
+pub(crate) fn begin(editor: &Arc<Editor>, spec: &ToolSpec, arguments: &Arguments) -> Option<Begun> {
+    let begun = match spec.name {
+        "echo" | "swapped" => Begun::ok(Object::new().text("Echo", &arguments.text("text").unwrap_or_default())),
+        "sleep" => {
+            let ms = arguments.number("ms").unwrap_or(0);
+            Begun::Later(Box::pin(async move {
+                tokio::time::sleep(Duration::from_millis(ms)).await;
+                Done::ok(Object::new().number("SleptMs", ms))
+            }))
+        }
+        "hold" => held(editor, Object::new().flag("Released", true)),
+        "big" => {
+            let bytes = usize::try_from(arguments.number("n").unwrap_or(1024)).unwrap_or(usize::MAX);
+            if bytes > BIG_MAX_BYTES {
+                return Some(Begun::fault(Fault::Internal(format!("n is above {BIG_MAX_BYTES}"))));
+            }
+            Begun::ok(Object::new().raw("Text", &quoted(&"x".repeat(bytes))))
+        }
+        "fail" => Begun::ok(
+            Object::new().flag("Success", false).text("Message", "The tool failed").text("ErrorMessage", "As asked"),
+        ),
+        "throw" => Begun::fault(Fault::Internal("Thrown as asked".to_owned())),
+        "count" => {
+            let key = arguments.text("key").unwrap_or_default();
+            match editor.count(&key) {
+                Ok(runs) => {
+                    let result = Object::new().text("Key", &key).number("Runs", runs);
+                    // What counts has happened; what is held back is only the answer, as when a crash cuts it off.
+                    if arguments.flag("hold") { held(editor, result) } else { Begun::ok(result) }
+                }
+                Err(reason) => Begun::fault(Fault::Internal(reason)),
+            }
+        }
+        "runs" => {
+            let key = arguments.text("key").unwrap_or_default();
+            let runs = editor.runs(&key);
+            Begun::ok(Object::new().text("Key", &key).number("Runs", runs))
+        }
+        "swap" => swap(editor),
+        "block" => {
+            let ms = arguments.number("ms").unwrap_or(0);
+            block(editor, Duration::from_millis(ms), false);
+            Begun::Later(Box::pin(async move { Done::ok(Object::new().number("BlockedMs", ms)) }))
+        }
+        conformance::SWAP_TOOL => swap(editor),
+        name => return conformance(name),
+    };
+    Some(begun)
+}
+
+/// Begins a tool of the conformance suite.
+fn conformance(name: &str) -> Option<Begun> {
+    let result = Object::new().flag("Success", name != conformance::ERROR_TOOL);
+    Some(Begun::ok(result.text("Message", conformance::text(name)?)))
+}
+
+/// Answers with `result` once released.
+pub(crate) fn held(editor: &Editor, result: Object) -> Begun {
+    let mut release = editor.release.subscribe();
+    Begun::Later(Box::pin(async move {
+        // An editor that is gone has dropped this future too.
+        let _ = release.changed().await;
+        Done::ok(result)
+    }))
+}
+
+/// Holds the main thread, for an import or for a tool.
+pub(crate) fn block(editor: &Editor, time: Duration, importing: bool) {
+    let until = tokio::time::Instant::now().checked_add(time);
+    editor.hold(|gate| (gate.busy_until, gate.importing) = (until, importing));
+}
+
+fn swap(editor: &Editor) -> Begun {
+    let mut state = editor.state();
+    state.swapped = !state.swapped;
+    let there = state.swapped;
+    state.tools.retain(|tool| tool.name != ADDED_TOOL.name);
+    if there {
+        state.tools.push(Tool::from(&ADDED_TOOL));
+    }
+    drop(state);
+    let change = if there { "added" } else { "removed" };
+    Begun::Done(Done {
+        result: Ok(Object::new().text("Tool", ADDED_TOOL.name).text("Change", change)),
+        then: Some(Order::ToolsChanged { names: vec![ADDED_TOOL.name.to_owned()], change }),
+    })
+}

@@ -1,0 +1,234 @@
+//! The face of Unity-MCP's editor package (TSavo/Unity-MCP at a7c083e): an HTTP server with one thread, whose answers are turned
+//! about.
+//!
+//! It waits 100 ms for the main thread. Work that was done by then is answered as a cancelled task, work that was not as a success;
+//! the latter runs later all the same.
+
+mod script;
+mod wire;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use holdfast_net::BoxFuture;
+use tokio::sync::Mutex;
+use tokio::time::timeout;
+
+use super::config::FakeUnityConfig;
+use super::events::Event;
+use super::face::{Face, Link, Moment, OwnFile, Reader};
+use super::json::Object;
+use super::main_thread::Begun;
+use super::model::Editor;
+use super::project::Project;
+use super::tools::Tool;
+use wire::Head;
+
+/// The package's id, and the only way in which it can be installed beside a copy in `Packages`.
+const PACKAGE: (&str, &str) = ("com.unity.mcp", "file:../unity-client");
+/// How long the package's thread waits for the main thread.
+const WAIT: Duration = Duration::from_millis(100);
+
+/// The wire protocol of Unity-MCP's package, from the editor's side.
+pub(crate) struct UnityMcpFace {
+    /// The one thread that answers, over all connections.
+    thread: Mutex<()>,
+    test_tools: bool,
+}
+
+/// What the main thread is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Job {
+    Start,
+    Stop,
+    State,
+    Code(String),
+}
+
+impl Job {
+    fn of(head: &Head, body: &[u8]) -> Option<Self> {
+        // The path counts as it is written; of the method only code asks.
+        Some(match head.path.as_str() {
+            "/api/CodeExecution/start-game" => Self::Start,
+            "/api/CodeExecution/stop-game" => Self::Stop,
+            "/api/CodeExecution/game-state" => Self::State,
+            "/api/CodeExecution/execute-code" if head.method == "POST" => {
+                Self::Code(String::from_utf8_lossy(body).into_owned())
+            }
+            _ => return None,
+        })
+    }
+
+    /// The name that the package's own server gives it.
+    fn tool(&self) -> &'static str {
+        match self {
+            Self::Start => "start_game",
+            Self::Stop => "stop_game",
+            Self::State => "get_state",
+            Self::Code(_) => "execute_code",
+        }
+    }
+
+    fn run(&self, editor: &Editor, test_tools: bool) {
+        match self {
+            Self::Start => editor.state().playing = true,
+            Self::Stop => editor.state().playing = false,
+            Self::State => {}
+            Self::Code(code) => script::run(editor, code, test_tools),
+        }
+    }
+
+    /// What is answered when the main thread was done in time: the end of the waiting, taken for a failure.
+    fn done(&self) -> String {
+        const CANCELED: &str = "One or more errors occurred. (A task was canceled.)";
+        let failed = |what: &str| format!("{{ \"success\": false, \"message\": \"Error {what}: {CANCELED}\" }}");
+        match self {
+            Self::Start => failed("starting game"),
+            Self::Stop => failed("stopping game"),
+            Self::State => failed("getting game state"),
+            Self::Code(_) => format!(
+                "{{ \"success\": false, \"error\": \"Error executing code: {CANCELED}\", \"logs\": [\"Error executing code\"], \
+                 \"executionTime\": 0 }}"
+            ),
+        }
+    }
+
+    /// What is answered when it was not: the values that it began with.
+    fn waiting(&self) -> String {
+        match self {
+            Self::Start => "{ \"success\": true, \"message\": \"Game started\" }".to_owned(),
+            Self::Stop => "{ \"success\": true, \"message\": \"Game stopped\" }".to_owned(),
+            Self::State => "{ \"isPlaying\": false, \"isPaused\": false, \"isCompiling\": false, \"currentScene\": \
+                            \"SampleScene\", \"timeScale\": 1, \"frameCount\": 0, \"realtimeSinceStartup\": 0 }"
+                .to_owned(),
+            // The package does not escape it.
+            Self::Code(code) => format!(
+                "{{ \"success\": false, \"error\": \"\", \"code\": \"{code}\", \"logs\": [\"Error executing code\"], \
+                 \"executionTime\": 0 }}"
+            ),
+        }
+    }
+}
+
+impl UnityMcpFace {
+    pub(crate) fn new(config: &FakeUnityConfig) -> Self {
+        Self { thread: Mutex::new(()), test_tools: config.test_tools }
+    }
+
+    async fn serve_link(&self, editor: &Arc<Editor>, link: Link) -> Result<&'static str, std::io::Error> {
+        let Link { connection, mut reader, mut writer, .. } = link;
+        let mut buffer = BytesMut::new();
+        loop {
+            let head = loop {
+                match wire::take_head(&mut buffer) {
+                    Ok(Some(head)) => break head,
+                    Ok(None) => {}
+                    Err(()) => return Ok("request too large"),
+                }
+                if reader.read(&mut buffer).await? == 0 {
+                    return Ok("closed by the client");
+                }
+            };
+            if let Some(refusal) = wire::refusal(&head) {
+                writer.write(&refusal).await?;
+                writer.finish().await?;
+                return Ok("request refused");
+            }
+            editor.state().requests += 1;
+            let method = format!("{} {}", head.method, head.path);
+            editor.event(Event::Request { connection, method });
+            let _thread = self.thread.lock().await;
+            // The thread itself reads the body, and stands still as long as it does not come.
+            let Some(body) = read_body(&mut reader, &mut buffer, head.length.unwrap_or(0)).await? else {
+                return Ok("closed by the client");
+            };
+            let job = Job::of(&head, &body);
+            let text = match (&job, head.path.as_str()) {
+                (Some(job), _) => match self.wait(editor, connection, job.clone()).await {
+                    Some(text) => text,
+                    None => return Ok("the domain ended"),
+                },
+                (None, "/ping") => "pong".to_owned(),
+                (None, _) => "{ \"success\": true, \"message\": \"Hello from Unity MCP!\" }".to_owned(),
+            };
+            let lost = job.is_some() && editor.loses_answer();
+            if !lost {
+                writer.write(&wire::answer(200, "OK", "application/json", &text, head.close)).await?;
+            }
+            if let Some(job) = job {
+                editor.event(Event::CallEnded { connection, tool: job.tool().to_owned(), outcome: "ok" });
+            }
+            if lost {
+                return Ok("its answer is lost");
+            }
+            if head.close {
+                writer.finish().await?;
+                return Ok("answered");
+            }
+        }
+    }
+
+    /// Hands a job to the main thread and waits as long as the package does. `None`: the domain ends.
+    async fn wait(&self, editor: &Arc<Editor>, connection: u64, job: Job) -> Option<String> {
+        let test_tools = self.test_tools;
+        let (done, waiting) = (job.done(), job.waiting());
+        let work = editor.submit(move |editor| {
+            editor.event(Event::CallBegun { connection, tool: job.tool().to_owned(), call: None, parallel: false });
+            job.run(editor, test_tools);
+            Begun::ok(Object::new())
+        });
+        match timeout(WAIT, work).await {
+            Ok(Ok(_)) => Some(done),
+            Ok(Err(_)) => None,
+            Err(_) => Some(waiting),
+        }
+    }
+}
+
+/// A body of this length; `None` when the client leaves before it is whole.
+async fn read_body(reader: &mut Reader, buffer: &mut BytesMut, length: usize) -> std::io::Result<Option<Bytes>> {
+    while buffer.len() < length {
+        if reader.read(buffer).await? == 0 {
+            return Ok(None);
+        }
+    }
+    Ok(Some(buffer.split_to(length).freeze()))
+}
+
+impl Face for UnityMcpFace {
+    fn tools(&self) -> Vec<Tool> {
+        // The editor knows none: they are its own server's.
+        Vec::new()
+    }
+
+    fn serve<'a>(&'a self, editor: &'a Arc<Editor>, link: Link) -> BoxFuture<'a, &'static str> {
+        Box::pin(async move { self.serve_link(editor, link).await.unwrap_or("socket error") })
+    }
+
+    fn tell<'a>(&'a self, _editor: &'a Arc<Editor>, _moment: &'a Moment) -> BoxFuture<'a, ()> {
+        // It never says anything unasked.
+        Box::pin(async {})
+    }
+
+    fn domain_began(&self, _editor: &Arc<Editor>, _again: bool) {}
+
+    fn domain_ended<'a>(&'a self, _editor: &'a Arc<Editor>) -> BoxFuture<'a, ()> {
+        Box::pin(async {})
+    }
+
+    fn settings(&self, _editor: &Editor, _port: u16, _running: bool) -> OwnFile {
+        // It keeps none; one that is not there is easily removed.
+        OwnFile { path: "UserSettings/UnityMcp.json", content: None, private: false }
+    }
+
+    fn install(&self, project: &Project) -> std::io::Result<()> {
+        project.install(PACKAGE.0, PACKAGE.1)
+    }
+
+    fn process_began(&self, _editor: &Editor) {}
+
+    fn locks(&self) -> bool {
+        false
+    }
+}

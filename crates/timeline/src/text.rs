@@ -1,0 +1,394 @@
+//! A [`Timeline`] in characters: rows as things happen, and bars when all is over.
+//!
+//! Colours and characters beyond ASCII are the caller's choice ([`Style`]); what is drawn reads the same without either.
+
+use std::time::Duration;
+
+use super::{Call, Lane, Moment, Phase, Timeline, Tone, Verdict};
+
+/// How it is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Style {
+    /// Columns of the output.
+    pub columns: usize,
+    /// With ANSI colours.
+    pub colour: bool,
+    /// With characters beyond ASCII.
+    pub unicode: bool,
+}
+
+/// The paints of the picture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Paint {
+    /// As the terminal writes.
+    None,
+    /// Less important.
+    Dim,
+    /// More important.
+    Bold,
+    /// As one hopes.
+    Green,
+    /// Waiting.
+    Yellow,
+    /// Trouble.
+    Red,
+    /// Uncertain.
+    Magenta,
+    /// Titles.
+    Cyan,
+}
+
+impl From<Tone> for Paint {
+    fn from(tone: Tone) -> Self {
+        match tone {
+            Tone::Plain => Self::None,
+            Tone::Good => Self::Green,
+            Tone::Waiting => Self::Yellow,
+            Tone::Unsure => Self::Magenta,
+            Tone::Trouble | Tone::Broken => Self::Red,
+        }
+    }
+}
+
+/// Narrowest and widest output, in columns: below it lines break anyway, above it the eye loses the line.
+pub const COLUMNS: std::ops::RangeInclusive<usize> = 60..=120;
+/// Columns between two lanes, beside the longest name.
+const LANE_GAP: usize = 2;
+/// Columns of the time at the left.
+const TIME_COLUMNS: usize = 8;
+/// Columns of a measured time at the right, with the gap before it.
+const MEASURED_COLUMNS: usize = 9;
+/// Narrowest text that is still read.
+const TEXT_COLUMNS_MIN: usize = 16;
+/// Narrowest bars that still show something.
+const BAR_COLUMNS_MIN: usize = 16;
+
+impl Style {
+    /// A style whose width is brought into the bounds of [`COLUMNS`].
+    pub fn new(columns: usize, colour: bool, unicode: bool) -> Self {
+        Self { columns: columns.clamp(*COLUMNS.start(), *COLUMNS.end()), colour, unicode }
+    }
+
+    /// `text` in a paint.
+    pub fn paint(self, paint: Paint, text: &str) -> String {
+        let code = match paint {
+            Paint::None => "",
+            Paint::Dim => "2",
+            Paint::Bold => "1",
+            Paint::Green => "32",
+            Paint::Yellow => "33",
+            Paint::Red => "31",
+            Paint::Magenta => "35",
+            Paint::Cyan => "36",
+        };
+        if !self.colour || code.is_empty() || text.trim().is_empty() {
+            return text.to_owned();
+        }
+        format!("\u{1b}[{code}m{text}\u{1b}[0m")
+    }
+
+    /// One of two spellings.
+    pub fn pick<'a>(self, unicode: &'a str, ascii: &'a str) -> &'a str {
+        if self.unicode { unicode } else { ascii }
+    }
+
+    /// A horizontal line.
+    pub fn rule(self, columns: usize) -> String {
+        self.paint(Paint::Dim, &self.pick("─", "-").repeat(columns))
+    }
+
+    /// The title of a chapter: a line with the title in it.
+    pub fn title(self, number: usize, title: &str) -> String {
+        let head = format!("{number}  {title} ");
+        let rest = self.columns.saturating_sub(columns_of(&head) + 1);
+        format!(" {}{}", self.paint(Paint::Bold, &head), self.rule(rest))
+    }
+
+    fn stripe(self, phase: Phase) -> (&'static str, Paint) {
+        match phase {
+            Phase::Gone => (if self.unicode { "·" } else { "." }, Paint::Dim),
+            Phase::Up => (if self.unicode { "│" } else { "|" }, Paint::Dim),
+            Phase::Reloading => (if self.unicode { "┊" } else { ":" }, Paint::Yellow),
+            Phase::Frozen => (if self.unicode { "▒" } else { "%" }, Paint::Yellow),
+        }
+    }
+
+    fn sign(self, tone: Tone) -> &'static str {
+        match (tone, self.unicode) {
+            (Tone::Plain, true) => "○",
+            (Tone::Plain, false) => "o",
+            (Tone::Good, true) => "●",
+            (Tone::Good, false) => "*",
+            (Tone::Waiting, true) => "◌",
+            (Tone::Waiting, false) => "~",
+            (Tone::Unsure, _) => "?",
+            (Tone::Trouble, true) => "✕",
+            (Tone::Trouble, false) => "x",
+            (Tone::Broken, _) => "!",
+        }
+    }
+}
+
+/// Lays the rows of one timeline out: the same columns for each.
+#[derive(Debug, Clone, Copy)]
+pub struct Rows {
+    style: Style,
+    pitch: usize,
+    lanes: usize,
+}
+
+impl Rows {
+    /// For these lanes.
+    pub fn new(lanes: &[Lane], style: Style) -> Self {
+        let longest = lanes.iter().map(|lane| columns_of(&lane.name)).max().unwrap_or(0);
+        Self { style, pitch: longest + LANE_GAP, lanes: lanes.len() }
+    }
+
+    fn axis(self, lane: usize) -> usize {
+        (self.pitch.saturating_sub(LANE_GAP)) / 2 + lane * self.pitch
+    }
+
+    fn drawing_columns(self) -> usize {
+        // The text may stand below the second half of the last name.
+        if self.lanes == 0 { 0 } else { self.axis(self.lanes - 1) + 1 }
+    }
+
+    fn text_columns(self) -> usize {
+        let taken = TIME_COLUMNS + 2 + self.drawing_columns() + 2 + MEASURED_COLUMNS;
+        self.style.columns.saturating_sub(taken).max(TEXT_COLUMNS_MIN)
+    }
+
+    /// The names of the lanes above their axes.
+    pub fn heads(self, lanes: &[Lane]) -> String {
+        let mut line = String::new();
+        for (index, lane) in lanes.iter().enumerate() {
+            let from = self.axis(index).saturating_sub(columns_of(&lane.name) / 2);
+            line.push_str(&" ".repeat(from.saturating_sub(columns_of(&line))));
+            line.push_str(&lane.name);
+        }
+        format!("{}  {}", " ".repeat(TIME_COLUMNS), self.style.paint(Paint::Bold, &line))
+    }
+
+    /// A moment: its time, the lanes with what passes between them, and the words, on as many lines as these need.
+    pub fn moment(self, lanes: &[Lane], moment: &Moment) -> Vec<String> {
+        let style = self.style;
+        let phases: Vec<Phase> = lanes.iter().map(|lane| lane.phase(moment.at)).collect();
+        let time = style.paint(Paint::Dim, &format!("{:>TIME_COLUMNS$.3}", moment.at.as_secs_f64()));
+        let spare = if moment.measured.is_none() { MEASURED_COLUMNS } else { 0 };
+        let text_columns = self.text_columns() + spare;
+        let mut lines = Vec::new();
+        for (index, words) in wrap(&moment.text, text_columns).into_iter().enumerate() {
+            let first = index == 0;
+            let drawing = self.drawing(&phases, first.then_some(moment));
+            let words_painted = match moment.tone {
+                Tone::Plain | Tone::Good => words.clone(),
+                tone => style.paint(tone.into(), &words),
+            };
+            let mut line = if first { time.clone() } else { " ".repeat(TIME_COLUMNS) };
+            line.push_str("  ");
+            line.push_str(&drawing);
+            line.push_str("  ");
+            line.push_str(&words_painted);
+            if let Some(measured) = moment.measured.filter(|_| first) {
+                line.push_str(&" ".repeat(text_columns.saturating_sub(columns_of(&words))));
+                let figure = format!("{:>MEASURED_COLUMNS$}", span(measured));
+                line.push_str(&style.paint(Paint::Bold, &figure));
+            }
+            lines.push(line.trim_end().to_owned());
+        }
+        lines
+    }
+
+    fn drawing(self, phases: &[Phase], moment: Option<&Moment>) -> String {
+        let style = self.style;
+        let mut cells = vec![(" ", Paint::None); self.drawing_columns()];
+        let mut put = |column: usize, cell: (&'static str, Paint)| {
+            if let Some(place) = cells.get_mut(column) {
+                *place = cell;
+            }
+        };
+        for (lane, phase) in phases.iter().enumerate() {
+            put(self.axis(lane), style.stripe(*phase));
+        }
+        if let Some(moment) = moment {
+            let paint = match moment.tone {
+                Tone::Plain => Paint::Cyan,
+                tone => tone.into(),
+            };
+            let (from, to) = (self.axis(moment.from), self.axis(moment.to));
+            let line = if style.unicode { "─" } else { "-" };
+            for column in from.min(to)..from.max(to) {
+                put(column, (line, paint));
+            }
+            let between = moment.from.min(moment.to) + 1..moment.from.max(moment.to);
+            for lane in between {
+                put(self.axis(lane), (if style.unicode { "┼" } else { "+" }, paint));
+            }
+            match from.cmp(&to) {
+                std::cmp::Ordering::Equal => put(from, (style.sign(moment.tone), paint)),
+                order => {
+                    let right = order == std::cmp::Ordering::Less;
+                    let head = match (right, style.unicode) {
+                        (true, true) => "▶",
+                        (true, false) => ">",
+                        (false, true) => "◀",
+                        (false, false) => "<",
+                    };
+                    put(from, (style.sign(moment.tone), paint));
+                    put(to, (head, paint));
+                }
+            }
+        }
+        paint_runs(style, &cells)
+    }
+}
+
+/// All lanes' phases and all calls as bars over one axis of time.
+pub fn bars(timeline: &Timeline, style: Style) -> Vec<String> {
+    let end = timeline.end().max(Duration::from_millis(1));
+    let names = timeline.lanes.iter().map(|lane| columns_of(&lane.name));
+    let names = names.chain(timeline.calls.iter().map(|call| columns_of(&call.name))).max().unwrap_or(0);
+    let notes = timeline.calls.iter().map(|call| columns_of(&ending(call))).max().unwrap_or(0);
+    let columns = style.columns.saturating_sub(names + notes + 7).max(BAR_COLUMNS_MIN);
+    let column = |at: Duration| -> usize {
+        let share = at.as_secs_f64() / end.as_secs_f64();
+        // Cut on purpose: a column is a range of time. A float cast saturates.
+        ((share * columns as f64) as usize).min(columns.saturating_sub(1))
+    };
+    let mut lines = Vec::new();
+    let mut line = |name: &str, cells: &[(&'static str, Paint)], note: String| {
+        let pad = " ".repeat(names.saturating_sub(columns_of(name)));
+        lines.push(format!("  {name}{pad}  {}  {note}", paint_runs(style, cells)).trim_end().to_owned());
+    };
+    for lane in &timeline.lanes {
+        // Only who is not always there tells something by a bar.
+        if lane.phases.iter().filter(|(_, phase)| *phase != Phase::Gone).count() < 2 {
+            continue;
+        }
+        let mut cells = vec![(" ", Paint::None); columns];
+        for (index, (since, phase)) in lane.phases.iter().enumerate() {
+            let until = lane.phases.get(index + 1).map_or(end, |(next, _)| *next);
+            let cell = match (phase, style.unicode) {
+                (Phase::Gone, _) => (" ", Paint::None),
+                (Phase::Up, true) => ("━", Paint::Green),
+                (Phase::Up, false) => ("=", Paint::Green),
+                (Phase::Reloading, true) => ("┄", Paint::Yellow),
+                (Phase::Reloading, false) => (":", Paint::Yellow),
+                (Phase::Frozen, true) => ("▒", Paint::Yellow),
+                (Phase::Frozen, false) => ("%", Paint::Yellow),
+            };
+            fill(&mut cells, column(*since), column(until), cell);
+        }
+        line(&lane.name, &cells, String::new());
+    }
+    for call in &timeline.calls {
+        let mut cells = vec![(" ", Paint::None); columns];
+        let (until, verdict) = call.end.map_or((end, None), |(at, verdict)| (at, Some(verdict)));
+        let held_until = call.sent.unwrap_or(until);
+        let held = (if style.unicode { "░" } else { "." }, Paint::Yellow);
+        let paint = match verdict {
+            Some(Verdict::Cancelled) | None => Paint::Dim,
+            Some(verdict) => verdict.tone().into(),
+        };
+        let running = (if style.unicode { "█" } else { "#" }, paint);
+        fill(&mut cells, column(call.asked), column(held_until), held);
+        if let Some(sent) = call.sent {
+            fill(&mut cells, column(sent), column(until), running);
+        }
+        line(&call.name, &cells, style.paint(paint, &ending(call)));
+    }
+    lines.push(format!("  {}  {}", " ".repeat(names), style.paint(Paint::Dim, &scale(end, columns))));
+    lines
+}
+
+/// What the characters of [`bars`] mean.
+pub fn legend(style: Style) -> String {
+    let parts = [
+        (style.pick("━━", "=="), Paint::Green, "up"),
+        (style.pick("┄┄", "::"), Paint::Yellow, "reloading"),
+        (style.pick("▒▒", "%%"), Paint::Yellow, "frozen"),
+        (style.pick("░░", ".."), Paint::Yellow, "held"),
+        (style.pick("██", "##"), Paint::Green, "sent"),
+    ];
+    let parts = parts.map(|(mark, paint, word)| format!("{} {word}", style.paint(paint, mark)));
+    parts.join("   ")
+}
+
+/// How a call ended, and after how long.
+fn ending(call: &Call) -> String {
+    match call.end {
+        Some((at, verdict)) => {
+            format!("{:<15} {:>7}", verdict.word(), span(at.saturating_sub(call.asked)))
+        }
+        None => "no answer".to_owned(),
+    }
+}
+
+/// Seconds below the bars, as many as fit.
+fn scale(end: Duration, columns: usize) -> String {
+    let mut line = String::new();
+    let seconds = end.as_secs();
+    let label = |second: u64| format!("{second} s");
+    let widest = columns_of(&label(seconds)) as u64 + 2;
+    let room = (columns as u64 / widest).max(1);
+    let step = [1, 2, 5, 10, 30, 60, 300].into_iter().find(|step| seconds / step < room).unwrap_or(600);
+    for second in (0..=seconds).step_by(usize::try_from(step).unwrap_or(1)) {
+        let at = ((second as f64 / end.as_secs_f64()) * columns as f64) as usize;
+        let text = label(second);
+        let here = columns_of(&line);
+        if at >= here && at + columns_of(&text) <= columns {
+            line.push_str(&" ".repeat(at - here));
+            line.push_str(&text);
+        }
+    }
+    line
+}
+
+fn fill(cells: &mut [(&'static str, Paint)], from: usize, to: usize, cell: (&'static str, Paint)) {
+    // What is shorter than a column is still seen.
+    for place in cells.iter_mut().take(to.max(from) + 1).skip(from) {
+        *place = cell;
+    }
+}
+
+/// The cells as text, one colour change for each run of a paint.
+fn paint_runs(style: Style, cells: &[(&'static str, Paint)]) -> String {
+    let mut out = String::new();
+    for run in cells.chunk_by(|a, b| a.1 == b.1) {
+        let text: String = run.iter().map(|(text, _)| *text).collect();
+        let paint = run.first().map_or(Paint::None, |(_, paint)| *paint);
+        out.push_str(&style.paint(paint, &text));
+    }
+    out
+}
+
+/// A span of time in at most seven columns.
+pub fn span(span: Duration) -> String {
+    match span.as_micros() {
+        micros @ 0..=9_999 => format!("{:.1} ms", micros as f64 / 1000.0),
+        micros @ 10_000..=999_999 => format!("{} ms", micros / 1000),
+        micros => format!("{:.2} s", micros as f64 / 1_000_000.0),
+    }
+}
+
+/// Columns of a text. What is drawn here has one for each character.
+fn columns_of(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// Breaks a text at its spaces; a word that is too long stands alone, as it is. At least one line.
+pub fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let Some(line) = lines.last_mut() else { continue };
+        if line.is_empty() {
+            line.push_str(word);
+        } else if columns_of(line) + 1 + columns_of(word) <= columns {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
