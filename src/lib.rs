@@ -13,7 +13,7 @@
 //! * [`timeline`]: a session as a picture, for the demo and for reports.
 //! * [`cli`], [`config`], [`config_file`]: flags and files to meaning, subcommands to exit codes.
 //!
-//! Layer rule, held by `tests/layers.rs`: `protocol` <- `fsm` <- everything else; `protocol` and `fsm` know no runtime,
+//! Layer rule, held by `tests/it/layers.rs`: `protocol` <- `fsm` <- everything else; `protocol` and `fsm` know no runtime,
 //! clock, randomness, environment or logging and never await.
 
 #![forbid(unsafe_code)]

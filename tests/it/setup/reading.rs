@@ -1,0 +1,81 @@
+//! Reading the files with parsers that the program does not use.
+
+use serde_json::Value;
+
+use super::table::Case;
+
+/// What a file means.
+pub fn read(name: &str, bytes: &[u8]) -> Value {
+    let text = std::str::from_utf8(bytes).expect("UTF-8");
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let read = match name.rsplit('.').next() {
+        Some("toml") => basic_toml::from_str(text).map_err(|error| error.to_string()),
+        Some("yaml") => serde_yaml_ng::from_str(text).map_err(|error| error.to_string()),
+        _ => json(text),
+    };
+    let value: Value = read.unwrap_or_else(|error| panic!("{error} in\n{text}"));
+    if value.is_null() { Value::Object(serde_json::Map::new()) } else { value }
+}
+
+/// JSON with comments and trailing commas. An empty text is null.
+pub fn json(text: &str) -> Result<Value, String> {
+    let plain = plain(text);
+    if plain.trim().is_empty() {
+        return Ok(Value::Null);
+    }
+    serde_json::from_str(&plain).map_err(|error| format!("{error} in {plain}"))
+}
+
+/// The text without comments and trailing commas; strings stay as they are.
+fn plain(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text.char_indices().peekable();
+    while let Some((at, character)) = rest.next() {
+        match character {
+            '"' => {
+                out.push('"');
+                while let Some((_, inner)) = rest.next() {
+                    out.push(inner);
+                    match inner {
+                        '\\' => out.extend(rest.next().map(|(_, escaped)| escaped)),
+                        '"' => break,
+                        _ => {}
+                    }
+                }
+            }
+            '/' if text[at..].starts_with("//") => while rest.next_if(|(_, next)| *next != '\n').is_some() {},
+            '/' if text[at..].starts_with("/*") => {
+                let end = at + 2 + text[at + 2..].find("*/").expect("a closed comment") + 2;
+                while rest.next_if(|(next, _)| *next < end).is_some() {}
+            }
+            '}' | ']' => {
+                let kept = out.trim_end();
+                if let Some(kept) = kept.strip_suffix(',') {
+                    out.truncate(kept.len());
+                }
+                out.push(character);
+            }
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// The content as a program writes it that cares for no reader.
+pub fn on_one_line(content: &str) -> String {
+    // A number of that length would be read as another.
+    plain(content).lines().map(str::trim).collect()
+}
+
+/// What a file means apart from our entry; a map of servers without any counts as absent.
+pub fn without_entry(case: &Case, meaning: &Value) -> Value {
+    let mut rest = meaning.clone();
+    let map = rest.as_object_mut().expect("a map");
+    if let Some(servers) = map.get_mut(case.key).and_then(Value::as_object_mut) {
+        servers.shift_remove("holdfast");
+        if servers.is_empty() {
+            map.shift_remove(case.key);
+        }
+    }
+    rest
+}
