@@ -1,11 +1,6 @@
 //! One suite for every dialect: the same moments of a session, played with the real binary and a fake editor that speaks the
 //! dialect. What each dialect makes of a moment is data ([`expected`]); the table in `docs/protocols.md` is written from it.
 
-#![expect(
-    clippy::disallowed_methods,
-    reason = "processes are watched from outside, in real time, on the threads of the tests"
-)]
-
 mod expected;
 mod moments;
 mod stage;

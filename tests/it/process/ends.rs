@@ -375,7 +375,17 @@ fn copies_started_at_once_with_an_empty_environment_in_the_root_folder_all_work(
 #[test]
 fn what_killed_gateways_left_is_gone_with_the_next_session() {
     let room = Room::new();
-    let mut killed: Vec<Client> = (0..3).map(|_| Client::open(&room, &[])).collect();
+    let run = room.state().join("run");
+    std::fs::create_dir_all(&run).expect("a folder");
+    // Each looks once for what others left, and at this last: one that still looked would take away what the first that is killed leaves.
+    let last = run.join("999999999.lock");
+    let opened = || {
+        std::fs::write(&last, "").expect("a file");
+        let client = Client::open(&room, &[]);
+        until("it has looked for what others left", || !last.exists());
+        client
+    };
+    let mut killed = [opened(), opened(), opened()];
     // Its record and its lock, each.
     until("their records", || {
         room.run_records().iter().filter(|path| path.extension().is_some_and(|of| of == "json")).count() == 3
@@ -384,7 +394,6 @@ fn what_killed_gateways_left_is_gone_with_the_next_session() {
         client.kill();
         client.ended_within(SOON);
     }
-    let run = room.state().join("run");
     std::fs::write(run.join("4000000.lock"), "").expect("a file");
     assert!(room.run_records().len() >= 7, "{:?}", room.run_records());
     let client = Client::open(&room, &[]);

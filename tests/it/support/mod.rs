@@ -3,6 +3,8 @@
 //! Everything runs on tokio's clock, so a test with paused time decides how an hour passes, and "at once" means that no time
 //! passed at all. The editor is the fake one, over the same simulated network.
 
+#![allow(clippy::unwrap_used, reason = "a test that fails says where")]
+
 pub mod client;
 pub mod host;
 pub mod net;

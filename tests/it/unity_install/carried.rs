@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use holdfast::cli::unity::placed::{LEFT_OUT, PLACED, passed_over};
 use serde_json::Value;
 
-use crate::binary::Place;
 use super::{RECORD, files, folder, installed, record, sha256};
+use crate::binary::Place;
 
 fn tree() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("unity")
