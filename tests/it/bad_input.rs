@@ -271,6 +271,8 @@ async fn a_peer_that_is_no_bridge_costs_a_call_its_sending_and_nothing_else() {
         assert!(problem.is_some_and(|problem| is_named(&problem["says"].to_string())), "{peer:?}: {found}");
 
         let mut gateway = Server::start(&place, &["--port", &impostor.at(), "--patience", "6"]).await;
+        // It takes a moment to know what a silent peer is, and this client's calls wait for a second only.
+        gateway.status_that("what the peer is", |status| is_named(&status.to_string())).await;
         let result = gateway.call("echo", json!({})).await;
         assert!(result["isError"] == true && words(&result).starts_with("Not executed: "), "{peer:?}: {result}");
         assert!(is_named(words(&result)), "{peer:?}: {result}");
