@@ -5,6 +5,9 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use holdfast_mcp_client::line;
+use serde_json::json;
+
 /// A child on two pipes. Dropping it ends its stdin and waits for its end.
 pub struct Session {
     stdout: BufReader<ChildStdout>,
@@ -60,9 +63,7 @@ impl Session {
 
     fn ask(&mut self, method: &str, params: &str) -> io::Result<()> {
         self.next_id += 1;
-        let line =
-            format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"{method}\",\"params\":{params}}}\n", self.next_id);
-        self.steering.write(&line)
+        self.steering.write(&(line::request(self.next_id, method, params) + "\n"))
     }
 
     /// Opens the session and waits for the answer.
@@ -72,11 +73,7 @@ impl Session {
 
     /// As [`initialize`](Self::initialize), as a client of this name.
     pub fn initialize_as(&mut self, client: &str) -> io::Result<()> {
-        let client = format!(r#"{{"name":"{client}","version":"1"}}"#);
-        self.ask(
-            "initialize",
-            &format!(r#"{{"protocolVersion":"2025-06-18","capabilities":{{}},"clientInfo":{client}}}"#),
-        )?;
+        self.ask("initialize", &line::handshake(client, "2025-06-18", json!({})).to_string())?;
         self.read().map(drop)
     }
 
@@ -89,7 +86,7 @@ impl Session {
     /// Opens the session and waits for the tool list, which a client that is not known gets complete.
     pub fn open(&mut self) -> io::Result<()> {
         self.initialize()?;
-        self.steering.write("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n")?;
+        self.steering.write(&format!("{}\n", line::INITIALIZED))?;
         let list = self.list()?;
         if list.contains(r#""echo""#) { Ok(()) } else { Err(io::Error::other("the list does not have the tools")) }
     }

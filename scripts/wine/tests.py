@@ -6,6 +6,8 @@
 Both files are what `cargo test --no-run --message-format=json` wrote: for this system, and for Windows. Every test that this system
 has and Windows has not, and every one that is not run under Wine, must be in scripts/wine/left_out.toml with its reason; what is
 there for nothing is an error, too. Exit code 0 only if all that is left passed.
+
+A SUITE is a program, as `chaos-tests:sim`; of the one that holds the integration tests it may be a module, as `holdfast:it::process`.
 """
 
 import fnmatch
@@ -21,6 +23,8 @@ import time
 import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+# The program whose modules are suites of their own.
+DIVIDED = "holdfast:it"
 # A suite of some minutes on a busy machine; what hangs is ended.
 PATIENCE = 1800
 
@@ -45,21 +49,34 @@ def names(command):
     return {line.removesuffix(": test") for line in listed.stdout.decode().splitlines() if line.endswith(": test")}
 
 
+def suites(program, tests):
+    """The tests of a program by their suite."""
+    found = {} if program == DIVIDED else {program: set()}
+    for test in tests:
+        found.setdefault(f"{program}::{test.split('::')[0]}" if program == DIVIDED else program, set()).add(test)
+    return found
+
+
+def names_a_suite(pattern):
+    program, _, test = pattern.partition(" ")
+    return "*" not in program and (program != DIVIDED or "*" not in test.split("::")[0])
+
+
 class LeftOut:
     """The list: patterns of tests, each with a reason."""
 
     def __init__(self):
         with open(ROOT / "scripts/wine/left_out.toml", "rb") as file:
             self.entries = tomllib.load(file)["left_out"]
-        wide = [pattern for entry in self.entries for pattern in entry["tests"] if "*" in pattern.split(" ")[0]]
+        wide = [pattern for entry in self.entries for pattern in entry["tests"] if not names_a_suite(pattern)]
         if wide:
             raise SystemExit(f"error: left_out.toml: these name no suite: {', '.join(wide)}")
         self.used = set()
 
-    def match(self, kind, suite, test):
+    def match(self, kind, program, test):
         for entry in self.entries:
             for pattern in entry["tests"]:
-                if entry["by"] == kind and fnmatch.fnmatchcase(f"{suite} {test}", pattern):
+                if entry["by"] == kind and fnmatch.fnmatchcase(f"{program} {test}", pattern):
                     self.used.add((kind, pattern))
                     return True
         return False
@@ -72,7 +89,8 @@ def run(suite, program, wanted, skipped):
     """Runs one suite; gives the names of the tests that passed, and of those that did not or of which nothing was heard."""
     print(f"==> {suite}", flush=True)
     began = time.monotonic()
-    words = [word for test in sorted(skipped) for word in ("--skip", test)]
+    # The words of a command are at most 32 KiB on Windows: what is less is named.
+    words = sorted(wanted) if suite.startswith(DIVIDED) else [word for test in sorted(skipped) for word in ("--skip", test)]
     # Into a file: a pipe ends only with the last program that has it, and a test that is ended may leave some.
     with tempfile.TemporaryFile() as output:
         command = ["wine", program, "--exact", *words]
@@ -99,23 +117,29 @@ def main():
     here, windows = programs(sys.argv[1]), programs(sys.argv[2])
     chosen = sys.argv[3:]
     left_out, faults, total, failures, skips = LeftOut(), [], 0, {}, 0
-    faults += [f"there is no suite {suite}" for suite in chosen if suite not in here]
-    for suite in sorted(here):
-        if chosen and suite not in chosen:
+    known = set(here)
+    for program in sorted(here):
+        if chosen and not any(suite.split("::")[0] == program for suite in chosen):
             continue
-        ours = names([here[suite]])
-        theirs = names(["wine", windows[suite]]) if suite in windows else set()
-        for test in sorted(ours - theirs):
-            skips += 1
-            if not left_out.match("windows", suite, test):
-                faults.append(f"{suite} {test} is not there on Windows, and the list has no reason")
-        skipped = {test for test in theirs if left_out.match("wine", suite, test)}
-        skips += len(skipped)
-        if theirs - skipped:
-            passed, failed = run(suite, windows[suite], theirs - skipped, skipped)
-            total += passed
-            if failed:
-                failures[suite] = failed
+        ours = suites(program, names([here[program]]))
+        all_theirs = suites(program, names(["wine", windows[program]]) if program in windows else set())
+        for suite in sorted(ours.keys() | all_theirs.keys()):
+            known.add(suite)
+            if chosen and not {suite, program} & set(chosen):
+                continue
+            theirs = all_theirs.get(suite, set())
+            for test in sorted(ours.get(suite, set()) - theirs):
+                skips += 1
+                if not left_out.match("windows", program, test):
+                    faults.append(f"{program} {test} is not there on Windows, and the list has no reason")
+            skipped = {test for test in theirs if left_out.match("wine", program, test)}
+            skips += len(skipped)
+            if theirs - skipped:
+                passed, failed = run(suite, windows[program], theirs - skipped, skipped)
+                total += passed
+                if failed:
+                    failures[suite] = failed
+    faults += [f"there is no suite {suite}" for suite in chosen if suite not in known]
     if not chosen:
         faults += [f"left_out.toml: {pattern} fits no test" for pattern in left_out.unused()]
     for fault in faults:

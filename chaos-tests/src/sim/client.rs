@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use holdfast::limits::{PATIENCE_MARGIN, SESSION_ABSENCE_MAX, TOOLS_WAIT};
 use holdfast_fake_unity::FakeDialect;
+use holdfast_mcp_client::line;
+use holdfast_mcp_client::wire::Recording;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::{Notify, watch};
@@ -16,10 +18,6 @@ use super::net::now;
 use super::plan::{Act, Break, Plan, Tool};
 use super::{Phase, SLACK, other_project, project};
 use crate::history::{Ask, Event, Recorder};
-use wire::Recording;
-
-#[path = "../../../tests/support/wire.rs"]
-mod wire;
 
 /// The client gives up on an editor that does not come back in this time after the healing.
 const COMEBACK_MAX: Duration = Duration::from_secs(60);
@@ -42,10 +40,6 @@ struct Reused {
     canary: String,
     /// Who uses it now.
     by: u64,
-}
-
-fn cancel(id: u64) -> Value {
-    json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
 }
 
 /// The client: writes as the plan says, reads what comes.
@@ -73,7 +67,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
     ) -> (Self, tokio::task::JoinHandle<()>) {
         let open = Arc::<Mutex<Open>>::default();
         let answered = Arc::<Notify>::default();
-        let wire = Arc::new(Recording::begin());
+        let wire = Arc::new(Recording::begin(env!("CARGO_CRATE_NAME")));
         let reader = Reader {
             recorder: recorder.clone(),
             open: Arc::clone(&open),
@@ -97,12 +91,12 @@ impl<W: AsyncWrite + Unpin> Client<W> {
 
     async fn ask(&mut self, ask: Ask, params: Value) -> u64 {
         let (id, message) = self.prepare(ask, params);
-        self.write(&message.to_string()).await;
+        self.write(&message).await;
         id
     }
 
     /// A request as it will be written; from here on it counts as asked.
-    fn prepare(&mut self, mut ask: Ask, params: Value) -> (u64, Value) {
+    fn prepare(&mut self, mut ask: Ask, params: Value) -> (u64, String) {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         ask.payload = ask.payload.replace('$', &id.to_string());
         let mut params: Value =
@@ -115,7 +109,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
             params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
             params["_meta"]["io.modelcontextprotocol/clientInfo"] = json!({"name": self.name(), "version": "1"});
         }
-        let message = json!({"jsonrpc": "2.0", "id": ask.under.unwrap_or(id), "method": ask.method, "params": params});
+        let message = line::request(ask.under.unwrap_or(id), ask.method, params);
         enter(&self.open).asks.insert(id, ask.clone());
         self.recorder.record(Event::Asked(id, ask));
         (id, message)
@@ -123,7 +117,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
 
     async fn call(&mut self, tool: Tool, token: bool) -> u64 {
         let (id, message) = self.prepare_call(tool, token, None);
-        self.write(&message.to_string()).await;
+        self.write(&message).await;
         id
     }
 
@@ -131,7 +125,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
     /// it all the same, and the second call must get its own answer. Gives the number of the second.
     async fn call_under_a_cancelled_id(&mut self) -> u64 {
         let (first, message) = self.prepare_call(Tool::Echo, false, None);
-        let cancel = cancel(first);
+        let cancel = line::cancel(first);
         let canary = enter(&self.open).asks.remove(&first).map(|ask| ask.payload).unwrap_or_default();
         self.recorder.record(Event::Cancelled(first));
         let (second, again) = self.prepare_call(Tool::Echo, false, Some(first));
@@ -140,11 +134,11 @@ impl<W: AsyncWrite + Unpin> Client<W> {
         second
     }
 
-    fn prepare_call(&mut self, tool: Tool, token: bool, under: Option<u64>) -> (u64, Value) {
+    fn prepare_call(&mut self, tool: Tool, token: bool, under: Option<u64>) -> (u64, String) {
         let (name, arguments, payload, repeatable) = self.spelled(tool);
         let allowed = self.plan.patience.saturating_sub(PATIENCE_MARGIN) + SESSION_ABSENCE_MAX + SLACK;
         let ask = Ask { method: "tools/call", tool: name, payload: payload.into(), repeatable, token, under, allowed };
-        self.prepare(ask, json!({"name": name, "arguments": arguments}))
+        self.prepare(ask, line::call(name, arguments))
     }
 
     /// A call in the words of the editor's package: tool, arguments, what no other call has, whether it may be sent again.
@@ -192,7 +186,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
 
     async fn gateway_tool(&mut self, tool: &'static str, arguments: Value, allowed: Duration) {
         let ask = Ask { method: "tools/call", tool, allowed: allowed + SESSION_ABSENCE_MAX + SLACK, ..Ask::default() };
-        self.ask(ask, json!({"name": tool, "arguments": arguments})).await;
+        self.ask(ask, line::call(tool, arguments)).await;
     }
 
     fn name(&self) -> &'static str {
@@ -221,13 +215,11 @@ impl<W: AsyncWrite + Unpin> Client<W> {
         }
         let name = self.name();
         let capabilities = if self.plan.roots { json!({"roots": {"listChanged": true}}) } else { json!({}) };
-        let params = json!({
-            "protocolVersion": "2025-06-18", "capabilities": capabilities, "clientInfo": {"name": name, "version": "1"},
-        });
+        let params = line::handshake(name, "2025-06-18", capabilities);
         let ask = Ask { method: "initialize", allowed: SESSION_ABSENCE_MAX + SLACK, ..Ask::default() };
         let id = self.ask(ask, params).await;
         self.answer_to(id).await;
-        self.write(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+        self.write(line::INITIALIZED).await;
         if self.plan.roots {
             self.tell_roots(true).await;
         }
@@ -291,7 +283,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
                 };
                 if let Some(id) = id {
                     self.recorder.record(Event::Cancelled(id));
-                    self.write(&cancel(id).to_string()).await;
+                    self.write(&line::cancel(id)).await;
                 }
             }
             Act::Ping => self.knock().await,

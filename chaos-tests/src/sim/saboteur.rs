@@ -2,7 +2,7 @@
 //! by its spawning seam.
 
 #[allow(dead_code, missing_docs, reason = "shared with the tests of the gateway, which use the rest")]
-#[path = "../../../tests/support/sabotage.rs"]
+#[path = "../../../tests/it/support/sabotage.rs"]
 pub mod sabotage;
 
 use holdfast::actors::gateway::Spawn;

@@ -59,7 +59,7 @@ fn a_flood_on_stdin_is_answered_within_the_memory_that_was_promised() {
             client.write(&garbage).expect("it reads on");
         }
         client.write(b"\n").expect("it reads on");
-        assert_eq!(client.nameless()["error"]["code"], -32700);
+        assert_eq!(client.unaddressed()["error"]["code"], -32700);
         for n in 0..2000 {
             let ping = client.ask("ping", &json!({}));
             client.send(&json!({"jsonrpc": "2.0", "method": "notifications/whatever", "params": {"n": n}}));

@@ -1,6 +1,6 @@
 //! The real-process layer of the chaos suite: the real binary and a real fake editor, killed, starved, slowed and restarted.
 //!
-//! The harness is that of `tests/process`; what is added here is repetition, the faults of a network that is merely bad, and
+//! The harness is that of `tests/it/process`; what is added here is repetition, the faults of a network that is merely bad, and
 //! those of a machine that is short of something. Every scenario writes a [`chaos_tests::record::Record`].
 
 #![allow(clippy::disallowed_types, reason = "thieves and shapers of connections are programs outside the runtime")]
@@ -9,16 +9,16 @@
     reason = "processes are watched from outside, in real time, on the threads of the tests"
 )]
 
-#[allow(dead_code, reason = "shared with tests/process, which uses the rest")]
-#[path = "../../../tests/process/client.rs"]
+#[allow(dead_code, reason = "shared with tests/it/process, which uses the rest")]
+#[path = "../../../tests/it/process/client.rs"]
 mod client;
-#[allow(dead_code, reason = "shared with tests/process, which uses the rest")]
-#[path = "../../../tests/process/room.rs"]
+#[allow(dead_code, reason = "shared with tests/it/process, which uses the rest")]
+#[path = "../../../tests/it/process/room.rs"]
 mod room;
-#[path = "../../../tests/process/system.rs"]
+#[path = "../../../tests/it/process/system.rs"]
 mod system;
-#[allow(dead_code, reason = "shared with tests/process, which uses the rest")]
-#[path = "../../../tests/process/unity.rs"]
+#[allow(dead_code, reason = "shared with tests/it/process, which uses the rest")]
+#[path = "../../../tests/it/process/unity.rs"]
 mod unity;
 
 mod cycles;

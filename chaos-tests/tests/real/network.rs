@@ -94,7 +94,7 @@ fn awake(client: &mut Client, scenario: &mut Scenario) {
 }
 
 /// The bridge answers nothing off its main thread, and takes one call at a time: while one runs, a hole in the network looks as a
-/// long import does. So silence alone ends no connection for ten minutes (`SILENCE_MAX`, in virtual time in `tests/calls.rs`);
+/// long import does. So silence alone ends no connection for ten minutes (`SILENCE_MAX`, in virtual time in `tests/it/calls.rs`);
 /// what the gateway does by itself meanwhile is to answer every call by its deadline, and truly.
 #[test]
 fn a_connection_that_swallows_everything_costs_each_call_no_more_than_its_deadline() {

@@ -1,7 +1,7 @@
 //! The real gateway and the real Unity package: its C# runs in the simulated editor, on Mono and on CoreCLR, in a domain that is
 //! really unloaded.
 //!
-//! The harness is that of `tests/process`, with the simulated editor in the place of the fake one: it knows the same words and
+//! The harness is that of `tests/it/process`, with the simulated editor in the place of the fake one: it knows the same words and
 //! writes each run of its counting tools to a file before it answers. Every scenario runs on both runtimes, side by side, and
 //! writes a [`chaos_tests::record::Record`] for each.
 
@@ -12,25 +12,25 @@
     reason = "processes are watched from outside, in real time, on the threads of the tests"
 )]
 
-#[allow(dead_code, reason = "shared with tests/process, which uses the rest")]
-#[path = "../../../tests/process/client.rs"]
+#[allow(dead_code, reason = "shared with tests/it/process, which uses the rest")]
+#[path = "../../../tests/it/process/client.rs"]
 mod client;
-#[allow(dead_code, reason = "shared with tests/process, which uses the rest")]
-#[path = "../../../tests/process/proxy.rs"]
+#[allow(dead_code, reason = "shared with tests/it/process, which uses the rest")]
+#[path = "../../../tests/it/process/proxy.rs"]
 mod proxy;
-#[allow(dead_code, reason = "shared with tests/process, which uses the rest")]
-#[path = "../../../tests/process/room.rs"]
+#[allow(dead_code, reason = "shared with tests/it/process, which uses the rest")]
+#[path = "../../../tests/it/process/room.rs"]
 mod room;
 #[path = "../real/scenario.rs"]
 mod scenario;
 #[allow(dead_code, reason = "shared with tests/real, which uses the rest")]
 #[path = "../real/shaper.rs"]
 mod shaper;
-#[allow(dead_code, reason = "shared with tests/process, which uses the rest")]
-#[path = "../../../tests/process/system.rs"]
+#[allow(dead_code, reason = "shared with tests/it/process, which uses the rest")]
+#[path = "../../../tests/it/process/system.rs"]
 mod system;
-#[allow(dead_code, reason = "shared with tests/process, which uses the rest")]
-#[path = "../../../tests/process/unity.rs"]
+#[allow(dead_code, reason = "shared with tests/it/process, which uses the rest")]
+#[path = "../../../tests/it/process/unity.rs"]
 mod unity;
 
 mod calls;

@@ -1,0 +1,285 @@
+//! A client on threads, in real time, for a server that is a process. Every wait is bounded.
+
+#![expect(clippy::disallowed_methods, reason = "a process is watched from outside, in real time")]
+
+use std::io::{self, BufRead as _, BufReader, Read, Write};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::answer::{Answer, names};
+use crate::wire::Recording;
+use crate::{line, session};
+
+/// A line that came.
+pub type Line = session::Line<Instant>;
+type Session = session::Session<Instant>;
+
+#[derive(Default)]
+struct Ear {
+    session: Mutex<Session>,
+    changed: Condvar,
+    wire: Recording,
+}
+
+impl Ear {
+    fn lock(&self) -> MutexGuard<'_, Session> {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn listen(&self, output: impl Read) {
+        let mut output = BufReader::new(output);
+        let mut line = Vec::new();
+        while output.read_until(b'\n', &mut line).is_ok_and(|count| count > 0) {
+            let whole = line.pop_if(|byte| *byte == b'\n').is_some();
+            self.wire.received(&line);
+            if whole {
+                self.lock().received(&line, Instant::now());
+            } else {
+                self.lock().cut();
+            }
+            self.changed.notify_all();
+            line.clear();
+        }
+        self.lock().end();
+        self.changed.notify_all();
+    }
+}
+
+/// A client that writes to `W`, the server's stdin, and reads from `R`, its stdout.
+pub struct Client<W, R> {
+    patience: Duration,
+    input: Option<W>,
+    /// Until it is read.
+    output: Option<R>,
+    ear: Arc<Ear>,
+    reading: bool,
+}
+
+impl<W: Write, R: Read + Send + 'static> Client<W, R> {
+    /// A client of this program that does not [`read`](Self::read) yet. It waits so long for anything.
+    pub fn new(program: &str, patience: Duration, input: W, output: R) -> Self {
+        let ear = Arc::new(Ear { wire: Recording::begin(program), ..Ear::default() });
+        Self { patience, input: Some(input), output: Some(output), ear, reading: false }
+    }
+
+    /// Begins to read stdout.
+    pub fn read(&mut self) {
+        let (ear, output) = (Arc::clone(&self.ear), self.take_stdout());
+        self.reading = true;
+        std::thread::spawn(move || ear.listen(output));
+    }
+
+    /// Whether stdout is read here.
+    pub fn reads(&self) -> bool {
+        self.reading
+    }
+
+    /// What was asked and heard so far.
+    pub fn session(&self) -> MutexGuard<'_, Session> {
+        self.ear.lock()
+    }
+
+    // ---- to the server ----
+
+    /// Writes bytes as they are.
+    ///
+    /// # Errors
+    /// The server's end of the pipe is gone.
+    ///
+    /// # Panics
+    /// If stdin was closed or taken away.
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.ear.wire.sent(bytes);
+        let input = self.input.as_mut().expect("stdin is open");
+        input.write_all(bytes).and_then(|()| input.flush())
+    }
+
+    /// Takes stdin away, to be written elsewhere.
+    ///
+    /// # Panics
+    /// If it was closed or taken away.
+    pub fn take_stdin(&mut self) -> W {
+        self.input.take().expect("stdin is open")
+    }
+
+    /// Ends stdin.
+    pub fn close_stdin(&mut self) {
+        self.input = None;
+    }
+
+    /// Takes away stdout that is not read here.
+    ///
+    /// # Panics
+    /// If it is, or was taken away.
+    pub fn take_stdout(&mut self) -> R {
+        self.output.take().expect("nobody reads stdout")
+    }
+
+    /// Writes a message.
+    ///
+    /// # Panics
+    /// If the server does not take it.
+    pub fn send(&mut self, message: &Value) {
+        self.write(format!("{message}\n").as_bytes()).expect("the server reads stdin");
+    }
+
+    /// The line of a request, and its id: it may be answered from now on.
+    pub fn request_line(&mut self, method: &str, params: &Value) -> (u64, String) {
+        let (id, line) = self.session().request(method, params);
+        (id, line + "\n")
+    }
+
+    /// The first request gets this id; the next ones count up from it. To be said before the first.
+    pub fn count_from(&mut self, first: u64) {
+        self.session().count_from(first);
+    }
+
+    /// Sends a request and gives its id.
+    ///
+    /// # Panics
+    /// If the server does not take it.
+    pub fn ask(&mut self, method: &str, params: &Value) -> u64 {
+        let (id, line) = self.request_line(method, params);
+        self.write(line.as_bytes()).expect("the server reads stdin");
+        id
+    }
+
+    /// Sends a call with a progress token, which is the request's id, and gives it.
+    pub fn call(&mut self, tool: &str, arguments: &Value) -> u64 {
+        let token = self.session().next_id();
+        self.ask("tools/call", &line::call_with_progress(tool, arguments.clone(), token))
+    }
+
+    /// Takes a request back.
+    ///
+    /// # Panics
+    /// If the server does not read.
+    pub fn cancel(&mut self, id: u64) {
+        let line = self.session().cancel(&id.into()) + "\n";
+        self.write(line.as_bytes()).expect("the server reads stdin");
+    }
+
+    /// The handshake; gives the answer to `initialize`.
+    ///
+    /// # Panics
+    /// If the server does not take it.
+    pub fn open_as(&mut self, name: &str, version: &str, capabilities: Value) -> Answer {
+        let id = self.ask("initialize", &line::handshake(name, version, capabilities));
+        let answer = self.answer(id);
+        self.write(format!("{}\n", line::INITIALIZED).as_bytes()).expect("the server reads stdin");
+        answer
+    }
+
+    // ---- from the server ----
+
+    /// Looks at the session until something is found there, the time is up, or stdout has ended.
+    pub fn wait<T>(&self, bound: Duration, mut look: impl FnMut(&mut Session) -> Option<T>) -> Option<T> {
+        let until = Instant::now() + bound;
+        let mut session = self.session();
+        loop {
+            if let Some(found) = look(&mut session) {
+                return Some(found);
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() || session.has_ended() {
+                return None;
+            }
+            session = self.ear.changed.wait_timeout(session, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// The answer to a request, within the usual bound.
+    pub fn answer(&self, id: u64) -> Answer {
+        self.answer_within(id, self.patience)
+    }
+
+    /// The answer to a request.
+    ///
+    /// # Panics
+    /// If it does not come in this time.
+    pub fn answer_within(&self, id: u64, bound: Duration) -> Answer {
+        let answer = self.wait(bound, |session| session.answer(&id.into()).map(|line| line.value.clone()));
+        Answer(answer.unwrap_or_else(|| panic!("request {id} has no answer within {bound:?}")))
+    }
+
+    /// Whether stdout has ended.
+    pub fn has_ended(&self) -> bool {
+        self.session().has_ended()
+    }
+
+    /// When the answer was heard.
+    pub fn answered_at(&self, id: u64) -> Option<Instant> {
+        self.session().answer(&id.into()).map(|line| line.at)
+    }
+
+    /// Whether a request is answered.
+    pub fn is_answered(&self, id: u64) -> bool {
+        self.session().answer(&id.into()).is_some()
+    }
+
+    /// Whether the answer comes within this time; asked where its absence is an answer too.
+    pub fn answered_before(&self, id: u64, bound: Duration) -> bool {
+        self.wait(bound, |session| session.answer(&id.into()).map(|_| ())).is_some()
+    }
+
+    /// What was told of a call's progress so far.
+    pub fn progress(&self, id: u64) -> Vec<Value> {
+        let session = self.session();
+        let told = session.told("notifications/progress").map(|line| &line.value["params"]);
+        told.filter(|params| params["progressToken"] == id).cloned().collect()
+    }
+
+    /// How often it was told by this method.
+    pub fn notified(&self, method: &str) -> usize {
+        self.session().told(method).count()
+    }
+
+    /// The id of a request that the server sent, if it did.
+    pub fn asked_by_server(&self, method: &str) -> Option<Value> {
+        self.session().told(method).next().map(|line| line.value["id"].clone())
+    }
+
+    /// An answer under the id null.
+    ///
+    /// # Panics
+    /// If none comes within the usual bound.
+    pub fn unaddressed(&self) -> Value {
+        self.wait(self.patience, |session| session.take_unaddressed().cloned()).expect("an answer under null")
+    }
+
+    // ---- both ----
+
+    /// Sends a call and waits for its answer.
+    pub fn done(&mut self, tool: &str, arguments: &Value) -> Answer {
+        let id = self.call(tool, arguments);
+        self.answer(id)
+    }
+
+    /// Names of the tools as listed now.
+    pub fn tools(&mut self) -> Vec<String> {
+        let id = self.ask("tools/list", &json!({}));
+        names(&self.answer(id).0["result"])
+    }
+
+    /// Nothing was said that may not be said, so far.
+    ///
+    /// # Panics
+    /// If something was.
+    pub fn check(&self) {
+        let session = self.session();
+        let said = [session.faults(), session.unasked()].concat();
+        assert!(said.is_empty(), "{said:#?}");
+    }
+
+    /// As [`check`](Self::check), and no request is without its answer.
+    ///
+    /// # Panics
+    /// If one is.
+    pub fn check_all(&self) {
+        self.check();
+        let wrong = self.session().unpaired();
+        assert!(wrong.is_empty(), "{wrong:?}");
+    }
+}

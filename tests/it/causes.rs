@@ -1,0 +1,439 @@
+//! Causes are named only on evidence: what a frozen editor, a dialog, a crash and a reload of each dialect are called in the
+//! status, in progress, in answers and in the metrics.
+
+#![allow(clippy::unwrap_used, reason = "a test that fails says where")]
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::support::scrape::Scrape;
+use crate::support::{Gateway, PATIENT, PORT, Setup, editor, gateway, unity};
+use holdfast::actors::gateway_tools;
+use holdfast::config::Config;
+use holdfast::limits::{HOLD_MAX, HOLD_WITHOUT_EVIDENCE, LIKELY_AFTER_CRASH, LIKELY_AFTER_LOSS};
+use holdfast::net::Net as _;
+use holdfast::platform::host::{Liveness, Owner};
+use holdfast_fake_unity::{FakeDialect, FakeUnity, FakeUnityConfig, Machine};
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt as _;
+use tokio::time::{Instant, sleep};
+
+/// The editor's process, and the one that is started after it.
+const PIDS: [u32; 2] = [4711, 4712];
+/// How long an editor stands still, and how long it is looked at afterwards.
+const EPISODE: Duration = Duration::from_secs(30);
+/// Between two looks at everything.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+/// A package, in a version that has habits of its own.
+#[derive(Clone, Copy)]
+struct Row {
+    name: &'static str,
+    dialect: FakeDialect,
+    version: &'static str,
+    /// What its files name as the port, or its code.
+    port: u16,
+    /// Its reload is known as one, beyond doubt.
+    tells_of_reloads: bool,
+    /// It says goodbye when it quits, so that a process that is gone without one has crashed.
+    tells_of_quits: bool,
+}
+
+const ROWS: [Row; 6] = [
+    Row {
+        name: "holdfast",
+        dialect: FakeDialect::Holdfast,
+        version: "2.1.1",
+        port: PORT,
+        tells_of_reloads: true,
+        tells_of_quits: true,
+    },
+    Row {
+        name: "turbokettle",
+        dialect: FakeDialect::Turbokettle,
+        version: "2.1.1",
+        port: PORT,
+        tells_of_reloads: true,
+        tells_of_quits: false,
+    },
+    Row {
+        name: "unity-mcp",
+        dialect: FakeDialect::UnityMcp,
+        version: "2.1.1",
+        port: 8082,
+        tells_of_reloads: false,
+        tells_of_quits: false,
+    },
+    Row {
+        name: "umcp 0.26.4",
+        dialect: FakeDialect::Umcp,
+        version: "0.26.4",
+        port: PORT,
+        tells_of_reloads: false,
+        tells_of_quits: false,
+    },
+    Row {
+        name: "uloop 0.30.1",
+        dialect: FakeDialect::Uloop,
+        version: "0.30.1",
+        port: PORT,
+        tells_of_reloads: false,
+        tells_of_quits: false,
+    },
+    Row {
+        name: "uloop 2.1.1",
+        dialect: FakeDialect::Uloop,
+        version: "2.1.1",
+        port: PORT,
+        tells_of_reloads: true,
+        tells_of_quits: true,
+    },
+];
+
+/// What is done to the editor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Episode {
+    Freeze,
+    Dialog,
+    Crash,
+    /// Its connections end without a word, and it lives.
+    Cut,
+    Reload,
+}
+
+/// An editor with its project, a gateway, and everything that was said.
+struct Stage {
+    it: Gateway,
+    unity: FakeUnity,
+    row: Row,
+    project: PathBuf,
+    _folder: tempfile::TempDir,
+    /// Reasons, headlines, pulses and strangers that the status has shown.
+    seen: Vec<String>,
+    /// What was wrong at once.
+    wrong: Vec<String>,
+}
+
+impl Stage {
+    async fn set(row: Row) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["Assets", "ProjectSettings"] {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        let project = dunce::canonicalize(folder.path()).unwrap();
+        let metrics = Some(([127, 0, 0, 1], 9464).into());
+        let setup = Setup::default();
+        let config = Config { project: Some(project.clone()), ports: Vec::new(), metrics, push: true, ..setup.config };
+        let setup = Setup { config, ..setup };
+        for pid in PIDS {
+            setup.host.set_process(pid, Liveness::Alive);
+        }
+        let unity = Self::start(row, &project, &setup, PIDS[0]).await;
+        let mut it = gateway(setup);
+        it.client.open_as(PATIENT, "2025-06-18", json!({})).await;
+        it.ready().await;
+        Self { it, unity, row, project, _folder: folder, seen: Vec::new(), wrong: Vec::new() }
+    }
+
+    async fn start(row: Row, project: &std::path::Path, setup: &Setup, pid: u32) -> FakeUnity {
+        let config = Self::config(row, project, Machine(setup.host.clone()), pid);
+        Self::own(&setup.host, row, pid);
+        unity(&setup.net, config).await
+    }
+
+    fn config(row: Row, project: &std::path::Path, machine: Machine, pid: u32) -> FakeUnityConfig {
+        FakeUnityConfig {
+            port: row.port,
+            dialect: row.dialect,
+            package_version: row.version.parse().unwrap(),
+            push: true,
+            project: Some(project.to_path_buf()),
+            machine: Some(machine),
+            pid: Some(pid),
+            seed: u64::from(pid),
+            ..editor()
+        }
+    }
+
+    /// The system knows whose each port is; a package that takes a new one gets one of the simulated network's.
+    fn own(host: &crate::support::host::MemoryHost, row: Row, pid: u32) {
+        for port in [row.port].into_iter().chain(40_000..40_020) {
+            host.set_owner(port, Owner { pid, name: "holdfast".to_owned(), command_line: vec!["holdfast".to_owned()] });
+        }
+    }
+
+    async fn again(&mut self) {
+        Self::own(&self.it.host, self.row, PIDS[1]);
+        let config = Self::config(self.row, &self.project, Machine(self.it.host.clone()), PIDS[1]);
+        self.unity = unity(&self.it.net, config).await;
+    }
+
+    fn a_call(&self) -> (&'static str, Value) {
+        match self.row.dialect {
+            FakeDialect::UnityMcp => ("execute_code", json!({"code": "count(\"x\")"})),
+            FakeDialect::Turbokettle => ("count", json!({"key": "x"})),
+            FakeDialect::Uloop | FakeDialect::Umcp | FakeDialect::Holdfast => ("echo", json!({"text": "x"})),
+        }
+    }
+
+    /// Looks for so long, and keeps what is shown.
+    async fn look(&mut self, span: Duration, call: Option<&Value>) {
+        let began = Instant::now();
+        while began.elapsed() < span {
+            let status = gateway_tools::picture(&self.it.estate);
+            let editor = &status["editor"];
+            for said in [
+                &status["summary"],
+                &editor["why"],
+                &editor["pulse"]["says"],
+                &editor["stranger"],
+                &editor["still"]["says"],
+                &editor["last_loss"]["why"],
+                &editor["last_loss"]["cause"],
+            ] {
+                if let Some(said) = said.as_str() {
+                    self.seen.push(said.to_owned());
+                }
+            }
+            let open = call.filter(|id| self.it.client.answered(id).is_none());
+            let summary = status["summary"].as_str().unwrap();
+            let sent = status["calls"]["open"].as_array().unwrap().iter().any(|call| call["state"] == "sent");
+            if open.is_some() && sent && began.elapsed() > Duration::from_secs(2) {
+                let ticked = editor["ready"] == true && editor["still"].is_null();
+                if ticked || summary.contains("ready") {
+                    self.wrong.push(format!("{:?}: a call stands still, and it says {summary:?}", began.elapsed()));
+                }
+            }
+            sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// Everything that was said, for a look at its words.
+    fn said(&self) -> Vec<String> {
+        let progress = self.it.client.notifications("notifications/progress").into_iter();
+        let progress = progress.map(|line| line.value["params"]["message"].as_str().unwrap_or_default().to_owned());
+        let texts = self.it.client.lines().into_iter().filter_map(|line| {
+            line.value["result"]["content"][0]["text"].as_str().filter(|text| !text.starts_with('{')).map(str::to_owned)
+        });
+        let mut said: Vec<String> = self.seen.iter().cloned().chain(progress).chain(texts).collect();
+        said.sort();
+        said.dedup();
+        said
+    }
+
+    async fn play(row: Row, episode: Episode) -> Vec<String> {
+        let mut stage = Self::set(row).await;
+        // A steady connection: one that has just come is treated otherwise when it goes.
+        sleep(Duration::from_secs(6)).await;
+        match episode {
+            Episode::Freeze => stage.unity.freeze(),
+            Episode::Dialog => stage.unity.modal(true),
+            Episode::Crash | Episode::Cut | Episode::Reload => {}
+        }
+        let (tool, arguments) = stage.a_call();
+        match episode {
+            Episode::Crash => {
+                stage.it.host.set_process(PIDS[0], Liveness::Dead);
+                stage.unity.crash().await.unwrap();
+            }
+            Episode::Cut => stage.it.net.cut(),
+            Episode::Reload => stage.unity.reload(Duration::from_secs(3)).await.unwrap(),
+            Episode::Freeze | Episode::Dialog => {}
+        }
+        let call = stage.it.client.call_with_progress(tool, arguments, "p").await;
+        let asked = Instant::now();
+        stage.look(EPISODE, Some(&call)).await;
+        if episode == Episode::Crash {
+            stage.judge_the_held(&call, asked).await;
+        }
+        match episode {
+            Episode::Freeze => stage.unity.thaw(),
+            Episode::Dialog => stage.unity.modal(false),
+            Episode::Crash => stage.again().await,
+            Episode::Cut | Episode::Reload => {}
+        }
+        stage.look(EPISODE * 2, None).await;
+        stage.it.client.answer(&call).await;
+        stage.it.ready().await;
+        let id = stage.it.client.call("holdfast_wait_ready", json!({})).await;
+        let (text, failed) = stage.it.client.text(&id).await;
+        if failed {
+            stage.wrong.push(format!("it is over, and the editor is not ready: {text}"));
+        }
+        stage.judge(episode);
+        let Self { it, wrong, .. } = stage;
+        it.close().await;
+        wrong
+    }
+
+    /// Nothing starts it again: whoever asked is told so soon.
+    async fn judge_the_held(&mut self, call: &Value, asked: Instant) {
+        let Some(answer) = self.it.client.answered(call) else {
+            return self.wrong.push(format!("{}: a call for an editor that is gone is not answered", self.row.name));
+        };
+        let took = answer.at - asked;
+        if took > LIKELY_AFTER_CRASH + HOLD_WITHOUT_EVIDENCE + Duration::from_secs(1) {
+            self.wrong.push(format!("{}: it is answered after {took:?}", self.row.name));
+        }
+        let (text, failed) = self.it.client.text(call).await;
+        if !failed || !text.contains("process is gone") {
+            self.wrong.push(format!("{}: {text}", self.row.name));
+        }
+    }
+
+    fn judge(&mut self, episode: Episode) {
+        let said = self.said();
+        let scrape = Scrape::of(&self.it.estate);
+        let count = |result| scrape.sum("holdfast_unity_reloads_total", &[("result", result)]);
+        let counted = [count("completed"), count("presumed"), count("not_returned")];
+        let measured = scrape.sum("holdfast_unity_reload_duration_seconds_count", &[]);
+        let says = |word: &str| said.iter().any(|said| said.to_lowercase().contains(word));
+        let mut wrong = Vec::new();
+        let mut must = |good: bool, what: &str| {
+            if !good {
+                wrong.push(what.to_owned());
+            }
+        };
+        must(!says("somebody else"), "the editor is called somebody else");
+        match episode {
+            Episode::Freeze | Episode::Dialog | Episode::Crash => {
+                must(!says("reload"), "a reload is told");
+                must(counted == [0.0; 3] && measured == 0.0, "a reload is counted");
+            }
+            Episode::Cut => {
+                let hedged = said.iter().filter(|said| said.contains("reload")).all(|said| said.contains("probably"));
+                must(hedged, "a reload is told as if it were known");
+                must(counted[0] == 0.0 && counted[2] == 0.0 && measured == 0.0, "a reload is counted");
+            }
+            Episode::Reload if self.row.tells_of_reloads => {
+                must(counted == [1.0, 0.0, 0.0] && measured == 1.0, "the reload is not counted");
+            }
+            Episode::Reload => {
+                must(counted == [0.0, 1.0, 0.0] && measured == 0.0, "it is not counted as a reload that is presumed");
+                let told = self.row.dialect == FakeDialect::UnityMcp || says("probably for a domain reload");
+                must(told, "what most likely happened is not told");
+            }
+        }
+        match episode {
+            Episode::Freeze => must(!says("crash") && !says("closed"), "a frozen editor is told to be gone"),
+            Episode::Dialog => {
+                must(!says("crash") && !says("lost"), "an editor with a dialog is told to be gone");
+            }
+            Episode::Crash => {
+                must(says(if self.row.tells_of_quits { "crashed" } else { "process gone" }), "the crash is not told");
+            }
+            Episode::Cut | Episode::Reload => must(!says("crash"), "a living editor is told to have crashed"),
+        }
+        let told = format!("{} {episode:?}: counted {counted:?}, measured {measured}; said {said:#?}", self.row.name);
+        self.wrong.extend(wrong);
+        if !self.wrong.is_empty() {
+            self.wrong.push(told);
+        }
+    }
+}
+
+/// Plays an episode on every dialect; all that is wrong is told at once.
+async fn on_every_dialect(episode: Episode) {
+    let only = std::env::var("ROW").ok();
+    let mut wrong = Vec::new();
+    for row in ROWS.into_iter().filter(|row| only.as_deref().is_none_or(|only| row.name == only)) {
+        wrong.extend(Stage::play(row, episode).await);
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_frozen_editor_is_silent_and_nothing_else() {
+    on_every_dialect(Episode::Freeze).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dialog_is_an_editor_that_stands_still() {
+    on_every_dialect(Episode::Dialog).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_crash_is_a_crash_where_the_package_says_goodbye_and_a_process_that_is_gone_elsewhere() {
+    on_every_dialect(Episode::Crash).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_ends_under_a_living_editor_is_no_known_reload() {
+    on_every_dialect(Episode::Cut).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reload_is_known_where_the_package_tells_and_presumed_elsewhere() {
+    on_every_dialect(Episode::Reload).await;
+}
+
+/// The row of this name.
+fn row(name: &str) -> Row {
+    ROWS.into_iter().find(|row| row.name == name).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_is_held_for_an_editor_that_is_started_again_at_once() {
+    for row in ROWS {
+        let mut stage = Stage::set(row).await;
+        sleep(Duration::from_secs(6)).await;
+        stage.it.host.set_process(PIDS[0], Liveness::Dead);
+        stage.unity.crash().await.unwrap();
+        let (tool, arguments) = stage.a_call();
+        let call = stage.it.client.call(tool, arguments).await;
+        sleep(Duration::from_secs(5)).await;
+        assert!(stage.it.client.answered(&call).is_none(), "{}: it was not held", row.name);
+        stage.again().await;
+        let (text, failed) = stage.it.client.text(&call).await;
+        assert!(!failed, "{}: {text}", row.name);
+        stage.it.close().await;
+    }
+}
+
+/// Two reloads within a frame leave uLoopMCP v0.30.1 without its bridge. The process lives, and nothing says when it listens again.
+#[tokio::test(start_paused = true)]
+async fn a_bridge_that_never_comes_back_is_a_bridge_that_does_not_listen() {
+    let mut stage = Stage::set(row("uloop 0.30.1")).await;
+    sleep(Duration::from_secs(6)).await;
+    stage.unity.reload(Duration::from_secs(3)).await.unwrap();
+    stage.unity.rst().await.unwrap();
+    let call = stage.it.client.call("echo", json!({"text": "x"})).await;
+    let asked = Instant::now();
+    stage.look(Duration::from_secs(5), None).await;
+    assert!(stage.seen.iter().any(|said| said == "bridge_stopped"), "{:?}", stage.seen);
+    sleep(LIKELY_AFTER_LOSS).await;
+    stage.seen.clear();
+    stage.look(Duration::from_secs(5), None).await;
+    assert!(!stage.seen.iter().any(|said| said.contains("reload")), "{:?}", stage.seen);
+    assert!(stage.seen.iter().any(|said| said == "bridge_down"), "{:?}", stage.seen);
+    let (text, failed) = stage.it.client.text(&call).await;
+    assert!(failed && text.contains("its bridge did not listen"), "{text}");
+    assert!(asked.elapsed() <= HOLD_MAX + Duration::from_secs(1), "{:?}", asked.elapsed());
+    Scrape::of(&stage.it.estate).is("holdfast_unity_reloads_total", &[], 0.0);
+    stage.it.close().await;
+}
+
+/// Anybody on this machine can send a push message, and uLoopMCP's have no secret.
+#[tokio::test(start_paused = true)]
+async fn a_forged_push_message_makes_no_held_call_be_refused() {
+    for name in ["uloop 0.30.1", "uloop 2.1.1"] {
+        for forged in ["UNITY_SHUTDOWN", "USER_DISCONNECT"] {
+            let mut stage = Stage::set(row(name)).await;
+            sleep(Duration::from_secs(6)).await;
+            let port = stage.it.estate.push_port().unwrap();
+            let mut socket = stage.it.net.connect(port).await.unwrap();
+            let line = json!({"type": forged, "timestamp": "", "payload": {"reason": {"type": forged, "message": ""}}});
+            socket.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+            sleep(Duration::from_secs(1)).await;
+            stage.unity.reload(Duration::from_secs(3)).await.unwrap();
+            // Once more, against what is known by now.
+            socket.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+            let call = stage.it.client.call("echo", json!({"text": "x"})).await;
+            stage.look(Duration::from_secs(2), None).await;
+            assert!(!stage.seen.iter().any(|said| said == "closed"), "{name}, {forged}: {:?}", stage.seen);
+            let (text, failed) = stage.it.client.text(&call).await;
+            assert!(!failed, "{name}, {forged}: {text}");
+            stage.it.close().await;
+        }
+    }
+}

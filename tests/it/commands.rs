@@ -1,0 +1,398 @@
+//! What a script or a person meets at the edges of a command: output that cannot be written, results of any size, empty
+//! variables, flags in any order, and what is said when a name is not known.
+
+use crate::binary::{Done, Place, Unity, finish, text};
+use serde_json::{Value, json};
+
+/// A command whose stdout takes nothing.
+#[cfg(target_os = "linux")]
+async fn into_a_full_disk(place: &Place, words: &[&str]) -> Done {
+    let mut command = place.command(words.iter().copied());
+    command.stdout(std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has one"));
+    finish(command, b"").await
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn what_cannot_be_written_is_told_and_never_counts_as_done() {
+    let place = Place::new();
+    let project = place.path("Castle");
+    let unity = Unity::of(&place, &project).await;
+    let at = unity.at();
+    for words in [
+        &["call", "echo", r#"{"text":"x"}"#, "--port", &at][..],
+        &["call", "echo", "--json", "--port", &at],
+        &["tools", "--port", &at],
+        &["status", "--json", "--project", text(&project)],
+        &["doctor", "--project", text(&project)],
+        &["setup", "--list"],
+        &["completions", "bash"],
+        &["--help"],
+        &["call", "--help"],
+        &["--version"],
+    ] {
+        let done = into_a_full_disk(&place, words).await;
+        assert_eq!(done.code, Some(74), "{words:?}: {done:?}");
+        assert!(done.err.contains("could not be written to stdout (No space left on device"), "{words:?}: {done:?}");
+    }
+    // What went wrong besides keeps its own code.
+    let failed = into_a_full_disk(&place, &["call", "fail", "--json", "--port", &at]).await;
+    assert_eq!(failed.code, Some(1), "{failed:?}");
+    assert!(failed.err.contains("could not be written to stdout"), "{failed:?}");
+    unity.quit().await;
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_call_whose_result_was_lost_says_that_it_ran() {
+    let place = Place::new();
+    let mut unity = Unity::start(&place, &[]).await;
+    let done = into_a_full_disk(&place, &["call", "count", r#"{"key":"k"}"#, "--port", &unity.at()]).await;
+    assert!(done.err.contains("The tool ran") && done.err.contains("do not repeat"), "{done:?}");
+    unity.say("stats").await;
+    assert_eq!(unity.hear("stats").await["stats"]["runs"]["k"], 1);
+    unity.quit().await;
+}
+
+#[tokio::test]
+async fn a_reader_that_went_away_is_no_error() {
+    let place = Place::new();
+    for words in [&["completions", "bash"][..], &["--help"], &["setup", "--list"]] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let mut command = place.command(words.iter().copied());
+        command.stdout(writer);
+        let done = finish(command, b"").await;
+        assert_eq!((done.code, &*done.err), (Some(0), ""), "{words:?}");
+    }
+}
+
+#[tokio::test]
+async fn call_prints_a_result_of_any_size_whole() {
+    let place = Place::new();
+    let project = place.path("Castle");
+    let unity = Unity::of(&place, &project).await;
+    let size = 7_000_000;
+    let arguments = format!(r#"{{"n":{size}}}"#);
+    let call = |words: &[&str]| {
+        let words: Vec<String> = ["call", "big", &arguments, "--project", text(&project)]
+            .iter()
+            .chain(words)
+            .map(ToString::to_string)
+            .collect();
+        let place = &place;
+        async move { place.run(words.iter().map(String::as_str)).await }
+    };
+    // A name that a client with narrow habits has narrows nothing here.
+    for words in [&[][..], &["--client-name", "codex-mcp-client"]] {
+        let plain = call(words).await;
+        assert_eq!((plain.code, &*plain.err), (Some(0), ""), "{words:?}");
+        assert!(plain.out.len() > size, "{} bytes: {:.300}", plain.out.len(), plain.out);
+        assert!(plain.out.starts_with('{') && plain.json().is_object(), "{:.300}", plain.out);
+    }
+    let whole = call(&["--json"]).await.json();
+    assert!(whole["content"][0]["text"].as_str().is_some_and(|text| text.len() > size));
+    assert!(!project.join("Logs/holdfast").exists(), "nothing is left in the project");
+    unity.quit().await;
+}
+
+#[tokio::test]
+async fn a_tool_of_holdfasts_own_is_answered_when_the_editor_was_met() {
+    let place = Place::new();
+    for dialect in ["uloop", "holdfast"] {
+        let project = place.path(dialect);
+        let unity = Unity::start(&place, &["--project", text(&project), "--dialect", dialect]).await;
+        let status = place.run(["call", "holdfast_status", "--project", text(&project)]).await.json();
+        assert_eq!(
+            (&status["editor"]["ready"], &status["project"]),
+            (&json!(true), &json!(text(&project))),
+            "{status}"
+        );
+        assert!(status["tools"]["count"].as_u64().is_some_and(|count| count > 0), "{status}");
+        unity.quit().await;
+    }
+    let nobody = place.project("Empty");
+    let status = place.run(["call", "holdfast_status", "--project", text(&nobody)]).await;
+    assert_eq!((status.code, &status.json()["editor"]["ready"]), (Some(0), &json!(false)));
+}
+
+fn says(findings: &Value, level: &str, words: &str) -> bool {
+    let list = findings["findings"].as_array().expect("a list");
+    list.iter().any(|one| {
+        one["level"] == level
+            && [&one["says"], &one["mend"]].iter().any(|text| text.as_str().is_some_and(|text| text.contains(words)))
+    })
+}
+
+#[tokio::test]
+async fn doctors_word_never_leads_a_working_project_into_ambiguity() {
+    let place = Place::new();
+    let project = place.path("Castle");
+    let unity = Unity::of(&place, &project).await;
+    let doctor = || place.run(["doctor", "--json", "--project", text(&project)]);
+    assert_eq!(place.run(["call", "echo", "--project", text(&project)]).await.code, Some(0));
+
+    let well = doctor().await.json();
+    assert_eq!(well["problems"], 0, "{well:#}");
+    assert!(!well.to_string().contains("unity install"), "no command that would break it: {well:#}");
+    assert!(says(&well, "ok", "uLoopMCP (Unity CLI Loop) 2.1.1"), "{well:#}");
+
+    let check = place.run(["unity", "install", "--check", "--json", "--project", text(&project)]).await.json();
+    assert_eq!(check["mend"], Value::Null, "{check}");
+    let refused = place.run(["unity", "install", "--project", text(&project)]).await;
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    for word in ["uLoopMCP (Unity CLI Loop) 2.1.1", "--dialect", "--beside", "Nothing was changed"] {
+        assert!(refused.err.contains(word), "no {word}: {refused:?}");
+    }
+    assert!(!project.join("Packages/dev.holdfast.unity").exists());
+    assert_eq!(place.run(["call", "echo", "--project", text(&project)]).await.code, Some(0), "it works as before");
+
+    let beside = place.run(["unity", "install", "--beside", "--project", text(&project)]).await;
+    assert!(beside.code == Some(0) && beside.out.contains("holdfast calls neither"), "{beside:?}");
+    let both = doctor().await.json();
+    assert_eq!(both["problems"], 1, "the packages are the problem, and nothing that follows from them: {both:#}");
+    assert!(says(&both, "problem", "packages of several protocols"), "{both:#}");
+    assert!(!both.to_string().contains("another project"), "the list on disk is this project's: {both:#}");
+    let named = place.run(["call", "echo", "--dialect", "uloop", "--project", text(&project)]).await;
+    assert_eq!(named.code, Some(0), "{named:?}");
+    let status = place.run(["status", "--project", text(&project)]).await.out;
+    assert!(status.contains("several: holdfast, uloop"), "{status}");
+    unity.quit().await;
+}
+
+#[tokio::test]
+async fn a_package_that_is_known_and_not_spoken_is_named() {
+    for (id, title) in [
+        ("com.coplaydev.unity-mcp", "MCP for Unity"),
+        ("com.ivanmurzak.unity.mcp", "AI Game Developer"),
+        ("com.gamelovers.mcp-unity", "MCP Unity"),
+    ] {
+        let place = Place::new();
+        let project = place.project("Castle");
+        let manifest = json!({"dependencies": {id: "https://github.com/x/y.git"}});
+        place.write("Castle/Packages/manifest.json", manifest.to_string());
+        let doctor = place.run(["doctor", "--json", "--project", text(&project)]).await.json();
+        assert!(says(&doctor, "problem", title) && says(&doctor, "problem", id), "{doctor:#}");
+        let call = place.run(["call", "compile", "--project", text(&project)]).await;
+        assert!(call.code == Some(3) && call.err.contains(id) && call.err.contains("does not speak"), "{call:?}");
+        let status = place.run(["status", "--project", text(&project)]).await.out;
+        assert!(status.contains("none that holdfast speaks") && status.contains(title), "{status}");
+        // Our own can stay beside it.
+        let installed = place.run(["unity", "install", "--project", text(&project)]).await;
+        assert_eq!(installed.code, Some(0), "{installed:?}");
+        let doctor = place.run(["doctor", "--json", "--project", text(&project)]).await.json();
+        assert!(!says(&doctor, "problem", id), "{doctor:#}");
+    }
+}
+
+#[tokio::test]
+async fn unity_cli_loop_3_is_named_as_what_it_is_and_our_package_goes_beside_it() {
+    let place = Place::new();
+    let project = place.project("Castle");
+    let package = json!({"name": "io.github.hatayama.uloopmcp", "version": "3.0.0-beta.1"});
+    place.write("Castle/Packages/io.github.hatayama.uloopmcp/package.json", package.to_string());
+    let doctor = place.run(["doctor", "--json", "--project", text(&project)]).await.json();
+    assert!(says(&doctor, "problem", "Unity CLI Loop (formerly uLoopMCP) 3.0.0-beta.1"), "{doctor:#}");
+    assert!(says(&doctor, "problem", "2.1.1") && !says(&doctor, "ok", "spoken"), "{doctor:#}");
+    let call = place.run(["call", "compile", "--project", text(&project)]).await;
+    assert!(call.code == Some(3) && call.err.contains("no TCP bridge"), "{call:?}");
+    let installed = place.run(["unity", "install", "--project", text(&project)]).await;
+    assert_eq!(installed.code, Some(0), "{installed:?}");
+    let status = place.run(["status", "--json", "--project", text(&project)]).await.json();
+    assert_eq!((&status["here"]["package"]["dialect"], &status["here"]["packages"]), (&json!("holdfast"), &json!([])));
+}
+
+#[tokio::test]
+async fn a_project_without_a_package_is_told_as_that() {
+    let place = Place::new();
+    let project = place.project("Castle");
+    let call = place.run(["call", "compile", "--project", text(&project)]).await;
+    assert!(call.code == Some(3) && call.err.contains("holdfast unity install"), "{call:?}");
+}
+
+#[tokio::test]
+async fn an_empty_variable_is_one_that_is_not_set() {
+    let place = Place::new();
+    let project = place.path("Castle");
+    let unity = Unity::of(&place, &project).await;
+    let help = place.run(["serve", "--help"]).await.out;
+    let twins: Vec<&str> = help.split("[env: ").skip(1).filter_map(|rest| rest.split(['=', ']']).next()).collect();
+    assert!(twins.len() >= 14, "{twins:?}");
+    let named = [
+        "UNITY_TCP_PORT",
+        "UNITY_PORT",
+        "UNITY_HOST",
+        "HOLDFAST_ALLOW",
+        "HOLDFAST_DENY",
+        "MCP_CLIENT_NAME",
+        "AI_LOGGER_URL",
+    ];
+    for name in twins.iter().copied().chain(named) {
+        let mut command = place.command(["call", "echo", "--project", text(&project)]);
+        command.env(name, "");
+        let done = finish(command, b"").await;
+        assert_eq!((done.code, &*done.err), (Some(0), ""), "{name}: {done:?}");
+    }
+    // All of them at once, for the server and for what has a project of its own.
+    for words in [&["serve"][..], &["unity", "install", "--check"], &["doctor"]] {
+        let mut command = place.command(words.iter().copied());
+        command.current_dir(&project);
+        for name in twins.iter().copied().chain(named) {
+            command.env(name, "");
+        }
+        let done = finish(command, b"").await;
+        assert_ne!(done.code, Some(2), "{words:?}: {done:?}");
+        assert!(!done.err.contains("error:"), "{words:?}: {done:?}");
+    }
+    unity.quit().await;
+}
+
+#[tokio::test]
+async fn flags_stand_before_or_behind_the_subcommand() {
+    let place = Place::new();
+    let project = place.path("Castle");
+    let unity = Unity::of(&place, &project).await;
+    let at = unity.at();
+    for words in [
+        &["--port", &at, "call", "echo", r#"{"text":"x"}"#][..],
+        &["--project", text(&project), "call", "echo", r#"{"text":"x"}"#],
+        &["--log=error", "call", "--port", &at, "echo", r#"{"text":"x"}"#],
+        &["--json", "call", "echo", r#"{"text":"x"}"#, "--port", &at],
+    ] {
+        let done = place.run(words.iter().copied()).await;
+        assert!(done.code == Some(0) && done.out.contains("\"Echo\""), "{words:?}: {done:?}");
+    }
+    let status = place.run(["--project", text(&project), "--json", "status"]).await;
+    assert_eq!((status.code, &status.json()["reachable"]), (Some(0), &json!(true)));
+    let check = place.run(["--project", text(&project), "unity", "install", "--check"]).await;
+    assert!(check.code == Some(1) && check.out.contains("is not installed"), "{check:?}");
+    let nonsense = place.run(["--port", &at, "nonsense"]).await;
+    assert!(nonsense.code == Some(2) && nonsense.err.contains("unrecognized subcommand 'nonsense'"), "{nonsense:?}");
+    // What a subcommand does not take is still refused, and named.
+    let refused = place.run(["--port", &at, "setup", "--list"]).await;
+    assert!(refused.code == Some(2) && refused.err.contains("--port"), "{refused:?}");
+    unity.quit().await;
+}
+
+#[tokio::test]
+async fn tools_counts_what_it_lists() {
+    let place = Place::new();
+    let project = place.path("Castle");
+    let unity = Unity::of(&place, &project).await;
+    let counted = |out: &str| {
+        let said: usize = out.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or_default();
+        let listed = out.lines().skip(1).take_while(|line| line.starts_with("  ")).count();
+        assert_eq!(said, listed, "{out}");
+    };
+    counted(&place.run(["tools", "--project", text(&project)]).await.out);
+    unity.quit().await;
+    counted(&place.run(["tools", "--project", text(&project)]).await.out);
+}
+
+#[tokio::test]
+async fn a_client_that_is_not_known_is_named_with_what_may_be_meant() {
+    let place = Place::new();
+    let project = place.path("Castle");
+    let unity = Unity::of(&place, &project).await;
+    for (name, proposed) in
+        [("foo", "claude-code"), ("clade-code", "perhaps you mean claude-code"), ("Curser", "cursor")]
+    {
+        let done = place.run(["tools", "--project", text(&project), "--client", name]).await;
+        assert_eq!(done.code, Some(0), "{done:?}");
+        assert!(done.err.contains(&format!("\"{name}\"")) && done.err.contains(proposed), "{done:?}");
+    }
+    for name in ["codex", "codex-mcp-client", "claude-code"] {
+        let done = place.run(["tools", "--project", text(&project), "--client", name]).await;
+        assert_eq!((done.code, &*done.err), (Some(0), ""), "{name}");
+    }
+    unity.quit().await;
+}
+
+#[tokio::test]
+async fn help_is_for_people_and_colours_are_no_finding() {
+    let place = Place::new();
+    for words in [
+        &["--help"][..],
+        &["serve", "--help"],
+        &["tools", "--help"],
+        &["call", "--help"],
+        &["status", "--help"],
+        &["doctor", "--help"],
+        &["setup", "--help"],
+        &["unity", "install", "--help"],
+        &["demo", "--help"],
+        &["fake-unity", "--help"],
+    ] {
+        let help = place.run(words.iter().copied()).await.out;
+        assert!(!help.contains("[`") && !help.contains("::"), "{words:?}: {help}");
+    }
+    let mut command = place.command(["doctor"]);
+    command.env("NO_COLOR", "1");
+    let done = finish(command, b"").await;
+    assert!(!done.out.contains("NO_COLOR"), "{done:?}");
+}
+
+/// As [`Place::run`], in this folder.
+async fn run_in(place: &Place, folder: &std::path::Path, words: &[&str]) -> Done {
+    let mut command = place.command(words.iter().copied());
+    command.current_dir(folder);
+    finish(command, b"").await
+}
+
+/// What `doctor` says of the project.
+async fn of_the_project(place: &Place, folder: &std::path::Path) -> String {
+    let found = run_in(place, folder, &["doctor", "--json"]).await.json();
+    let found = found["findings"].as_array().expect("a list").iter().find(|one| one["about"] == "project").cloned();
+    let found = found.expect("it is told of");
+    found["says"].as_str().unwrap_or_default().to_owned()
+}
+
+#[tokio::test]
+async fn a_project_below_the_working_directory_is_used_by_every_command() {
+    let place = Place::new();
+    let (root, project) = (place.path("mono"), place.project("mono/unity/Proj"));
+    let unity = Unity::of(&place, &project).await;
+    let done = run_in(&place, &root, &["call", "echo", r#"{"text":"from above"}"#]).await;
+    assert!(done.code == Some(0) && done.out.contains("from above"), "{done:?}");
+    let status = run_in(&place, &root, &["status", "--json"]).await;
+    assert_eq!((status.code, &status.json()["here"]["project"]), (Some(0), &json!(text(&project))), "{status:?}");
+    let told = of_the_project(&place, &root).await;
+    assert!(told.contains(&format!("{}, below the working directory", text(&project))), "{told}");
+    let install = run_in(&place, &root, &["unity", "install", "--check", "--json"]).await;
+    assert_eq!(install.json()["project"], text(&project), "{install:?}");
+    // Beside a project without an editor it is still the one.
+    place.project("mono/samples/Small");
+    let done = run_in(&place, &root, &["call", "echo", r#"{"text":"the one that runs"}"#]).await;
+    assert!(done.code == Some(0) && done.out.contains("the one that runs"), "{done:?}");
+    unity.quit().await;
+}
+
+#[tokio::test]
+async fn several_projects_below_the_working_directory_are_listed_with_the_words_that_name_them() {
+    let place = Place::new();
+    let (root, first, second) = (place.path("mono"), place.project("mono/First"), place.project("mono/b/Second Part"));
+    let named = [format!("--project {}", text(&first)), format!("--project \"{}\"", text(&second))];
+    let call = run_in(&place, &root, &["call", "echo", "{}"]).await;
+    let status = run_in(&place, &root, &["status"]).await;
+    let install = run_in(&place, &root, &["unity", "install"]).await;
+    let doctor = run_in(&place, &root, &["doctor"]).await;
+    for (done, told) in [(&call, &call.err), (&status, &status.out), (&install, &install.err), (&doctor, &doctor.out)] {
+        assert_ne!(done.code, Some(0), "{done:?}");
+        for words in &named {
+            assert!(told.contains(words), "{words}: {done:?}");
+        }
+    }
+    assert!(std::fs::read_dir(first.join("Packages")).expect("there").next().is_none(), "nothing was placed");
+}
+
+#[tokio::test]
+async fn a_home_is_not_searched_for_projects() {
+    let place = Place::new();
+    place.project("Castle");
+    let told = of_the_project(&place, &place.path("")).await;
+    assert!(told.contains("No Unity project is around"), "{told}");
+    assert!(told.contains("below it none was looked for, because it is a home folder or holds one"), "{told}");
+    assert!(!told.contains("levels below"), "{told}");
+    let install = run_in(&place, &place.path(""), &["unity", "install"]).await;
+    assert!(install.err.contains("below it none was looked for, because it is a home folder"), "{install:?}");
+}

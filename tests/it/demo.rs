@@ -1,0 +1,169 @@
+//! The demo as a person runs it: it ends well, says so, and leaves nothing behind, however it ends.
+
+use std::io::{BufRead as _, BufReader, Lines};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::process::room::start;
+
+/// A demo whose children can be told from those of other tests by the folder they work in.
+fn demo(folder: &TempDir, flags: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_holdfast"));
+    command.arg("demo").args(flags).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.env("TMPDIR", folder.path()).env("TMP", folder.path()).env("TEMP", folder.path());
+    // What a user's shell may say must not reach the gateway of the demo.
+    command.env("UNITY_TCP_PORT", "1").env("HOLDFAST_PORT", "1").env_remove("COLUMNS");
+    command
+}
+
+fn run(folder: &TempDir, flags: &[&str]) -> (Output, String) {
+    let output = start(|| demo(folder, flags).spawn()).wait_with_output().expect("it can be waited for");
+    let text = String::from_utf8(output.stdout.clone()).expect("it is text");
+    (output, text)
+}
+
+/// Processes that name the folder in their command line; `None` where the system cannot be asked.
+fn processes_in(folder: &Path) -> Option<usize> {
+    let folder = folder.to_str()?;
+    let processes = std::fs::read_dir("/proc").ok()?.flatten();
+    let names_it = |entry: &std::fs::DirEntry| {
+        std::fs::read(entry.path().join("cmdline")).is_ok_and(|line| String::from_utf8_lossy(&line).contains(folder))
+    };
+    Some(processes.filter(names_it).count())
+}
+
+fn assert_nothing_left(folder: &TempDir) {
+    let left: Vec<_> =
+        std::fs::read_dir(folder.path()).expect("the folder is there").flatten().map(|entry| entry.path()).collect();
+    assert!(left.is_empty(), "files are left: {left:?}");
+    assert!(matches!(processes_in(folder.path()), None | Some(0)), "processes are left");
+}
+
+#[test]
+fn the_demo_keeps_every_promise_and_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let (output, text) = run(&folder, &["--fast"]);
+    assert_eq!(output.status.code(), Some(0), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
+    let last = text.lines().rfind(|line| !line.is_empty()).unwrap();
+    assert!(last.starts_with(" All 10 promises kept: 16 calls in "), "{last}");
+    for said in [
+        "after domain reload ",
+        "after compile ",
+        "after kill and restart ",
+        "after reload before the answer ",
+        "#11 compile: Success, 0 errors",
+        "outcome unknown",
+        "cancelled before it was sent",
+        "kept Nothing ran twice ",
+    ] {
+        assert!(text.contains(said), "{said} is missing in\n{text}");
+    }
+    // The text of a cut call is not mixed up with news of a return that has not happened.
+    assert!(!text.contains("Unity is back"), "{text}");
+    // No terminal: no colours, nothing beyond ASCII.
+    assert!(text.bytes().all(|byte| byte == b'\n' || (b' '..=b'~').contains(&byte)), "{text}");
+    assert_nothing_left(&folder);
+}
+
+#[test]
+fn the_demo_keeps_every_promise_with_each_package() {
+    let others = ["holdfast", "turbokettle", "unity-mcp", "umcp"].map(|dialect| {
+        std::thread::spawn(move || {
+            let folder = tempfile::tempdir().unwrap();
+            let (output, text) = run(&folder, &["--fast", "--dialect", dialect]);
+            assert_eq!(output.status.code(), Some(0), "{dialect}: {text}");
+            assert!(text.contains(" All 10 promises kept: 16 calls in "), "{dialect}: {text}");
+            // Only a package that keeps its answers over a reload can tell one that was lost with the connection.
+            assert_eq!(text.contains("count sugar: ok"), dialect == "holdfast", "{dialect}: {text}");
+            assert_nothing_left(&folder);
+        })
+    });
+    for other in others {
+        other.join().expect("it kept its promises");
+    }
+}
+
+#[test]
+fn as_json_every_line_is_an_event_and_the_last_one_is_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let (output, text) = run(&folder, &["--fast", "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
+    let events: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+    let named = |name: &str| events.iter().filter(|event| event["event"] == name).count();
+    assert_eq!((named("act"), named("call"), named("promise"), named("recovery")), (8, 16, 10, 4), "{text}");
+    let end = events.last().unwrap();
+    assert_eq!((&end["event"], &end["kept"], &end["broken"]), (&"end".into(), &10.into(), &0.into()));
+    assert_nothing_left(&folder);
+}
+
+/// Starts a demo and returns once its gateway and its Unity both run, with the gateway's pid and what is still to be read.
+fn started(folder: &TempDir) -> (Child, i32, Lines<BufReader<ChildStdout>>) {
+    let mut child = start(|| demo(folder, &["--json"]).spawn());
+    let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
+    let mut pid = None;
+    loop {
+        let line = lines.next().expect("a call is made").expect("it is text");
+        if let Some((_, rest)) = line.split_once("starts the gateway (pid ") {
+            pid = rest.split(')').next().and_then(|pid| pid.parse().ok());
+        }
+        if line.contains("#3 count") {
+            break;
+        }
+    }
+    if let Some(seen) = processes_in(folder.path()) {
+        assert_eq!(seen, 2, "the gateway and Unity are seen, so that their absence can be");
+    }
+    (child, pid.expect("a pid"), lines)
+}
+
+#[cfg(unix)]
+#[test]
+fn a_gateway_that_dies_is_a_broken_promise() {
+    use nix::sys::signal::{Signal, kill};
+    use nix::unistd::Pid;
+
+    let folder = tempfile::tempdir().unwrap();
+    let (mut child, gateway, lines) = started(&folder);
+    kill(Pid::from_raw(gateway), Signal::SIGKILL).unwrap();
+    let text: Vec<String> = lines.map(Result::unwrap).collect();
+    let text = text.join("\n");
+    assert_eq!(child.wait().unwrap().code(), Some(1), "{text}");
+    let broken = |promise: &str| text.contains(&format!(r#""promise":"{promise}","kept":false"#));
+    assert!(broken("It left at once with its client") && broken("The demo came to its end"), "{text}");
+    assert!(matches!(processes_in(folder.path()), None | Some(0)), "processes are left");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_demo_ends_its_children_and_removes_its_folder() {
+    use nix::sys::signal::{Signal, kill};
+    use nix::unistd::Pid;
+
+    let folder = tempfile::tempdir().unwrap();
+    // Nobody reads on: an end by interruption does not need a reader.
+    let (mut child, _, _lines) = started(&folder);
+    kill(Pid::from_raw(child.id().try_into().unwrap()), Signal::SIGINT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    assert_nothing_left(&folder);
+}
+
+#[test]
+fn the_children_of_a_killed_demo_end_by_themselves() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut child, _, _lines) = started(&folder);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let (send, gone) = std::sync::mpsc::channel();
+    let path = folder.path().to_owned();
+    std::thread::spawn(move || {
+        while !matches!(processes_in(&path), None | Some(0)) {
+            std::thread::yield_now();
+        }
+        let _ = send.send(());
+    });
+    gone.recv_timeout(Duration::from_secs(20)).expect("both children leave when their stdin ends");
+}

@@ -1,0 +1,266 @@
+//! The moments of a session. Each says what was seen, in one word; what no dialect may show fails at once.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::expected::{Dialect, Outcome};
+use super::stage::{self, Stage, flags, words};
+use super::{Room, until};
+use crate::process::client::{Client, Verdict};
+use crate::process::unity::Unity;
+
+/// The session opens before there is an editor, and the tools come when it does.
+pub fn open(dialect: &Dialect) -> Outcome {
+    let room = Room::new();
+    for folder in ["Assets", "ProjectSettings"] {
+        std::fs::create_dir_all(room.project().join(folder)).expect("a folder");
+    }
+    let project = room.project().display().to_string();
+    let (mut client, unity);
+    if dialect.port_is_told_nowhere {
+        // Some port, to have one that is known before.
+        let first = stage::start(dialect, &room);
+        let port = first.port.to_string();
+        drop(first);
+        client = Client::open(&room, &["--project", &project, "--dialect", dialect.name, "--port", &port]);
+        client.tools();
+        unity = Unity::of_project(&room, &["--dialect", dialect.name, "--port", &port]);
+    } else {
+        client = Client::open(&room, &["--project", &project]);
+        client.tools();
+        unity = stage::start(dialect, &room);
+    }
+    let (look, _) = (dialect.look)();
+    until("the tools are listed", || client.tools().iter().any(|tool| tool == look));
+    client.close(&room);
+    drop(unity);
+    Outcome::Answered
+}
+
+/// The tools are listed as the editor has them.
+pub fn list(dialect: &Dialect) -> Outcome {
+    let mut stage = Stage::set(dialect);
+    let before = stage.client.tools();
+    let announced = |stage: &Stage| stage.client.notified("notifications/tools/list_changed");
+    let told = announced(&stage);
+    stage.unity.say("addtool later");
+    let outcome = if dialect.has_a_fixed_list {
+        assert_eq!(stage.client.tools(), before);
+        Outcome::Fixed
+    } else {
+        if !dialect.tells_of_changes {
+            // Nothing tells of it but the next look, which a new connection brings.
+            stage.unity.say("reload 50");
+        }
+        until("it is announced", || announced(&stage) > told);
+        until("it is listed", || stage.client.tools().iter().any(|tool| tool == "later"));
+        Outcome::Live
+    };
+    stage.end();
+    outcome
+}
+
+/// A call and its answer.
+pub fn call(dialect: &Dialect) -> Outcome {
+    let mut stage = Stage::set(dialect);
+    let id = stage.call(&(dialect.look)());
+    let answer = stage.client.answer(id);
+    assert_eq!(answer.verdict(), Verdict::Ok, "{}", answer.0);
+    let id = stage.call(&(dialect.count)("once"));
+    let answer = stage.client.answer(id);
+    assert_eq!((answer.verdict(), stage.room.runs("once")), (Verdict::Ok, 1), "{}", answer.0);
+    let outcome = if answer.text().contains("\"result\":null") { Outcome::RanWithoutResult } else { Outcome::Answered };
+    stage.end();
+    outcome
+}
+
+/// The editor reloads while a call runs and another waits.
+pub fn reload_in_a_call(dialect: &Dialect) -> Outcome {
+    let mut stage = Stage::set(dialect);
+    let Some(cut) = begin(&mut stage, dialect) else { return queued(stage, dialect) };
+    let behind = stage.call(&(dialect.count)("behind"));
+    stage.unity.say("reload 300");
+    let answer = stage.client.answer(cut);
+    assert_eq!((answer.verdict(), stage.room.runs("cut")), (Verdict::Unknown, 1), "{}", answer.0);
+    let answer = stage.client.answer(behind);
+    assert_eq!((answer.verdict(), stage.room.runs("behind")), (Verdict::Ok, 1), "{}", answer.0);
+    stage.end();
+    Outcome::Unknown
+}
+
+/// Begins a call that is not answered, where the package waits for an answer at all.
+fn begin(stage: &mut Stage, dialect: &Dialect) -> Option<u64> {
+    dialect.waits_for_answers.then(|| stage.hold(dialect, "cut"))
+}
+
+/// A package that answers before a call is done: what is queued at a reload is lost with it, and the answer has said so.
+fn queued(mut stage: Stage, dialect: &Dialect) -> Outcome {
+    stage.unity.say("modal on");
+    let id = stage.call(&(dialect.count)("cut"));
+    let answer = stage.client.answer(id);
+    assert!(answer.text().contains("\"is_complete\":false"), "{}", answer.0);
+    stage.unity.say("reload 300");
+    stage.unity.say("modal off");
+    let id = stage.call(&(dialect.count)("behind"));
+    assert_eq!((stage.client.answer(id).verdict(), stage.room.runs("behind")), (Verdict::Ok, 1));
+    assert_eq!(stage.room.runs("cut"), 0, "what was queued is lost, and not sent again");
+    stage.end();
+    Outcome::Queued
+}
+
+/// The editor reloads when a call has run to its end and its answer has not left yet.
+pub fn reload_before_the_answer(dialect: &Dialect) -> Outcome {
+    let mut stage = Stage::set(dialect);
+    stage.unity.say("lose");
+    let mark = stage.unity.mark();
+    let id = stage.call(&(dialect.count)("told late"));
+    stage.unity.hear(mark, |event| event["event"] == "call_ended");
+    stage.unity.say("reload 300");
+    let answer = stage.client.answer(id);
+    assert_eq!(stage.room.runs("told late"), 1, "{}", answer.0);
+    let outcome = match answer.verdict() {
+        Verdict::Ok => {
+            assert!(answer.text().contains("told late"), "the editor's own result: {}", answer.0);
+            Outcome::Answered
+        }
+        Verdict::Unknown => Outcome::Unknown,
+        other => panic!("{other:?}: {}", answer.0),
+    };
+    let id = stage.call(&(dialect.count)("behind"));
+    assert_eq!((stage.client.answer(id).verdict(), stage.room.runs("told late")), (Verdict::Ok, 1));
+    stage.end();
+    outcome
+}
+
+/// The editor's process is killed while a call runs.
+pub fn kill_in_a_call(dialect: &Dialect) -> Outcome {
+    let mut stage = Stage::set(dialect);
+    let cut = if let Some(cut) = begin(&mut stage, dialect) {
+        cut
+    } else {
+        // Stopped, it takes connections and answers nothing, so that it is not sent the call.
+        let looked = stage.call(&(dialect.look)());
+        stage.client.answer(looked);
+        stage.unity.stop();
+        let cut = stage.call(&(dialect.count)("cut"));
+        until("it waits for the editor", || {
+            stage.client.done("holdfast_calls", &json!({})).text().contains(r#""waits_for": "stalled""#)
+        });
+        cut
+    };
+    stage.unity.kill();
+    let port = stage.unity.port.to_string();
+    let next = Unity::of_project(&stage.room, &["--dialect", dialect.name, "--port", &port]);
+    let answer = stage.client.answer(cut);
+    let runs = stage.room.runs("cut");
+    let id = stage.call(&(dialect.count)("next"));
+    let after = stage.client.answer(id);
+    assert_eq!((after.verdict(), stage.room.runs("next")), (Verdict::Ok, 1), "{}", after.0);
+    assert!(stage.room.runs("cut") == runs && runs <= 1, "it was sent again");
+    stage.end();
+    drop(next);
+    match answer.verdict() {
+        // This one was never sent; the other outcome is that of a call whose request had begun to leave.
+        Verdict::Ok if runs == 1 && !dialect.waits_for_answers => Outcome::HeldOrUnknown,
+        Verdict::Unknown if dialect.waits_for_answers => Outcome::Unknown,
+        other => panic!("{other:?}: {}", answer.0),
+    }
+}
+
+/// A call is made while the editor is away for a reload.
+pub fn call_while_away(dialect: &Dialect) -> Outcome {
+    let mut stage = Stage::set(dialect);
+    stage.unity.say("reload 800");
+    // What is written before the gateway sees the end may be lost with it, and is told so: that is another moment.
+    until("the gateway sees it", || stage.client.log().contains(r#""event":"link_down""#));
+    let id = stage.call(&(dialect.count)("held"));
+    let answer = stage.client.answer(id);
+    assert_eq!((answer.verdict(), stage.room.runs("held")), (Verdict::Ok, 1), "{}", answer.0);
+    stage.end();
+    Outcome::Held
+}
+
+/// Two editors with a project each, and a gateway for each.
+pub fn two_editors(dialect: &Dialect) -> Outcome {
+    let mut stages = [Stage::set(dialect), Stage::set(dialect)];
+    for (number, stage) in stages.iter_mut().enumerate() {
+        let key = format!("of {number}");
+        let id = stage.call(&(dialect.count)(&key));
+        assert_eq!((stage.client.answer(id).verdict(), stage.room.runs(&key)), (Verdict::Ok, 1));
+    }
+    if dialect.port_is_told_nowhere {
+        // The port of the other one, with this one's project: its owner is not this project's editor.
+        let [one, other] = &mut stages;
+        let port = other.unity.port.to_string();
+        let project = one.room.project().display().to_string();
+        let mut client = Client::open(&one.room, &["--project", &project, "--port", &port]);
+        let (tool, arguments) = (dialect.count)("astray");
+        let answer = client.done(tool, &arguments);
+        let astray = other.room.runs("astray");
+        client.close(&one.room);
+        for stage in stages {
+            stage.end();
+        }
+        return if (answer.verdict(), astray) == (Verdict::NotExecuted, 0) {
+            Outcome::OwnEditor
+        } else {
+            Outcome::Assumed
+        };
+    }
+    for stage in stages {
+        stage.end();
+    }
+    Outcome::OwnEditor
+}
+
+/// A call that runs is cancelled.
+pub fn cancel(dialect: &Dialect) -> Outcome {
+    let mut stage = Stage::set(dialect);
+    let Some(id) = begin(&mut stage, dialect) else {
+        stage.end();
+        return Outcome::TooQuick;
+    };
+    stage.client.cancel(id);
+    let behind = stage.call(&(dialect.count)("behind"));
+    // The place is given back at once, or when the editor has answered, which it cannot before it is released.
+    let withdrawn = stage.client.answered_before(behind, Duration::from_secs(3));
+    stage.unity.say("release");
+    assert_eq!((stage.client.answer(behind).verdict(), stage.room.runs("behind")), (Verdict::Ok, 1));
+    assert!(!stage.client.is_answered(id), "what was cancelled is answered");
+    stage.end();
+    if withdrawn { Outcome::Withdrawn } else { Outcome::Silent }
+}
+
+/// The client's patience ends before the call, and the result is fetched later.
+pub fn late_result(dialect: &Dialect) -> Outcome {
+    let mut stage = Stage::impatient(dialect);
+    let Some(id) = begin(&mut stage, dialect) else {
+        stage.end();
+        return Outcome::NoLateResult;
+    };
+    let answer = stage.client.answer(id);
+    assert_eq!(answer.verdict(), Verdict::StillRunning, "{}", answer.0);
+    let text = answer.text();
+    let call = text.split('"').nth(1).expect("a call id").to_owned();
+    stage.unity.say("release");
+    until("the late result is there", || {
+        let late = stage.client.done("holdfast_result", &json!({"call_id": call}));
+        late.verdict() == Verdict::Ok && late.text().contains("cut")
+    });
+    assert_eq!(stage.room.runs("cut"), 1);
+    stage.end();
+    Outcome::Fetched
+}
+
+/// stdin ends; the gateway goes, and the editor stays.
+pub fn end_of_stdin(dialect: &Dialect) -> Outcome {
+    let Stage { room, mut unity, client } = Stage::set(dialect);
+    client.close(&room);
+    let mut client = Client::open(&room, &words(&flags(dialect, &room, &unity)));
+    let (tool, arguments) = (dialect.look)();
+    assert_eq!(client.done(tool, &arguments).verdict(), Verdict::Ok);
+    client.close(&room);
+    unity.stats();
+    Outcome::Gone
+}

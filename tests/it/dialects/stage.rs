@@ -1,0 +1,80 @@
+//! What a moment is played on: an editor of a dialect, and the calls that it knows.
+
+use serde_json::{Value, json};
+
+use super::Room;
+use super::expected::Dialect;
+use crate::process::client::Client;
+use crate::process::unity::Unity;
+
+/// A tool and its arguments.
+pub type Call = (&'static str, Value);
+
+/// A room with an editor and a gateway that found it by the project's files.
+pub struct Stage {
+    // In the order in which they go: the first shows its log when a test fails.
+    pub client: Client,
+    pub unity: Unity,
+    pub room: Room,
+}
+
+/// A room with an editor.
+pub fn editor(dialect: &Dialect) -> (Room, Unity) {
+    let room = Room::new();
+    let unity = start(dialect, &room);
+    (room, unity)
+}
+
+/// An editor of the room's project.
+pub fn start(dialect: &Dialect, room: &Room) -> Unity {
+    Unity::of_project(room, &["--dialect", dialect.name])
+}
+
+/// The flags that lead a gateway to it. Only a package that tells its port nowhere needs the port.
+pub fn flags(dialect: &Dialect, room: &Room, unity: &Unity) -> Vec<String> {
+    let mut flags = vec!["--project".to_owned(), room.project().display().to_string()];
+    if dialect.port_is_told_nowhere {
+        flags.extend(["--port".to_owned(), unity.port.to_string()]);
+    }
+    flags
+}
+
+pub fn words(flags: &[String]) -> Vec<&str> {
+    flags.iter().map(String::as_str).collect()
+}
+
+impl Stage {
+    pub fn set(dialect: &Dialect) -> Self {
+        let (room, unity) = editor(dialect);
+        let client = Client::open(&room, &words(&flags(dialect, &room, &unity)));
+        Self { room, unity, client }.ready()
+    }
+
+    /// Its client waits a moment only for each answer.
+    pub fn impatient(dialect: &Dialect) -> Self {
+        let (room, unity) = editor(dialect);
+        let client = Client::impatient(&room, 7, &words(&flags(dialect, &room, &unity)));
+        Self { room, unity, client }.ready()
+    }
+
+    fn ready(mut self) -> Self {
+        self.client.done("holdfast_wait_ready", &json!({"timeout_seconds": 20}));
+        self
+    }
+
+    pub fn call(&mut self, (tool, arguments): &Call) -> u64 {
+        self.client.call(tool, arguments)
+    }
+
+    /// Begins a call that counts and is not answered until `release`.
+    pub fn hold(&mut self, dialect: &Dialect, key: &str) -> u64 {
+        let mark = self.unity.mark();
+        let id = self.call(&(dialect.hold)(key));
+        self.unity.hear(mark, |event| event["event"] == "call_begun");
+        id
+    }
+
+    pub fn end(self) {
+        self.client.close(&self.room);
+    }
+}

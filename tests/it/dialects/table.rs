@@ -1,0 +1,53 @@
+//! The table of `docs/protocols.md`, written from the data of the tests.
+
+use std::fmt::Write as _;
+
+use super::expected::{DIALECTS, MOMENTS, expected};
+
+const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/protocols.md");
+const BEGIN: &str = "<!-- written by `UPDATE_DOCS=1 cargo test --test it dialects::`: begin -->\n";
+const END: &str = "<!-- end -->\n";
+
+fn table() -> String {
+    let mut meanings = Vec::new();
+    let mut table = String::from("| moment |");
+    for dialect in &DIALECTS {
+        let _ = write!(table, " `{}` |", dialect.name);
+    }
+    table.push_str("\n| --- |");
+    table.push_str(&" --- |".repeat(DIALECTS.len()));
+    for moment in &MOMENTS {
+        let _ = write!(table, "\n| {} |", moment.name);
+        for dialect in &DIALECTS {
+            let outcome = expected(dialect.name, moment.name).outcome;
+            let (word, meaning) = outcome.words();
+            let _ = write!(table, " {word} |");
+            if !meanings.contains(&(word, meaning)) {
+                meanings.push((word, meaning));
+            }
+        }
+    }
+    table.push('\n');
+    for (word, meaning) in meanings {
+        let _ = write!(table, "\n* {word}: {meaning}.");
+    }
+    table.push('\n');
+    for dialect in &DIALECTS {
+        let _ = write!(table, "\n* `{}`: {}.", dialect.name, dialect.package);
+    }
+    table.push('\n');
+    table
+}
+
+/// The document holds the table that is tested; writes it if asked to.
+pub fn is_current() {
+    let document = std::fs::read_to_string(DOCUMENT).expect("docs/protocols.md");
+    let (before, rest) = document.split_once(BEGIN).expect("the table's beginning is marked");
+    let (held, after) = rest.split_once(END).expect("the table's end is marked");
+    let wanted = table();
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(DOCUMENT, format!("{before}{BEGIN}{wanted}{END}{after}")).expect("it can be written");
+        return;
+    }
+    assert!(held == wanted, "the table is not the one that is tested: UPDATE_DOCS=1 cargo test --test it dialects::");
+}

@@ -1,0 +1,251 @@
+//! The exporter when something of its own breaks: it is mended, it is told, and nobody else notices.
+
+#![allow(clippy::unwrap_used, reason = "a test that fails says where")]
+
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use crate::support::host::MemoryHost;
+use crate::support::net::MemoryNet;
+use crate::support::sabotage::MARK;
+use crate::support::scrape::{Scrape, answer, get};
+use crate::support::{Setup, until, within};
+use holdfast::config::Config;
+use holdfast::core::shutdown::ShutdownReason;
+use holdfast::estate::Estate;
+use holdfast::net::{BoxFuture, BoxStream, Listener, Net};
+use holdfast::platform::host::Host as _;
+use holdfast::services::metrics::Exporter;
+use ractor::ActorStatus;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
+use tokio::time::sleep;
+
+const METRICS_PORT: u16 = 9464;
+
+fn counted() -> Config {
+    Config { metrics: Some(([127, 0, 0, 1], METRICS_PORT).into()), ..Setup::default().config }
+}
+
+/// Where a panic waits.
+#[derive(Default)]
+struct Mines {
+    accept: AtomicBool,
+    read: AtomicBool,
+}
+
+fn step_on(mine: &AtomicBool) {
+    if mine.swap(false, Ordering::SeqCst) {
+        std::panic::panic_any(MARK);
+    }
+}
+
+/// The simulated network with mines on the accepting side.
+struct Mined(Arc<MemoryNet>, Arc<Mines>);
+
+impl Net for Mined {
+    fn connect(&self, port: u16) -> BoxFuture<'_, io::Result<BoxStream>> {
+        self.0.connect(port)
+    }
+
+    fn bind(&self, port: u16) -> BoxFuture<'_, io::Result<Arc<dyn Listener>>> {
+        Box::pin(async move {
+            let listener = self.0.bind(port).await?;
+            Ok(Arc::new(MinedListener(listener, self.1.clone())) as Arc<dyn Listener>)
+        })
+    }
+}
+
+struct MinedListener(Arc<dyn Listener>, Arc<Mines>);
+
+impl Listener for MinedListener {
+    fn local_addr(&self) -> SocketAddr {
+        self.0.local_addr()
+    }
+
+    fn accept(&self) -> BoxFuture<'_, io::Result<(BoxStream, SocketAddr)>> {
+        Box::pin(async move {
+            let (stream, peer) = self.0.accept().await?;
+            step_on(&self.1.accept);
+            Ok((Box::new(MinedStream(stream, self.1.clone())) as BoxStream, peer))
+        })
+    }
+}
+
+struct MinedStream(BoxStream, Arc<Mines>);
+
+impl AsyncRead for MinedStream {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        step_on(&self.1.read);
+        Pin::new(&mut self.0).poll_read(cx, buffer)
+    }
+}
+
+impl AsyncWrite for MinedStream {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(cx)
+    }
+}
+
+/// The exporter without a tree: nobody else looks at the clock or accepts.
+struct Alone {
+    estate: Arc<Estate>,
+    net: Arc<MemoryNet>,
+    host: Arc<MemoryHost>,
+    mines: Arc<Mines>,
+    exporter: Exporter,
+}
+
+async fn alone() -> Alone {
+    crate::support::quiet_sabotage();
+    let Setup { net, host, .. } = Setup::default();
+    let mines = Arc::new(Mines::default());
+    let mined = Arc::new(Mined(net.clone(), mines.clone()));
+    let estate = Estate::new(counted(), mined, host.clone());
+    let exporter = Exporter::start(&estate);
+    let stage = Alone { estate, net, host, mines, exporter };
+    until("it listens", || stage.scrape().sum("holdfast_actor_up", &[("actor", "exporter")]) == 1.0).await;
+    stage
+}
+
+impl Alone {
+    fn scrape(&self) -> Scrape {
+        Scrape::of(&self.estate)
+    }
+
+    /// Starts and restarts of the exporter so far.
+    fn lives(&self, starts: f64) {
+        let (scrape, exporter) = (self.scrape(), ("actor", "exporter"));
+        scrape.is("holdfast_actor_starts_total", &[exporter], starts);
+        scrape.is("holdfast_actor_restarts_total", &[exporter, ("reason", "failed")], starts - 1.0);
+        scrape.is("holdfast_actor_restarts_total", &[], starts - 1.0);
+        scrape.is("holdfast_actor_up", &[exporter], 1.0);
+        scrape.is("holdfast_supervisor_escalations_total", &[], 0.0);
+    }
+
+    async fn asks(&self) -> BoxStream {
+        let mut socket = self.net.connect(METRICS_PORT).await.unwrap();
+        socket.write_all(get("/metrics").as_bytes()).await.unwrap();
+        socket
+    }
+
+    /// It serves, and it ticks.
+    async fn is_whole(&self) {
+        assert_eq!(answer(self.asks().await).await.0, 200);
+        let before = self.scrape().sum("holdfast_runtime_lag_seconds_count", &[]);
+        sleep(Duration::from_secs(3)).await;
+        let after = self.scrape().sum("holdfast_runtime_lag_seconds_count", &[]);
+        assert!(after >= before + 2.0, "it does not tick: {before}, then {after}");
+    }
+}
+
+/// What a scrape hears that ran into a mine.
+async fn silence(mut socket: BoxStream) {
+    let mut text = String::new();
+    let _ = within("the end", socket.read_to_string(&mut text)).await;
+    assert_eq!(text, "");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_in_any_part_of_the_exporter_restarts_all_of_it() {
+    let stage = alone().await;
+    stage.is_whole().await;
+    stage.mines.accept.store(true, Ordering::SeqCst);
+    silence(stage.asks().await).await;
+    // The delays before the first restarts are below a second.
+    sleep(Duration::from_secs(1)).await;
+    stage.lives(2.0);
+    stage.is_whole().await;
+    stage.host.plant_at_the_clock();
+    sleep(Duration::from_secs(2)).await;
+    assert!(stage.host.struck(), "nobody looked at the clock");
+    stage.lives(3.0);
+    stage.is_whole().await;
+    stage.exporter.end(&stage.estate, ShutdownReason::Signal).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_over_a_scrape_costs_that_scrape() {
+    let stage = alone().await;
+    stage.mines.read.store(true, Ordering::SeqCst);
+    silence(stage.asks().await).await;
+    stage.is_whole().await;
+    stage.lives(1.0);
+    stage.exporter.end(&stage.estate, ShutdownReason::Signal).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn late_timers_and_a_clock_that_jumps_are_counted() {
+    let stage = alone().await;
+    let lag = |suffix: &str, labels: &[(&str, &str)]| {
+        Scrape::of(&stage.estate).sum(&format!("holdfast_runtime_lag_seconds_{suffix}"), labels)
+    };
+    sleep(Duration::from_secs(10)).await;
+    assert!(lag("sum", &[]) < 0.1 && lag("count", &[]) >= 9.0);
+    // Nobody runs for seven seconds, as on a machine without a processor to spare.
+    tokio::time::advance(Duration::from_secs(7)).await;
+    sleep(Duration::from_millis(10)).await;
+    assert!((5.9..=7.1).contains(&lag("sum", &[])), "{}", lag("sum", &[]));
+    let on_time = lag("bucket", &[("le", "1")]);
+    assert!((lag("count", &[]) - on_time - 1.0).abs() < 1e-9, "one was late");
+    Scrape::of(&stage.estate).is("holdfast_clock_jumps_total", &[], 0.0);
+
+    stage.host.set_clock_ahead(Duration::from_secs(3600));
+    sleep(Duration::from_secs(2)).await;
+    stage.host.set_clock_ahead(Duration::from_secs(1800));
+    sleep(Duration::from_secs(2)).await;
+    let scrape = Scrape::of(&stage.estate);
+    scrape.is("holdfast_clock_jumps_total", &[("direction", "forward")], 1.0);
+    scrape.is("holdfast_clock_jumps_total", &[("direction", "backward")], 1.0);
+    stage.exporter.end(&stage.estate, ShutdownReason::Signal).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_words_of_a_gateway_that_gave_up_say_so() {
+    let config = Config { state_dir: Some("/state".into()), ..counted() };
+    let mut gateway = crate::support::gateway(Setup { config, ..Setup::default() });
+    let exporter = Exporter::start(&gateway.estate);
+    gateway.client.open().await;
+    // Four ends of the session within a minute are too many; the tree is built three times more.
+    for tree in 1..=4 {
+        for _ in 0..4 {
+            let lives = gateway.sabotage.lives("session").len();
+            gateway.sabotage.cell("session").kill();
+            until("its end is seen", || {
+                gateway.sabotage.lives("session").len() > lives
+                    || gateway.sabotage.cell("registry").get_status() == ActorStatus::Stopped
+            })
+            .await;
+        }
+        if tree < 4 {
+            // The longest pause before a tree is 30 s.
+            sleep(Duration::from_secs(40)).await;
+            Scrape::of(&gateway.estate).is("holdfast_tree_rebuilds_total", &[], f64::from(tree));
+            assert_eq!(gateway.sabotage.cell("session").get_status(), ActorStatus::Running);
+        }
+    }
+    let why = within("the end", &mut gateway.end).await.unwrap();
+    assert_eq!(why, ShutdownReason::Exhausted);
+    exporter.end(&gateway.estate, why).await;
+    let words = gateway.host.read("/state/metrics/holdfast_last_exit.prom".as_ref(), 1 << 20);
+    let words = String::from_utf8(words.unwrap()).unwrap();
+    assert!(words.contains("holdfast_last_exit_info{reason=\"exhausted\""), "{words}");
+    let words = Scrape::read(&words);
+    words.is("holdfast_last_exit_supervisor_escalations", &[("supervisor", "gateway")], 4.0);
+    words.is("holdfast_last_exit_shutdowns", &[("reason", "exhausted")], 1.0);
+    words.is("holdfast_last_exit_invariant_violations", &[], 0.0);
+    assert!(words.sum("holdfast_last_exit_actor_restarts", &[("actor", "session")]) >= 9.0);
+    gateway.client.check();
+}

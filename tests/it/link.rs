@@ -1,0 +1,183 @@
+//! The link against ports that are somebody else's, and clients that are gone as soon as they have spoken.
+
+#![allow(clippy::unwrap_used, reason = "a test that fails says where")]
+
+use std::time::Duration;
+
+use crate::support::{PORT, Setup, editor, gateway, unity};
+use holdfast::config::{Config, PortSource};
+use holdfast::net::Net as _;
+use holdfast::platform::host::{Liveness, Owner};
+use holdfast_fake_unity::{FakeUnity, FakeUnityConfig};
+use tokio::time::Instant;
+
+fn editor_of(project: &str) -> Owner {
+    let command_line = ["Unity", "-projectPath", project].map(str::to_owned).to_vec();
+    Owner { pid: 4711, name: "Unity".to_owned(), command_line }
+}
+
+/// Somebody else's editor sits on the port that was named. It is asked who it is, not connected to ten times a second, and as
+/// soon as the right one is there it is found.
+#[tokio::test(start_paused = true)]
+async fn somebody_elses_editor_is_left_in_peace_and_the_right_one_is_found() {
+    let project = tempfile::tempdir().unwrap();
+    for folder in ["Assets", "ProjectSettings"] {
+        std::fs::create_dir(project.path().join(folder)).unwrap();
+    }
+    let ours = dunce::canonicalize(project.path()).unwrap();
+    let config = Config {
+        project: Some(ours.clone()),
+        ports: vec![(PORT, PortSource::Flag)],
+        seed: Some(7),
+        ..Config::default()
+    };
+    let mut it = gateway(Setup { config, ..Setup::default() });
+    let _unity = unity(&it.net, editor()).await;
+    it.host.set_owner(PORT, editor_of(if cfg!(windows) { r"C:\somebody\elses" } else { "/somebody/elses" }));
+    it.client.open().await;
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(4) {
+        let id = it.client.call("get-logs", serde_json::json!({})).await;
+        let asked = Instant::now();
+        let (text, failed) = it.client.text(&id).await;
+        assert!(failed && text.contains("another project open"), "{text}");
+        assert!(asked.elapsed() < Duration::from_secs(1));
+    }
+    assert!(it.net.connects() <= 2, "{} connects to somebody else's editor", it.net.connects());
+
+    it.host.set_owner(PORT, editor_of(ours.to_str().unwrap()));
+    it.ready().await;
+    it.client.ok("get-logs", serde_json::json!({})).await;
+    it.close().await;
+}
+
+/// The real packages close their connections before their listener. Who connects again at once meets a listener that dies, and
+/// finds nobody when it looks whose port it is: that says nothing of who comes next.
+#[tokio::test(start_paused = true)]
+async fn a_listener_that_dies_while_its_owner_is_looked_up_bars_nobody() {
+    let (_folder, mut it, unity) = of_project(old_package(), Duration::from_millis(3)).await;
+    for round in 0..3 {
+        // A link that has stood for a while is dialled anew at once.
+        tokio::time::sleep(Duration::from_secs(6)).await;
+        let connects = it.net.connects();
+        unity.reload(Duration::from_millis(500)).await.unwrap();
+        let asked = Instant::now();
+        it.client.ok("get-logs", serde_json::json!({})).await;
+        assert!(asked.elapsed() < Duration::from_secs(2), "{round}: {:?}", asked.elapsed());
+        assert!(it.net.connects() > connects + 1, "the dying listener was met");
+    }
+    it.close().await;
+}
+
+/// The package listens on its port for a moment to see whether it is free.
+#[tokio::test(start_paused = true)]
+async fn a_listener_that_only_flashes_bars_nobody() {
+    let flash = Duration::from_millis(300);
+    let config = FakeUnityConfig { probe_time: flash, listen_delay: flash, ..old_package() };
+    let (_folder, mut it, unity) = of_project(config, Duration::from_millis(200)).await;
+    for round in 0..3 {
+        tokio::time::sleep(Duration::from_secs(6)).await;
+        unity.reload(Duration::ZERO).await.unwrap();
+        let asked = Instant::now();
+        it.client.ok("get-logs", serde_json::json!({})).await;
+        assert!(asked.elapsed() < Duration::from_secs(2), "{round}: {:?}", asked.elapsed());
+    }
+    it.close().await;
+}
+
+/// Versions before v0.41.1 do not say that they reload: what is called right after a compile must not run into it.
+#[tokio::test(start_paused = true)]
+async fn the_call_after_a_compile_is_not_lost_to_a_reload_that_nobody_announces() {
+    let config = FakeUnityConfig { compile_gap: Duration::from_millis(100), ..old_package() };
+    let (_folder, mut it, unity) = of_project(config, Duration::ZERO).await;
+    for round in 0..3 {
+        it.client.ok("compile", serde_json::json!({})).await;
+        it.client.ok("sleep", serde_json::json!({"ms": 400})).await;
+        assert_eq!(unity.stats().domain, round + 2);
+    }
+    it.close().await;
+}
+
+/// Two projects are open, and the second one's editor found its port taken: before v2.0 the package listens on the next one and
+/// writes that nowhere.
+#[tokio::test(start_paused = true)]
+async fn an_editor_that_moved_from_its_port_is_found_by_its_process_and_again_after_a_reload() {
+    let project = tempfile::tempdir().unwrap();
+    for folder in ["Assets", "ProjectSettings"] {
+        std::fs::create_dir(project.path().join(folder)).unwrap();
+    }
+    let ours = dunce::canonicalize(project.path()).unwrap();
+    let config = Config { project: Some(ours.clone()), seed: Some(7), ..Config::default() };
+    let setup = Setup { config, ..Setup::default() };
+    setup.host.look_at(&setup.net);
+    setup.host.put(ours.join("Packages/manifest.json"), r#"{"dependencies":{"io.github.hatayama.uloopmcp":"0.30.1"}}"#);
+    setup.host.put(ours.join("UserSettings/UnityMcpSettings.json"), r#"{"customPort":8700}"#);
+    setup.host.put(ours.join("Library/EditorInstance.json"), r#"{"process_id":4711}"#);
+    setup.host.set_process(4711, Liveness::Alive);
+    setup.host.set_owner(
+        PORT,
+        Owner { pid: 9, ..editor_of(if cfg!(windows) { r"C:\somebody\elses" } else { "/somebody/elses" }) },
+    );
+    setup.host.set_owner(PORT + 1, editor_of(ours.to_str().unwrap()));
+    let _taken = setup.net.bind(PORT).await.unwrap();
+    let mut it = gateway(setup);
+    let unity = unity(&it.net, FakeUnityConfig { moves_port: true, ..old_package() }).await;
+    assert_eq!(unity.stats().port, Some(PORT + 1));
+    it.client.open().await;
+    it.ready().await;
+    for _ in 0..2 {
+        it.client.ok("get-logs", serde_json::json!({})).await;
+        tokio::time::sleep(Duration::from_secs(6)).await;
+        unity.reload(Duration::from_secs(2)).await.unwrap();
+    }
+    it.client.ok("get-logs", serde_json::json!({})).await;
+    it.close().await;
+}
+
+/// A version that announces nothing and cannot check whom a call is for.
+fn old_package() -> FakeUnityConfig {
+    FakeUnityConfig { package_version: "0.30.1".parse().unwrap(), port: PORT, ..editor() }
+}
+
+/// A gateway that found the editor by its project, on a machine that needs so long to find out whose a port is.
+async fn of_project(
+    config: FakeUnityConfig,
+    look: Duration,
+) -> (tempfile::TempDir, crate::support::Gateway, FakeUnity) {
+    let project = tempfile::tempdir().unwrap();
+    for folder in ["Assets", "ProjectSettings"] {
+        std::fs::create_dir(project.path().join(folder)).unwrap();
+    }
+    let ours = dunce::canonicalize(project.path()).unwrap();
+    let setup = Setup {
+        config: Config { project: Some(ours.clone()), seed: Some(7), ..Config::default() },
+        ..Setup::default()
+    };
+    setup.host.look_at(&setup.net);
+    let manifest = format!(r#"{{"dependencies":{{"io.github.hatayama.uloopmcp":"{}"}}}}"#, config.package_version);
+    setup.host.put(ours.join("Packages/manifest.json"), manifest);
+    setup.host.set_owner(PORT, editor_of(ours.to_str().unwrap()));
+    setup.host.slow(look);
+    let mut it = gateway(setup);
+    let unity = unity(&it.net, config).await;
+    it.client.open().await;
+    it.ready().await;
+    (project, it, unity)
+}
+
+/// `printf '…' | holdfast`: what was asked before stdin ended is answered, by the session, as ever.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_asks_and_closes_at_once_is_answered() {
+    let mut it = gateway(Setup::default());
+    let initialize = serde_json::json!({
+        "jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "pipe", "version": "1"}},
+    });
+    let list = serde_json::json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
+    it.client.bytes(format!("{initialize}\n{list}\n").as_bytes()).await;
+    let client = it.close_and_keep().await;
+    for id in [1, 2] {
+        let line = client.answered(&serde_json::json!(id)).expect("it is answered");
+        assert!(line.value.get("result").is_some(), "{}", line.value);
+    }
+}

@@ -1,0 +1,439 @@
+//! How the gateway ends: quickly, with every answer that is owed, leaving nothing behind.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::client::{self, Client, Verdict};
+use super::system::{memory_kib, runs};
+use super::unity::Unity;
+use super::{HOLDFAST, Room, SOON, until};
+
+/// The promise is 200 ms; a busy machine gets room.
+const AT_ONCE: Duration = Duration::from_secs(1);
+/// A running call has one second to answer.
+const DRAINED: Duration = Duration::from_millis(2500);
+/// A large result has another second to get into its file.
+const STORED: Duration = Duration::from_secs(5);
+
+fn session(room: &Room) -> (Unity, Client) {
+    let unity = Unity::start(room, &[]);
+    let mut client = Client::open(room, &["--port", &unity.port.to_string()]);
+    client.echoes();
+    (unity, client)
+}
+
+#[test]
+fn the_end_of_stdin_with_nothing_sent_is_the_end_at_once() {
+    let room = Room::new();
+    // Before the first byte, and in the middle of a line.
+    for share in [0, 30] {
+        let mut client = Client::spawn(&room, client::command(&room));
+        let (_, line) = client.request_line("initialize", &json!({}));
+        client.write(&line.as_bytes()[..share]).expect("it reads");
+        client.close_stdin();
+        let (status, took) = client.ended_within(AT_ONCE);
+        assert_eq!(status.code(), Some(0), "{status} after {took:?}");
+        client.check(&room);
+    }
+    let (mut unity, client) = session(&room);
+    let took = client.close(&room);
+    assert!(took < AT_ONCE, "{took:?}");
+    until("the editor sees it go", || unity.stats()["connections"] == 0);
+    assert!(room.run_records().is_empty(), "{:?}", room.run_records());
+}
+
+#[test]
+fn a_batch_of_requests_and_the_end_of_stdin_are_all_answered() {
+    let room = Room::new();
+    let unity = Unity::start(&room, &["--quiet"]);
+    for _ in 0..5 {
+        let mut command = client::command(&room);
+        command.args(["--port", &unity.port.to_string()]);
+        let mut client = Client::spawn(&room, command);
+        let mut text = String::new();
+        let opening = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "batch", "version": "1"}});
+        for (method, params) in [
+            ("initialize", opening),
+            ("tools/list", json!({})),
+            ("tools/call", json!({"name": "holdfast_status", "arguments": {}})),
+            ("tools/call", json!({"name": "echo", "arguments": {"text": "x"}})),
+            ("ping", json!({})),
+        ] {
+            text.push_str(&client.request_line(method, &params).1);
+        }
+        client.write(text.as_bytes()).expect("it reads");
+        client.close(&room);
+    }
+}
+
+#[test]
+fn the_end_of_stdin_lets_a_running_call_answer_for_a_moment() {
+    let room = Room::new();
+    let (unity, mut client) = session(&room);
+    let mark = unity.mark();
+    let id = client.call("sleep", &json!({"ms": 300}));
+    unity.begun(mark, "sleep");
+    let held = client.call("count", &json!({"key": "held"}));
+    // Both are with the gateway: it answers in order.
+    let ping = client.ask("ping", &json!({}));
+    client.answer(ping);
+    client.close_stdin();
+    let (status, took) = client.ended_within(DRAINED);
+    assert_eq!(status.code(), Some(0), "after {took:?}");
+    assert_eq!(client.answer(id).verdict(), Verdict::Ok);
+    assert_eq!(client.answer(held).verdict(), Verdict::NotExecuted);
+    assert_eq!(room.runs("held"), 0);
+    client.check(&room);
+}
+
+#[test]
+fn the_end_of_stdin_does_not_wait_for_a_call_that_never_ends() {
+    let room = Room::new();
+    let (unity, mut client) = session(&room);
+    let mark = unity.mark();
+    let id = client.call("hold", &json!({}));
+    unity.begun(mark, "hold");
+    client.close_stdin();
+    let (status, took) = client.ended_within(DRAINED);
+    assert_eq!(status.code(), Some(0), "after {took:?}");
+    let answer = client.answer(id);
+    assert_eq!(answer.verdict(), Verdict::Unknown, "{}", answer.0);
+    client.check(&room);
+}
+
+/// Over HTTP a call waits at its connection until its first byte can leave: nothing is owed for it.
+#[test]
+fn the_end_of_stdin_does_not_wait_for_a_call_that_was_not_sent() {
+    let room = Room::new();
+    let mut unity = Unity::of_project(&room, &["--quiet", "--dialect", "unity-mcp"]);
+    let project = room.project().display().to_string();
+    let mut client = Client::open(&room, &["--project", &project, "--port", &unity.port.to_string()]);
+    until("the editor's tools", || client.tools().iter().any(|tool| tool == "execute_code"));
+    unity.stop();
+    let id = client.call("execute_code", &json!({"code": "return 1;"}));
+    until("it waits for the editor", || {
+        client.done("holdfast_calls", &json!({})).text().contains(r#""waits_for": "stalled""#)
+    });
+    client.close_stdin();
+    let (status, took) = client.ended_within(AT_ONCE);
+    assert_eq!(status.code(), Some(0), "after {took:?}");
+    assert_eq!(client.answer(id).verdict(), Verdict::NotExecuted);
+    client.check(&room);
+    unity.go_on();
+}
+
+#[test]
+fn a_large_result_that_is_being_put_into_a_file_at_the_end_is_not_called_unsent() {
+    let room = Room::new();
+    let (unity, mut client) = session(&room);
+    for _ in 0..2 {
+        let mark = unity.mark();
+        let id = client.call("big", &json!({"n": 9 * 1024 * 1024}));
+        unity.hear(mark, |event| event["event"] == "call_ended" && event["tool"] == "big");
+        client.close_stdin();
+        let (status, took) = client.ended_within(STORED);
+        assert_eq!(status.code(), Some(0), "after {took:?}");
+        let answer = client.answer(id);
+        let said = answer.0.to_string();
+        assert!(
+            answer.verdict() != Verdict::NotExecuted && !said.contains("othing was sent"),
+            "it was sent: {said:.500}"
+        );
+        client.check(&room);
+        client = Client::open(&room, &["--port", &unity.port.to_string()]);
+        client.echoes();
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_it_with_every_answer_given() {
+    use nix::sys::signal::Signal;
+    let room = Room::new();
+    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
+        let (unity, mut idle) = session(&room);
+        idle.signal(signal);
+        let (status, _) = idle.ended_within(AT_ONCE);
+        assert_eq!(status.code(), Some(0), "{signal} while idle");
+        idle.check(&room);
+
+        let mut busy = Client::open(&room, &["--port", &unity.port.to_string()]);
+        busy.echoes();
+        let mark = unity.mark();
+        let running = busy.call("hold", &json!({}));
+        unity.begun(mark, "hold");
+        let held: Vec<u64> = (0..100).map(|n| busy.call("count", &json!({"key": format!("{signal}-{n}")}))).collect();
+        let ping = busy.ask("ping", &json!({}));
+        busy.answer(ping);
+        busy.signal(signal);
+        let (status, took) = busy.ended_within(DRAINED);
+        assert_eq!(status.code(), Some(0), "{signal} while busy, after {took:?}");
+        assert_eq!(busy.answer(running).verdict(), Verdict::Unknown, "{signal}");
+        for (n, id) in held.into_iter().enumerate() {
+            assert_eq!(busy.answer(id).verdict(), Verdict::NotExecuted, "{signal}, held call {n}");
+            assert_eq!(room.runs(&format!("{signal}-{n}")), 0);
+        }
+        busy.check(&room);
+    }
+    assert!(room.run_records().is_empty(), "{:?}", room.run_records());
+}
+
+/// A gateway whose launcher, a shell, is the client's child; and the gateway's own pid. The test keeps both pipes open, as a grandchild
+/// would.
+#[cfg(unix)]
+fn launched(room: &Room, port: u16) -> (Client, u32) {
+    let mut command = Command::new("/bin/sh");
+    client::environment(&mut command, room);
+    let script = r#"exec 3<&0; "$0" --port "$1" <&3 3<&- & echo $! >"$2"; wait"#;
+    let pid_file = room.path().join("pid");
+    command.args(["-c", script, HOLDFAST, &port.to_string()]).arg(&pid_file);
+    let client = Client::deaf(room, command);
+    let pid = || std::fs::read_to_string(&pid_file).unwrap_or_default().trim().parse().ok();
+    until("the shell wrote the pid", || pid().is_some());
+    let pid = pid().expect("a pid");
+    assert_ne!(pid, client.pid());
+    (client, pid)
+}
+
+/// See above.
+#[cfg(not(unix))]
+fn launched(room: &Room, port: u16) -> (Client, u32) {
+    let mut command = Command::new("cmd");
+    client::environment(&mut command, room);
+    // For the shell a word that begins with a slash is a switch.
+    command.args(["/C", &HOLDFAST.replace('/', "\\"), "--port", &port.to_string()]);
+    let client = Client::deaf(room, command);
+    let pid = || {
+        let records = room.run_records();
+        records.iter().find_map(|record| record.file_stem()?.to_str()?.parse().ok())
+    };
+    until("the gateway left its record", || pid().is_some());
+    let pid = pid().expect("a pid");
+    assert_ne!(pid, client.pid());
+    (client, pid)
+}
+
+#[test]
+fn a_parent_that_dies_is_noticed_though_the_pipe_stays_open() {
+    let room = Room::new();
+    let unity = Unity::start(&room, &["--quiet"]);
+    let (client, pid) = launched(&room, unity.port);
+    let mut client = client.hearing();
+    client.initialize();
+    client.echoes();
+    let began = Instant::now();
+    client.kill();
+    // stdout ends with the last process that has it.
+    client.ended_within(Duration::from_secs(5));
+    let took = began.elapsed();
+    until("the process is gone", || !runs(pid));
+    assert!(took < SOON, "{took:?}");
+    assert!(room.run_records().is_empty(), "{:?}", room.run_records());
+}
+
+#[test]
+fn a_launcher_that_ends_takes_no_session_with_it_whose_client_lives() {
+    let room = Room::new();
+    let unity = Unity::start(&room, &[]);
+    let (client, pid) = launched(&room, unity.port);
+    let mut client = client.hearing();
+    client.initialize();
+    client.echoes();
+    let mark = unity.mark();
+    let running = client.call("sleep", &json!({"ms": 1500}));
+    unity.begun(mark, "sleep");
+    client.kill();
+    // It asks the client, and goes on meanwhile and afterwards.
+    until("it asks whether the client lives", || client.asked_by_server("ping").is_some());
+    let asked = client.asked_by_server("ping").expect("it asked");
+    client.send(&json!({"jsonrpc": "2.0", "id": asked, "result": {}}));
+    assert_eq!(client.answer(running).verdict(), Verdict::Ok);
+    client.echoes();
+    assert!(runs(pid));
+    client.close_stdin();
+    until("the process is gone", || !runs(pid));
+    client.check(&room);
+}
+
+#[test]
+fn a_client_that_goes_before_it_opens_a_session_leaves_no_orphan_though_its_end_of_stdin_is_kept() {
+    let room = Room::new();
+    let (mut client, pid) = launched(&room, 1);
+    client.kill();
+    drop(client.take_stdout());
+    until("the process is gone", || !runs(pid));
+    client.check(&room);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_client_that_closes_stdout_ends_it() {
+    let room = Room::new();
+    let mut client = Client::deaf(&room, client::command(&room));
+    // Nothing needs to be written for it.
+    drop(client.take_stdout());
+    let (status, took) = client.ended_within(DRAINED);
+    assert_eq!(status.code(), Some(0), "after {took:?}");
+    client.check(&room);
+}
+
+#[test]
+fn a_client_that_reads_nothing_and_goes_does_not_hold_it() {
+    let room = Room::new();
+    let mut client = Client::deaf(&room, client::command(&room));
+    let opening =
+        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "deaf", "version": "1"}});
+    let (_, first) = client.request_line("initialize", &opening);
+    let mut text = first;
+    for _ in 0..20_000 {
+        text.push_str(&client.request_line("tools/list", &json!({})).1);
+    }
+    let mut stdin = client.take_stdin();
+    let (full, filled) = std::sync::mpsc::channel();
+    let writer = std::thread::spawn(move || {
+        use std::io::Write as _;
+        for line in text.lines() {
+            if stdin.write_all(format!("{line}\n").as_bytes()).is_err() {
+                return;
+            }
+            let _ = full.send(());
+        }
+    });
+    // It takes lines until its answers fill the pipe, and then no more: the writer stands still.
+    let mut lines = 0;
+    while filled.recv_timeout(Duration::from_secs(1)).is_ok() {
+        lines += 1;
+    }
+    assert!(lines < 20_000, "a blocked stdout did not stop it from reading");
+    assert!(memory_kib(client.pid()) < 96 * 1024, "{} KiB", memory_kib(client.pid()));
+    // The client dies: both pipes break, and the writer's line with them.
+    drop(client.take_stdout());
+    let (status, took) = client.ended_within(Duration::from_secs(4));
+    assert_eq!(status.code(), Some(0), "after {took:?}");
+    writer.join().expect("the writer ends with the pipe");
+    client.check(&room);
+}
+
+#[cfg(unix)]
+#[test]
+fn stdin_that_ends_behind_a_blocked_stdout_is_seen() {
+    let room = Room::new();
+    let mut client = Client::deaf(&room, client::command(&room));
+    let opening =
+        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "deaf", "version": "1"}});
+    let (_, mut text) = client.request_line("initialize", &opening);
+    // More answers than the pipe and the queue take; the requests themselves fit.
+    for _ in 0..1500 {
+        text.push_str(&client.request_line("tools/list", &json!({})).1);
+    }
+    let mut stdin = client.take_stdin();
+    let writer = std::thread::spawn(move || {
+        use std::io::Write as _;
+        // Dropped at the end: stdin ends while much of it has not been read.
+        let _ = stdin.write_all(text.as_bytes());
+    });
+    let (status, took) = client.ended_within(Duration::from_secs(5));
+    assert_eq!(status.code(), Some(0), "after {took:?}");
+    writer.join().expect("the writer ends");
+    client.check(&room);
+}
+
+#[test]
+fn copies_started_at_once_with_an_empty_environment_in_the_root_folder_all_work() {
+    let room = Room::new();
+    let start = |with_home: bool| {
+        let mut command = Command::new(HOLDFAST);
+        client::bare(&mut command, &room);
+        command.current_dir("/").stdin(Stdio::piped());
+        if !with_home {
+            for home in ["HOME", "USERPROFILE", "LOCALAPPDATA"] {
+                command.env_remove(home);
+            }
+        }
+        Client::spawn(&room, command)
+    };
+    let mut clients: Vec<Client> = [true, true, true, false].map(start).into();
+    for client in &mut clients {
+        client.initialize();
+    }
+    for client in &mut clients {
+        let tools = client.tools();
+        assert!(tools.iter().any(|tool| tool == "holdfast_status"), "{tools:?}");
+        let status = client.done("holdfast_status", &json!({}));
+        assert_eq!(status.verdict(), Verdict::Ok, "{}", status.0);
+    }
+    for client in clients {
+        client.close(&room);
+    }
+    let run = room.state_in_home().join("run");
+    let left: Vec<_> = std::fs::read_dir(run).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn what_killed_gateways_left_is_gone_with_the_next_session() {
+    let room = Room::new();
+    let run = room.state().join("run");
+    std::fs::create_dir_all(&run).expect("a folder");
+    // Each looks once for what others left, and at this last: one that still looked would take away what the first that is killed leaves.
+    let last = run.join("999999999.lock");
+    let opened = || {
+        std::fs::write(&last, "").expect("a file");
+        let client = Client::open(&room, &[]);
+        until("it has looked for what others left", || !last.exists());
+        client
+    };
+    let mut killed = [opened(), opened(), opened()];
+    // Its record and its lock, each.
+    until("their records", || {
+        room.run_records().iter().filter(|path| path.extension().is_some_and(|of| of == "json")).count() == 3
+    });
+    for client in &mut killed {
+        client.kill();
+        client.ended_within(SOON);
+    }
+    std::fs::write(run.join("4000000.lock"), "").expect("a file");
+    assert!(room.run_records().len() >= 7, "{:?}", room.run_records());
+    let client = Client::open(&room, &[]);
+    let own = client.pid().to_string();
+    let only_its_own = || room.run_records().iter().all(|path| path.file_stem().is_some_and(|stem| *stem == *own));
+    until("nothing is left of the others", only_its_own);
+    client.close(&room);
+    assert!(room.run_records().is_empty(), "{:?}", room.run_records());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_fifo_in_the_place_of_a_lock_holds_no_command() {
+    let room = Room::new();
+    let run = room.state().join("run");
+    std::fs::create_dir_all(&run).expect("a folder");
+    for name in ["5.json", "6.json"] {
+        std::fs::write(run.join(name), "{}").expect("a file");
+    }
+    for name in ["5.lock", "7.lock", "8.json"] {
+        nix::unistd::mkfifo(&run.join(name), nix::sys::stat::Mode::S_IRWXU).expect("a FIFO");
+    }
+    let mut command = client::command(&room);
+    let mut status = command.arg("status").stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("it starts");
+    until("status ends", || status.try_wait().is_ok_and(|ended| ended.is_some()));
+}
+
+#[test]
+fn a_home_that_is_relative_gives_notes_that_name_whole_paths() {
+    let room = Room::new();
+    let unity = Unity::start(&room, &["--quiet"]);
+    let mut command = client::command(&room);
+    command
+        .env(if cfg!(windows) { "LOCALAPPDATA" } else { "HOME" }, "home")
+        .env_remove("HOLDFAST_STATE_DIR")
+        .args(["--port", &unity.port.to_string()]);
+    let mut client = Client::spawn(&room, command);
+    client.initialize();
+    let text = client.done("big", &json!({"n": 9 * 1024 * 1024})).text();
+    let place = dunce::canonicalize(room.path()).expect("a folder").join("home");
+    assert!(text.contains(&place.display().to_string()), "{text:.600}");
+    client.close(&room);
+}

@@ -1,0 +1,199 @@
+//! A fake editor as a real process: steered by lines, heard by events, stopped and killed by signals.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+
+use super::{Room, SOON, client};
+
+#[derive(Default)]
+struct Ear {
+    events: Mutex<Vec<Value>>,
+    listened: Mutex<Option<Instant>>,
+    changed: Condvar,
+}
+
+/// Appends to what editors said, with the time as the gateway's log has it (a date is never needed).
+fn note(log: &Path, mut event: Value) {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let (day, micros) = (since.as_secs() % (24 * 3600), since.subsec_micros());
+    let (hours, minutes, seconds) = (day / 3600, day / 60 % 60, day % 60);
+    event["timestamp"] = format!("T{hours:02}:{minutes:02}:{seconds:02}.{micros:06}Z").into();
+    let file = File::options().create(true).append(true).open(log);
+    // The last words of a killed editor may be heard when the room is gone already.
+    let _ = file.and_then(|mut file| file.write_all(format!("{event}\n").as_bytes()));
+}
+
+/// A running fake editor. Dropping it kills the process.
+pub struct Unity {
+    child: Child,
+    stdin: ChildStdin,
+    ear: Arc<Ear>,
+    log: PathBuf,
+    errors: PathBuf,
+    killed: bool,
+    /// Where it listened first.
+    pub port: u16,
+}
+
+impl Drop for Unity {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let ended = self.child.try_wait();
+            let errors = std::fs::read_to_string(&self.errors).unwrap_or_default();
+            let _ = writeln!(std::io::stderr(), "---- the editor ({ended:?}) on stderr\n{errors}");
+        }
+        self.kill();
+    }
+}
+
+impl Unity {
+    /// Starts an editor that counts into the room's file; it listens on return.
+    pub fn start(room: &Room, arguments: &[&str]) -> Self {
+        let mut command = Command::new(super::holdfast());
+        client::environment(&mut command, room);
+        command.arg("fake-unity").args(arguments);
+        Self::spawn(room, command)
+    }
+
+    /// As [`start`](Self::start), by a command whose program knows the same words.
+    pub fn spawn(room: &Room, command: Command) -> Self {
+        let mut unity = Self::launch(room, command);
+        let listening = unity.hear(0, |event| event["event"] == "listening");
+        unity.port = listening["port"].as_u64().and_then(|port| u16::try_from(port).ok()).expect("a port");
+        unity
+    }
+
+    /// As [`spawn`](Self::spawn), for one that need not listen.
+    pub fn launch(room: &Room, mut command: Command) -> Self {
+        command.arg("--count-file").arg(room.count_file());
+        let errors = File::options().create(true).append(true).open(room.editor_errors()).expect("a file");
+        let mut child =
+            super::room::start(|| command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors).spawn());
+        let stdin = child.stdin.take().expect("a piped stdin");
+        let stdout = BufReader::new(child.stdout.take().expect("a piped stdout"));
+        let ear = Arc::new(Ear::default());
+        let hearing = Arc::clone(&ear);
+        let (log, noting) = (room.editor_log(), room.editor_log());
+        std::thread::spawn(move || {
+            for line in stdout.lines().map_while(Result::ok) {
+                let event: Value = serde_json::from_str(&line).unwrap_or(Value::Null);
+                if event["event"] == "listening" {
+                    *hearing.listened.lock().expect("no holder panics") = Some(Instant::now());
+                }
+                if event.is_object() {
+                    note(&noting, event.clone());
+                }
+                hearing.events.lock().expect("no holder panics").push(event);
+                hearing.changed.notify_all();
+            }
+        });
+        Self { child, stdin, ear, log, errors: room.editor_errors(), killed: false, port: 0 }
+    }
+
+    /// An editor that keeps the room's project up.
+    pub fn of_project(room: &Room, arguments: &[&str]) -> Self {
+        let project = room.project().display().to_string();
+        Self::start(room, &[&["--project", project.as_str()], arguments].concat())
+    }
+
+    /// When it said last that it listens.
+    #[allow(dead_code, reason = "the chaos suite's")]
+    pub fn listened(&self) -> Instant {
+        self.ear.listened.lock().expect("no holder panics").expect("it listened")
+    }
+
+    #[allow(dead_code, reason = "the chaos suite's")]
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// How many events were heard so far: the place to listen from.
+    pub fn mark(&self) -> usize {
+        self.ear.events.lock().expect("no holder panics").len()
+    }
+
+    /// The first event from this place on that fits.
+    pub fn hear(&self, from: usize, fits: impl Fn(&Value) -> bool) -> Value {
+        let until = Instant::now() + SOON;
+        let mut events = self.ear.events.lock().expect("no holder panics");
+        loop {
+            if let Some(event) = events.iter().skip(from).find(|event| fits(event)) {
+                return event.clone();
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            assert!(!left.is_zero(), "the editor did not do it within {SOON:?}: {events:#?}");
+            events = self.ear.changed.wait_timeout(events, left).expect("no holder panics").0;
+        }
+    }
+
+    /// A tool has begun.
+    pub fn begun(&self, from: usize, tool: &str) {
+        self.hear(from, |event| event["event"] == "call_begun" && event["tool"] == tool);
+    }
+
+    /// Gives an order and waits until it is carried out.
+    pub fn say(&mut self, line: &str) {
+        let mark = self.mark();
+        self.order(line);
+        let told = self.hear(mark, |event| event["line"] == line);
+        assert_eq!(told["event"], "done", "{told}");
+    }
+
+    /// Gives an order.
+    pub fn order(&mut self, line: &str) {
+        writeln!(self.stdin, "{line}").and_then(|()| self.stdin.flush()).expect("the editor reads its orders");
+    }
+
+    /// Its counters.
+    pub fn stats(&mut self) -> Value {
+        let mark = self.mark();
+        self.order("stats");
+        self.hear(mark, |event| event["event"] == "stats")["stats"].clone()
+    }
+
+    /// Stops the whole process. Windows has no signal for it: there the fake editor plays it.
+    pub fn stop(&mut self) {
+        #[cfg(unix)]
+        {
+            use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+            let pid = self.signal(nix::sys::signal::Signal::SIGSTOP);
+            // From here on none of its threads runs.
+            let stopped = waitpid(pid, Some(WaitPidFlag::WUNTRACED));
+            assert!(matches!(stopped, Ok(WaitStatus::Stopped(..))), "{stopped:?}");
+        }
+        #[cfg(not(unix))]
+        self.say("freeze");
+        note(&self.log, json!({"event": "stopped"}));
+    }
+
+    /// Lets it go on.
+    pub fn go_on(&mut self) {
+        #[cfg(unix)]
+        let _ = self.signal(nix::sys::signal::Signal::SIGCONT);
+        #[cfg(not(unix))]
+        self.say("thaw");
+        note(&self.log, json!({"event": "continued"}));
+    }
+
+    #[cfg(unix)]
+    fn signal(&self, signal: nix::sys::signal::Signal) -> nix::unistd::Pid {
+        let pid = nix::unistd::Pid::from_raw(i32::try_from(self.child.id()).expect("a pid"));
+        nix::sys::signal::kill(pid, signal).expect("the editor lives");
+        pid
+    }
+
+    /// SIGKILL or its like, and the end of the process.
+    pub fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if !std::mem::replace(&mut self.killed, true) {
+            note(&self.log, json!({"event": "killed"}));
+        }
+    }
+}

@@ -1,0 +1,624 @@
+//! A call runs only in the project it is for: what the client's roots say may come late, change, or fit several projects.
+
+#![allow(clippy::unwrap_used, reason = "a test that fails says where")]
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use holdfast::config::Config;
+use holdfast::limits::{ROOTS_WAIT, TOOLS_WAIT};
+use holdfast::platform::host::{Liveness, Owner};
+use holdfast_fake_unity::{FakeUnity, FakeUnityConfig, Machine};
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+use crate::support::{Gateway, PATIENT, Setup, editor, gateway, unity, until};
+
+const CASTLE: u16 = 8701;
+const OTHER: u16 = 8702;
+
+/// What a client answers when it is asked for its roots.
+#[derive(Debug, Clone, Copy)]
+enum Roots<'a> {
+    Are(&'a [&'a str]),
+    Error,
+    Never,
+}
+
+/// Every answer that leaves a gateway that was started in the castle's folder with that project.
+const THE_CASTLE_STAYS: [Roots; 4] = [Roots::Are(&["Castle"]), Roots::Error, Roots::Are(&[]), Roots::Never];
+
+/// A folder with two Unity projects in it, and what the gateway's client has answered to `roots/list`.
+struct Stage {
+    folder: tempfile::TempDir,
+    gateway: Gateway,
+    answered: usize,
+}
+
+impl Stage {
+    /// The gateway is started in this project's folder.
+    fn started_in(project: Option<&str>) -> Self {
+        Self::with(|folder| Config { working_dir: project.map(|name| folder.join(name)), ..Config::default() })
+    }
+
+    fn with(config: impl FnOnce(&Path) -> Config) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let setup = Setup { config: Config { seed: Some(7), ..config(folder.path()) }, ..Setup::default() };
+        let stage = Self { folder, gateway: gateway(setup), answered: 0 };
+        ["Castle", "Other"].iter().for_each(|name| stage.make(name));
+        stage
+    }
+
+    /// Makes a Unity project.
+    fn make(&self, name: &str) {
+        for part in ["Assets", "ProjectSettings"] {
+            std::fs::create_dir_all(self.folder.path().join(name).join(part)).unwrap();
+        }
+    }
+
+    fn project(&self, name: &str) -> PathBuf {
+        let folder = dunce::canonicalize(self.folder.path()).unwrap();
+        name.split('/').fold(folder, |path, part| path.join(part))
+    }
+
+    /// An editor of this project.
+    async fn editor_of(&self, name: &str, port: u16) -> FakeUnity {
+        self.editor_with(name, FakeUnityConfig { port, ..editor() }).await
+    }
+
+    async fn editor_with(&self, name: &str, config: FakeUnityConfig) -> FakeUnity {
+        let port = config.port;
+        let project = self.project(name);
+        let pid = u32::from(port);
+        let command_line = ["Unity", "-projectPath", project.to_str().unwrap()].map(str::to_owned).to_vec();
+        let host = &self.gateway.host;
+        host.set_owner(port, Owner { pid, name: "Unity".into(), command_line });
+        host.set_process(pid, Liveness::Alive);
+        let machine = Some(Machine(host.clone()));
+        let config = FakeUnityConfig { pid: Some(pid), project: Some(project), machine, seed: pid.into(), ..config };
+        unity(&self.gateway.net, config).await
+    }
+
+    async fn open(&mut self) {
+        self.gateway.client.open_as(PATIENT, "2025-06-18", json!({"roots": {"listChanged": true}})).await;
+    }
+
+    /// Answers the next request for roots with these projects.
+    async fn answer_roots(&mut self, projects: &[&str]) {
+        self.answer_roots_with(Roots::Are(projects)).await;
+    }
+
+    async fn answer_roots_with(&mut self, answer: Roots<'_>) {
+        let nth = self.answered;
+        self.answered += 1;
+        let client = &mut self.gateway.client;
+        until("roots/list", || client.notifications("roots/list").len() > nth).await;
+        let id = client.notifications("roots/list")[nth].value["id"].clone();
+        let uri = |name: &&str| json!({"uri": crate::support::file_uri(&self.folder.path().join(name))});
+        let line = match answer {
+            Roots::Are(projects) => {
+                let roots: Vec<Value> = projects.iter().map(uri).collect();
+                json!({"jsonrpc": "2.0", "id": id, "result": {"roots": roots}})
+            }
+            Roots::Error => json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32603, "message": "no"}}),
+            Roots::Never => return,
+        };
+        client.line(&line.to_string()).await;
+    }
+
+    /// The client says that its roots changed, and answers the question that follows.
+    async fn change_roots(&mut self, projects: &[&str]) {
+        self.gateway.client.notify("notifications/roots/list_changed", json!({})).await;
+        self.answer_roots(projects).await;
+    }
+
+    async fn count(&mut self, key: &str) -> (String, bool) {
+        let id = self.gateway.client.call("count", json!({"key": key})).await;
+        self.gateway.client.text(&id).await
+    }
+
+    async fn status(&mut self) -> Value {
+        serde_json::from_str(&self.gateway.client.ok("holdfast_status", json!({})).await).unwrap()
+    }
+
+    /// What the status says of an editor is said of this one.
+    async fn is_ready_at(&mut self, project: &str, port: u16) {
+        let status = self.status().await;
+        let summary = status["summary"].as_str().unwrap();
+        assert!(summary.starts_with(&format!("Unity ({project}) is connected")), "{status:#}");
+        assert_eq!(status["project"], text(&self.project(project)), "{status:#}");
+        assert_eq!(status["editor"]["port"], port, "{status:#}");
+    }
+
+    /// Nothing in the status speaks of an editor that takes calls, or of this port.
+    async fn is_not_ready_nor_at(&mut self, port: u16) {
+        let status = self.status().await;
+        assert_eq!(status["editor"]["ready"], false, "{status:#}");
+        assert_ne!(status["editor"]["port"], port, "{status:#}");
+        assert!(!status["summary"].as_str().unwrap().contains("is connected"), "{status:#}");
+        let id = self.gateway.client.call("holdfast_wait_ready", json!({"timeout_seconds": 0})).await;
+        let (text, error) = self.gateway.client.text(&id).await;
+        assert!(error && text.starts_with("Not ready"), "{text}");
+    }
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn roots_that_change_lead_the_next_call_to_the_other_project() {
+    let mut stage = Stage::started_in(None);
+    let castle = stage.editor_of("Castle", CASTLE).await;
+    let other = stage.editor_of("Other", OTHER).await;
+    stage.open().await;
+    stage.answer_roots(&["Castle"]).await;
+    stage.gateway.ready().await;
+    stage.count("first").await;
+    assert_eq!(castle.runs("first"), 1);
+    stage.is_ready_at("Castle", CASTLE).await;
+
+    stage.gateway.client.notify("notifications/roots/list_changed", json!({})).await;
+    // Which project is meant is not known now: what is called meanwhile is held, and nothing says that an editor takes it.
+    let id = stage.gateway.client.call("count", json!({"key": "between"})).await;
+    stage.is_not_ready_nor_at(CASTLE).await;
+    sleep(Duration::from_millis(300)).await;
+    stage.answer_roots(&["Other"]).await;
+    let (text, error) = stage.gateway.client.text(&id).await;
+    assert!(!error, "{text}");
+    for n in 0..5 {
+        let (text, error) = stage.count(&format!("later{n}")).await;
+        assert!(!error, "{text}");
+        assert_eq!((castle.runs(&format!("later{n}")), other.runs(&format!("later{n}"))), (0, 1));
+    }
+    assert_eq!((castle.runs("between"), other.runs("between")), (0, 1));
+    stage.is_ready_at("Other", OTHER).await;
+
+    stage.change_roots(&["Castle"]).await;
+    stage.count("back").await;
+    assert_eq!((castle.runs("back"), other.runs("back")), (1, 0));
+    stage.is_ready_at("Castle", CASTLE).await;
+    // Neither process has ended.
+    let status = stage.status().await;
+    assert_eq!(status["editor"]["last_loss"]["why"], "project_changed", "{status:#}");
+    assert!(!status.to_string().contains("process_gone"), "{status:#}");
+    stage.gateway.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn roots_that_come_later_than_the_connection_win_over_the_folder_it_was_started_in() {
+    for late in [0, 50, 300, 1000] {
+        let mut stage = Stage::started_in(Some("Castle"));
+        let castle = stage.editor_of("Castle", CASTLE).await;
+        let other = stage.editor_of("Other", OTHER).await;
+        stage.open().await;
+        let id = stage.gateway.client.call("count", json!({"key": "early"})).await;
+        sleep(Duration::from_millis(late)).await;
+        stage.answer_roots(&["Other"]).await;
+        let (text, error) = stage.gateway.client.text(&id).await;
+        assert!(!error, "{late} ms: {text}");
+        stage.count("later").await;
+        let runs = |key| (castle.runs(key), other.runs(key));
+        assert_eq!((runs("early"), runs("later")), ((0, 1), (0, 1)), "{late} ms");
+        stage.is_ready_at("Other", OTHER).await;
+        stage.gateway.close().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_never_tells_its_roots_is_served_where_it_was_started() {
+    let mut stage = Stage::started_in(Some("Castle"));
+    let castle = stage.editor_of("Castle", CASTLE).await;
+    stage.open().await;
+    let (text, error) = stage.count("only").await;
+    assert!(!error, "{text}");
+    assert_eq!(castle.runs("only"), 1);
+    stage.is_ready_at("Castle", CASTLE).await;
+    stage.gateway.close().await;
+}
+
+/// The list of a client that does not hear of changes is all that it will ever know.
+#[tokio::test(start_paused = true)]
+async fn the_first_list_of_a_client_that_never_tells_its_roots_is_whole() {
+    for version in ["2025-06-18", "2025-11-25"] {
+        let mut stage = Stage::started_in(Some("Castle"));
+        let busy = FakeUnityConfig { port: CASTLE, tick: Duration::from_millis(200), ..editor() };
+        let _castle = stage.editor_with("Castle", busy).await;
+        let roots = json!({"roots": {"listChanged": true}});
+        stage.gateway.client.open_as("a client that nobody knows", version, roots).await;
+        let asked = Instant::now();
+        let tools = stage.gateway.client.tools().await;
+        assert!(tools.contains(&"count".to_owned()), "after {:?}: {tools:?}", asked.elapsed());
+        assert!(asked.elapsed() < TOOLS_WAIT, "it took {:?}", asked.elapsed());
+        stage.gateway.close().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_no_editor_is_found_a_first_list_waits_for_the_roots_and_no_longer() {
+    let mut stage = Stage::started_in(Some("Castle"));
+    stage.gateway.client.open_as("a client that nobody knows", "2025-06-18", json!({"roots": {}})).await;
+    let asked = Instant::now();
+    stage.gateway.client.tools().await;
+    assert!(asked.elapsed() < ROOTS_WAIT + Duration::from_millis(500), "it took {:?}", asked.elapsed());
+    stage.gateway.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_project_without_an_editor_is_not_served_by_the_former_one() {
+    let mut stage = Stage::started_in(None);
+    let castle = stage.editor_of("Castle", CASTLE).await;
+    stage.open().await;
+    stage.answer_roots(&["Castle"]).await;
+    stage.gateway.ready().await;
+    stage.change_roots(&["Other"]).await;
+    let (text, error) = stage.count("lost").await;
+    assert!(error && text.starts_with("Not executed: no Unity Editor"), "{text}");
+    assert_eq!(castle.runs("lost"), 0);
+    stage.is_not_ready_nor_at(CASTLE).await;
+    let status = stage.status().await;
+    assert_eq!(
+        (&status["project"], &status["tools"]["count"]),
+        (&json!(text_of(&stage, "Other")), &json!(0)),
+        "{status:#}"
+    );
+    assert!(!stage.gateway.client.tools().await.contains(&"count".to_owned()), "those are the former project's tools");
+    stage.gateway.close().await;
+}
+
+fn text_of(stage: &Stage, name: &str) -> String {
+    text(&stage.project(name)).to_owned()
+}
+
+#[tokio::test(start_paused = true)]
+async fn roots_that_fit_two_projects_hold_back_and_name_them() {
+    let mut stage = Stage::started_in(None);
+    let castle = stage.editor_of("Castle", CASTLE).await;
+    let other = stage.editor_of("Other", OTHER).await;
+    stage.open().await;
+    stage.answer_roots(&["Castle"]).await;
+    stage.gateway.ready().await;
+    stage.change_roots(&["Castle", "Other"]).await;
+    let (text, error) = stage.count("which").await;
+    assert!(error && text.starts_with("Not executed: more than one Unity project"), "{text}");
+    for name in ["Castle", "Other"] {
+        assert!(text.contains(&format!("--project {}", text_of(&stage, name))), "{text}");
+    }
+    assert_eq!((castle.runs("which"), other.runs("which")), (0, 0));
+    stage.is_not_ready_nor_at(CASTLE).await;
+    stage.change_roots(&["Other"]).await;
+    stage.count("this").await;
+    assert_eq!((castle.runs("this"), other.runs("this")), (0, 1));
+    stage.gateway.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_sent_is_answered_before_the_former_editor_is_left() {
+    let mut stage = Stage::started_in(None);
+    let castle = stage.editor_of("Castle", CASTLE).await;
+    let other = stage.editor_of("Other", OTHER).await;
+    stage.open().await;
+    stage.answer_roots(&["Castle"]).await;
+    stage.gateway.ready().await;
+    let running = stage.gateway.client.call("hold", json!({})).await;
+    until("it runs", || castle.stats().running == 1).await;
+    let held = stage.gateway.client.call("count", json!({"key": "of the former"})).await;
+    stage.change_roots(&["Other"]).await;
+    let next = stage.gateway.client.call("count", json!({"key": "of the next"})).await;
+    // It was called while the roots named the other project, and had not been sent.
+    let (text, error) = stage.gateway.client.text(&held).await;
+    assert!(error && text.starts_with("Not executed") && text.contains("another project"), "{text}");
+    sleep(Duration::from_secs(5)).await;
+    stage.is_not_ready_nor_at(CASTLE).await;
+    assert!(stage.gateway.client.answered(&next).is_none());
+    castle.release();
+    let (text, error) = stage.gateway.client.text(&running).await;
+    assert!(!error, "{text}");
+    let (text, error) = stage.gateway.client.text(&next).await;
+    assert!(!error, "{text}");
+    assert_eq!((castle.runs("of the next"), other.runs("of the next")), (0, 1));
+    assert_eq!((castle.runs("of the former"), other.runs("of the former")), (0, 0));
+    stage.gateway.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_former_editor_is_left_once_nobody_waits_for_what_was_sent() {
+    let mut stage = Stage::started_in(None);
+    let castle = stage.editor_of("Castle", CASTLE).await;
+    let other = stage.editor_of("Other", OTHER).await;
+    stage.open().await;
+    stage.answer_roots(&["Castle"]).await;
+    stage.gateway.ready().await;
+    let running = stage.gateway.client.call("hold", json!({})).await;
+    until("it runs", || castle.stats().running == 1).await;
+    stage.change_roots(&["Other"]).await;
+    let next = stage.gateway.client.call("count", json!({"key": "of the next"})).await;
+    sleep(Duration::from_secs(5)).await;
+    assert!(stage.gateway.client.answered(&next).is_none());
+    stage.gateway.client.cancel(&running).await;
+    let (text, error) = stage.gateway.client.text(&next).await;
+    assert!(!error, "{text}");
+    assert_eq!((castle.stats().running, castle.runs("of the next"), other.runs("of the next")), (1, 0, 1));
+    assert!(stage.gateway.client.answered(&running).is_none());
+    castle.release();
+    stage.gateway.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_the_former_projects_editor_lacks_is_asked_of_the_wanted_one() {
+    let mut stage = Stage::started_in(None);
+    let castle = stage.editor_of("Castle", CASTLE).await;
+    let other = stage.editor_of("Other", OTHER).await;
+    stage.open().await;
+    stage.answer_roots(&["Castle"]).await;
+    stage.gateway.ready().await;
+    let swap = stage.gateway.client.call("swap", json!({})).await;
+    assert!(!stage.gateway.client.text(&swap).await.1);
+    stage.change_roots(&["Other"]).await;
+    stage.gateway.ready().await;
+    // The other editor has no such tool, and the former one has.
+    sleep(Duration::from_secs(2)).await;
+    stage.change_roots(&["Castle"]).await;
+    let known = stage.gateway.client.call("swapped", json!({"text": "here"})).await;
+    let (text, error) = stage.gateway.client.text(&known).await;
+    assert!(!error, "{text}");
+    drop((castle, other));
+    stage.gateway.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_rules_of_the_project_that_is_wanted_hold() {
+    let mut stage = Stage::started_in(None);
+    let _castle = stage.editor_of("Castle", CASTLE).await;
+    let other = stage.editor_of("Other", OTHER).await;
+    stage.gateway.host.put(stage.project("Castle").join("holdfast.toml"), "[policy]\ndeny = ['echo']\n");
+    stage.gateway.host.put(stage.project("Other").join("holdfast.toml"), "[policy]\ndeny = ['count']\n");
+    stage.open().await;
+    stage.answer_roots(&["Castle"]).await;
+    stage.gateway.ready().await;
+    stage.change_roots(&["Other"]).await;
+    let (text, error) = stage.count("denied").await;
+    assert!(error && text.contains("deny \"count\""), "{text}");
+    assert_eq!(other.runs("denied"), 0);
+    stage.gateway.client.ok("echo", json!({"text": "the former project's rule"})).await;
+    let policy = stage.status().await["policy"].to_string();
+    assert!(policy.contains("count") && !policy.contains("echo"), "{policy}");
+    stage.gateway.close().await;
+}
+
+/// Both projects are named, each as on a command line, wherever somebody looks for the reason.
+async fn is_asked_which(stage: &mut Stage, key: &str) {
+    let (text, error) = stage.count(key).await;
+    assert!(error && text.starts_with("Not executed: more than one Unity project"), "{text}");
+    let status = stage.status().await;
+    assert_eq!((&status["project"], &status["editor"]["ready"]), (&Value::Null, &json!(false)), "{status:#}");
+    let problems = status["problems"].to_string().replace(r"\\", r"\");
+    for told in [&text, status["summary"].as_str().unwrap(), &problems] {
+        for name in ["Castle", "Other"] {
+            assert!(told.contains(&format!("--project {}", text_of(stage, name))), "{told}");
+        }
+        assert!(!told.contains("listens"), "a stranger on a port is not the matter: {told}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_project_below_the_clients_root_is_found() {
+    let mut stage = Stage::started_in(None);
+    for name in ["mono/unity/deep/Proj", "mono/node_modules/Copy", "mono/a/Library/Copy", "mono/.git/Copy"] {
+        stage.make(name);
+    }
+    let proj = stage.editor_of("mono/unity/deep/Proj", CASTLE).await;
+    stage.open().await;
+    stage.answer_roots(&["mono"]).await;
+    let (text, error) = stage.count("below").await;
+    assert!(!error, "{text}");
+    assert_eq!(proj.runs("below"), 1);
+    let status = stage.status().await;
+    assert_eq!(status["project"], text_of(&stage, "mono/unity/deep/Proj"), "{status:#}");
+    stage.gateway.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_no_project_is_found_a_call_says_where_it_was_looked_for() {
+    let mut stage = Stage::started_in(None);
+    std::fs::create_dir_all(stage.folder.path().join("empty")).unwrap();
+    stage.open().await;
+    stage.answer_roots(&["empty"]).await;
+    let (text, error) = stage.count("nowhere").await;
+    let says = format!("There is no Unity project in, around or up to 3 levels below {}", text_of(&stage, "empty"));
+    assert!(error && text.contains(&says) && text.contains("--project"), "{text}");
+    let problems = stage.status().await["problems"].to_string().replace(r"\\", r"\");
+    assert!(problems.contains(&says), "{problems}");
+    stage.gateway.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_project_below_the_working_directory_is_found_and_a_root_in_a_project_comes_first() {
+    let mut stage = Stage::started_in(Some("mono"));
+    stage.make("mono/Proj");
+    let proj = stage.editor_of("mono/Proj", CASTLE).await;
+    let other = stage.editor_of("Other", OTHER).await;
+    stage.open().await;
+    stage.answer_roots(&[]).await;
+    stage.count("below").await;
+    assert_eq!((proj.runs("below"), other.runs("below")), (1, 0));
+    stage.change_roots(&["mono", "Other"]).await;
+    stage.count("around").await;
+    assert_eq!((proj.runs("around"), other.runs("around")), (0, 1));
+    stage.gateway.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_several_projects_below_the_one_with_a_running_editor_is_used_and_kept() {
+    let mut stage = Stage::started_in(None);
+    let castle = stage.editor_of("Castle", CASTLE).await;
+    stage.open().await;
+    stage.answer_roots(&[""]).await;
+    let (text, error) = stage.count("first").await;
+    assert!(!error, "{text}");
+    assert_eq!(castle.runs("first"), 1);
+    stage.is_ready_at("Castle", CASTLE).await;
+    // The session stays with it, whatever is opened beside it, and also while its editor is away.
+    let other = stage.editor_of("Other", OTHER).await;
+    castle.reload(Duration::from_secs(2)).await.unwrap();
+    stage.count("second").await;
+    assert_eq!((castle.runs("second"), other.runs("second")), (1, 0));
+    stage.gateway.host.set_process(CASTLE.into(), Liveness::Dead);
+    castle.crash().await.unwrap();
+    stage.count("third").await;
+    assert_eq!((castle.runs("third"), other.runs("third")), (0, 0), "the other project's editor is not asked");
+    assert_eq!(stage.status().await["project"], text_of(&stage, "Castle"));
+    stage.gateway.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn several_projects_without_one_running_editor_are_a_question() {
+    let mut stage = Stage::started_in(None);
+    stage.open().await;
+    stage.answer_roots(&[""]).await;
+    is_asked_which(&mut stage, "nobody").await;
+    // A file that a crashed editor left, whose number another process has now.
+    let pid = u32::from(CASTLE);
+    stage
+        .gateway
+        .host
+        .put(stage.project("Castle").join("Library/EditorInstance.json"), format!(r#"{{"process_id":{pid}}}"#));
+    stage.gateway.host.set_process(pid, Liveness::Alive);
+    is_asked_which(&mut stage, "somebody").await;
+    let castle = stage.editor_of("Castle", CASTLE).await;
+    let other = stage.editor_of("Other", OTHER).await;
+    is_asked_which(&mut stage, "both").await;
+    assert_eq!((castle.runs("both"), other.runs("both")), (0, 0));
+    stage.gateway.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_editor_that_starts_answers_the_question_which_project_is_meant() {
+    let mut stage = Stage::started_in(None);
+    stage.open().await;
+    stage.answer_roots(&["Castle", "Other"]).await;
+    is_asked_which(&mut stage, "nobody").await;
+    let other = stage.editor_of("Other", OTHER).await;
+    stage.gateway.ready().await;
+    stage.count("open").await;
+    assert_eq!(other.runs("open"), 1);
+    stage.gateway.close().await;
+}
+
+#[cfg(unix)]
+#[tokio::test(start_paused = true)]
+async fn a_clone_of_a_project_is_a_project_of_its_own() {
+    let mut stage = Stage::started_in(None);
+    let folder = dunce::canonicalize(stage.folder.path()).unwrap();
+    std::fs::create_dir(folder.join("Castle_clone_0")).unwrap();
+    for part in ["Assets", "ProjectSettings"] {
+        std::os::unix::fs::symlink(folder.join("Castle").join(part), folder.join("Castle_clone_0").join(part)).unwrap();
+    }
+    let castle = stage.editor_of("Castle", CASTLE).await;
+    let clone = stage.editor_of("Castle_clone_0", OTHER).await;
+    stage.open().await;
+    stage.answer_roots(&["Castle_clone_0"]).await;
+    stage.count("cloned").await;
+    assert_eq!((castle.runs("cloned"), clone.runs("cloned")), (0, 1));
+    stage.is_ready_at("Castle_clone_0", OTHER).await;
+    stage.change_roots(&["Castle"]).await;
+    stage.count("original").await;
+    assert_eq!((castle.runs("original"), clone.runs("original")), (1, 0));
+    stage.gateway.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_for_roots_while_it_connects_or_lists_keeps_no_call_back() {
+    for answer in THE_CASTLE_STAYS {
+        for late in (0..=50).step_by(2) {
+            let mut stage = Stage::started_in(Some("Castle"));
+            let slow = FakeUnityConfig { port: CASTLE, tick: Duration::from_millis(20), ..editor() };
+            let castle = stage.editor_with("Castle", slow).await;
+            stage.open().await;
+            stage.answer_roots(&["Castle"]).await;
+            stage.gateway.ready().await;
+            stage.gateway.net.cut();
+            sleep(Duration::from_millis(late)).await;
+            stage.gateway.client.notify("notifications/roots/list_changed", json!({})).await;
+            sleep(Duration::from_millis(25)).await;
+            stage.answer_roots_with(answer).await;
+            let asked = Instant::now();
+            for key in ["one", "two"] {
+                let (text, error) = stage.count(key).await;
+                assert!(!error && castle.runs(key) == 1, "{answer:?} {late} ms: {text}");
+            }
+            assert!(
+                asked.elapsed() < ROOTS_WAIT + Duration::from_secs(2),
+                "{answer:?} {late} ms: {:?}",
+                asked.elapsed()
+            );
+            stage.is_ready_at("Castle", CASTLE).await;
+            stage.gateway.close().await;
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_first_call_waits_for_the_roots_and_no_longer() {
+    for answer in THE_CASTLE_STAYS {
+        let mut stage = Stage::started_in(Some("Castle"));
+        let castle = stage.editor_of("Castle", CASTLE).await;
+        // The roots are asked for before the first look around has ended.
+        stage.gateway.host.slow(Duration::from_millis(20));
+        stage.open().await;
+        let asked = Instant::now();
+        let id = stage.gateway.client.call("count", json!({"key": "first"})).await;
+        sleep(Duration::from_millis(100)).await;
+        stage.answer_roots_with(answer).await;
+        let (text, error) = stage.gateway.client.text(&id).await;
+        assert!(!error && castle.runs("first") == 1, "{answer:?}: {text}");
+        let wait = if matches!(answer, Roots::Never) { ROOTS_WAIT } else { Duration::from_millis(100) };
+        assert!(asked.elapsed() < wait + Duration::from_millis(500), "{answer:?}: {:?}", asked.elapsed());
+        stage.gateway.close().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_project_that_is_out_of_sight_for_a_moment_is_still_the_one() {
+    for named in [false, true] {
+        let mut stage = Stage::with(|folder| {
+            let castle = Some(folder.join("Castle"));
+            let (project, working_dir) = if named { (castle, None) } else { (None, castle) };
+            Config { project, working_dir, ..Config::default() }
+        });
+        let castle = stage.editor_of("Castle", CASTLE).await;
+        stage.gateway.client.open_as(PATIENT, "2025-06-18", json!({})).await;
+        stage.gateway.ready().await;
+        let settings = stage.project("Castle").join("ProjectSettings");
+        let aside = stage.project("Castle").join("Aside");
+        std::fs::rename(&settings, &aside).unwrap();
+        stage.gateway.net.cut();
+        let id = stage.gateway.client.call("count", json!({"key": "meanwhile"})).await;
+        sleep(Duration::from_millis(500)).await;
+        std::fs::rename(&aside, &settings).unwrap();
+        let (text, error) = stage.gateway.client.text(&id).await;
+        assert!(!error && castle.runs("meanwhile") == 1, "named: {named}: {text}");
+        assert!(stage.gateway.client.tools().await.contains(&"count".to_owned()), "named: {named}");
+        stage.gateway.close().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_large_result_stays_in_the_project_whose_editor_gave_it() {
+    let mut stage = Stage::started_in(None);
+    let slow = FakeUnityConfig { port: CASTLE, tick: Duration::from_millis(500), ..editor() };
+    let _castle = stage.editor_with("Castle", slow).await;
+    let _other = stage.editor_of("Other", OTHER).await;
+    stage.open().await;
+    stage.answer_roots(&["Castle"]).await;
+    stage.count("before").await;
+    let id = stage.gateway.client.call("big", json!({"n": 7 * 1024 * 1024})).await;
+    sleep(Duration::from_millis(50)).await;
+    stage.change_roots(&["Other"]).await;
+    let (text, error) = stage.gateway.client.text(&id).await;
+    let of = |name: &str| stage.project(&format!("{name}/Logs/holdfast/results"));
+    assert!(!error && text.contains(of("Castle").to_str().unwrap()), "{}", &text);
+    let written = stage.gateway.host.files();
+    assert!(!written.iter().any(|file| file.starts_with(of("Other"))), "{written:?}");
+    stage.gateway.close().await;
+}

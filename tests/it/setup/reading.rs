@@ -1,0 +1,31 @@
+//! Reading the files with parsers that the program does not use.
+
+use serde_json::Value;
+
+use super::table::Case;
+
+// The crate that edits the files reads them so in its own tests.
+#[path = "../../../crates/client-config/src/edit/tests/reading.rs"]
+mod parsers;
+
+use parsers::plain;
+pub use parsers::read;
+
+/// The content as a program writes it that cares for no reader.
+pub fn on_one_line(content: &str) -> String {
+    // A number of that length would be read as another.
+    plain(content).lines().map(str::trim).collect()
+}
+
+/// What a file means apart from our entry; a map of servers without any counts as absent.
+pub fn without_entry(case: &Case, meaning: &Value) -> Value {
+    let mut rest = meaning.clone();
+    let map = rest.as_object_mut().expect("a map");
+    if let Some(servers) = map.get_mut(case.key).and_then(Value::as_object_mut) {
+        servers.shift_remove("holdfast");
+        if servers.is_empty() {
+            map.shift_remove(case.key);
+        }
+    }
+    rest
+}

@@ -1,0 +1,208 @@
+//! A whole gateway in one process: the product's own tree between simulated pipes, a simulated network and a simulated machine.
+//!
+//! Everything runs on tokio's clock, so a test with paused time decides how an hour passes, and "at once" means that no time
+//! passed at all. The editor is the fake one, over the same simulated network.
+
+#![allow(clippy::unwrap_used, reason = "a test that fails says where")]
+
+pub mod client;
+pub mod host;
+pub mod net;
+pub mod sabotage;
+pub mod scrape;
+
+use std::sync::{Arc, Once, OnceLock};
+use std::time::Duration;
+
+use holdfast::config::{Config, PortSource};
+use holdfast::core::shutdown::ShutdownReason;
+use holdfast::estate::Estate;
+use holdfast::fsm::cause::Outlook;
+use holdfast::transport::run::{self, Pumps};
+use holdfast_fake_unity::{FakeUnity, FakeUnityConfig};
+use holdfast_mcp_client::tasks;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use client::Client;
+use host::MemoryHost;
+use net::MemoryNet;
+use sabotage::Sabotage;
+
+/// The editor's port unless a test says otherwise.
+pub const PORT: u16 = 8700;
+
+/// The bound of every wait for a fact, on the test's clock: longer than any promise of the gateway.
+pub const PATIENCE: Duration = Duration::from_secs(900);
+
+/// Waits for a fact, within [`PATIENCE`].
+pub async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
+    tasks::within(PATIENCE, what, future).await
+}
+
+/// Waits until a condition holds, looking again at every tick of the (usually paused) clock.
+pub async fn until(what: &str, condition: impl Fn() -> bool) {
+    within(what, async {
+        while !condition() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    })
+    .await;
+}
+
+/// What a test may set of a gateway.
+pub struct Setup {
+    pub config: Config,
+    pub net: Arc<MemoryNet>,
+    pub host: Arc<MemoryHost>,
+    /// Bytes that fit into each of the client's pipes.
+    pub pipe: usize,
+    /// Whether the client reads its stdout from the start.
+    pub read: bool,
+    pub sabotage: Sabotage,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        let config = Config { ports: vec![(PORT, PortSource::Flag)], seed: Some(7), ..Config::default() };
+        Self {
+            config,
+            net: MemoryNet::new(),
+            host: MemoryHost::new(),
+            pipe: 1 << 20,
+            read: true,
+            sabotage: Sabotage::default(),
+        }
+    }
+}
+
+/// A running gateway with its client.
+pub struct Gateway {
+    pub estate: Arc<Estate>,
+    pub net: Arc<MemoryNet>,
+    pub host: Arc<MemoryHost>,
+    pub sabotage: Sabotage,
+    pub client: Client,
+    pub quit: mpsc::Sender<ShutdownReason>,
+    pub end: JoinHandle<ShutdownReason>,
+}
+
+/// Starts a gateway.
+pub fn gateway(setup: Setup) -> Gateway {
+    quiet_sabotage();
+    ask_every_log();
+    let Setup { config, net, host, pipe, read, sabotage } = setup;
+    let estate = Estate::new(config, net.clone(), host.clone());
+    let (input, to_input) = tokio::io::duplex(pipe);
+    let (output, from_output) = tokio::io::duplex(pipe);
+    let pumps = Pumps::over(&estate, input, output);
+    let (quit, quitting) = mpsc::channel(1);
+    let end = tokio::spawn({
+        let (estate, sabotage) = (estate.clone(), sabotage.clone());
+        async move { run::run(&estate, sabotage, pumps, quitting).await }
+    });
+    let mut client = Client::new(to_input, from_output);
+    if read {
+        client.read();
+    }
+    Gateway { estate, net, host, sabotage, client, quit, end }
+}
+
+/// A gateway without anything special.
+pub fn plain() -> Gateway {
+    gateway(Setup::default())
+}
+
+impl Gateway {
+    /// Waits until the link is up and the live list is published.
+    pub async fn ready(&self) {
+        until("a live list", || {
+            self.estate.link.borrow().outlook == Outlook::Open
+                && self.estate.published.borrow().source == holdfast::fsm::registry::Source::Live
+        })
+        .await;
+    }
+
+    /// Closes the client's end of stdin and waits for the end.
+    pub async fn close(mut self) -> ShutdownReason {
+        self.client.close_stdin().await;
+        let why = within("the end", self.end).await.expect("main does not panic");
+        self.client.ended().await;
+        self.client.check();
+        why
+    }
+
+    /// As [`close`](Self::close), and gives the client for a look at what it heard.
+    pub async fn close_and_keep(mut self) -> Client {
+        self.client.close_stdin().await;
+        self.keep().await
+    }
+
+    /// It ends by itself, with its stdin open.
+    pub async fn keep(self) -> Client {
+        within("the end", self.end).await.expect("main does not panic");
+        self.client.ended().await;
+        self.client.check();
+        self.client
+    }
+}
+
+/// The fake editor's usual set-up: on [`PORT`], without ticks.
+pub fn editor() -> FakeUnityConfig {
+    FakeUnityConfig { port: PORT, tick: Duration::ZERO, pid: Some(4711), ..FakeUnityConfig::default() }
+}
+
+/// Starts a fake editor on a simulated network.
+pub async fn unity(net: &Arc<MemoryNet>, config: FakeUnityConfig) -> FakeUnity {
+    FakeUnity::start(config, net.clone()).await.expect("the simulated port is free")
+}
+
+/// Planted panics are no news on stderr; others are.
+pub fn quiet_sabotage() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            let planted = panic.payload().downcast_ref::<&str>().is_some_and(|text| text.contains(sabotage::MARK));
+            if !planted {
+                usual(panic);
+            }
+        }));
+    });
+}
+
+/// Lets a test have a log of its own, whatever runs beside it. A place that logs is told once whether any log wants it. While a
+/// process has one log, that is decided on the thread that comes there first, whose test may have none; of several, each is asked.
+pub fn ask_every_log() {
+    static LOGS: OnceLock<[tracing::Dispatch; 2]> = OnceLock::new();
+    LOGS.get_or_init(|| [(); 2].map(|()| tracing::Dispatch::new(tracing::subscriber::NoSubscriber::new())));
+}
+
+/// Slack of a bound that a promise states.
+pub const SLACK: Duration = Duration::from_millis(50);
+
+/// A client that is in no table: it hears of no changes and waits 60 s.
+pub const UNKNOWN: &str = "nobody knows me";
+/// A client that hears of changes and waits half an hour.
+pub const PATIENT: &str = "claude-code";
+
+/// A gateway whose client has opened the session, connected to an editor whose list is live.
+pub async fn connected(client: &str) -> (Gateway, FakeUnity) {
+    let setup = Setup::default();
+    let unity = unity(&setup.net, editor()).await;
+    let mut gateway = gateway(setup);
+    gateway.client.open_as(client, "2025-06-18", serde_json::json!({})).await;
+    gateway.ready().await;
+    (gateway, unity)
+}
+
+/// How long the answer took.
+pub async fn took(gateway: &Gateway, id: &serde_json::Value, since: tokio::time::Instant) -> Duration {
+    gateway.client.answer(id).await.at - since
+}
+
+/// A folder as clients name it in their roots.
+pub fn file_uri(path: &std::path::Path) -> String {
+    let path = path.display().to_string().replace('\\', "/");
+    format!("file://{}{path}", if path.starts_with('/') { "" } else { "/" })
+}
