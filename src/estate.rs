@@ -9,6 +9,8 @@ mod link;
 mod project;
 mod rules;
 mod tasks;
+mod waiting;
+mod whereabouts;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
@@ -19,8 +21,8 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::time::Instant;
 
-pub use self::guests::{GuestAnswer, GuestCall};
 pub use self::link::LinkView;
+pub use self::waiting::{GuestAnswer, GuestCall};
 use crate::config::Config;
 use crate::core::calls::{Ledger, Settlement};
 use crate::core::link::EditorIdentity;
@@ -144,7 +146,7 @@ pub struct Estate {
     call_settled: Notify,
     calls_moved: Notify,
     client: Mutex<Client>,
-    whereabouts: Mutex<project::Whereabouts>,
+    whereabouts: Mutex<whereabouts::Whereabouts>,
     listing: Mutex<Option<Arc<ToolListing>>>,
     push_listener: Mutex<Option<Arc<dyn Listener>>>,
     push_port: Mutex<Option<u16>>,
@@ -153,7 +155,7 @@ pub struct Estate {
     dice: Mutex<fastrand::Rng>,
     restarts: Mutex<BTreeMap<&'static str, u64>>,
     troubles: Mutex<BTreeMap<&'static str, String>>,
-    guests: Mutex<guests::Guests>,
+    guests: Mutex<waiting::Guests>,
     /// A result that a client in this process takes as it is ([`Config::whole_results`]).
     whole: Mutex<Option<Box<serde_json::value::RawValue>>>,
     /// What the project that was found last says of tools.

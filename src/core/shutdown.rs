@@ -1,6 +1,6 @@
-//! ShutdownReason the gateway ends.
+//! Why the gateway ends.
 
-/// ShutdownReason the gateway ends.
+/// Why the gateway ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum ShutdownReason {

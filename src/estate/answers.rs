@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::guests::GuestAnswer;
+use super::waiting::GuestAnswer;
 use super::{Estate, enter};
 use crate::core::calls::Answer;
 use crate::core::logbook::{self, LogEntry};

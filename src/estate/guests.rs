@@ -2,44 +2,22 @@
 //! the same ledger and with the same promises, in the same queue for the editor. Only the answer goes to whoever asked, and no
 //! request of the client stands for it.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
+use super::waiting::{GuestAnswer, GuestCall};
 use super::{Estate, enter};
 use crate::core::calls::NewCall;
-use crate::fsm::call::Verdict;
 use crate::limits::GUEST_CALLS_MAX;
-use crate::protocol::ids::{CallId, RequestKey};
-use crate::protocol::mcp::{ClientInfo, ToolResult};
+use crate::protocol::ids::RequestKey;
+use crate::protocol::mcp::ClientInfo;
 use crate::runtime::messages::bridge;
 
 /// What an audit calls them: who they are nobody knows.
 const GUEST: &str = "documented HTTP API";
-
-/// The guests that wait, by the request that stands for each in the ledger.
-pub(super) type Guests = HashMap<RequestKey, oneshot::Sender<GuestAnswer>>;
-
-/// How a guest's call ended.
-#[derive(Debug)]
-pub struct GuestAnswer {
-    /// Its verdict.
-    pub verdict: Verdict,
-    /// The editor's answer, or the verdict in words.
-    pub result: ToolResult,
-}
-
-/// A guest's call.
-#[derive(Debug)]
-pub struct GuestCall {
-    /// Its identity: under it the result can be fetched later.
-    pub id: CallId,
-    /// Its answer comes here, once. Who does not wait for it loses nothing of the call.
-    pub answer: oneshot::Receiver<GuestAnswer>,
-}
 
 impl Estate {
     /// Calls a tool for a guest, who waits so long. `None` if more guests' calls are open than may be: nothing was sent.

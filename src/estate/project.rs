@@ -3,34 +3,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::whereabouts::Whereabouts;
 use super::{Estate, LinkView, enter};
 use crate::core::calls::Wanted;
 use crate::fsm::cause::{Cause, Outlook};
 use crate::runtime::messages::{bridge, discovery};
 use crate::survey::{Survey, Target};
-
-/// What is known of where the project is.
-#[derive(Debug, Default)]
-pub(super) struct Whereabouts {
-    roots: Vec<PathBuf>,
-    /// Counts the changes of the roots: a look around tells with which of them it was made.
-    generation: u64,
-    /// The client was asked for its roots and has not answered.
-    awaited: bool,
-    /// The project that the last look around found, and with which roots.
-    found: Option<(u64, Option<PathBuf>)>,
-}
-
-impl Whereabouts {
-    fn wanted(&self) -> Wanted {
-        match &self.found {
-            _ if self.awaited => Wanted::Asked,
-            Some((generation, project)) if *generation == self.generation => Wanted::Settled(project.clone()),
-            None if self.generation == 0 => Wanted::default(),
-            Some(_) | None => Wanted::Asked,
-        }
-    }
-}
 
 impl Estate {
     /// The folders that the client named as its roots, and how often they changed.

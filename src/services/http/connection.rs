@@ -16,7 +16,8 @@ use tokio::io::{AsyncRead as _, AsyncReadExt as _, AsyncWrite as _, AsyncWriteEx
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::{Refused, Service, request};
+use super::request::{self, Refused};
+use super::service::Service;
 use crate::limits::{SERVED_HEAD_MAX_BYTES, SERVED_HEADERS_MAX, SERVED_LINGER, SERVED_TIMEOUT};
 use crate::net::{BoxFuture, BoxStream};
 

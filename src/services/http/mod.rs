@@ -9,6 +9,8 @@
 mod connection;
 mod reply;
 mod request;
+mod rules;
+mod service;
 
 use std::sync::Arc;
 
@@ -19,40 +21,10 @@ use tokio::time::sleep;
 
 pub use self::reply::Reply;
 pub use self::request::{Refused, Request};
+pub use self::rules::{Beyond, Rules};
+pub use self::service::Service;
 use crate::limits::ACCEPT_PAUSE;
 use crate::net::Listener;
-
-/// What is answered at one listener.
-pub trait Service: Send + Sync + 'static {
-    /// What it takes.
-    fn rules(&self) -> Rules;
-    /// Answers a request that the rules allow.
-    fn answer(&self, request: Request) -> impl Future<Output = Result<Reply, Refused>> + Send;
-    /// Answers what is no request, or none that is taken. `None`: the peer is owed nothing.
-    fn refuse(&self, why: Refused) -> Option<Reply>;
-}
-
-/// What a service takes.
-#[derive(Debug, Clone, Copy)]
-pub struct Rules {
-    /// Its largest body; `None`: it reads no bodies.
-    pub body_max: Option<usize>,
-    /// Requests of web pages, which name their origin, are taken.
-    pub pages: bool,
-    /// How many connections it has at once.
-    pub connections_max: usize,
-    /// What happens to those beyond that number.
-    pub beyond: Beyond,
-}
-
-/// What happens to one connection too many.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Beyond {
-    /// It is told to come again.
-    Refused,
-    /// It waits in the listener's own queue.
-    Waits,
-}
 
 /// Accepts, and answers each connection once. A panic over a connection costs that connection; this ends by a panic only.
 pub async fn serve(service: Arc<impl Service>, listener: Arc<dyn Listener>) {

@@ -7,7 +7,7 @@ use hyper::body::{Body, Bytes, Incoming};
 use hyper::header::{self, HeaderMap, HeaderName};
 use hyper::{Method, Uri};
 
-use super::Rules;
+use super::rules::Rules;
 
 /// A request that may be answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Request {
     pub body: Bytes,
 }
 
-/// ShutdownReason a request is not answered.
+/// Why a request is not answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Refused {

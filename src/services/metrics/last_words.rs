@@ -3,7 +3,8 @@
 
 use std::fmt::Write as _;
 
-use super::{Shown, render, target};
+use super::shown::{Shown, render};
+use super::target;
 use crate::core::shutdown::ShutdownReason;
 use crate::telemetry::flight::seconds;
 use crate::telemetry::metrics::{Id, PREFIX};

@@ -5,18 +5,17 @@
 
 mod last_words;
 mod pages;
+mod shown;
 mod target;
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 
-use super::Gateway;
+pub use self::shown::{Shown, render};
 use super::http::header::{self, HeaderValue};
 use super::http::{self, Beyond, Method, Refused, Reply, Request, Rules, StatusCode};
 use super::keeper::{self, Keeper, Life};
@@ -24,33 +23,10 @@ use crate::core::shutdown::ShutdownReason;
 use crate::fsm::restart::EndReason;
 use crate::limits::{CLOCK_JUMP_MIN, METRICS_UPKEEP_EVERY, SCRAPERS_MAX};
 use crate::net::Listener;
-use crate::survey::Survey;
-use crate::telemetry::events::Sample;
 use crate::telemetry::metrics::labels::{ClockDirection, ScrapeResult};
 
 /// Its name in logs and labels.
 const NAME: &str = "exporter";
-
-/// What is shown of the gateway.
-pub trait Shown: Gateway {
-    /// Where it is shown, if anywhere.
-    fn metrics_address(&self) -> Option<SocketAddr>;
-    /// The folder of its state, if anything is kept on disk.
-    fn state_dir(&self) -> Option<PathBuf>;
-    /// When it began.
-    fn began(&self) -> Instant;
-    /// The last look around, and each one that follows.
-    fn survey(&self) -> watch::Receiver<Option<Arc<Survey>>>;
-    /// What is not counted as it happens, as it is now.
-    fn sample(&self) -> Sample;
-    /// The status page's data, as they are now.
-    fn status(&self) -> Value;
-}
-
-/// All numbers as they are now, as Prometheus reads them.
-pub fn render(shown: &impl Shown) -> String {
-    shown.events().render(|| shown.sample())
-}
 
 /// The running exporter, or none.
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
 //! What is served under which path.
 
-use super::{Shown, render};
+use super::shown::{Shown, render};
 use crate::limits::PICTURE_WINDOW;
 use crate::services::http::header::{self, HeaderValue};
 use crate::services::http::{Reply, StatusCode};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::Shown;
+use super::shown::Shown;
 use crate::limits::PROJECT_LABEL_MAX_BYTES;
 use crate::storage::locked_record::{self, StateRecord};
 

@@ -11,7 +11,7 @@ use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 use tokio::time::{Instant, timeout};
 
-use super::{Answer, Call, Documented, ok, reply};
+use super::documented::{Answer, Call, Documented, ok, reply};
 use crate::core::calls::Lookup;
 use crate::core::logbook::{self, ShownEntry};
 use crate::core::user_text;

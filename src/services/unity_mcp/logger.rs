@@ -6,7 +6,7 @@
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::{Documented, error, ok};
+use super::documented::{Documented, error, ok};
 use crate::core::logbook::{self, LogEntries, LogEntry, NewestLogs};
 use crate::limits::{JSON_DEPTH_MAX, LOG_NAME_MAX_BYTES};
 use crate::protocol::jsonrpc::{compact, depth_ok};

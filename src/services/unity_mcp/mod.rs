@@ -4,73 +4,23 @@
 //!
 //! A port that is taken is told once, in the log and in `holdfast_status`, and tried again.
 
+mod documented;
 mod documented_api;
 mod logger;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
-use serde::Serialize;
-use serde_json::json;
-use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
-use super::Gateway;
+use self::documented::error;
+pub use self::documented::{Answer, Call, Documented};
 use super::http::{self, Beyond, Refused, Reply, Request, Rules, StatusCode};
 use super::keeper::{self, Keeper, Life};
-use crate::core::calls::Lookup;
-use crate::core::logbook::Logbook;
-use crate::fsm::call::Verdict;
 use crate::limits::{COMPANION_BIND_EVERY, COMPANION_CONNECTIONS_MAX, DOCUMENTED_POST_MAX_BYTES, LOG_POST_MAX_BYTES};
-use crate::net::{BoxFuture, Listener};
+use crate::net::Listener;
 use crate::protocol::dialect::Companion;
-use crate::protocol::ids::CallId;
-use crate::protocol::mcp::ToolResult;
-
-/// What these services need of the gateway.
-pub trait Documented: Gateway {
-    /// Where a service is to listen, if it was asked for.
-    fn address(&self, companion: Companion) -> Option<SocketAddr>;
-    /// Waits until the editor's package has such a service, or has none.
-    fn is_spoken(&self, companion: Companion, wanted: bool) -> impl Future<Output = ()> + Send;
-    /// Says what keeps a service from its work, with the mend, or that nothing does any more.
-    fn set_trouble(&self, companion: Companion, what: Option<String>);
-    /// Calls a tool for one who waits so long. `None` if more such calls are open than may be: nothing was sent.
-    fn call(self: &Arc<Self>, tool: &str, arguments: Box<RawValue>, patience: Duration) -> Option<Call>;
-    /// Whether a call has not been sent yet.
-    fn is_held(&self, id: CallId) -> bool;
-    /// What is known of a call's result.
-    fn look_up(&self, id: CallId) -> Lookup;
-    /// An id that was never used before.
-    fn new_id(&self) -> CallId;
-    /// Reads or writes the logs.
-    fn logbook<T>(&self, operation: impl FnOnce(&mut Logbook) -> T) -> T;
-}
-
-/// A call that was taken.
-pub struct Call {
-    /// Its identity: under it the result can be fetched later.
-    pub id: CallId,
-    /// Its answer, or `None` if that was lost by a bug of ours. Who does not wait for it loses nothing of the call.
-    pub answer: BoxFuture<'static, Option<Answer>>,
-}
-
-impl std::fmt::Debug for Call {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Call").field("id", &self.id).finish_non_exhaustive()
-    }
-}
-
-/// How such a call ended.
-#[derive(Debug)]
-pub struct Answer {
-    /// Its verdict.
-    pub verdict: Verdict,
-    /// The editor's answer, or the verdict in words.
-    pub result: ToolResult,
-}
 
 /// Those services that the configuration asks for.
 #[derive(Debug, Default)]
@@ -222,18 +172,4 @@ impl<G: Documented> http::Service for Service<G> {
         self.gateway.events().companion_refused(self.companion, why.into());
         Some(error(status, what))
     }
-}
-
-/// A success.
-fn ok(body: &impl Serialize) -> Reply {
-    reply(StatusCode::OK, body)
-}
-
-/// An error, in the shape of the package's logger.
-fn error(status: StatusCode, error: &str) -> Reply {
-    reply(status, &json!({"status": "error", "error": error}))
-}
-
-fn reply(status: StatusCode, body: &impl Serialize) -> Reply {
-    Reply::new(status, "application/json", serde_json::to_string(body).unwrap_or_default())
 }

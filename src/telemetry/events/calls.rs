@@ -10,8 +10,8 @@ use crate::protocol::mcp::{self, Method, ProtocolVersion};
 use crate::protocol::text::clean;
 use crate::protocol::trace::TraceContext;
 use crate::telemetry::flight::seconds;
-use crate::telemetry::metrics::Id;
 use crate::telemetry::metrics::labels::{self, Direction, Invariant, MessageKind, Outcome, Resend, Wait};
+use crate::telemetry::metrics::{Id, as_f64};
 
 impl Events {
     /// A client opened (or reopened) the session.
@@ -161,10 +161,4 @@ impl Events {
     pub fn project_problem(&self, problem: &str) {
         tracing::warn!(event = "project_problem", problem = %clean(problem));
     }
-}
-
-/// A count as Prometheus takes it; exact up to 2^53.
-#[expect(clippy::cast_precision_loss, reason = "counts and sizes stay far below 2^53")]
-pub(super) fn as_f64(count: usize) -> f64 {
-    count as f64
 }

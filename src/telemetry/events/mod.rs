@@ -8,6 +8,7 @@ mod link;
 mod link_story;
 mod machines;
 mod quota;
+mod sample;
 mod sampled;
 
 use std::sync::{Arc, Mutex, OnceLock};
@@ -17,7 +18,7 @@ use tokio::sync::watch;
 
 use self::link_story::LinkStory;
 use self::quota::Quota;
-pub use self::sampled::Sample;
+pub use self::sample::Sample;
 use super::flight::{FlightRecorder, Timeline};
 use super::log_queue::LogCounts;
 use super::metrics::Metrics;

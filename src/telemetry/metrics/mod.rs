@@ -221,5 +221,11 @@ fn register(recorder: &PrometheusRecorder, metric: &Metric, row: &[String; 3]) -
     }
 }
 
+/// A count as Prometheus takes it; exact up to 2^53.
+#[expect(clippy::cast_precision_loss, reason = "counts and sizes stay far below 2^53")]
+pub(in crate::telemetry) fn as_f64(count: usize) -> f64 {
+    count as f64
+}
+
 #[cfg(test)]
 mod tests;
