@@ -91,7 +91,7 @@ NOT_CAUSED = {
     "process_cpu_seconds_total": "whole seconds, which a quick machine does not use in this time",
     "holdfast_clock_jumps_total": "the clock is the whole machine's; the exporter's own tests move a simulated one",
     "holdfast_stdout_dropped_notifications_total": "needs hundreds of notifications behind a blocked stdout; tests/it/session.rs",
-    "holdfast_mcp_surplus_answers_total": "needs an answer and a cancel at the same moment; src/front.rs",
+    "holdfast_mcp_surplus_answers_total": "needs an answer and a cancel at the same moment; src/core/requests/mod.rs",
     "holdfast_unity_unmatched_responses_total": "fake editors answer what they were asked; tests/it/process/losses.rs forges replies",
     "holdfast_push_queue_depth": "back at zero within a millisecond; a scrape meets it by chance",
     "holdfast_actor_mailbox_depth": "back at zero within a millisecond; a scrape meets it by chance",

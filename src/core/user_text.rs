@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 use crate::core::calls::Answer;
 use crate::core::link::Stranger;
 use crate::fsm::call::Verdict;
@@ -75,7 +77,7 @@ pub fn cause(cause: Cause) -> String {
 }
 
 /// Who was met on the editor's port.
-pub fn stranger(stranger: &Stranger) -> String {
+pub fn stranger(stranger: &Stranger, now: Instant) -> String {
     let Stranger { port, what, owner, since, ours } = stranger;
     if *ours {
         return match what {
@@ -85,7 +87,7 @@ pub fn stranger(stranger: &Stranger) -> String {
             ),
             None => format!(
                 "This project's editor takes connections on port {port}, but has not answered for {}.",
-                seconds(since.elapsed() + SILENCE_NAMED_AFTER)
+                seconds(now.saturating_duration_since(*since) + SILENCE_NAMED_AFTER)
             ),
         };
     }
@@ -94,7 +96,7 @@ pub fn stranger(stranger: &Stranger) -> String {
         Some(what) => format!("On port {port} listens somebody else{owner}: {}.", clean(what).trim_end_matches('.')),
         None => format!(
             "On port {port}{owner} there was no answer for {}: a busy editor, or another program.",
-            seconds(since.elapsed() + SILENCE_NAMED_AFTER)
+            seconds(now.saturating_duration_since(*since) + SILENCE_NAMED_AFTER)
         ),
     }
 }

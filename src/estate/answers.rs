@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::value::{RawValue, to_raw_value};
+use tokio::time::Instant;
 
 use super::waiting::GuestAnswer;
 use super::{Estate, enter};
@@ -173,7 +174,7 @@ impl Estate {
                 | Cause::BridgeDown
                 | Cause::Connecting
         );
-        let met = self.link_now().stranger.as_ref().filter(|_| met).map(user_text::stranger);
+        let met = self.link_now().stranger.as_ref().filter(|_| met).map(|met| user_text::stranger(met, Instant::now()));
         let problem = || {
             let survey = self.survey_now()?;
             let nothing = survey.project.is_some() && survey.packages.is_empty() && !survey.facts.installed;

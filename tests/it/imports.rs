@@ -405,6 +405,9 @@ fn planted_arrows_up_and_circles_are_found() {
     found(&[("core/calls/mod.rs", "fn f() { select! { x = crate::actors::bridge::g() => {} } }"), actors], up);
     found(&[("core/calls/mod.rs", "fn f(x: &crate::actors::bridge::Message) {}"), actors], up);
     found(&[("core/calls/mod.rs", "use super::super::actors::bridge::Message;"), actors], up);
+    let machine = ("fsm/mod.rs", "pub trait Machine {}");
+    found(&[("protocol/ids.rs", "use crate::{fsm::Machine, limits};"), machine], up);
+    found(&[("fsm/bridge.rs", "use crate::{limits, net::Net};"), ("net.rs", "pub trait Net {}")], up);
     let front = ("actors/mod.rs", "pub use self::bridge::Message;");
     found(&[("core/calls/mod.rs", "use crate::actors::Message;"), front, actors], "imports actors/bridge.rs");
     let all = ("actors/mod.rs", "pub use self::bridge::*;");

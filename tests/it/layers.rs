@@ -1,8 +1,8 @@
 //! The house rules that no lint can hold, read off the source text: which layer may name what, what stdout may carry, how
 //! long a file may grow, and that nothing committed names somebody's machine.
 //!
-//! The layer rule: `protocol` <- `fsm` <- everything else, and the two inner layers know no runtime, clock, randomness,
-//! environment, file, socket or log, and never await. Comments, string literals and `#[cfg(test)]` items are not looked at. What our
+//! The purity rule: `protocol`, `fsm` and `core` know no runtime, clock, randomness, environment, file, socket or log, and never await;
+//! `core` may hold and compare moments that it is given. Comments, string literals and `#[cfg(test)]` items are not looked at. What our
 //! crates may know of each other is read off their manifests.
 
 use std::fs;
@@ -44,8 +44,8 @@ const IMPURE: &[(&str, &str)] = &[
     ("env!", "config reads the environment"),
     ("option_env!", "config reads the environment"),
 ];
-/// The modules that the pure layers may name; all others of this package are further out.
-const PURE_MODULES: &[&str] = &["protocol", "fsm", "limits"];
+/// What `core` may name although it is pure: moments are values there.
+const MOMENTS: &[&str] = &["Instant", "SystemTime"];
 /// Crates that one file hides from the others: (crate, file, what the others use instead).
 const OWNED_CRATES: &[(&str, &str, &str)] = &[
     ("backoff", "src/fsm/retry.rs", "use fsm::retry; the crate is unmaintained and is to be replaced in one place"),
@@ -160,7 +160,25 @@ fn names_path(line: &str, mark: &str) -> bool {
 // ---- The checker ---------------------------------------------------------------------------------------------------
 
 fn is_pure(path: &str) -> bool {
-    path.starts_with("src/protocol/") || path.starts_with("src/fsm/")
+    path.starts_with("src/protocol/") || path.starts_with("src/fsm/") || is_core(path)
+}
+
+fn is_core(path: &str) -> bool {
+    path.starts_with("src/core/")
+}
+
+/// A line that takes the type of a moment from the runtime, and nothing else.
+fn names_a_moment(code: &str, line: usize) -> bool {
+    code.lines().nth(line - 1).is_some_and(|text| text.trim() == "use tokio::time::Instant;")
+}
+
+/// Where a function or method of this name is called: `x.name()`, `X::name()`.
+fn calls_of(tokens: &[Token], name: &str) -> Vec<usize> {
+    let at = |index: usize| tokens.get(index).map_or("", |token| token.text.as_str());
+    (1..tokens.len())
+        .filter(|&i| at(i) == name && matches!(at(i - 1), "." | ":") && at(i + 1) == "(" && at(i + 2) == ")")
+        .map(|i| tokens[i].line)
+        .collect()
 }
 
 /// Every rule that `text`, standing at `path`, breaks.
@@ -172,26 +190,23 @@ fn check(path: &str, text: &str) -> Vec<String> {
 
     if is_pure(path) {
         for (name, why) in IMPURE_CRATES {
-            for line in crate_places(&tokens, name) {
+            let lines = crate_places(&tokens, name);
+            for line in lines.into_iter().filter(|line| !(is_core(path) && names_a_moment(&code, *line))) {
                 find(line, name, why);
             }
         }
-        for (name, why) in IMPURE {
+        for (name, why) in IMPURE.iter().filter(|(name, _)| !(is_core(path) && MOMENTS.contains(name))) {
             for line in places(&tokens, name) {
                 find(line, name, why);
             }
         }
+        if is_core(path) {
+            for line in ["now", "elapsed"].iter().flat_map(|name| calls_of(&tokens, name)) {
+                find(line, "now", "the moment comes in as a value");
+            }
+        }
         for line in printing(&tokens) {
             find(line, "print", "pure code says nothing");
-        }
-        for (line, module) in crate_paths(&tokens) {
-            if !PURE_MODULES.contains(&module.as_str()) && module.starts_with(char::is_lowercase) && is_module(&module)
-            {
-                find(line, &format!("crate::{module}"), "the inner layers know nothing of the outer ones");
-            }
-            if path.starts_with("src/protocol/") && module == "fsm" {
-                find(line, "crate::fsm", "protocol is below fsm");
-            }
         }
     }
     for (name, owner, instead) in OWNED_CRATES {
@@ -294,11 +309,6 @@ fn double_borrows(tokens: &[Token]) -> Vec<usize> {
     };
     let doubled = places.iter().filter(|at| places.iter().any(|next| next > at && *next < end_of(**at)));
     doubled.filter_map(|at| tokens.get(*at)).map(|token| token.line).collect()
-}
-
-fn is_module(name: &str) -> bool {
-    let src = root().join("src");
-    src.join(name).is_dir() || src.join(format!("{name}.rs")).is_file()
 }
 
 /// A piece of code: an identifier (with a `!` behind it if a macro is called), or one other character.
@@ -410,11 +420,6 @@ fn below(tokens: &[Token], index: usize) -> Vec<usize> {
         }
     }
     found
-}
-
-/// The modules named as `crate::module`, also through braces.
-fn crate_paths(tokens: &[Token]) -> Vec<(usize, String)> {
-    members(tokens, &["crate"])
 }
 
 fn printing(tokens: &[Token]) -> Vec<usize> {
@@ -596,11 +601,11 @@ fn planted_violations_are_found() {
         ("src/protocol/ids.rs", "fn f() { getrandom::fill(b); }"),
         ("src/protocol/ids.rs", "async fn f() {}"),
         ("src/protocol/ids.rs", "fn f() { g().await; }"),
-        ("src/protocol/ids.rs", "use crate::fsm::Machine;"),
-        ("src/protocol/ids.rs", "use crate::{limits, fsm};"),
-        ("src/protocol/ids.rs", "use crate::{fsm::Machine, limits};"),
-        ("src/fsm/bridge.rs", "use crate::net::Net;"),
-        ("src/fsm/bridge.rs", "use crate::{limits, host::Host};"),
+        ("src/core/calls/ledger.rs", "use tokio::time::{Instant, sleep};"),
+        ("src/core/calls/ledger.rs", "use tokio::sync::Notify;"),
+        ("src/core/calls/ledger.rs", "fn f() { g(Instant::now()); }"),
+        ("src/core/link.rs", "fn f(x: Instant) { x.elapsed(); }"),
+        ("src/core/link.rs", "use std::fs;"),
         ("src/fsm/bridge.rs", "use backoff::ExponentialBackoff;"),
         ("src/actors/bridge.rs", "use backoff::backoff::Backoff;"),
         ("src/actors/bridge.rs", "fn f() { backoff::retry(g); }"),
@@ -685,6 +690,7 @@ fn what_is_allowed_is_not_found() {
             "struct InstantReply; enum E { Await, Strand }\nfn f(operand: u8, metrics: u8) { x.log(metrics) }",
         ),
         ("src/fsm/bridge.rs", "use std::net::SocketAddr;\nuse std::collections::BTreeMap;"),
+        ("src/core/link.rs", "use tokio::time::Instant;\nfn f(now: Instant, then: Instant) -> bool { now > then }"),
         ("src/fsm/retry.rs", "use backoff::backoff::Backoff;"),
         ("src/fsm/mod.rs", "pub use statig::Outcome;"),
         (
