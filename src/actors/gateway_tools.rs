@@ -215,7 +215,11 @@ fn candidates(survey: &Survey) -> Vec<Value> {
 
 /// One sentence: what is, and what to do about it.
 fn summary(link: &LinkView, survey: Option<&Survey>, held: usize, still: Option<&Still>) -> String {
-    let met = link.stranger.as_ref().map(|stranger| format!(" {}", user_text::stranger(stranger, Instant::now()))).unwrap_or_default();
+    let met = link
+        .stranger
+        .as_ref()
+        .map(|stranger| format!(" {}", user_text::stranger(stranger, Instant::now())))
+        .unwrap_or_default();
     let project = survey.and_then(|survey| survey.project.as_ref()).and_then(|path| path.file_name());
     let editor = project.map_or_else(|| "Unity".to_owned(), |name| format!("Unity ({})", name.to_string_lossy()));
     let queued = if held == 0 { String::new() } else { format!(" {}.", user_text::calls_wait(held as u64)) };

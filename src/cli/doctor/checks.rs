@@ -333,7 +333,8 @@ async fn greet(config: &Config) -> (bool, Finding) {
     let link = one_shot.estate.link.borrow().clone();
     one_shot.close().await;
     let port = link.target.as_ref().map(|target| format!(" on port {}", target.port)).unwrap_or_default();
-    let met = link.stranger.as_ref().map(|met| format!(". {}", user_text::stranger(met, Instant::now()))).unwrap_or_default();
+    let met =
+        link.stranger.as_ref().map(|met| format!(". {}", user_text::stranger(met, Instant::now()))).unwrap_or_default();
     let finding = match link.outlook {
         Outlook::Open => {
             return (true, Finding::ok("connection", format!("the editor{port} answered the greeting; tools can be called")));
