@@ -1,7 +1,7 @@
 //! The shells: receive, feed the machine, carry out its effects.
 //!
 //! Actors cast; no handler awaits another actor, a socket or stdout: tasks do. What an incarnation spawns lies in its recipe's
-//! [`Tasks`](supervisor::Tasks), what must outlive it in the [`Estate`](crate::estate::Estate).
+//! [`Tasks`](crate::runtime::supervisor::Tasks), what must outlive it in the [`Estate`](crate::estate::Estate).
 
 pub mod bridge;
 pub mod connection;

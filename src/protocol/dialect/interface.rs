@@ -76,7 +76,7 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     }
     /// An editor's reply to a call, ready for the client.
     fn read_answer(&self, reply: Reply) -> EditorAnswer;
-    /// The reply that a [`Recovery::ResultFile`] holds; `None` while it is not whole.
+    /// The reply that a [`Recovery::ResultFile`](super::Recovery::ResultFile) holds; `None` while it is not whole.
     fn read_result_file(&self, bytes: &[u8]) -> Option<Reply>;
     /// What a reply to [`Order::Outcomes`] says of each of the sendings that were asked for, in their order.
     ///

@@ -22,7 +22,7 @@ pub enum News {
         window: u8,
         /// It answers for itself off its main thread.
         pulse: bool,
-        /// The domain it is in, if it tells ([`Met::domain`]).
+        /// The domain it is in, if it tells ([`Met::domain`](crate::protocol::dialect::Met::domain)).
         domain: Option<u64>,
     },
     /// The greeting was answered wrongly.
