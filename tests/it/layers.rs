@@ -72,7 +72,7 @@ const SPAWNERS: &[(&str, &str)] = &[
     ("src/platform/host/focus.rs", "a panic is the lack of an answer to whoever waits"),
 ];
 /// What only tests and demonstrations start.
-const UNWATCHED: &[&str] = &["crates/fake-unity/", "src/cli/demo/"];
+const UNWATCHED: &[&str] = &["crates/fake-unity/", "crates/mcp-client/", "src/cli/demo/"];
 /// What each of `crates/` may know of our other crates, this package included; one that is not named here knows none of them.
 const KNOWN_CRATES: &[(&str, &[&str])] = &[("fake-unity", &["holdfast-net"])];
 
