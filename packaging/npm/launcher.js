@@ -30,7 +30,7 @@ function missing() {
   const known = Object.keys(optionalDependencies);
   if (!known.includes(wanted)) {
     complain(`there is no build for ${platform}, only for ${known.map(name => name.split('/')[1]).join(', ')}. Nothing was started. `
-      + 'Build it with Rust: cargo install --git https://github.com/holdfast-mcp/holdfast');
+      + 'Build it with Rust: cargo install --git https://github.com/holdfast-mcp/holdfast holdfast');
   }
   complain(`the program is missing: the package ${wanted} was not installed. npm leaves it out with --omit=optional or `
     + '--no-optional, and when node_modules or a lock file came from another system. Nothing was started. Install again without that: '
