@@ -39,12 +39,21 @@ CHAOS_REPORT=$PWD/target/chaos-report
 export CHAOS_REPORT
 rm -rf "$CHAOS_REPORT"
 
+# What the closing lines say was checked.
+counted=$PWD/target/counted
+rm -rf "$counted"
+mkdir -p "$counted"
+
 # What the gateway says in every test below is held against MCP's schemas at the end.
 HOLDFAST_WIRE=$PWD/target/wire
 export HOLDFAST_WIRE
 rm -rf "$HOLDFAST_WIRE"
 wire_schema() {
-    need_node && need_python && need_schemas && "$NODE" tests/clients/wire_schema.mjs "$SCHEMAS" "$HOLDFAST_WIRE"
+    need_node && need_python && need_schemas || return 1
+    "$NODE" tests/clients/wire_schema.mjs "$SCHEMAS" "$HOLDFAST_WIRE" >"$counted/wire"
+    ended=$?
+    cat "$counted/wire"
+    return "$ended"
 }
 
 # A picture that nobody has reviewed is a failure, not a new picture.
@@ -70,10 +79,16 @@ else
 fi
 
 # The tests of its package have built it; built alone it would have other features, and everything below it would be built again.
-chaos_report() { CHAOS_COMMIT=$(git describe --always --dirty 2>/dev/null) "$(dirname "$HOLDFAST_BIN")/chaos-report"; }
+chaos_report() {
+    CHAOS_COMMIT=$(git describe --always --dirty 2>/dev/null) "$(dirname "$HOLDFAST_BIN")/chaos-report" >"$counted/chaos"
+    ended=$?
+    cat "$counted/chaos"
+    return "$ended"
+}
 suite "chaos report" chaos_report
 
 echo "$summary"
+for told in "$counted"/*; do [ ! -f "$told" ] || grep -h '^chaos-report: .* scenarios\|^wire schema: .* lines' "$told" || true; done
 if [ "$failures" != 0 ]; then
     echo "test: $failures suite(s) FAILED"
     exit 1

@@ -11,6 +11,11 @@ use std::path::{Path, PathBuf};
 use holdfast_timeline::Timeline;
 use serde::{Deserialize, Serialize};
 
+/// The figure that says how many seeds a simulation ran.
+pub const SEEDS: &str = "seeds";
+/// The figure that says how many planted faults were found out.
+pub const PLANTED: &str = "planted";
+
 /// The result of one run of one scenario.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -64,6 +69,16 @@ impl Record {
     /// Notes a measurement.
     pub fn figure(&mut self, name: &str, value: f64) {
         self.figures.insert(name.to_owned(), value);
+    }
+
+    /// The proof that checks can fail: so many faults were planted, and each was found out.
+    ///
+    /// # Errors
+    /// What the system says about the folder or the file.
+    pub fn write_planted(name: &str, about: &str, planted: usize) -> std::io::Result<PathBuf> {
+        let mut record = Self { name: name.to_owned(), about: about.to_owned(), passed: true, ..Self::default() };
+        record.figure(PLANTED, planted as f64);
+        record.write_as(name)
     }
 
     /// The folder of the reports.

@@ -6,6 +6,7 @@ use chaos_tests::model::graph::Graph;
 use chaos_tests::model::promises::{self, *};
 use chaos_tests::model::world::Kind::{Inferred, Journaled, Plain, Repeatable, Reported};
 use chaos_tests::model::world::{Broken, Kind, Setting};
+use chaos_tests::record::Record;
 use holdfast::limits::SENDINGS_MAX;
 use stateright::{Checker, Expectation, Model};
 use tokio::time::Instant;
@@ -173,7 +174,9 @@ fn broken_worlds() -> Vec<(Broken, &'static str, Setting)> {
 
 #[test]
 fn every_broken_world_is_found_out_by_the_promise_that_it_breaks() {
-    for (broken, promise, setting) in broken_worlds() {
+    let worlds = broken_worlds();
+    let planted = worlds.len();
+    for (broken, promise, setting) in worlds {
         let setting = Setting { broken, ..setting };
         let found = match promise {
             READY_AGAIN | SETTLED_AGAIN => cut_off(&setting, promise),
@@ -182,4 +185,6 @@ fn every_broken_world_is_found_out_by_the_promise_that_it_breaks() {
         let trace = found.unwrap_or_else(|| panic!("{broken:?} goes unnoticed by \"{promise}\""));
         println!("\n{broken:?} breaks \"{promise}\":\n{}\n", trace.join("\n"));
     }
+    let about = "The model's world broken on purpose: each break must be found out by the promise that it breaks.";
+    Record::write_planted("planted-in-the-model", about, planted).expect("the record can be written");
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use chaos_tests::checker;
 use chaos_tests::history::Event;
+use chaos_tests::record::Record;
 use chaos_tests::sim::plan::{Act, Break, Plan, Step, Tool};
 use chaos_tests::sim::report::{self, Sums};
 use chaos_tests::sim::run;
@@ -315,7 +316,7 @@ fn a_flood_from_a_client_that_does_not_read_is_stopped_at_stdin() {
 
 #[test]
 fn what_is_broken_at_the_seams_is_noticed_by_its_checker() {
-    for (broken, name) in [
+    let planted = [
         (Break::DroppedAnswer, "I1 answer-once"),
         (Break::DoubledAnswer, "I1 answer-once"),
         (Break::DoubledRequest, "I2 at-most-once"),
@@ -328,7 +329,8 @@ fn what_is_broken_at_the_seams_is_noticed_by_its_checker() {
         (Break::EndlessInput, "I4 bounded"),
         (Break::LoggedFrame, "I12 discretion"),
         (Break::LostLine, "I14 truth"),
-    ] {
+    ];
+    for (broken, name) in planted {
         let mut plan = Plan { broken: Some(broken), ..Plan::quiet(7) };
         // A second connection, for what needs one.
         plan.steps.push(Step { at: 1500, act: Act::Reload(100) });
@@ -343,6 +345,8 @@ fn what_is_broken_at_the_seams_is_noticed_by_its_checker() {
             verdicts.iter().filter(|verdict| !verdict.violations.is_empty()).map(|verdict| verdict.name).collect();
         assert!(noticed.contains(&name), "{broken:?} was noticed by {noticed:?} only");
     }
+    let about = "The simulation's seams broken on purpose: each break must be noticed by its checker.";
+    Record::write_planted("planted-at-the-seams", about, planted.len()).expect("the record can be written");
 }
 
 /// A journal's promises, each broken by an editor that does not keep them, and a network or a client that gives it the occasion.
@@ -359,12 +363,14 @@ fn an_editor_that_breaks_its_protocol_is_noticed() {
         step(1200, Act::CutRead(0)),
     ];
     let far = vec![step(1005, Act::Call(Tool::Steps(6), true))];
-    for (broken, names, steps) in [
+    let planted = [
         (Break::Editor(Misconduct::DeniesWhatRan), [kept, "I2 journal-told"], cut_while_it_runs),
         (Break::LateRequestTo(Misconduct::ForgetsToSeal), [kept, "I2 at-most-once"], vec![]),
         (Break::Editor(Misconduct::KeepsNoFence), [kept, kept], cut_while_others_wait),
         (Break::Editor(Misconduct::ProgressFalls), [kept, kept], far),
-    ] {
+    ];
+    let count = planted.len();
+    for (broken, names, steps) in planted {
         let play = |broken| {
             let mut plan = Plan { broken, ..Plan::quiet(7) }.in_dialect(FakeDialect::Holdfast);
             plan.steps.extend(steps.iter().copied());
@@ -383,6 +389,8 @@ fn an_editor_that_breaks_its_protocol_is_noticed() {
             assert!(found, "{broken:?} was noticed by {noticed:?} only\n{}", history.lines());
         }
     }
+    let about = "Editors that break their own protocol: each breach must be noticed.";
+    Record::write_planted("planted-in-the-editor", about, count).expect("the record can be written");
 }
 
 /// The id tells the editor that it has the call already; that nothing more ran is no news of the first.

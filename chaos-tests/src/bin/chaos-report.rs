@@ -4,7 +4,7 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use chaos_tests::record::Record;
+use chaos_tests::record::{PLANTED, Record, SEEDS};
 use chaos_tests::report::Report;
 
 fn main() -> ExitCode {
@@ -24,8 +24,11 @@ fn main() -> ExitCode {
             let page = folder.join("report.html");
             let _ = writeln!(
                 out,
-                "chaos-report: {} scenarios, {said}\nchaos-report: {}",
+                "chaos-report: {} scenarios, {} seeds, {} planted faults found out, {} checks of invariants: {said}\nchaos-report: {}",
                 report.records.len(),
+                report.sum(SEEDS),
+                report.sum(PLANTED),
+                report.checks(),
                 page.display()
             );
             if passed { ExitCode::SUCCESS } else { ExitCode::from(1) }

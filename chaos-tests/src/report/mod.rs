@@ -69,6 +69,16 @@ impl Report {
         !self.records.is_empty() && self.records.iter().all(|record| record.passed)
     }
 
+    /// The sum of a figure over all scenarios.
+    pub fn sum(&self, figure: &str) -> f64 {
+        self.records.iter().filter_map(|record| record.figures.get(figure)).sum()
+    }
+
+    /// How often an invariant was checked.
+    pub fn checks(&self) -> u64 {
+        self.records.iter().flat_map(|record| record.invariants.values()).sum()
+    }
+
     /// Writes the three files.
     pub fn write(&self, folder: &Path) -> io::Result<()> {
         fs::write(folder.join(OWN), serde_json::to_vec_pretty(self)?)?;

@@ -11,7 +11,7 @@ use super::shrink::shrink;
 use super::{picture, run};
 use crate::checker::{self, Verdict};
 use crate::history::{Event, History};
-use crate::record::Record;
+use crate::record::{Record, SEEDS};
 
 /// Seeds that are named for their slow recovery.
 const SLOWEST_SHOWN: usize = 12;
@@ -171,6 +171,7 @@ impl Sums {
             verdicts: self.verdicts.iter().map(|(end, count)| ((*end).to_owned(), *count)).collect(),
             recoveries_ms: self.recoveries.iter().map(|recovery| recovery.as_secs_f64() * 1000.0).collect(),
             notes: notes.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            figures: [(SEEDS.to_owned(), self.seeds as f64)].into(),
             took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             passed: failures.is_empty(),
             failures,
