@@ -341,8 +341,14 @@ pub const REBUILD_DELAYS: [Duration; 3] = [Duration::from_secs(1), Duration::fro
 pub const REBUILD_WINDOW: Duration = Duration::from_secs(600);
 /// How long a dead actor's task and its own tasks may take to end before they are aborted.
 pub const JOIN_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long the last answers may take to leave through stdout at the end.
+/// How long the end waits for a client that takes nothing of the last answers, and for small things that are under way.
 pub const FLUSH_MAX: Duration = Duration::from_millis(150);
+/// How long the last answers may take to leave through stdout while the client goes on reading. The official SDKs end a server
+/// four seconds after they closed its stdin; who waits longer reads into a slow program.
+pub const FLUSH_READING_MAX: Duration = Duration::from_secs(10);
+/// Bytes given to stdout at once: what a pipe takes on Linux. A large line is given in pieces, so that it is seen whether the client
+/// takes any of it.
+pub const STDOUT_WRITE_MAX_BYTES: usize = 64 * 1024;
 /// How often the client's process is looked at.
 pub const PARENT_WATCH_EVERY: Duration = Duration::from_millis(500);
 /// How often the lock of our own record is tried for: whoever looks at it holds it for microseconds.

@@ -3,16 +3,19 @@
 //! Not an actor: [`Requests`] behind a lock that is never held across an await, and the two things that can be waited for. It is
 //! the only place that can put a line on stdout.
 
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::Notify;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use crate::core::requests::{
     Array, BatchKey, Holder, NotOpened, Notified, Open, RequestCounts, Requests, TooManySubscriptions, line_of,
 };
-use crate::limits::CLIENT_MESSAGE_MAX_BYTES;
+use crate::limits::{CLIENT_MESSAGE_MAX_BYTES, STDOUT_WRITE_MAX_BYTES};
 use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::{self, RequestId, RpcError};
 use crate::protocol::mcp::request::Filter;
@@ -39,6 +42,8 @@ pub struct Outbox {
     filled: Notify,
     /// Lines left, or a request was answered.
     emptied: Notify,
+    /// Bytes that stdout took so far.
+    left: AtomicU64,
 }
 
 impl std::fmt::Debug for Outbox {
@@ -308,6 +313,22 @@ impl Outbox {
         self.until(Requests::is_flushed).await;
     }
 
+    /// The same, for as long as the client takes something every `stall`, and for `most` in all. False if something is left that it
+    /// has not taken.
+    pub async fn flushed_while_it_reads(&self, stall: Duration, most: Duration) -> bool {
+        let end = Instant::now() + most;
+        loop {
+            let before = self.left.load(Ordering::Relaxed);
+            let look = (Instant::now() + stall).min(end);
+            if timeout_at(look, self.flushed()).await.is_ok() {
+                return true;
+            }
+            if look == end || self.left.load(Ordering::Relaxed) == before {
+                return false;
+            }
+        }
+    }
+
     /// Waits until no request that became a call is open.
     pub async fn calls_answered(&self) {
         self.until(|requests| requests.held(|holder| holder == Holder::Ledger).is_empty()).await;
@@ -332,11 +353,7 @@ impl Outbox {
     pub async fn pump_out(&self, mut out: impl AsyncWrite + Unpin) {
         loop {
             let bytes = self.next_write().await;
-            let written = async {
-                out.write_all(&bytes).await?;
-                out.flush().await
-            };
-            let failed = written.await.is_err();
+            let failed = self.write(&mut out, &bytes).await.is_err();
             self.lock().written(failed);
             self.emptied.notify_waiters();
             if failed {
@@ -344,6 +361,19 @@ impl Outbox {
             }
             self.events.stdout_written();
         }
+    }
+
+    async fn write(&self, out: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) -> io::Result<()> {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let count = out.write(&rest[..rest.len().min(STDOUT_WRITE_MAX_BYTES)]).await?;
+            if count == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+            self.left.fetch_add(count as u64, Ordering::Relaxed);
+            rest = &rest[count..];
+        }
+        out.flush().await
     }
 
     async fn next_write(&self) -> Vec<u8> {

@@ -15,7 +15,7 @@ use crate::core::shutdown::ShutdownReason;
 use crate::core::user_text;
 use crate::estate::Estate;
 use crate::fsm::cause::Loss;
-use crate::limits::{DRAIN_MAX, FLUSH_MAX};
+use crate::limits::{DRAIN_MAX, FLUSH_MAX, FLUSH_READING_MAX};
 use crate::protocol::jsonrpc::RpcError;
 use crate::runtime::messages::session;
 
@@ -66,6 +66,9 @@ pub async fn run<S: Spawn>(
         // What was read meanwhile.
         answer_all(estate, why).await;
     }
+    if !estate.outbox.is_flushed() {
+        estate.events.stdout_not_read(estate.outbox.counts().queued);
+    }
     let _ = timeout(FLUSH_MAX, estate.audit_written()).await;
     for task in [sweeper, input, output] {
         task.abort();
@@ -89,7 +92,7 @@ async fn answer_all(estate: &Arc<Estate>, why: ShutdownReason) {
     }
     // The intake may have been stopped in the middle of one.
     estate.outbox.end_batches();
-    let _ = timeout(FLUSH_MAX, estate.outbox.flushed()).await;
+    estate.outbox.flushed_while_it_reads(FLUSH_MAX, FLUSH_READING_MAX).await;
 }
 
 /// The tasks that read the client's lines and write the answers; each is watched by the estate.

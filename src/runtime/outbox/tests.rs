@@ -1,5 +1,5 @@
 use super::*;
-use crate::limits::{OPEN_REQUESTS_MAX, STDOUT_NOTIFICATIONS_MAX};
+use crate::limits::{FLUSH_MAX, FLUSH_READING_MAX, OPEN_REQUESTS_MAX, STDOUT_NOTIFICATIONS_MAX};
 
 fn id(number: u64) -> RequestId {
     RequestId::from_number(number)
@@ -125,4 +125,55 @@ async fn the_end_does_not_lose_the_answers_of_a_batch_that_is_still_being_read()
     let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let ids: Vec<_> = lines.iter().map(|line| line[0]["id"].as_u64()).collect();
     assert_eq!(ids, [Some(1), Some(2)], "{text}");
+}
+
+/// Reads `piece` bytes every 100 ms until the other side is closed, or `most` bytes are read, and then nothing any more.
+async fn read_slowly(mut near: tokio::io::DuplexStream, piece: usize, most: usize) -> usize {
+    let (mut read, mut bytes) = (0, vec![0; piece]);
+    while read < most {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        match tokio::io::AsyncReadExt::read(&mut near, &mut bytes).await {
+            Ok(0) | Err(_) => return read,
+            Ok(count) => read += count,
+        }
+    }
+    std::future::pending().await
+}
+
+/// Three answers of a mebibyte to a client that reads so much every 100 ms, and so much in all: whether all of it left, how long that
+/// took, and how much the client has read.
+async fn end_with(piece: usize, most: usize) -> (bool, Duration, usize) {
+    let outbox = Arc::new(Outbox::default());
+    let (near, far) = tokio::io::duplex(STDOUT_WRITE_MAX_BYTES);
+    for number in 0..3 {
+        let request = outbox.open(&id(number), Method::CallTool, None).unwrap();
+        assert!(outbox.answer(request, &format!("\"{}\"", "x".repeat(1 << 20))));
+    }
+    let pumped = Arc::clone(&outbox);
+    let pump = tokio::spawn(async move { pumped.pump_out(far).await });
+    let reader = tokio::spawn(read_slowly(near, piece, most));
+    // The pipe is filled.
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    let began = Instant::now();
+    let all = outbox.flushed_while_it_reads(FLUSH_MAX, FLUSH_READING_MAX).await;
+    let took = began.elapsed();
+    pump.abort();
+    let read = tokio::time::timeout(Duration::from_secs(60), reader).await;
+    (all, took, read.map_or(most, |read| read.unwrap()))
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_waits_for_a_client_that_reads_and_not_for_one_that_does_not() {
+    let (all, took, read) = end_with(STDOUT_WRITE_MAX_BYTES, usize::MAX).await;
+    assert!(all && took > Duration::from_secs(4), "{took:?}");
+    assert!(read > 3 << 20, "only {read} bytes of three answers were read");
+
+    let (all, took, _) = end_with(STDOUT_WRITE_MAX_BYTES, 1 << 20).await;
+    assert!(!all && took > Duration::from_secs(1) && took < Duration::from_secs(3), "{took:?}");
+
+    let (all, took, _) = end_with(STDOUT_WRITE_MAX_BYTES, 0).await;
+    assert_eq!((all, took), (false, FLUSH_MAX), "nothing is read");
+
+    let (all, took, _) = end_with(STDOUT_WRITE_MAX_BYTES / 4, usize::MAX).await;
+    assert_eq!((all, took), (false, FLUSH_READING_MAX), "it is read too slowly");
 }

@@ -56,6 +56,15 @@ impl Events {
         }
     }
 
+    /// The gateway ends, and the client has not read its last answers.
+    pub fn stdout_not_read(&self, lines: usize) {
+        tracing::warn!(
+            event = "stdout_not_read",
+            lines_left = lines,
+            "the client stopped reading before the last answers had left"
+        );
+    }
+
     /// A line of the client that is no request of MCP, or a request that is not opened.
     pub fn bad_line(&self, fault: &'static str) {
         if let Some(left_out) = self.0.bad_lines.admit() {
