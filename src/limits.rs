@@ -341,7 +341,8 @@ pub const REBUILD_DELAYS: [Duration; 3] = [Duration::from_secs(1), Duration::fro
 pub const REBUILD_WINDOW: Duration = Duration::from_secs(600);
 /// How long a dead actor's task and its own tasks may take to end before they are aborted.
 pub const JOIN_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long the end waits for a client that takes nothing of the last answers, and for small things that are under way.
+/// How long the end waits for a client that takes nothing of the last answers, and for small things that are under way. Progress is seen
+/// in pieces of [`STDOUT_WRITE_MAX_BYTES`]: a client that reads less than some 430 kB/s counts as one that takes nothing.
 pub const FLUSH_MAX: Duration = Duration::from_millis(150);
 /// How long the last answers may take to leave through stdout while the client goes on reading. The official SDKs end a server
 /// four seconds after they closed its stdin; who waits longer reads into a slow program.

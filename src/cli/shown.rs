@@ -67,7 +67,7 @@ impl Shown for Estate {
     }
 
     fn sample(&self) -> Sample {
-        let front = self.outbox.counts();
+        let requests = self.outbox.counts();
         let ((held, flying), surprises) = self.ledger(|ledger, _| (ledger.counts(), ledger.surprises().clone()));
         let (epoch, outlook) = {
             let link = self.link.borrow();
@@ -81,10 +81,10 @@ impl Shown for Estate {
             stale = survey.listed.len() - refused;
         }
         Sample {
-            requests_open: front.open,
-            stdout_queued: front.queued,
-            stdout_dropped: front.dropped_notifications,
-            stdout_surplus: front.surplus_answers,
+            requests_open: requests.open,
+            stdout_queued: requests.queued,
+            stdout_dropped: requests.dropped_notifications,
+            stdout_surplus: requests.surplus_answers,
             calls_held: held,
             calls_in_flight: flying,
             answered_twice: surprises.answered_twice,

@@ -33,6 +33,7 @@ mod session;
 mod setup;
 mod stateless;
 mod supervision;
+mod turbokettle;
 mod unity_companions;
 mod unity_http;
 mod unity_install;

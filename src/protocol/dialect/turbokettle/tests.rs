@@ -1,6 +1,5 @@
 //! Orders and ids, calls made ready, answers, lists, project files, and foreign input of any shape.
 
-mod face;
 mod vectors;
 
 use proptest::prelude::*;

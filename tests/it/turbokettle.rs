@@ -1,4 +1,6 @@
-//! The dialect with the model of an editor at the other end, which shares nothing with it.
+//! The dialect of turbokettle/unity-mcp with the model of its editor at the other end, which shares no code with it.
+
+#![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,9 +10,14 @@ use holdfast_fake_unity::{FakeDialect, FakeUnity, FakeUnityConfig};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 
-use super::super::super::Greeted;
-use super::*;
-use crate::net::Tcp;
+use holdfast::net::Tcp;
+use holdfast::protocol::dialect::turbokettle::Turbokettle;
+use holdfast::protocol::dialect::{
+    AnswerBody, Dialect as _, EditorTool, FileState, Greeted, Hello, Inbound, ListStep, Order, ProjectFacts, Reply,
+    Sending, WireId,
+};
+use holdfast::protocol::ids::CallId;
+use serde_json::value::RawValue;
 
 const INSTANCE: &str = "Library/MCPInstance.json";
 
@@ -52,7 +59,7 @@ impl Gateway {
 
     async fn call(&mut self, tools: &[Arc<EditorTool>], name: &str, arguments: &str) -> (bool, String) {
         let sending = Sending::first(CallId::from_random([9; 16]), true);
-        let arguments = raw(arguments);
+        let arguments = RawValue::from_string(arguments.to_owned()).unwrap();
         let tool = tools.iter().find(|tool| tool.name == name);
         let call = Turbokettle.prepare_call(&sending, name, tool.map(AsRef::as_ref), &arguments);
         let reply = self.ask(&Order::Call { tool: name, call: &call, expected: None, progress: false }).await;
