@@ -88,6 +88,7 @@ class Child:
 
     def __init__(self, process, name):
         self.process, self.name, self.lines, self.errors = process, name, queue.Queue(), []
+        self.logged = threading.Condition()
         for read in (self.read, self.read_errors):
             threading.Thread(target=read, daemon=True).start()
 
@@ -97,7 +98,17 @@ class Child:
         self.lines.put(None)
 
     def read_errors(self):
-        self.errors.extend(self.process.stderr)
+        for line in self.process.stderr:
+            with self.logged:
+                self.errors.append(line)
+                self.logged.notify_all()
+
+    def logs(self, event):
+        """Waits until it has logged that event."""
+        with self.logged:
+            wanted = f'"event":"{event}"'.encode()
+            told = self.logged.wait_for(lambda: any(wanted in line for line in self.errors), PATIENCE)
+        check(told, f"{self.name}: no {event} in its log within {PATIENCE} s", self.said())
 
     def say(self, text):
         self.process.stdin.write(text.encode() + b"\n")
@@ -162,6 +173,8 @@ def session(program, folder):
             check(any(tool["name"] == "echo" for tool in client.ask("tools/list", {})["tools"]), "the editor's tools are not listed")
             unity.say("reload 500")
             unity.hear(lambda event: event["event"] == "reload_begun", "reload")
+            # A call before that would be told, rightly, that its outcome is unknown.
+            client.logs("link_down")
             check("land" in client.call("echo", text="land"), "echo gave something else after the reload")
             status = client.call("holdfast_status")
             check("ready" in status.lower(), "the status does not say ready", status)

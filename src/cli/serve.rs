@@ -5,11 +5,13 @@ use std::pin::Pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::mpsc::RecvTimeoutError;
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
 
 use super::gateway_args::GatewayArgs;
 use super::orphan::{Look, Next, Orphan, Session};
@@ -18,7 +20,7 @@ use crate::actors::gateway::OnWorkers;
 use crate::actors::instance_keeper::RunRecord;
 use crate::core::shutdown::ShutdownReason;
 use crate::estate::Estate;
-use crate::limits::PARENT_WATCH_EVERY;
+use crate::limits::{FLUSH_MAX, PARENT_WATCH_EVERY};
 use crate::net::Tcp;
 use crate::platform::host::{Parent, RealHost, System};
 use crate::platform::stdio::{self, Stdin, Stdout};
@@ -73,7 +75,7 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
         if let Some(logs) = &logs {
             estate.events.watch_logs(logs.counts());
         }
-        let pumps = pumps_on_threads(&estate, Stdin, Stdout)?;
+        let (pumps, [reader, writer]) = pumps_on_threads(&estate, Stdin, Stdout)?;
         let record = RunRecord::keep(&estate);
         let exporter = Exporter::start(&estate);
         let companions = Companions::start(&estate);
@@ -84,11 +86,15 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
         companions.end().await;
         exporter.end(&estate, why).await;
         record.remove().await;
+        if why == ShutdownReason::InputEnded {
+            reader.end();
+        }
+        writer.end();
         Ok(why)
     });
-    // The thread that reads stdin may be blocked for ever: it must not hold the exit.
-    runtime.shutdown_background();
-    workers.shutdown_background();
+    // In order, so that the process does not end while a thread is in the middle of something.
+    workers.shutdown_timeout(FLUSH_MAX);
+    runtime.shutdown_timeout(FLUSH_MAX);
     drop(logs);
     match why {
         Ok(ShutdownReason::Exhausted) => {
@@ -114,7 +120,50 @@ fn runtimes() -> io::Result<(Runtime, Runtime)> {
     Ok((main, workers))
 }
 
-/// The pumps on threads of their own: blocking reads and writes that disturb no worker.
+/// A pump on a thread of its own: blocking reads and writes that disturb no worker.
+struct PumpThread {
+    thread: std::thread::JoinHandle<()>,
+    /// Dropped to stop a pump that waits for work.
+    stop: oneshot::Sender<()>,
+    /// Hangs up once the pump has ended.
+    ended: std::sync::mpsc::Receiver<()>,
+}
+
+impl PumpThread {
+    /// Starts it, with a task that ends when the pump does.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    fn start(name: &str, pump: impl Future<Output = ()> + Send + 'static) -> io::Result<(Self, JoinHandle<()>)> {
+        let handle = tokio::runtime::Handle::current();
+        let (stop, stopped) = oneshot::channel();
+        let (pumps, end) = oneshot::channel::<()>();
+        let (runs, ended) = std::sync::mpsc::channel();
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+            handle.block_on(async {
+                tokio::select! {
+                    () = pump => {}
+                    _ = stopped => {}
+                }
+            });
+            drop((pumps, runs));
+        })?;
+        let task = tokio::spawn(async move {
+            let _ = end.await;
+        });
+        Ok((Self { thread, stop, ended }, task))
+    }
+
+    /// Ends it. A thread that is blocked in a read or a write is left as it is: it must not hold the exit.
+    fn end(self) {
+        drop(self.stop);
+        if self.ended.recv_timeout(FLUSH_MAX) == Err(RecvTimeoutError::Disconnected) {
+            let _ = self.thread.join();
+        }
+    }
+}
+
+/// The pumps between the client and the session, with their threads: that of stdin, that of stdout.
 ///
 /// # Errors
 /// The system gives no threads.
@@ -122,22 +171,10 @@ fn pumps_on_threads(
     estate: &Arc<Estate>,
     input: impl Read + Unpin + Send + 'static,
     output: impl Write + Unpin + Send + 'static,
-) -> io::Result<Pumps> {
-    let handle = tokio::runtime::Handle::current();
-    let on_a_thread = |name: &str, pump: Pin<Box<dyn Future<Output = ()> + Send>>| {
-        let (ended, end) = oneshot::channel::<()>();
-        let handle = handle.clone();
-        std::thread::Builder::new().name(name.to_owned()).spawn(move || {
-            handle.block_on(pump);
-            drop(ended);
-        })?;
-        Ok::<_, io::Error>(tokio::spawn(async move {
-            let _ = end.await;
-        }))
-    };
-    let reading = on_a_thread("stdin", Box::pin(Pumps::reading(estate, Blocking(input))))?;
-    let writing = on_a_thread("stdout", Box::pin(Pumps::writing(estate, Blocking(output))))?;
-    Ok(Pumps::elsewhere(reading, writing))
+) -> io::Result<(Pumps, [PumpThread; 2])> {
+    let (reader, reading) = PumpThread::start("stdin", Pumps::reading(estate, Blocking(input)))?;
+    let (writer, writing) = PumpThread::start("stdout", Pumps::writing(estate, Blocking(output)))?;
+    Ok((Pumps::elsewhere(reading, writing), [reader, writer]))
 }
 
 /// Blocking I/O as it is, for a pump on a thread of its own.
@@ -320,7 +357,7 @@ mod tests {
             let estate = Estate::new(crate::config::Config::default(), Arc::new(Tcp), Arc::new(RealHost));
             let (open, held) = std::sync::mpsc::channel();
             let asking = Asking(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n", held);
-            let pumps = if input_panics {
+            let (pumps, _threads) = if input_panics {
                 pumps_on_threads(&estate, Broken, io::sink()).unwrap()
             } else {
                 pumps_on_threads(&estate, asking, Broken).unwrap()

@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 
 use tracing::Level;
 
@@ -85,7 +86,10 @@ impl LogCounts {
 }
 
 /// The queue's owner. Dropping it writes what is queued, within a bound of time.
-pub struct LogQueue(Arc<Shared>);
+pub struct LogQueue {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
 
 /// What a subscriber writes its lines to, one whole line each time.
 #[derive(Clone)]
@@ -102,28 +106,33 @@ impl LogQueue {
             // A panic costs the batch that was being written, and no line after it.
             while std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&work, &mut out))).is_err() {}
         };
-        let _ = std::thread::Builder::new().name("log".to_owned()).spawn(write);
-        Self(shared)
+        let thread = std::thread::Builder::new().name("log".to_owned()).spawn(write).ok();
+        Self { shared, thread }
     }
 
     /// A writer into it.
     pub fn writer(&self) -> LogWriter {
-        LogWriter(Arc::clone(&self.0))
+        LogWriter(Arc::clone(&self.shared))
     }
 
     /// What becomes of the lines.
     pub fn counts(&self) -> LogCounts {
-        self.0.counts.clone()
+        self.shared.counts.clone()
     }
 }
 
 impl Drop for LogQueue {
     fn drop(&mut self) {
-        let mut queue = self.0.lock();
+        let mut queue = self.shared.lock();
         queue.ending = true;
-        self.0.moved.notify_all();
+        self.shared.moved.notify_all();
         // A stderr that nobody reads must not hold the end.
-        let _ = self.0.moved.wait_timeout_while(queue, FLUSH_MAX, |queue| !queue.ended);
+        let waited = self.shared.moved.wait_timeout_while(queue, FLUSH_MAX, |queue| !queue.ended);
+        let ended = waited.is_ok_and(|(_, late)| !late.timed_out());
+        if ended && let Some(thread) = self.thread.take() {
+            // It has nothing left to do.
+            let _ = thread.join();
+        }
     }
 }
 

@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use super::resources::runtime;
 use super::serve::signalled;
 use super::{Exit, output};
-use crate::limits::DEMO_MAX;
+use crate::limits::{DEMO_MAX, FLUSH_MAX};
 use part::Part;
 use scene::Scene;
 use stage::Stage;
@@ -55,7 +55,7 @@ pub fn run(arguments: DemoArgs) -> ExitCode {
         }
     };
     let exit = runtime.block_on(play(arguments));
-    runtime.shutdown_background();
+    runtime.shutdown_timeout(FLUSH_MAX);
     exit.into()
 }
 
