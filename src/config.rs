@@ -68,7 +68,7 @@ pub struct Config {
     pub state_dir: Option<PathBuf>,
     /// What the user says of single clients, in place of the client table.
     pub clients: ClientOverrides,
-    /// The client lives in this process and takes results as large as they come ([`crate::estate::Estate::take_whole`]).
+    /// The client lives in this process and takes results as large as they come ([`crate::link::Answers::take_whole`]).
     pub whole_results: bool,
     /// In place of the client table's patience.
     pub patience: Option<Duration>,

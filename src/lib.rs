@@ -10,8 +10,9 @@
 //! * [`storage`]: what stands on disk.
 //! * [`telemetry`]: each event in one place: its log line and its metric.
 //! * [`config`], [`survey`]: what the user said; which project and editor that means.
-//! * [`runtime`]: what actors stand on: supervision, addresses, bounded mailboxes, timers, and the messages of all actors.
-//! * [`estate`]: what outlives the actors, and is shared by them.
+//! * [`runtime`]: what actors stand on: the gateway's surroundings, supervision, addresses, bounded mailboxes, timers, and the messages
+//!   of all actors.
+//! * [`client`], [`link`]: what of the client's session and of the editor's link outlives the actors.
 //! * [`actors`]: shells that receive, feed a machine and carry out its effects.
 //! * [`transport`]: how a client comes in.
 //! * [`services`]: what is served over HTTP beside the tree: metrics, status page, what a package's documents have; off by default.
@@ -27,11 +28,12 @@
 
 pub mod actors;
 pub mod cli;
+pub mod client;
 pub mod config;
 pub mod core;
-pub mod estate;
 pub mod fsm;
 pub mod limits;
+pub mod link;
 pub mod net;
 pub mod platform;
 pub mod protocol;

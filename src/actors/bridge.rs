@@ -13,18 +13,21 @@ use tokio::time::Instant;
 
 use super::connection::{self, Connection, Order};
 use super::probe;
+use crate::client::Client;
 use crate::config::PortSource;
 use crate::core::calls::Wanted;
 use crate::core::link::EditorIdentity;
-use crate::estate::Estate;
 use crate::fsm::Driver;
 use crate::fsm::bridge::{Bridge, ConnectFailure, Effect, Event, Sign, Timer};
 use crate::fsm::cause::{Loss, Outlook, Return};
 use crate::fsm::{retry, session as session_machine};
 use crate::limits::{HINT_DIAL_SPACING, LIKELY_AFTER_LOSS, PART_AFTER, RETRY_UNLIKELY_MAX};
+use crate::link::{Calls, Link, Tools};
 use crate::platform::host::Liveness;
 use crate::protocol::dialect::Recovery;
 use crate::protocol::ids::Epoch;
+use crate::runtime::addresses::Addresses;
+use crate::runtime::environment::Environment;
 use crate::runtime::messages::bridge::{Message, News};
 use crate::runtime::messages::{discovery, registry, session};
 use crate::runtime::supervisor::Tasks;
@@ -33,8 +36,18 @@ use crate::survey::{Identity, Survey, Target};
 
 /// The actor.
 pub struct BridgeActor {
-    /// What outlives it.
-    pub estate: Arc<Estate>,
+    /// The gateway's surroundings.
+    pub env: Arc<Environment>,
+    /// The other actors.
+    pub addresses: Arc<Addresses>,
+    /// Requests, stdout and the handshake.
+    pub client: Arc<Client>,
+    /// The editor's link.
+    pub link: Arc<Link>,
+    /// The editor's tools.
+    pub tools: Arc<Tools>,
+    /// The calls.
+    pub calls: Arc<Calls>,
     /// Its tasks.
     pub tasks: Tasks,
 }
@@ -64,10 +77,10 @@ impl Actor for BridgeActor {
     type Arguments = ();
 
     async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
-        self.estate.addresses.bridge.fill(me.clone());
+        self.addresses.bridge.fill(me.clone());
         let mut timers = Timers::new(me.clone(), Message::Timer);
         // A predecessor's editor is as likely to be there as it was for it.
-        let hope = self.estate.link.borrow().outages.back().and_then(|last| {
+        let hope = self.link.view.borrow().outages.back().and_then(|last| {
             LIKELY_AFTER_LOSS
                 .checked_sub(last.at.elapsed())
                 .filter(|left| !matches!(last.loss, Loss::Quit | Loss::ProjectChanged) && !left.is_zero())
@@ -80,13 +93,13 @@ impl Actor for BridgeActor {
             None => Bridge::new(),
         };
         let (driver, _) = Driver::start(machine);
-        self.estate.events.machine_started(driver.machine(), driver.state());
+        self.env.events.machine_started(driver.machine(), driver.state());
         Ok(State {
             driver,
             timers,
             me,
             targets: Vec::new(),
-            project: self.estate.link.borrow().target.as_ref().map(|target| target.project.clone()),
+            project: self.link.view.borrow().target.as_ref().map(|target| target.project.clone()),
             refused: Vec::new(),
             connection: None,
             last_dial: None,
@@ -101,12 +114,12 @@ impl Actor for BridgeActor {
         self.look_for_outcomes(state);
         // A predecessor may have heard of it, and not a word of it is left.
         self.project_moved(state);
-        if self.estate.is_draining() {
+        if self.env.is_draining() {
             // The order to stop may have gone to a predecessor.
             self.feed(state, Event::StopRequested);
-        } else if self.estate.ledger(|ledger, _| ledger.has_held()) {
+        } else if self.calls.ledger(|ledger, _| ledger.has_held()) {
             self.feed(state, Event::CallsWaiting);
-        } else if self.estate.is_wanted() {
+        } else if self.link.is_wanted() {
             self.feed(state, Event::Wanted);
         }
         Ok(())
@@ -157,7 +170,7 @@ impl Actor for BridgeActor {
             Message::EditorVanished(epoch) => {
                 if state.connection.as_ref().is_some_and(|connection| connection.epoch == epoch) {
                     self.feed(state, Event::EditorVanished);
-                    self.estate.decide(|ledger, now| ledger.journals_gone(None, now));
+                    self.calls.decide(|ledger, now| ledger.journals_gone(None, now));
                 }
             }
             Message::Timer(timer) => {
@@ -172,16 +185,27 @@ impl Actor for BridgeActor {
 }
 
 impl BridgeActor {
+    fn for_connection(&self) -> connection::Surroundings {
+        connection::Surroundings {
+            env: Arc::clone(&self.env),
+            addresses: Arc::clone(&self.addresses),
+            client: Arc::clone(&self.client),
+            link: Arc::clone(&self.link),
+            tools: Arc::clone(&self.tools),
+            calls: Arc::clone(&self.calls),
+        }
+    }
+
     /// Asks anew which project is wanted, and tells the machine what that means for what it knows.
     fn project_moved(&self, state: &mut State) {
         // In question: the ledger lets nothing out meanwhile.
-        let Wanted::Settled(project) = self.estate.wanted() else { return };
+        let Wanted::Settled(project) = self.link.wanted() else { return };
         // Before the first look around nothing tells that there is none.
-        let before = if self.estate.survey.borrow().is_some() { state.project.replace(project.clone()) } else { None };
+        let before = if self.link.survey.borrow().is_some() { state.project.replace(project.clone()) } else { None };
         if before.is_some_and(|before| before != project) {
             state.refused.clear();
             self.feed(state, Event::ProjectChanged);
-        } else if self.estate.ledger(|ledger, _| ledger.has_held()) {
+        } else if self.calls.ledger(|ledger, _| ledger.has_held()) {
             self.feed(state, Event::CallsWaiting);
         }
     }
@@ -189,7 +213,7 @@ impl BridgeActor {
     /// Discovery looked around. What is another project's leads nowhere. While it is in question which one is wanted, the first one
     /// is followed: most likely it is the one.
     fn offered(&self, state: &mut State, survey: &Survey) {
-        let wanted = match self.estate.wanted() {
+        let wanted = match self.link.wanted() {
             Wanted::Settled(wanted) => wanted,
             Wanted::Asked => state.project.get_or_insert_with(|| survey.project.clone()).clone(),
         };
@@ -251,7 +275,7 @@ impl BridgeActor {
     /// While it reloads, an editor that moved from its own port is seen nowhere, and its own port is somebody else's: it is away for
     /// a moment, and comes back where it was met last.
     fn remember_where_it_moved(&self, state: &mut State) {
-        let Some(last) = self.estate.link.borrow().target.clone() else { return };
+        let Some(last) = self.link.view.borrow().target.clone() else { return };
         let Some(first) = state.targets.first() else { return };
         let same = last.project == first.project && last.editor_pid == first.editor_pid && last.editor_pid.is_some();
         let known = state.targets.iter().any(|target| target.port == last.port || target.source == PortSource::Process);
@@ -274,7 +298,7 @@ impl BridgeActor {
         while let Some(event) = events.pop_front() {
             let before = state.driver.state();
             let out = state.driver.feed(&event);
-            self.estate.events.stepped(&out, before, &event);
+            self.env.events.stepped(&out, before, &event);
             for effect in out.effects {
                 if effect == Effect::ShortenRetry {
                     self.shorten_wait(state, &event);
@@ -288,7 +312,7 @@ impl BridgeActor {
     fn carry_out(&self, state: &mut State, effect: Effect, events: &mut VecDeque<Event>) {
         match effect {
             Effect::AskTargets => {
-                self.estate.addresses.discovery.cast(discovery::Message::Wanted);
+                self.addresses.discovery.cast(discovery::Message::Wanted);
             }
             Effect::Dial { target } => self.dial(state, usize::from(target), events),
             Effect::Greet => self.order(state, Order::Greeting),
@@ -297,18 +321,18 @@ impl BridgeActor {
             Effect::HangUp(loss) => self.hang_up(state, loss),
             Effect::TellUp => self.tell_up(state),
             Effect::TellDown => {
-                self.estate.addresses.registry.cast(registry::Message::LinkLost);
+                self.addresses.registry.cast(registry::Message::LinkLost);
             }
             Effect::TellToolsChanged => {
-                self.estate.addresses.registry.cast(registry::Message::ChangeHinted(None));
+                self.addresses.registry.cast(registry::Message::ChangeHinted(None));
             }
             Effect::CheckEditor => self.check_editor(state),
             Effect::AskPulse => self.order(state, Order::Pulse),
             Effect::AwaitClients => self.await_clients(state),
             Effect::Retry { attempt, likely } => {
-                let likely = likely || self.estate.ledger(|ledger, _| ledger.has_held());
-                let delay = retry::delay(u32::from(attempt), likely, self.estate.die());
-                self.estate.events.backing_off(delay);
+                let likely = likely || self.calls.ledger(|ledger, _| ledger.has_held());
+                let delay = retry::delay(u32::from(attempt), likely, self.env.die());
+                self.env.events.backing_off(delay);
                 state.timers.arm(Timer::Retry, delay);
             }
             // Done where the event is known that brought it.
@@ -320,9 +344,9 @@ impl BridgeActor {
 
     fn await_clients(&self, state: &State) {
         let Some(connection) = &state.connection else { return };
-        let (epoch, me, estate) = (connection.epoch, state.me.clone(), Arc::clone(&self.estate));
+        let (epoch, me, ledger) = (connection.epoch, state.me.clone(), Arc::clone(&self.calls.shared));
         self.tasks.spawn(async move {
-            estate.settled_on(epoch).await;
+            ledger.settled_on(epoch).await;
             tokio::time::sleep(PART_AFTER).await;
             let _ = me.cast(Message::NobodyWaits(epoch));
         });
@@ -331,7 +355,7 @@ impl BridgeActor {
     fn shorten_wait(&self, state: &mut State, because: &Event) {
         let since = state.last_dial.map_or(HINT_DIAL_SPACING, |dial| dial.elapsed());
         if state.timers.bring_forward(Timer::Retry, HINT_DIAL_SPACING.saturating_sub(since)) {
-            self.estate.events.wait_cut_short(because);
+            self.env.events.wait_cut_short(because);
         }
     }
 
@@ -346,7 +370,7 @@ impl BridgeActor {
             return;
         }
         state.last_dial = Some(Instant::now());
-        state.connection = Some(connection::open(&self.estate, &self.tasks, target, state.me.clone()));
+        state.connection = Some(connection::open(self.for_connection(), &self.tasks, target, state.me.clone()));
     }
 
     fn order(&self, state: &State, order: Order) {
@@ -358,15 +382,15 @@ impl BridgeActor {
 
     fn send_next_call(&self, state: &State, events: &mut VecDeque<Event>) {
         let Some(connection) = &state.connection else { return };
-        match self.estate.ledger(|ledger, _| ledger.reserve(connection.epoch)) {
+        match self.calls.ledger(|ledger, _| ledger.reserve(connection.epoch)) {
             Some(held) => {
                 let (call, epoch) = (held.id, connection.epoch);
                 if !connection.order(Order::Call(held)) {
-                    self.estate.ledger(|ledger, _| ledger.unreserve(call, epoch));
+                    self.calls.ledger(|ledger, _| ledger.unreserve(call, epoch));
                     // The connection asks for it when it has room again.
                     return events.push_back(Event::WorkFinished { more: false });
                 }
-                if self.estate.ledger(|ledger, _| ledger.has_held()) {
+                if self.calls.ledger(|ledger, _| ledger.has_held()) {
                     events.push_back(Event::CallsWaiting);
                 }
             }
@@ -378,13 +402,13 @@ impl BridgeActor {
         let Some(connection) = state.connection.take() else { return };
         let epoch = connection.epoch;
         // The ledger first: from here on no claim, write or frame of that epoch counts. Then the socket falls.
-        self.estate.decide(|ledger, now| ledger.close_epoch(epoch, loss, now));
+        self.calls.decide(|ledger, now| ledger.close_epoch(epoch, loss, now));
         drop(connection);
         if loss == Loss::Quit {
-            self.estate.decide(|ledger, now| ledger.journals_gone(None, now));
+            self.calls.decide(|ledger, now| ledger.journals_gone(None, now));
         }
         // One that was never greeted is no loss of the editor.
-        self.estate.link_lost(loss);
+        self.link.lost(loss);
         self.look_for_outcomes(state);
     }
 
@@ -394,20 +418,20 @@ impl BridgeActor {
         let pid = target.as_ref().and_then(|target| target.editor_pid);
         let editor = EditorIdentity { pid, domain: state.domain };
         // Another project's editor tells nothing of the absence of this one.
-        let before = self.estate.link.borrow().clone();
+        let before = self.link.view.borrow().clone();
         let project = |target: Option<&Target>| target.map(|target| target.project.clone());
         let is_same = project(before.target.as_ref()) == project(target.as_ref());
         let back = if is_same { before.editor.since(editor) } else { Return::Unknown };
-        let waited_for = self.estate.ledger(|ledger, now| {
+        let waited_for = self.calls.ledger(|ledger, now| {
             if back == Return::OtherProcess {
                 ledger.editor_replaced(now);
             }
             ledger.has_held()
         });
         if let Some(target) = &target {
-            self.estate.events.link_up(connection.epoch, target.port, target.source.into(), waited_for, back);
+            self.env.events.link_up(connection.epoch, target.port, target.source.into(), waited_for, back);
         }
-        self.estate.link.send_modify(|link| {
+        self.link.view.send_modify(|link| {
             link.epoch = Some(connection.epoch);
             link.target = target;
             link.editor = editor;
@@ -415,14 +439,14 @@ impl BridgeActor {
             link.connections += 1;
             link.is_back(back);
         });
-        self.estate.addresses.registry.cast(registry::Message::LinkReady(connection.epoch));
+        self.addresses.registry.cast(registry::Message::LinkReady(connection.epoch));
         self.order(state, Order::Outcomes);
     }
 
     /// A journal dies with its process.
     fn mind_the_dead(&self, survey: &Survey) {
         if survey.evidence.editor == Sign::Dead {
-            self.estate.decide(|ledger, now| ledger.journals_gone(None, now));
+            self.calls.decide(|ledger, now| ledger.journals_gone(None, now));
         }
     }
 
@@ -430,10 +454,10 @@ impl BridgeActor {
         let Some(connection) = &state.connection else { return };
         let target = state.targets.get(usize::from(state.driver.machine().target()));
         let Some(target) = target.filter(|target| target.editor_pid.is_some()).cloned() else { return };
-        let (epoch, me, estate) = (connection.epoch, state.me.clone(), Arc::clone(&self.estate));
+        let (epoch, me, host) = (connection.epoch, state.me.clone(), Arc::clone(&self.env.host));
         self.tasks.spawn(async move {
-            let host = Arc::clone(&estate.host);
-            let liveness = crate::platform::host::run(&*estate.host, move || target.liveness(&*host)).await;
+            let its = Arc::clone(&host);
+            let liveness = crate::platform::host::run(&*host, move || target.liveness(&*its)).await;
             if liveness.flatten() == Some(Liveness::Dead) {
                 let _ = me.cast(Message::EditorVanished(epoch));
             }
@@ -441,7 +465,7 @@ impl BridgeActor {
     }
 
     fn look_for_outcomes(&self, state: &mut State) {
-        let recovering = self.estate.ledger(|ledger, _| ledger.recovering());
+        let recovering = self.calls.ledger(|ledger, _| ledger.recovering());
         if recovering.iter().any(|(_, how)| matches!(how, Recovery::Journal(_))) {
             self.order(state, Order::Outcomes);
         }
@@ -449,7 +473,7 @@ impl BridgeActor {
             if let Recovery::ResultFile { path, .. } = &recovery
                 && state.probing.insert(path.clone())
             {
-                probe::start(&self.estate, &self.tasks, call, recovery, state.me.clone());
+                probe::start(&self.link, &self.env.host, &self.calls, &self.tasks, (call, recovery), state.me.clone());
             }
         }
     }
@@ -467,7 +491,7 @@ impl BridgeActor {
         let outlook_changed =
             state.told.map(|(_, outlook, undecided)| (outlook, undecided)) != Some((outlook, undecided));
         state.told = now;
-        self.estate.link.send_modify(|link| {
+        self.link.view.send_modify(|link| {
             link.state = label;
             link.outlook = outlook;
             link.undecided = undecided;
@@ -478,10 +502,9 @@ impl BridgeActor {
             }
         });
         if outlook_changed {
-            self.estate.events.outlook_changed(outlook);
-            self.estate.decide(|ledger, now| ledger.set_outlook(outlook, now));
-            self.estate
-                .addresses
+            self.env.events.outlook_changed(outlook);
+            self.calls.decide(|ledger, now| ledger.set_outlook(outlook, now));
+            self.addresses
                 .session
                 .cast(session::Message::OutlookChanged(session_machine::Outlook::of_link(outlook, undecided)));
         }

@@ -22,19 +22,22 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, ReadHalf, WriteHalf};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout};
 
+use crate::client::Client;
 use crate::core::calls::{HeldCall, Terms};
-use crate::estate::Estate;
 use crate::fsm::bridge::{ConnectFailure, Drop};
 use crate::limits::{
     BYTES_NEWS_EVERY, CONNECT_TIMEOUT, IDENTITY_READ_MAX, JOIN_TIMEOUT, LIVENESS_EVERY, ORDERS_MAX,
     OUTCOMES_ASKED_EVERY, OWNER_LOOKUP_MAX,
 };
+use crate::link::{Calls, Link, Tools};
 use crate::net::BoxStream;
 use crate::protocol::dialect::stranger::HEAD_BYTES;
 use crate::protocol::dialect::{
     EditorEvent, EncodeError, Hello, Inbound, JournalKey, Met, Order as WireOrder, Refusal, Reply, Transport, WireId,
 };
 use crate::protocol::ids::{CallId, Epoch};
+use crate::runtime::addresses::Addresses;
+use crate::runtime::environment::Environment;
 use crate::runtime::messages::bridge::{self, News};
 use crate::runtime::messages::registry;
 use crate::runtime::supervisor::Tasks;
@@ -100,23 +103,46 @@ impl Connection {
     }
 }
 
+/// What a connection works with.
+#[derive(Debug, Clone)]
+pub struct Surroundings {
+    /// The gateway's surroundings.
+    pub env: Arc<Environment>,
+    /// The actors that hear of what is read.
+    pub addresses: Arc<Addresses>,
+    /// The client: a blocked stdout stops the reading.
+    pub client: Arc<Client>,
+    /// The link that the connection is of.
+    pub link: Arc<Link>,
+    /// The editor's tools.
+    pub tools: Arc<Tools>,
+    /// The calls that are sent and answered on it.
+    pub calls: Arc<Calls>,
+}
+
 /// Opens a connection to a target.
-pub fn open(estate: &Arc<Estate>, tasks: &Tasks, target: Target, bridge: ActorRef<bridge::Message>) -> Connection {
-    let epoch = estate.next_epoch();
+pub fn open(with: Surroundings, tasks: &Tasks, target: Target, bridge: ActorRef<bridge::Message>) -> Connection {
+    let Surroundings { env, addresses, client, link, tools, calls } = with;
+    let epoch = link.next_epoch();
     let (orders, incoming) = mpsc::channel(ORDERS_MAX);
     let (hang_up, hung_up) = oneshot::channel();
     let (list_owed, call_refused) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
     let hello = Hello {
-        gateway: estate.gateway.clone(),
-        challenge: estate.fresh(),
+        gateway: env.gateway.clone(),
+        challenge: env.fresh(),
         expected: target.expected.clone(),
-        client_name: estate.client_name(),
+        client_name: client.name_for_editor(env.config.client_name.as_deref()),
         editor_port: target.port,
-        push_endpoint: estate.push_port().map(|port| format!("127.0.0.1:{port}")),
-        push_token: estate.push_token.clone(),
+        push_endpoint: link.push_port().map(|port| format!("127.0.0.1:{port}")),
+        push_token: link.push_token.clone(),
     };
     let mut line = Line {
-        estate: Arc::clone(estate),
+        env,
+        addresses,
+        client,
+        link,
+        tools,
+        calls,
         epoch,
         target,
         bridge,
@@ -170,7 +196,12 @@ struct Unclaimed {
 }
 
 struct Line {
-    estate: Arc<Estate>,
+    env: Arc<Environment>,
+    addresses: Arc<Addresses>,
+    client: Arc<Client>,
+    link: Arc<Link>,
+    tools: Arc<Tools>,
+    calls: Arc<Calls>,
     epoch: Epoch,
     target: Target,
     bridge: ActorRef<bridge::Message>,
@@ -214,16 +245,16 @@ impl std::ops::Drop for Line {
             let _ = self.bridge.cast(bridge::Message::ConnectionFailed(self.epoch));
         }
         if self.dial_result().is_some() {
-            self.estate.events.dial_unfinished(self.target.port);
+            self.env.events.dial_unfinished(self.target.port);
         }
     }
 }
 
 impl Line {
     async fn run(&mut self, orders: mpsc::Receiver<Order>) {
-        let permit = timeout(JOIN_TIMEOUT, Arc::clone(&self.estate.connection).acquire_owned()).await;
+        let permit = timeout(JOIN_TIMEOUT, Arc::clone(&self.link.connection).acquire_owned()).await;
         let Ok(Ok(_permit)) = permit else { return self.failed(ConnectFailure::PermitHeld, "") };
-        let stream = match timeout(CONNECT_TIMEOUT, self.estate.net.connect(self.target.port)).await {
+        let stream = match timeout(CONNECT_TIMEOUT, self.env.net.connect(self.target.port)).await {
             Ok(Ok(stream)) => stream,
             Ok(Err(error)) => {
                 self.nobody_is_there();
@@ -239,7 +270,7 @@ impl Line {
         let identity = match self.check_owner().await {
             Ok(identity) => identity,
             // Whose port it is cannot be read without a descriptor.
-            Err(_) if self.estate.host.lacks_descriptors() => {
+            Err(_) if self.env.host.lacks_descriptors() => {
                 return self.failed(ConnectFailure::NoDescriptors, "no descriptor to look up the owner of the port");
             }
             Err((failure, detail)) => {
@@ -254,7 +285,7 @@ impl Line {
         if let Err(failure) = self.read_identity().await {
             return self.failed(failure, "the project's files name another editor");
         }
-        self.estate.ledger(|ledger, _| ledger.open_epoch_of(self.epoch, self.target.project.clone()));
+        self.calls.ledger(|ledger, _| ledger.open_epoch_of(self.epoch, self.target.project.clone()));
         self.tell(News::Connected(identity));
         let drop = match self.target.dialect.properties().transport {
             Transport::Stream => self.converse(stream, orders).await,
@@ -269,7 +300,7 @@ impl Line {
         if let Some(identity) = self.look_up_owner().await? {
             return Ok(identity);
         }
-        if !matches!(timeout(CONNECT_TIMEOUT, self.estate.net.connect(self.target.port)).await, Ok(Ok(_))) {
+        if !matches!(timeout(CONNECT_TIMEOUT, self.env.net.connect(self.target.port)).await, Ok(Ok(_))) {
             return Err((ConnectFailure::Refused, "nobody listens any more"));
         }
         // It may have begun to listen since the first look.
@@ -278,8 +309,8 @@ impl Line {
 
     /// `None` where nobody is seen to listen.
     async fn look_up_owner(&self) -> Result<Option<Identity>, (ConnectFailure, &'static str)> {
-        let (host, target) = (Arc::clone(&self.estate.host), self.target.clone());
-        let looked_up = crate::platform::host::run(&*self.estate.host, move || survey::check_owner(&*host, &target));
+        let (host, target) = (Arc::clone(&self.env.host), self.target.clone());
+        let looked_up = crate::platform::host::run(&*self.env.host, move || survey::check_owner(&*host, &target));
         match timeout(OWNER_LOOKUP_MAX, looked_up).await {
             Ok(Some(looked_up)) => looked_up.map_err(|failure| (failure, "")),
             // It says nothing of who listens.
@@ -290,9 +321,9 @@ impl Line {
     /// Read once the connection stands: the files are those of the editor that was met. What the survey read holds where they cannot
     /// be read in time; while such a reading hangs, no other begins.
     async fn read_identity(&mut self) -> Result<(), ConnectFailure> {
-        let Ok(permit) = Arc::clone(&self.estate.identity_read).try_acquire_owned() else { return Ok(()) };
-        let (host, target) = (Arc::clone(&self.estate.host), self.target.clone());
-        let read = crate::platform::host::run(&*self.estate.host, move || {
+        let Ok(permit) = Arc::clone(&self.link.identity_read).try_acquire_owned() else { return Ok(()) };
+        let (host, target) = (Arc::clone(&self.env.host), self.target.clone());
+        let read = crate::platform::host::run(&*self.env.host, move || {
             let _permit = permit;
             survey::expected_now(&*host, &target)
         });
@@ -319,13 +350,13 @@ impl Line {
 
     /// For what the editor can say at any time: taken no faster than the bridge handles it.
     async fn tell_unasked(&self, news: News) {
-        let permit = self.estate.edges.bridge.permit(0).await;
+        let permit = self.addresses.edges.bridge.permit(0).await;
         let _ = self.bridge.cast(bridge::Message::News(self.epoch, news, permit));
     }
 
     fn failed(&self, failure: ConnectFailure, detail: &str) {
         if self.dial_result().is_some() {
-            self.estate.events.dial_failed(self.target.port, failure, detail);
+            self.env.events.dial_failed(self.target.port, failure, detail);
         }
         self.tell(News::ConnectFailed(failure));
     }
@@ -382,7 +413,7 @@ impl Line {
     }
 
     fn encode(&self, call: Option<CallId>, order: &WireOrder<'_>) -> Result<(u64, Bytes), EncodeError> {
-        let number = self.estate.next_wire_number();
+        let number = self.link.next_wire_number();
         let frame = self.target.dialect.encode(WireId { number, call }, order)?;
         Ok((number, frame))
     }
@@ -390,7 +421,7 @@ impl Line {
     async fn write_frame(&self, socket: &mut WriteHalf<BoxStream>, frame: &[u8]) -> Result<(), NotWritten> {
         let sent = write_frame(socket, frame).await;
         if sent.is_ok() {
-            self.estate.events.frame_written(frame.len());
+            self.env.events.frame_written(frame.len());
         }
         sent
     }
@@ -413,7 +444,7 @@ impl Line {
                 Ok(count) => count,
                 Err(_) => return Drop::Reset,
             };
-            self.estate.events.bytes_read(count);
+            self.env.events.bytes_read(count);
             let bytes = buffer.get(..count).unwrap_or_default();
             framer.push(bytes);
             if self.met.get().is_none() {
@@ -424,7 +455,7 @@ impl Line {
                 match framer.next_frame() {
                     Ok(Some(frame)) => {
                         whole = true;
-                        self.estate.events.frame_read();
+                        self.env.events.frame_read();
                         if let Err(drop) = self.take(frame).await {
                             self.mind_the_stranger(&head).await;
                             return drop;
@@ -446,10 +477,10 @@ impl Line {
     }
 
     fn bad_bytes(&self, fault: &'static str, why: &str) -> Drop {
-        self.estate.events.frame_error(self.epoch, fault, why);
+        self.env.events.frame_error(self.epoch, fault, why);
         let greeting = self.awaiting().values().any(|awaited| matches!(awaited, Awaited::Greeting));
         if greeting && self.dial_result().is_some() {
-            self.estate.events.wrong_peer(self.target.port, why);
+            self.env.events.wrong_peer(self.target.port, why);
         }
         Drop::Protocol
     }
@@ -476,30 +507,30 @@ impl Line {
                     Some(Awaited::Call { id, after }) if is_of_a_double(&reply) => {
                         self.awaiting().insert(number, Awaited::Call { id, after });
                         let what = format!("call {id} came twice; its answer is still to come");
-                        self.estate.events.reply_unmatched(self.epoch, Stray::Late, &what);
+                        self.env.events.reply_unmatched(self.epoch, Stray::Late, &what);
                     }
                     Some(Awaited::Call { id, after }) => return self.answered(id, after, reply).await,
-                    None => self.estate.events.reply_unmatched(
+                    None => self.env.events.reply_unmatched(
                         self.epoch,
                         Stray::UnknownId,
                         &format!("no open request has number {number}"),
                     ),
                 }
             }
-            Inbound::Unmatched { what } => self.estate.events.reply_unmatched(self.epoch, Stray::NoId, &what),
+            Inbound::Unmatched { what } => self.env.events.reply_unmatched(self.epoch, Stray::NoId, &what),
             Inbound::Event(EditorEvent::ToolsChanged) => {
-                let permit = self.estate.edges.bridge.permit(0).await;
-                self.estate.addresses.registry.cast(registry::Message::ChangeHinted(permit));
+                let permit = self.addresses.edges.bridge.permit(0).await;
+                self.addresses.registry.cast(registry::Message::ChangeHinted(permit));
             }
             Inbound::Event(EditorEvent::Leaving(reason)) => self.tell_unasked(News::Leaving(reason)).await,
             Inbound::Event(EditorEvent::State(state)) => {
-                self.estate.link.send_if_modified(|link| {
+                self.link.view.send_if_modified(|link| {
                     let Some((pulse, _)) = &mut link.pulse else { return false };
                     std::mem::replace(&mut pulse.state, state) != state
                 });
             }
             Inbound::Event(EditorEvent::Settled) => self.want_outcomes(),
-            Inbound::Progress(progress) => self.estate.decide(|ledger, now| ledger.progressed(progress, now)),
+            Inbound::Progress(progress) => self.calls.decide(|ledger, now| ledger.progressed(progress, now)),
         }
         Ok(())
     }
@@ -515,7 +546,7 @@ impl Line {
         loop {
             tokio::select! {
                 biased;
-                () = self.estate.outbox.room() => return,
+                () = self.client.outbox.room() => return,
                 () = tokio::time::sleep(LIVENESS_EVERY) => self.tell(News::BytesArrived),
             }
         }

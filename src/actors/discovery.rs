@@ -11,11 +11,13 @@ use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::sync::oneshot;
 
 use crate::config::file::PROJECT_FILE;
-use crate::estate::Estate;
 use crate::fsm::Driver;
 use crate::fsm::cause::Cause;
 use crate::fsm::discovery::{Discovery, Effect, Event, Finding, Timer};
 use crate::limits::SURVEY_MAX;
+use crate::link::{Link, Project, Tools};
+use crate::runtime::addresses::Addresses;
+use crate::runtime::environment::Environment;
 use crate::runtime::messages::discovery::Message;
 use crate::runtime::messages::{bridge, registry, session};
 use crate::runtime::supervisor::Tasks;
@@ -35,8 +37,16 @@ fn survey_hangs() -> String {
 
 /// The actor.
 pub struct DiscoveryActor {
-    /// What outlives it.
-    pub estate: Arc<Estate>,
+    /// The gateway's surroundings.
+    pub env: Arc<Environment>,
+    /// The other actors.
+    pub addresses: Arc<Addresses>,
+    /// The editor's link.
+    pub link: Arc<Link>,
+    /// The editor's tools.
+    pub tools: Arc<Tools>,
+    /// The project that is wanted.
+    pub project: Arc<Project>,
     /// Its tasks.
     pub tasks: Tasks,
 }
@@ -60,21 +70,21 @@ impl Actor for DiscoveryActor {
     type Arguments = ();
 
     async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
-        self.estate.addresses.discovery.fill(me.clone());
+        self.addresses.discovery.fill(me.clone());
         let (driver, _) = Driver::start(Discovery::default());
-        self.estate.events.machine_started(driver.machine(), driver.state());
+        self.env.events.machine_started(driver.machine(), driver.state());
         let timers = Timers::new(me.clone(), Message::Timer);
         Ok(State { driver, timers, me, survey: None, nth: 0, watching: false, watch: None })
     }
 
     async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
         // What a predecessor was told may have fallen with it: the order to stop, or the wish, and the bridge asks once and waits.
-        if self.estate.is_draining() {
+        if self.env.is_draining() {
             self.feed(state, &Event::StopRequested);
-        } else if self.estate.is_wanted() {
+        } else if self.link.is_wanted() {
             self.feed(state, &Event::Wanted);
         }
-        if self.estate.awaits_roots() {
+        if self.project.awaits_roots() {
             self.feed(state, &Event::RootsAsked);
         }
         Ok(())
@@ -107,18 +117,18 @@ impl Actor for DiscoveryActor {
 
 impl DiscoveryActor {
     fn surveyed(&self, state: &mut State, generation: u64, survey: Arc<Survey>) {
-        self.estate.set_trouble(HANGS, None);
-        if !self.estate.surveyed(&survey, generation) {
+        self.env.health.set_trouble(HANGS, None);
+        if !self.project.surveyed(&survey, generation) {
             return self.feed(state, &Event::Surveyed(Finding::Outdated));
         }
         let before = state.survey.replace(Arc::clone(&survey));
         if before.as_ref().map(|before| &before.facts.problems) != Some(&survey.facts.problems) {
             for problem in &survey.facts.problems {
-                self.estate.events.project_problem(problem);
+                self.env.events.project_problem(problem);
             }
         }
         if !survey.failed {
-            self.estate.addresses.registry.cast(registry::Message::ProjectKnown(self.estate.found_with(generation)));
+            self.addresses.registry.cast(registry::Message::ProjectKnown(self.project.found_with(generation)));
         }
         if state.watching {
             self.aim_watch(state);
@@ -138,14 +148,14 @@ impl DiscoveryActor {
     fn feed(&self, state: &mut State, event: &Event) {
         let before = state.driver.state();
         let out = state.driver.feed(event);
-        self.estate.events.stepped(&out, before, event);
+        self.env.events.stepped(&out, before, event);
         for effect in out.effects {
             self.carry_out(state, &effect);
         }
     }
 
     fn carry_out(&self, state: &mut State, effect: &Effect) {
-        let bridge = &self.estate.addresses.bridge;
+        let bridge = &self.addresses.bridge;
         match effect {
             Effect::Survey => self.start_survey(state),
             Effect::Offer => {
@@ -171,12 +181,12 @@ impl DiscoveryActor {
             }
             Effect::GiveUp => {
                 state.nth += 1;
-                self.estate.set_trouble(HANGS, Some(survey_hangs()));
-                self.estate.disk_was_read();
+                self.env.health.set_trouble(HANGS, Some(survey_hangs()));
+                self.tools.disk_was_read();
             }
             Effect::ForgoRoots => {
-                self.estate.roots_told(None);
-                self.estate.addresses.session.cast(session::Message::RootsForgone);
+                self.project.roots_told(None);
+                self.addresses.session.cast(session::Message::RootsForgone);
             }
             Effect::Arm(timer, delay) => state.timers.arm(*timer, *delay),
             Effect::Disarm(timer) => state.timers.disarm(*timer),
@@ -197,17 +207,17 @@ impl DiscoveryActor {
     fn start_survey(&self, state: &mut State) {
         state.nth += 1;
         let nth = state.nth;
-        let (estate, me) = (Arc::clone(&self.estate), state.me.clone());
+        let (env, project, me) = (Arc::clone(&self.env), Arc::clone(&self.project), state.me.clone());
         self.tasks.spawn(async move {
-            let (roots, generation) = estate.roots();
-            let former = estate.found_with(generation);
+            let (roots, generation) = project.roots();
+            let former = project.found_with(generation);
             let looked = {
-                let estate = Arc::clone(&estate);
-                move || survey::survey(&*estate.host, &estate.config, &roots, former.as_deref())
+                let env = Arc::clone(&env);
+                move || survey::survey(&*env.host, &env.config, &roots, former.as_deref())
             };
             // One that panicked found nothing: the session goes on, and status says so. Unanswered, discovery would wait for it
             // for ever.
-            let survey = crate::platform::host::run(&*estate.host, looked).await.unwrap_or_else(Survey::failed);
+            let survey = crate::platform::host::run(&*env.host, looked).await.unwrap_or_else(Survey::failed);
             let _ = me.cast(Message::Surveyed(nth, generation, Arc::new(survey)));
         });
     }
@@ -219,14 +229,14 @@ impl DiscoveryActor {
             return;
         }
         // Those of every dialect: a package may come while we look.
-        let named = self.estate.config.dialects.iter().flat_map(|dialect| dialect.project_files());
+        let named = self.env.config.dialects.iter().flat_map(|dialect| dialect.project_files());
         let paths = named.map(|file| file.path).chain([PROJECT_FILE]);
         let files: BTreeSet<PathBuf> = paths.map(|path| project.join(path)).collect();
         let files: Vec<PathBuf> = files.into_iter().collect();
         let (hold, released) = oneshot::channel::<()>();
-        let (estate, me) = (Arc::clone(&self.estate), state.me.clone());
+        let (env, me) = (Arc::clone(&self.env), state.me.clone());
         self.tasks.spawn(async move {
-            let changes = crate::platform::host::follow(&estate.host, &files, || drop(me.cast(Message::FilesChanged)));
+            let changes = crate::platform::host::follow(&env.host, &files, || drop(me.cast(Message::FilesChanged)));
             tokio::select! {
                 biased;
                 _ = released => {}

@@ -20,13 +20,8 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
-use super::bridge::BridgeActor;
-use super::discovery::DiscoveryActor;
-use super::push::PushActor;
-use super::registry::RegistryActor;
-use super::session::SessionActor;
+use super::parts::Parts;
 use crate::core::user_text;
-use crate::estate::Estate;
 use crate::fsm::cause::{Cause, Loss, Outlook};
 use crate::limits::{
     JOIN_TIMEOUT, LEAF_RESTARTS_MAX, LEAF_WINDOW, REBUILD_DELAYS, REBUILD_WINDOW, ROOT_RESTARTS_MAX, ROOT_WINDOW,
@@ -89,10 +84,10 @@ impl Spawn for OnWorkers {
 fn recipe<A, S>(
     name: &'static str,
     spawn: &S,
-    estate: &Arc<Estate>,
-    make: impl Fn(Arc<Estate>, Tasks) -> A + Send + Sync + 'static,
-    slot: impl Fn(&Estate) -> &Slot<A::Msg> + Copy + Send + Sync + 'static,
-    settle: impl Fn(&Arc<Estate>) + Send + Sync + 'static,
+    parts: &Arc<Parts>,
+    make: impl Fn(&Parts, Tasks) -> A + Send + Sync + 'static,
+    slot: impl Fn(&Parts) -> &Slot<A::Msg> + Copy + Send + Sync + 'static,
+    settle: impl Fn(&Arc<Parts>) + Send + Sync + 'static,
 ) -> Recipe
 where
     A: Actor<Arguments = ()>,
@@ -100,13 +95,13 @@ where
 {
     let tasks = Tasks::default();
     let start = {
-        let (spawn, estate, tasks) = (spawn.clone(), Arc::clone(estate), tasks.clone());
+        let (spawn, parts, tasks) = (spawn.clone(), Arc::clone(parts), tasks.clone());
         let make = Arc::new(make);
         Box::new(move |supervisor: ActorCell| {
             let spawn = spawn.clone();
-            let actor = make(Arc::clone(&estate), tasks.clone());
+            let actor = make(&parts, tasks.clone());
             let tasks = tasks.clone();
-            let events = estate.events.clone();
+            let events = parts.env.events.clone();
             Box::pin(async move {
                 let (actor, task) = spawn
                     .spawn(name, Timed { inner: actor, name, events }, (), supervisor)
@@ -118,96 +113,75 @@ where
         })
     };
     let settle = {
-        let estate = Arc::clone(estate);
+        let parts = Arc::clone(parts);
         Box::new(move || {
-            slot(&estate).clear();
-            estate.events.actor_down(name);
-            settle(&estate);
+            slot(&parts).clear();
+            parts.env.events.actor_down(name);
+            settle(&parts);
         })
     };
     Recipe { name, start, tasks, settle, brood: None }
 }
 
-fn reporter(estate: &Arc<Estate>) -> Arc<dyn Fn(Report) + Send + Sync> {
-    let estate = Arc::clone(estate);
+fn reporter(parts: &Arc<Parts>) -> Arc<dyn Fn(Report) + Send + Sync> {
+    let parts = Arc::clone(parts);
     Arc::new(move |report| match report {
-        Report::Started(actor) => estate.events.actor_started(actor),
+        Report::Started(actor) => parts.env.events.actor_started(actor),
         Report::Restarting(actor, reason) => {
-            estate.count_restart(actor);
-            estate.events.actor_restarting(actor, reason);
+            parts.env.health.count_restart(actor);
+            parts.env.events.actor_restarting(actor, reason);
         }
-        Report::Escalated(supervisor) => estate.events.escalated(supervisor),
+        Report::Escalated(supervisor) => parts.env.events.escalated(supervisor),
     })
 }
 
 /// The link's children, in the order of their start.
-fn link_recipes<S: Spawn>(estate: &Arc<Estate>, spawn: &S) -> Vec<Recipe> {
+fn link_recipes<S: Spawn>(parts: &Arc<Parts>, spawn: &S) -> Vec<Recipe> {
     vec![
-        recipe(
-            "discovery",
-            spawn,
-            estate,
-            |estate, tasks| DiscoveryActor { estate, tasks },
-            |estate| &estate.addresses.discovery,
-            |_| {},
-        ),
+        recipe("discovery", spawn, parts, Parts::discovery, |parts| &parts.addresses.discovery, |_| {}),
         recipe(
             "bridge",
             spawn,
-            estate,
-            |estate, tasks| BridgeActor { estate, tasks },
-            |estate| &estate.addresses.bridge,
+            parts,
+            Parts::bridge,
+            |parts| &parts.addresses.bridge,
             // Before a successor may dial: what was claimed may have run, the rest is held again.
-            |estate| {
-                let loss = if estate.is_draining() { Loss::Shutdown } else { Loss::Gateway };
-                estate.close_epochs(loss);
-                estate.addresses.registry.cast(registry::Message::LinkLost);
+            |parts| {
+                let loss = if parts.env.is_draining() { Loss::Shutdown } else { Loss::Gateway };
+                parts.calls.close_epochs(loss);
+                parts.addresses.registry.cast(registry::Message::LinkLost);
             },
         ),
-        recipe(
-            "push",
-            spawn,
-            estate,
-            |estate, tasks| PushActor { estate, tasks },
-            |estate| &estate.addresses.push,
-            |_| {},
-        ),
+        recipe("push", spawn, parts, Parts::push, |parts| &parts.addresses.push, |_| {}),
     ]
 }
 
-fn root_recipes<S: Spawn>(estate: &Arc<Estate>, spawn: &S) -> Vec<Recipe> {
+fn root_recipes<S: Spawn>(parts: &Arc<Parts>, spawn: &S) -> Vec<Recipe> {
     let registry = recipe(
         "registry",
         spawn,
-        estate,
-        |estate, tasks| RegistryActor { estate, tasks },
-        |estate| &estate.addresses.registry,
+        parts,
+        Parts::registry,
+        |parts| &parts.addresses.registry,
         // A list that was on its way to it is lost; the bridge must not wait for it for ever.
-        |estate| {
-            estate.addresses.bridge.cast(bridge::Message::ListLost);
+        |parts| {
+            parts.addresses.bridge.cast(bridge::Message::ListLost);
         },
     );
-    let session = recipe(
-        "session",
-        spawn,
-        estate,
-        |estate, tasks| SessionActor { estate, tasks },
-        |estate| &estate.addresses.session,
-        settle_session,
-    );
-    vec![registry, link_recipe(estate, spawn), session]
+    let session = recipe("session", spawn, parts, Parts::session, |parts| &parts.addresses.session, settle_session);
+    vec![registry, link_recipe(parts, spawn), session]
 }
 
-fn link_recipe<S: Spawn>(estate: &Arc<Estate>, spawn: &S) -> Recipe {
-    let (estate, spawn) = (Arc::clone(estate), spawn.clone());
-    let down = estate.events.clone();
-    let brood = Brood::new(link_recipes(&estate, &spawn));
+fn link_recipe<S: Spawn>(parts: &Arc<Parts>, spawn: &S) -> Recipe {
+    let (parts, spawn) = (Arc::clone(parts), spawn.clone());
+    let down = parts.env.events.clone();
+    let brood = Brood::new(link_recipes(&parts, &spawn));
     let children = Arc::clone(&brood);
     let start = Box::new(move |supervisor: ActorCell| {
-        let (estate, spawn, children) = (Arc::clone(&estate), spawn.clone(), Arc::clone(&children));
+        let (parts, spawn, children) = (Arc::clone(&parts), spawn.clone(), Arc::clone(&children));
         Box::pin(async move {
             let link =
-                Supervisor { name: "link", max: LEAF_RESTARTS_MAX, window: LEAF_WINDOW, report: reporter(&estate) };
+                Supervisor { name: "link", max: LEAF_RESTARTS_MAX, window: LEAF_WINDOW, report: reporter(&parts) };
             let spawned = spawn.spawn("link", link, children, supervisor).await;
             let (actor, task) = spawned.map_err(|error| error.to_string())?;
             Ok(Started { cell: actor.get_cell(), task })
@@ -225,13 +199,13 @@ fn link_recipe<S: Spawn>(estate: &Arc<Estate>, spawn: &S) -> Recipe {
 /// What a dead session had been handed and did not get into the ledger is answered: nothing of it ran.
 ///
 /// At an orderly end main answers it, since that is nobody's fault.
-fn settle_session(estate: &Arc<Estate>) {
-    if estate.is_draining() {
+fn settle_session(parts: &Arc<Parts>) {
+    if parts.env.is_draining() {
         return;
     }
-    for request in estate.outbox.delivered_requests() {
-        if !estate.ledger(|ledger, _| ledger.owns(request)) {
-            estate.outbox.answer_error(request, &RpcError::internal(user_text::INTERNAL));
+    for request in parts.client.outbox.delivered_requests() {
+        if !parts.calls.ledger(|ledger, _| ledger.owns(request)) {
+            parts.client.outbox.answer_error(request, &RpcError::internal(user_text::INTERNAL));
         }
     }
 }
@@ -246,18 +220,18 @@ pub enum Ended {
 }
 
 /// Runs the tree until `stop` says so; builds it again when the root gives up, until that happens too often.
-pub async fn run<S: Spawn>(estate: Arc<Estate>, spawn: S, mut stop: watch::Receiver<bool>) -> Ended {
+pub async fn run<S: Spawn>(parts: Arc<Parts>, spawn: S, mut stop: watch::Receiver<bool>) -> Ended {
     let mut rebuilds: VecDeque<Instant> = VecDeque::new();
     loop {
-        if life(&estate, &spawn, &mut stop).await {
+        if life(&parts, &spawn, &mut stop).await {
             return Ended::Stopped;
         }
-        settle_everything(&estate);
+        settle_everything(&parts);
         let now = Instant::now();
         rebuilds.retain(|at| now.saturating_duration_since(*at) < REBUILD_WINDOW);
         let Some(delay) = REBUILD_DELAYS.get(rebuilds.len()).copied() else { return Ended::Exhausted };
         rebuilds.push_back(now);
-        estate.events.rebuilding(rebuilds.len(), delay);
+        parts.env.events.rebuilding(rebuilds.len(), delay);
         if timeout(delay, stop.wait_for(|stop| *stop)).await.is_ok() {
             return Ended::Stopped;
         }
@@ -265,11 +239,11 @@ pub async fn run<S: Spawn>(estate: Arc<Estate>, spawn: S, mut stop: watch::Recei
 }
 
 /// One life of the tree. True if it was told to stop, false if the root gave up.
-async fn life<S: Spawn>(estate: &Arc<Estate>, spawn: &S, stop: &mut watch::Receiver<bool>) -> bool {
-    let root = Supervisor { name: "gateway", max: ROOT_RESTARTS_MAX, window: ROOT_WINDOW, report: reporter(estate) };
-    let brood = Brood::new(root_recipes(estate, spawn));
+async fn life<S: Spawn>(parts: &Arc<Parts>, spawn: &S, stop: &mut watch::Receiver<bool>) -> bool {
+    let root = Supervisor { name: "gateway", max: ROOT_RESTARTS_MAX, window: ROOT_WINDOW, report: reporter(parts) };
+    let brood = Brood::new(root_recipes(parts, spawn));
     let Ok((root, mut task)) = Supervisor::spawn(None, root, Arc::clone(&brood)).await else { return false };
-    estate.events.actor_started("gateway");
+    parts.env.events.actor_started("gateway");
     let told = tokio::select! {
         biased;
         _ = stop.wait_for(|stop| *stop) => true,
@@ -278,14 +252,14 @@ async fn life<S: Spawn>(estate: &Arc<Estate>, spawn: &S, stop: &mut watch::Recei
     if !told {
         // A root that gave up has stopped its children itself; one that failed could not.
         brood.stop().await;
-        estate.events.actor_down("gateway");
+        parts.env.events.actor_down("gateway");
         return false;
     }
     // The machines stop first (a greeting answered now must not send a call), then the actors, children before parents.
-    estate.addresses.session.cast(session::Message::Stop);
-    estate.addresses.bridge.cast(bridge::Message::Stop);
-    estate.addresses.discovery.cast(discovery::Message::Stop);
-    estate.addresses.push.cast(push::Message::Stop);
+    parts.addresses.session.cast(session::Message::Stop);
+    parts.addresses.bridge.cast(bridge::Message::Stop);
+    parts.addresses.discovery.cast(discovery::Message::Stop);
+    parts.addresses.push.cast(push::Message::Stop);
     let _ = root.cast(Message::Stop);
     // Each of two levels joins its children within its own bound.
     if timeout(4 * JOIN_TIMEOUT, &mut task).await.is_err() {
@@ -296,10 +270,10 @@ async fn life<S: Spawn>(estate: &Arc<Estate>, spawn: &S, stop: &mut watch::Recei
 }
 
 /// The tree is gone: whatever is open is settled as it truly stands. What is held stays held, for the next tree.
-fn settle_everything(estate: &Arc<Estate>) {
-    estate.close_epochs(Loss::Gateway);
-    settle_session(estate);
+fn settle_everything(parts: &Arc<Parts>) {
+    parts.calls.close_epochs(Loss::Gateway);
+    settle_session(parts);
     let outlook = Outlook::Coming(Cause::Connecting);
-    estate.link.send_modify(|link| (link.outlook, link.undecided) = (outlook, true));
-    estate.decide(|ledger, now| ledger.set_outlook(outlook, now));
+    parts.link.view.send_modify(|link| (link.outlook, link.undecided) = (outlook, true));
+    parts.calls.decide(|ledger, now| ledger.set_outlook(outlook, now));
 }

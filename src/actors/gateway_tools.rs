@@ -8,20 +8,23 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use crate::client::Client;
 use crate::core::calls::{Lookup, Record};
 use crate::core::link::Outage;
+use crate::core::requests::Asked;
 use crate::core::user_text::{self, Still};
-use crate::estate::{Estate, LinkView};
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Outlook};
 use crate::fsm::registry::Source;
 use crate::limits::{
     FINISHED_CALLS_MAX, PICTURE_CALLS_MAX, PICTURE_STEPS_MAX, PICTURE_WINDOW, READY_LOOK_EVERY, WAIT_READY_MAX,
 };
+use crate::link::{Calls, Link, LinkView, Tools};
 use crate::protocol::dialect::Pulse;
-use crate::protocol::ids::{CallId, RequestKey};
+use crate::protocol::ids::CallId;
 use crate::protocol::mcp::{GatewayCall, GatewayTool, ToolResult};
 use crate::protocol::text::clean;
+use crate::runtime::environment::Environment;
 use crate::runtime::supervisor::Tasks;
 use crate::survey::Survey;
 use crate::telemetry::flight::seconds;
@@ -29,35 +32,236 @@ use crate::telemetry::flight::seconds;
 /// Calls listed when none is said.
 const CALLS_LISTED: usize = 20;
 
-/// Answers a call of one of our own tools.
-pub fn run(estate: &Arc<Estate>, tasks: &Tasks, key: RequestKey, tool: GatewayTool, arguments: &RawValue) {
-    match tool.parse_arguments(arguments) {
-        Err(mend) => answer(estate, key, ToolResult::error(mend)),
-        Ok(GatewayCall::Status) => answer(estate, key, of_value(&status(estate))),
-        Ok(GatewayCall::Calls { limit, before, verdict }) => {
-            let told = match calls(estate, limit.unwrap_or(CALLS_LISTED), before, verdict.as_deref()) {
-                Some(calls) => of_value(&calls),
-                None => ToolResult::error(format!(
-                    "holdfast_calls: not executed: the call that `before` names is not on record (any more). Leave `before` out to \
-                     begin at the newest call; the last {FINISHED_CALLS_MAX} are kept, for this session only."
-                )),
-            };
-            answer(estate, key, told);
-        }
-        Ok(GatewayCall::Result { call }) => result(estate, key, call),
-        Ok(GatewayCall::WaitReady { timeout }) => {
-            let estate = Arc::clone(estate);
-            tasks.spawn(async move {
-                let patience = estate.audience(key).client.patience;
-                let result = wait_ready(&estate, timeout, patience).await;
-                answer(&estate, key, result);
-            });
-        }
-    }
+/// What they look at, and what their answers go through.
+#[derive(Debug, Clone)]
+pub struct GatewayTools {
+    /// The gateway's surroundings.
+    pub env: Arc<Environment>,
+    /// The client.
+    pub client: Arc<Client>,
+    /// The editor's link.
+    pub link: Arc<Link>,
+    /// The editor's tools.
+    pub tools: Arc<Tools>,
+    /// The calls.
+    pub calls: Arc<Calls>,
 }
 
-pub(super) fn answer(estate: &Arc<Estate>, key: RequestKey, result: ToolResult) {
-    estate.answer_own(key, result, estate.audience(key));
+impl GatewayTools {
+    /// Answers a call of one of our own tools.
+    pub fn run(&self, tasks: &Tasks, asked: Asked, tool: GatewayTool, arguments: &RawValue) {
+        match tool.parse_arguments(arguments) {
+            Err(mend) => self.answer(asked, ToolResult::error(mend)),
+            Ok(GatewayCall::Status) => self.answer(asked, of_value(&self.status())),
+            Ok(GatewayCall::Calls { limit, before, verdict }) => {
+                let told = match self.records(limit.unwrap_or(CALLS_LISTED), before, verdict.as_deref()) {
+                    Some(calls) => of_value(&calls),
+                    None => ToolResult::error(format!(
+                        "holdfast_calls: not executed: the call that `before` names is not on record (any more). Leave `before` out to \
+                     begin at the newest call; the last {FINISHED_CALLS_MAX} are kept, for this session only."
+                    )),
+                };
+                self.answer(asked, told);
+            }
+            Ok(GatewayCall::Result { call }) => self.result(asked, call),
+            Ok(GatewayCall::WaitReady { timeout }) => {
+                let own = self.clone();
+                tasks.spawn(async move {
+                    let result = own.wait_ready(timeout, asked.audience.client.patience).await;
+                    own.answer(asked, result);
+                });
+            }
+        }
+    }
+
+    pub(super) fn answer(&self, asked: Asked, result: ToolResult) {
+        self.calls.answers.own(asked, result);
+    }
+
+    /// What `holdfast_status` and the run record say.
+    pub fn status(&self) -> Value {
+        let link = self.link.view_now();
+        let published = self.tools.published.borrow().clone();
+        let survey = self.link.survey_now();
+        let client = self.client.handshake();
+        let still = self.still(&link);
+        let (held, running) = self.calls.ledger(|ledger, _| ledger.counts());
+        let busy_with = self.calls.ledger(|ledger, now| {
+            ledger.running().map(|(call, tool, since)| {
+            json!({"call_id": call.to_string(), "tool": &*tool, "for_ms": millis(now.saturating_duration_since(since))})
+        })
+        });
+        json!({
+            "summary": summary(&link, survey.as_deref(), held, still.as_ref()),
+            "editor": {
+                "ready": link.outlook == Outlook::Open,
+                "state": link.state,
+                "why": link.outlook.cause().map(<&str>::from),
+                "since_ms": millis(link.since.elapsed()),
+                "port": link.target.as_ref().map(|target| target.port),
+                "port_named_by": link.target.as_ref().map(|target| <&str>::from(target.source)),
+                "pid": survey.as_ref().and_then(|survey| survey.facts.editor_pid),
+                "connections": link.connections,
+                "pulse": link.pulse.map(|(pulse, at)| of_pulse(pulse, at.elapsed())),
+                "still": still.as_ref().map(of_still),
+                "unity_version": survey.as_ref().and_then(|survey| survey.facts.editor_version.clone()),
+                "stranger": link.stranger.as_ref().map(|stranger| user_text::stranger(stranger, Instant::now())),
+                "last_loss": link.outages.back().map(of_outage),
+            },
+            "project": survey.as_ref().and_then(|survey| survey.project.as_ref()).map(|path| path.display().to_string()),
+            "package": {
+                "dialect": self.link.dialect().name(),
+                "version": survey.as_ref().and_then(|survey| survey.facts.package_version.clone()),
+            },
+            "problems": self.problems(survey.as_deref()),
+            "candidates": survey.as_deref().map(candidates).unwrap_or_default(),
+            "tools": {"count": published.catalogue.entries().len(), "from": source_label(published.source)},
+            // Rules that keep tools from being called, and where they stand; and the file in which calls are recorded.
+            "policy": self.tools.policy_lines(),
+            "audit": self.env.config.audit.as_ref().map(|path| path.display().to_string()),
+            "queue": {"held": held, "running": running, "busy_with": busy_with},
+            "gateway": {
+                "version": env!("CARGO_PKG_VERSION"),
+                "pid": std::process::id(),
+                "up_ms": millis(self.env.began.elapsed()),
+                "client": clean(&client.name),
+                "actor_restarts": self.env.health.restarts(),
+            },
+            // What the gateway itself holds, beside what the system shows of any process; for whoever looks for a leak.
+            "resources": {"tasks": self.env.health.tasks()},
+        })
+    }
+
+    /// What of the editor does not move although it is connected.
+    fn still(&self, link: &LinkView) -> Option<Still> {
+        let running = self.calls.ledger(|ledger, now| {
+            ledger.running().map(|(_, tool, since)| (tool, now.saturating_duration_since(since)))
+        });
+        let pulse = link.pulse.map(|(pulse, at)| (pulse, at.elapsed()));
+        Still::of(pulse, running).filter(|_| link.outlook == Outlook::Open)
+    }
+
+    /// What a person who watches wants beyond the [`status`]: why each call waits and how the last ones ended, the last times without
+    /// the editor, and what the machines did of late. Bounded, whatever a client calls its tools.
+    pub fn picture(&self) -> Value {
+        let mut picture = self.status();
+        let now = Instant::now();
+        let (open, waiting, recent) = self.calls.ledger(|ledger, _| {
+            let mut open: Vec<Record> = ledger.open_records().collect();
+            // The oldest is sent first, and has waited longest.
+            open.reverse();
+            let waiting: Vec<Value> =
+                open.iter().take(PICTURE_CALLS_MAX).map(|record| of_record(record, now)).collect();
+            let recent = ledger.finished_records().take(PICTURE_CALLS_MAX).map(|record| of_record(record, now));
+            (open.len(), waiting, recent.collect::<Vec<Value>>())
+        });
+        let outages: Vec<Value> = self.link.view.borrow().outages.iter().rev().map(of_outage).collect();
+        if let Value::Object(members) = &mut picture {
+            members.insert("written_at".to_owned(), json!(seconds(self.env.host.now())));
+            members.insert("calls".to_owned(), json!({"open_count": open, "open": waiting, "recent": recent}));
+            members.insert("outages".to_owned(), json!(outages));
+            members.insert("timelines".to_owned(), json!(self.env.events.timelines(PICTURE_WINDOW, PICTURE_STEPS_MAX)));
+        }
+        picture
+    }
+
+    fn problems(&self, survey: Option<&Survey>) -> Vec<String> {
+        let of_project = survey.map(|survey| survey.facts.problems.as_slice()).unwrap_or_default();
+        let client = self.client.handshake().audience.client;
+        let too_many = user_text::too_many_tools(&client, self.tools.published.borrow().catalogue.listed());
+        self.env
+            .config
+            .complaints
+            .iter()
+            .chain(of_project)
+            .cloned()
+            .chain(self.env.health.troubles())
+            .chain(too_many)
+            .collect()
+    }
+
+    /// The newest calls, or those that are older than `before`; `None` if that one is not on record.
+    fn records(&self, limit: usize, before: Option<CallId>, verdict: Option<&str>) -> Option<Value> {
+        let now = Instant::now();
+        self.calls.ledger(|ledger, _| {
+            let mut records = ledger.records();
+            if let Some(before) = before {
+                records.by_ref().find(|record| record.id == before)?;
+            }
+            let mut wanted = records
+                .filter(|record| verdict.is_none_or(|wanted| record.verdict.map(Verdict::label) == Some(wanted)));
+            let shown: Vec<Value> = wanted.by_ref().take(limit).map(|record| of_record(&record, now)).collect();
+            Some(json!({"calls": shown, "more": wanted.next().is_some()}))
+        })
+    }
+
+    pub(super) fn result(&self, asked: Asked, call: CallId) {
+        let found = self.calls.ledger(|ledger, now| ledger.look_up(call, now));
+        let now = Instant::now();
+        let told = match found {
+            // The late result as the editor gave it, in the shape it would have had.
+            Lookup::Late(_, json) => {
+                self.client.outbox.answer(asked.key, &json);
+                return;
+            }
+            Lookup::Unknown => ToolResult::error(format!(
+                "No call {call} is on record. Call ids stand in \"still running\" and \"outcome unknown\" answers and in \
+             holdfast_calls; records are kept for this session only. Nothing was sent to Unity by asking."
+            )),
+            Lookup::Open(record) => ToolResult::text(user_text::not_finished(
+                call,
+                &record.tool,
+                record.state,
+                now.saturating_duration_since(record.accepted),
+            )),
+            Lookup::Ended(record) => ToolResult::text(user_text::ended(call, &record.tool, record.verdict)),
+            Lookup::Expired(record) => ToolResult::error(format!(
+                "Call {call} ({}) ran and Unity answered, but its late result was dropped for its age or size. Do not repeat the \
+             call for that; check its effect in the project.",
+                record.tool,
+            )),
+        };
+        self.answer(asked, told);
+    }
+
+    pub(super) async fn wait_ready(&self, timeout: Option<Duration>, patience: Duration) -> ToolResult {
+        self.link.want_editor();
+        let patience = patience.saturating_sub(crate::limits::PATIENCE_MARGIN);
+        let at_most = timeout.unwrap_or(WAIT_READY_MAX).min(WAIT_READY_MAX).min(patience);
+        let began = Instant::now();
+        let mut link = self.link.view.subscribe();
+        let comes = async {
+            loop {
+                link.borrow_and_update();
+                let state = self.link.view_now();
+                match self.still(&state) {
+                    _ if state.outlook != Outlook::Open => {
+                        if link.changed().await.is_err() {
+                            return;
+                        }
+                    }
+                    // Its main thread moves: what it has may run beside others.
+                    Some(Still::Call(..)) if state.pulse.is_some() => return,
+                    Some(_) => tokio::time::sleep(READY_LOOK_EVERY).await,
+                    None => return,
+                }
+            }
+        };
+        let ready = tokio::time::timeout(at_most, comes).await.is_ok();
+        let state = self.link.view_now();
+        let still = self.still(&state);
+        let survey = self.link.survey_now();
+        let (held, _) = self.calls.ledger(|ledger, _| ledger.counts());
+        let waited = user_text::seconds(began.elapsed());
+        let text = summary(&state, survey.as_deref(), held, still.as_ref());
+        if ready {
+            ToolResult::text(format!("Ready after {waited}. {text}"))
+        } else {
+            ToolResult::error(format!(
+                "Not ready after {waited}. {text} Ask the user to look at Unity, or wait again; holdfast_status has the details."
+            ))
+        }
+    }
 }
 
 pub(super) fn of_value(value: &impl Serialize) -> ToolResult {
@@ -68,68 +272,6 @@ pub(super) fn of_value(value: &impl Serialize) -> ToolResult {
 
 fn millis(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// What `holdfast_status` and the run record say.
-pub fn status(estate: &Estate) -> Value {
-    let link = estate.link_now();
-    let published = estate.published.borrow().clone();
-    let survey = estate.survey_now();
-    let client = estate.client();
-    let still = still(estate, &link);
-    let (held, running) = estate.ledger(|ledger, _| ledger.counts());
-    let busy_with = estate.ledger(|ledger, now| {
-        ledger.running().map(|(call, tool, since)| {
-            json!({"call_id": call.to_string(), "tool": &*tool, "for_ms": millis(now.saturating_duration_since(since))})
-        })
-    });
-    json!({
-        "summary": summary(&link, survey.as_deref(), held, still.as_ref()),
-        "editor": {
-            "ready": link.outlook == Outlook::Open,
-            "state": link.state,
-            "why": link.outlook.cause().map(<&str>::from),
-            "since_ms": millis(link.since.elapsed()),
-            "port": link.target.as_ref().map(|target| target.port),
-            "port_named_by": link.target.as_ref().map(|target| <&str>::from(target.source)),
-            "pid": survey.as_ref().and_then(|survey| survey.facts.editor_pid),
-            "connections": link.connections,
-            "pulse": link.pulse.map(|(pulse, at)| of_pulse(pulse, at.elapsed())),
-            "still": still.as_ref().map(of_still),
-            "unity_version": survey.as_ref().and_then(|survey| survey.facts.editor_version.clone()),
-            "stranger": link.stranger.as_ref().map(|stranger| user_text::stranger(stranger, Instant::now())),
-            "last_loss": link.outages.back().map(of_outage),
-        },
-        "project": survey.as_ref().and_then(|survey| survey.project.as_ref()).map(|path| path.display().to_string()),
-        "package": {
-            "dialect": estate.dialect().name(),
-            "version": survey.as_ref().and_then(|survey| survey.facts.package_version.clone()),
-        },
-        "problems": problems(estate, survey.as_deref()),
-        "candidates": survey.as_deref().map(candidates).unwrap_or_default(),
-        "tools": {"count": published.catalogue.entries().len(), "from": source_label(published.source)},
-        // Rules that keep tools from being called, and where they stand; and the file in which calls are recorded.
-        "policy": estate.policy_lines(),
-        "audit": estate.config.audit.as_ref().map(|path| path.display().to_string()),
-        "queue": {"held": held, "running": running, "busy_with": busy_with},
-        "gateway": {
-            "version": env!("CARGO_PKG_VERSION"),
-            "pid": std::process::id(),
-            "up_ms": millis(estate.began.elapsed()),
-            "client": clean(&client.name),
-            "actor_restarts": estate.restarts(),
-        },
-        // What the gateway itself holds, beside what the system shows of any process; for whoever looks for a leak.
-        "resources": {"tasks": estate.tasks()},
-    })
-}
-
-/// What of the editor does not move although it is connected.
-fn still(estate: &Estate, link: &LinkView) -> Option<Still> {
-    let running = estate
-        .ledger(|ledger, now| ledger.running().map(|(_, tool, since)| (tool, now.saturating_duration_since(since))));
-    let pulse = link.pulse.map(|(pulse, at)| (pulse, at.elapsed()));
-    Still::of(pulse, running).filter(|_| link.outlook == Outlook::Open)
 }
 
 fn of_still(still: &Still) -> Value {
@@ -160,29 +302,6 @@ fn of_outage(outage: &Outage) -> Value {
     })
 }
 
-/// What a person who watches wants beyond the [`status`]: why each call waits and how the last ones ended, the last times without
-/// the editor, and what the machines did of late. Bounded, whatever a client calls its tools.
-pub fn picture(estate: &Estate) -> Value {
-    let mut picture = status(estate);
-    let now = Instant::now();
-    let (open, waiting, recent) = estate.ledger(|ledger, _| {
-        let mut open: Vec<Record> = ledger.open_records().collect();
-        // The oldest is sent first, and has waited longest.
-        open.reverse();
-        let waiting: Vec<Value> = open.iter().take(PICTURE_CALLS_MAX).map(|record| of_record(record, now)).collect();
-        let recent = ledger.finished_records().take(PICTURE_CALLS_MAX).map(|record| of_record(record, now));
-        (open.len(), waiting, recent.collect::<Vec<Value>>())
-    });
-    let outages: Vec<Value> = estate.link.borrow().outages.iter().rev().map(of_outage).collect();
-    if let Value::Object(members) = &mut picture {
-        members.insert("written_at".to_owned(), json!(seconds(estate.host.now())));
-        members.insert("calls".to_owned(), json!({"open_count": open, "open": waiting, "recent": recent}));
-        members.insert("outages".to_owned(), json!(outages));
-        members.insert("timelines".to_owned(), json!(estate.events.timelines(PICTURE_WINDOW, PICTURE_STEPS_MAX)));
-    }
-    picture
-}
-
 fn source_label(source: Source) -> &'static str {
     match source {
         Source::None => "nowhere yet",
@@ -190,13 +309,6 @@ fn source_label(source: Source) -> &'static str {
         Source::Live => "the editor",
         Source::Stale => "the editor, before it went away",
     }
-}
-
-fn problems(estate: &Estate, survey: Option<&Survey>) -> Vec<String> {
-    let of_project = survey.map(|survey| survey.facts.problems.as_slice()).unwrap_or_default();
-    let client = estate.client().audience.client;
-    let too_many = user_text::too_many_tools(&client, estate.published.borrow().catalogue.listed());
-    estate.config.complaints.iter().chain(of_project).cloned().chain(estate.troubles()).chain(too_many).collect()
 }
 
 fn candidates(survey: &Survey) -> Vec<Value> {
@@ -271,21 +383,6 @@ fn summary(link: &LinkView, survey: Option<&Survey>, held: usize, still: Option<
     }
 }
 
-/// The newest calls, or those that are older than `before`; `None` if that one is not on record.
-fn calls(estate: &Estate, limit: usize, before: Option<CallId>, verdict: Option<&str>) -> Option<Value> {
-    let now = Instant::now();
-    estate.ledger(|ledger, _| {
-        let mut records = ledger.records();
-        if let Some(before) = before {
-            records.by_ref().find(|record| record.id == before)?;
-        }
-        let mut wanted =
-            records.filter(|record| verdict.is_none_or(|wanted| record.verdict.map(Verdict::label) == Some(wanted)));
-        let shown: Vec<Value> = wanted.by_ref().take(limit).map(|record| of_record(&record, now)).collect();
-        Some(json!({"calls": shown, "more": wanted.next().is_some()}))
-    })
-}
-
 fn of_record(record: &Record, now: Instant) -> Value {
     let took = record.ended.unwrap_or(now).saturating_duration_since(record.accepted);
     json!({
@@ -299,72 +396,4 @@ fn of_record(record: &Record, now: Instant) -> Value {
         "held_ms": record.sent.map(|sent| millis(sent.saturating_duration_since(record.accepted))),
         "took_ms": millis(took),
     })
-}
-
-pub(super) fn result(estate: &Arc<Estate>, key: RequestKey, call: CallId) {
-    let found = estate.ledger(|ledger, now| ledger.look_up(call, now));
-    let now = Instant::now();
-    let told = match found {
-        // The late result as the editor gave it, in the shape it would have had.
-        Lookup::Late(_, json) => {
-            estate.outbox.answer(key, &json);
-            return;
-        }
-        Lookup::Unknown => ToolResult::error(format!(
-            "No call {call} is on record. Call ids stand in \"still running\" and \"outcome unknown\" answers and in \
-             holdfast_calls; records are kept for this session only. Nothing was sent to Unity by asking."
-        )),
-        Lookup::Open(record) => ToolResult::text(user_text::not_finished(
-            call,
-            &record.tool,
-            record.state,
-            now.saturating_duration_since(record.accepted),
-        )),
-        Lookup::Ended(record) => ToolResult::text(user_text::ended(call, &record.tool, record.verdict)),
-        Lookup::Expired(record) => ToolResult::error(format!(
-            "Call {call} ({}) ran and Unity answered, but its late result was dropped for its age or size. Do not repeat the \
-             call for that; check its effect in the project.",
-            record.tool,
-        )),
-    };
-    answer(estate, key, told);
-}
-
-pub(super) async fn wait_ready(estate: &Arc<Estate>, timeout: Option<Duration>, patience: Duration) -> ToolResult {
-    estate.want_editor();
-    let patience = patience.saturating_sub(crate::limits::PATIENCE_MARGIN);
-    let at_most = timeout.unwrap_or(WAIT_READY_MAX).min(WAIT_READY_MAX).min(patience);
-    let began = Instant::now();
-    let mut link = estate.link.subscribe();
-    let comes = async {
-        loop {
-            link.borrow_and_update();
-            let state = estate.link_now();
-            match still(estate, &state) {
-                _ if state.outlook != Outlook::Open => {
-                    if link.changed().await.is_err() {
-                        return;
-                    }
-                }
-                // Its main thread moves: what it has may run beside others.
-                Some(Still::Call(..)) if state.pulse.is_some() => return,
-                Some(_) => tokio::time::sleep(READY_LOOK_EVERY).await,
-                None => return,
-            }
-        }
-    };
-    let ready = tokio::time::timeout(at_most, comes).await.is_ok();
-    let state = estate.link_now();
-    let still = still(estate, &state);
-    let survey = estate.survey_now();
-    let (held, _) = estate.ledger(|ledger, _| ledger.counts());
-    let waited = user_text::seconds(began.elapsed());
-    let text = summary(&state, survey.as_deref(), held, still.as_ref());
-    if ready {
-        ToolResult::text(format!("Ready after {waited}. {text}"))
-    } else {
-        ToolResult::error(format!(
-            "Not ready after {waited}. {text} Ask the user to look at Unity, or wait again; holdfast_status has the details."
-        ))
-    }
 }

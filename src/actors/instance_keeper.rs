@@ -10,8 +10,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use super::gateway_tools;
-use crate::estate::Estate;
+use super::gateway_tools::GatewayTools;
 use crate::limits::{FLUSH_MAX, RUN_RECORD_BUSY_EVERY, RUN_RECORD_EVERY, RUN_RECORD_SPACING};
 use crate::storage::instance_record;
 use crate::storage::locked_record::{self, StateRecord};
@@ -31,13 +30,13 @@ struct Keeper {
 
 impl RunRecord {
     /// Keeps a record of this gateway, if there is a state folder.
-    pub fn keep(estate: &Arc<Estate>) -> Self {
-        let Some(folder) = estate.config.state_dir.as_ref().map(|state| state.join(instance_record::FOLDER)) else {
+    pub fn keep(seen: &GatewayTools) -> Self {
+        let Some(folder) = seen.env.config.state_dir.as_ref().map(|state| state.join(instance_record::FOLDER)) else {
             return Self { keeper: None };
         };
         let path = locked_record::path_in(&folder);
         let (stop, stopped) = oneshot::channel();
-        let task = estate.spawn("run_record", renew(Arc::clone(estate), path, stopped));
+        let task = seen.env.health.spawn("run_record", renew(seen.clone(), path, stopped));
         Self { keeper: Some(Keeper { task, stop }) }
     }
 
@@ -53,33 +52,33 @@ impl RunRecord {
     }
 }
 
-async fn renew(estate: Arc<Estate>, path: PathBuf, mut stopped: oneshot::Receiver<()>) {
-    let mut link = estate.link.subscribe();
-    let mut transitions = estate.events.transitions();
+async fn renew(seen: GatewayTools, path: PathBuf, mut stopped: oneshot::Receiver<()>) {
+    let mut link = seen.link.view.subscribe();
+    let mut transitions = seen.env.events.transitions();
     // The first session is what the link is first wanted for.
-    while !estate.client().opened {
+    while !seen.client.handshake().opened {
         tokio::select! {
             biased;
             _ = &mut stopped => return,
             changed = link.changed() => if changed.is_err() { return },
         }
     }
-    let record = match StateRecord::claim(&estate.host, path).await {
+    let record = match StateRecord::claim(&seen.env.host, path).await {
         Ok(record) => record,
-        Err(error) => return estate.events.catalogue_trouble("run_record", &error.to_string()),
+        Err(error) => return seen.env.events.catalogue_trouble("run_record", &error.to_string()),
     };
     let mut reaped = false;
     loop {
-        let picture = gateway_tools::picture(&estate).to_string();
-        if let Err(error) = record.write(&estate.host, picture.into_bytes()).await {
-            estate.events.catalogue_trouble("run_record", &error.to_string());
+        let picture = seen.picture().to_string();
+        if let Err(error) = record.write(&seen.env.host, picture.into_bytes()).await {
+            seen.env.events.catalogue_trouble("run_record", &error.to_string());
         }
         // Behind the first record: nobody waits for it.
         if !std::mem::replace(&mut reaped, true)
-            && let Some(state) = estate.config.state_dir.clone()
+            && let Some(state) = seen.env.config.state_dir.clone()
         {
-            let host = Arc::clone(&estate.host);
-            crate::platform::host::run(&*estate.host, move || locked_record::reap(&*host, &state)).await;
+            let host = Arc::clone(&seen.env.host);
+            crate::platform::host::run(&*seen.env.host, move || locked_record::reap(&*host, &state)).await;
         }
         let pause = async {
             sleep(RUN_RECORD_SPACING).await;
@@ -87,10 +86,10 @@ async fn renew(estate: Arc<Estate>, path: PathBuf, mut stopped: oneshot::Receive
                 tokio::select! {
                     _ = link.changed() => {}
                     _ = transitions.changed() => {}
-                    () = estate.calls_moved() => {}
+                    () = seen.calls.shared.moved() => {}
                 }
             };
-            let idle = estate.ledger(|ledger, _| ledger.counts()) == (0, 0);
+            let idle = seen.calls.ledger(|ledger, _| ledger.counts()) == (0, 0);
             let _ = timeout(if idle { RUN_RECORD_EVERY } else { RUN_RECORD_BUSY_EVERY }, news).await;
         };
         tokio::select! {

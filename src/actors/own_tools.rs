@@ -8,67 +8,63 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
-use super::gateway_tools::{self, answer, of_value};
+use super::gateway_tools::{GatewayTools, of_value};
 use crate::core::logbook::{self, LogDetails, LogEntries, NewestLogs};
-use crate::estate::Estate;
+use crate::core::requests::Asked;
 use crate::fsm::cause::Outlook;
 use crate::limits::{OWN_WAIT_READY, RELOAD_GRACE};
 use crate::protocol::dialect::OwnTool;
-use crate::protocol::ids::{CallId, RequestKey};
+use crate::protocol::ids::CallId;
 use crate::protocol::mcp::ToolResult;
 use crate::runtime::supervisor::Tasks;
 
 /// Answers a call of such a tool.
-pub fn run(estate: &Arc<Estate>, tasks: &Tasks, key: RequestKey, tool: OwnTool, arguments: &RawValue) {
+pub fn run(own: &GatewayTools, tasks: &Tasks, asked: Asked, tool: OwnTool, arguments: &RawValue) {
     let given: Map<String, Value> = match serde_json::from_str(arguments.get()) {
         Ok(given) => given,
         Err(error) => {
             let why = format!("Not executed: the arguments are no usable JSON object ({error}).");
-            return answer(estate, key, ToolResult::error(why));
+            return own.answer(asked, ToolResult::error(why));
         }
     };
     let text = |names: &[&str]| names.iter().find_map(|name| given.get(*name)).and_then(Value::as_str);
     match tool {
-        OwnTool::Help(help) => answer(estate, key, ToolResult::text(help)),
+        OwnTool::Help(help) => own.answer(asked, ToolResult::text(help)),
         OwnTool::Result => match text(&["logId", "log_id"]).and_then(CallId::parse) {
-            Some(call) => gateway_tools::result(estate, key, call),
-            None => answer(estate, key, ToolResult::error(NO_LOG_ID)),
+            Some(call) => own.result(asked, call),
+            None => own.answer(asked, ToolResult::error(NO_LOG_ID)),
         },
         OwnTool::Logs => {
-            let logs = estate.logbook(|book| book.newest(limit(&given)));
-            answer(estate, key, of_value(&NewestLogs::of(&logs)));
+            let logs = own.calls.answers.logbook(|book| book.newest(limit(&given)));
+            own.answer(asked, of_value(&NewestLogs::of(&logs)));
         }
         OwnTool::LogByName => match text(&["log_name", "name"]) {
             Some(name) => {
-                let entries = estate.logbook(|book| book.of(name, limit(&given)));
-                answer(estate, key, of_value(&LogEntries::of(name, &entries)));
+                let entries = own.calls.answers.logbook(|book| book.of(name, limit(&given)));
+                own.answer(asked, of_value(&LogEntries::of(name, &entries)));
             }
             None => {
-                answer(
-                    estate,
-                    key,
-                    ToolResult::error("Not executed: `log_name` must name a log; get_logs lists them."),
-                );
+                own.answer(asked, ToolResult::error("Not executed: `log_name` must name a log; get_logs lists them."));
             }
         },
-        OwnTool::LogDetails => details(estate, key, text(&["logId", "log_id"])),
+        OwnTool::LogDetails => details(own, asked, text(&["logId", "log_id"])),
         OwnTool::WaitReady => {
-            let (estate, wait) = (Arc::clone(estate), wait(&given));
+            let (own, wait) = (own.clone(), wait(&given));
             tasks.spawn(async move {
                 let result = match wait {
                     Ok((timeout, for_reload)) => {
-                        wait_ready(&estate, timeout, for_reload, estate.audience(key).client.patience).await
+                        wait_ready(&own, timeout, for_reload, asked.audience.client.patience).await
                     }
                     Err(mend) => ToolResult::error(mend),
                 };
-                answer(&estate, key, result);
+                own.answer(asked, result);
             });
         }
         OwnTool::FocusWindow => {
-            let estate = Arc::clone(estate);
+            let own = own.clone();
             tasks.spawn(async move {
-                let result = focus(&estate).await;
-                answer(&estate, key, result);
+                let result = focus(&own).await;
+                own.answer(asked, result);
             });
         }
     }
@@ -82,14 +78,14 @@ fn limit(given: &Map<String, Value>) -> usize {
     logbook::shown(asked)
 }
 
-fn details(estate: &Arc<Estate>, key: RequestKey, log_id: Option<&str>) {
-    let Some(log_id) = log_id else { return answer(estate, key, ToolResult::error(NO_LOG_ID)) };
-    if let Some(entry) = estate.logbook(|book| book.find(log_id)) {
-        return answer(estate, key, of_value(&LogDetails::of(&entry)));
+fn details(own: &GatewayTools, asked: Asked, log_id: Option<&str>) {
+    let Some(log_id) = log_id else { return own.answer(asked, ToolResult::error(NO_LOG_ID)) };
+    if let Some(entry) = own.calls.answers.logbook(|book| book.find(log_id)) {
+        return own.answer(asked, of_value(&LogDetails::of(&entry)));
     }
     match CallId::parse(log_id) {
-        Some(call) => gateway_tools::result(estate, key, call),
-        None => answer(estate, key, ToolResult::error(NO_LOG_ID)),
+        Some(call) => own.result(asked, call),
+        None => own.answer(asked, ToolResult::error(NO_LOG_ID)),
     }
 }
 
@@ -109,30 +105,30 @@ fn wait(given: &Map<String, Value>) -> Result<(Duration, bool), &'static str> {
 }
 
 /// Waits until the editor is ready; if a reload is to be seen first, for its beginning too, as long as one may take to show.
-async fn wait_ready(estate: &Arc<Estate>, timeout: Duration, for_reload: bool, patience: Duration) -> ToolResult {
+async fn wait_ready(own: &GatewayTools, timeout: Duration, for_reload: bool, patience: Duration) -> ToolResult {
     let began = Instant::now();
     if for_reload {
-        estate.want_editor();
-        let mut link = estate.link.subscribe();
+        own.link.want_editor();
+        let mut link = own.link.view.subscribe();
         let before = link.borrow().connections;
         let gone = link.wait_for(|link| link.outlook != Outlook::Open || link.connections != before);
         let seen = tokio::time::timeout(timeout.min(RELOAD_GRACE), gone).await.is_ok();
-        let ready = gateway_tools::wait_ready(estate, Some(timeout.saturating_sub(began.elapsed())), patience).await;
+        let ready = own.wait_ready(Some(timeout.saturating_sub(began.elapsed())), patience).await;
         return if seen { ready } else { ready.with_line("No domain reload was seen.") };
     }
-    gateway_tools::wait_ready(estate, Some(timeout), patience).await
+    own.wait_ready(Some(timeout), patience).await
 }
 
-async fn focus(estate: &Arc<Estate>) -> ToolResult {
-    let pid = estate.survey.borrow().as_ref().and_then(|survey| survey.facts.editor_pid);
+async fn focus(own: &GatewayTools) -> ToolResult {
+    let pid = own.link.survey.borrow().as_ref().and_then(|survey| survey.facts.editor_pid);
     let Some(pid) = pid else {
         return ToolResult::error(
             "Not executed: the process of this project's editor is not known, so its window cannot be found. Check with \
              holdfast_status whether Unity runs.",
         );
     };
-    let host = Arc::clone(&estate.host);
-    match crate::platform::host::run(&*estate.host, move || host.focus(pid)).await {
+    let host = Arc::clone(&own.env.host);
+    match crate::platform::host::run(&*own.env.host, move || host.focus(pid)).await {
         Some(Ok(())) => ToolResult::text("Unity's window was brought to the front."),
         Some(Err(why)) => ToolResult::error(format!("Unity's window could not be brought to the front: {why}")),
         None => {

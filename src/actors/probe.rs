@@ -6,8 +6,8 @@ use std::sync::Arc;
 use ractor::ActorRef;
 use tokio::time::Instant;
 
-use crate::estate::Estate;
 use crate::limits::{RECOVERY_POLL, RESULT_FILE_MAX_BYTES};
+use crate::link::{Calls, Link};
 use crate::platform::host::{Host, Liveness};
 use crate::protocol::dialect::{Dialect, Recovery, Reply};
 use crate::protocol::ids::CallId;
@@ -15,12 +15,19 @@ use crate::runtime::messages::bridge;
 use crate::runtime::supervisor::Tasks;
 
 /// Starts a probe. It ends when the outcome is learned, or the ledger no longer looks for it (the ledger bounds the time).
-pub fn start(estate: &Arc<Estate>, tasks: &Tasks, call: CallId, recovery: Recovery, bridge: ActorRef<bridge::Message>) {
+pub fn start(
+    link: &Link,
+    host: &Arc<dyn Host>,
+    calls: &Arc<Calls>,
+    tasks: &Tasks,
+    (call, recovery): (CallId, Recovery),
+    bridge: ActorRef<bridge::Message>,
+) {
     let Recovery::ResultFile { path, busy_files, quiet } = &recovery else { return };
     let (path, busy_files, quiet) = (path.clone(), *busy_files, *quiet);
     // The project of the editor that it was sent to, whatever has been found since.
-    let target = estate.link.borrow().target.clone();
-    let sent_to = estate.ledger(|ledger, _| ledger.project_of(call));
+    let target = link.view.borrow().target.clone();
+    let sent_to = calls.ledger(|ledger, _| ledger.project_of(call));
     let Some((project, target)) = sent_to.zip(target) else {
         let _ = bridge.cast(bridge::Message::ProbeEnded(path));
         return;
@@ -28,14 +35,14 @@ pub fn start(estate: &Arc<Estate>, tasks: &Tasks, call: CallId, recovery: Recove
     let dialect = target.dialect;
     // Another project's process says nothing of it.
     let its = Some(target).filter(|target| target.project.as_ref() == Some(&project));
-    let estate = Arc::clone(estate);
+    let (calls, host) = (Arc::clone(calls), Arc::clone(host));
     tasks.spawn(async move {
         let file = project.join(&path);
         let busy: Vec<PathBuf> = busy_files.iter().map(|name| project.join(name)).collect();
         let mut quiet_since: Option<Instant> = None;
-        while estate.ledger(|ledger, _| ledger.recovering().iter().any(|(id, how)| *id == call && *how == recovery)) {
+        while calls.ledger(|ledger, _| ledger.recovering().iter().any(|(id, how)| *id == call && *how == recovery)) {
             let look = {
-                let (host, its) = (Arc::clone(&estate.host), its.clone());
+                let (host, its) = (Arc::clone(&host), its.clone());
                 let (file, busy) = (file.clone(), busy.clone());
                 move || {
                     // A process that has ended holds no lock and writes no more: what it left is all that there will be.
@@ -43,16 +50,16 @@ pub fn start(estate: &Arc<Estate>, tasks: &Tasks, call: CallId, recovery: Recove
                     (look(&*host, dialect, &file, if dead { &[] } else { &busy }), dead)
                 }
             };
-            match crate::platform::host::run(&*estate.host, look).await.unwrap_or((None, false)) {
+            match crate::platform::host::run(&*host, look).await.unwrap_or((None, false)) {
                 (None, true) => {
-                    estate.decide(|ledger, now| ledger.give_up(call, now));
+                    calls.decide(|ledger, now| ledger.give_up(call, now));
                     break;
                 }
                 (Some(reply), _) => {
                     let since = *quiet_since.get_or_insert_with(Instant::now);
                     if since.elapsed() >= quiet {
                         let answer = dialect.read_answer(reply);
-                        estate.decide(|ledger, now| ledger.learn(call, answer, now));
+                        calls.decide(|ledger, now| ledger.learn(call, answer, now));
                         break;
                     }
                 }

@@ -1,6 +1,6 @@
 //! The push actor: the shell around [`fsm::push`](crate::fsm::push). The editor connects to it and tells what happens to it.
 //!
-//! *Owns* the sockets' tasks; the listener itself lies in the estate, so that its port outlives a crash. *Receives* what its
+//! *Owns* the sockets' tasks; the listener itself lies with the link, so that its port outlives a crash. *Receives* what its
 //! tasks read. *Sends* hints to the bridge. *Dies* only of our own bugs.
 
 use std::sync::Arc;
@@ -12,13 +12,15 @@ use tokio::io::AsyncReadExt as _;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::estate::Estate;
 use crate::fsm::Driver;
 use crate::fsm::push::{Effect, Event, Push, Timer};
 use crate::limits::{ACCEPT_PAUSE, PUSH_CONNECTIONS_MAX, PUSH_LINE_MAX_BYTES, PUSH_MESSAGES_PER_SECOND_MAX};
+use crate::link::Link;
 use crate::net::BoxStream;
 use crate::protocol::dialect::PushEvent;
 use crate::protocol::framing::lines::{Line, LineDecoder};
+use crate::runtime::addresses::Addresses;
+use crate::runtime::environment::Environment;
 use crate::runtime::messages::push::Message;
 use crate::runtime::messages::{bridge, discovery, registry};
 use crate::runtime::supervisor::Tasks;
@@ -26,8 +28,12 @@ use crate::runtime::timers::Timers;
 
 /// The actor.
 pub struct PushActor {
-    /// What outlives it.
-    pub estate: Arc<Estate>,
+    /// The gateway's surroundings.
+    pub env: Arc<Environment>,
+    /// The other actors.
+    pub addresses: Arc<Addresses>,
+    /// The editor's link.
+    pub link: Arc<Link>,
     /// Its tasks.
     pub tasks: Tasks,
 }
@@ -48,15 +54,15 @@ impl Actor for PushActor {
     type Arguments = ();
 
     async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
-        self.estate.addresses.push.fill(me.clone());
+        self.addresses.push.fill(me.clone());
         let (driver, _) = Driver::start(Push::default());
-        self.estate.events.machine_started(driver.machine(), driver.state());
+        self.env.events.machine_started(driver.machine(), driver.state());
         let timers = Timers::new(me.clone(), Message::Timer);
         Ok(State { driver, timers, me, open: None, second: (Instant::now(), 0) })
     }
 
     async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
-        if self.estate.config.push && self.estate.config.dialects.iter().any(|dialect| dialect.properties().push) {
+        if self.env.config.push && self.env.config.dialects.iter().any(|dialect| dialect.properties().push) {
             self.feed(state, &Event::Wanted);
         }
         Ok(())
@@ -71,12 +77,12 @@ impl Actor for PushActor {
         match message {
             Message::Bound(Ok(listener)) => {
                 let port = listener.local_addr().port();
-                self.estate.keep_push_listener(Some(listener));
+                self.link.keep_push_listener(Some(listener));
                 self.accept(state);
                 self.feed(state, &Event::Bound { port });
             }
             Message::Bound(Err(error)) => {
-                self.estate.events.push_not_bound(&error.to_string());
+                self.env.events.push_not_bound(&error.to_string());
                 self.feed(state, &Event::BindFailed);
             }
             Message::Attached => self.feed(state, &Event::Attached),
@@ -85,15 +91,15 @@ impl Actor for PushActor {
                 if within_rate(state) {
                     self.feed(state, &Event::HintReceived(hint));
                 } else {
-                    self.estate.events.push_dropped(hint, "more messages than are taken per second");
+                    self.env.events.push_dropped(hint, "more messages than are taken per second");
                 }
             }
             Message::Missed(count, _permit) => {
-                self.estate.events.push_missed(count);
+                self.env.events.push_missed(count);
                 // It may have been of the tools, or of a reload to another port.
                 if within_rate(state) {
-                    self.estate.addresses.registry.cast(registry::Message::ChangeHinted(None));
-                    self.estate.addresses.discovery.cast(discovery::Message::Wanted);
+                    self.addresses.registry.cast(registry::Message::ChangeHinted(None));
+                    self.addresses.discovery.cast(discovery::Message::Wanted);
                 }
             }
             Message::Timer(timer) => {
@@ -117,24 +123,29 @@ fn within_rate(state: &mut State) -> bool {
 }
 
 impl PushActor {
+    fn reader(&self) -> Reader {
+        let (env, addresses, link) = (Arc::clone(&self.env), Arc::clone(&self.addresses), Arc::clone(&self.link));
+        Reader { env, addresses, link }
+    }
+
     fn feed(&self, state: &mut State, event: &Event) {
         let before = state.driver.state();
         let out = state.driver.feed(event);
-        self.estate.events.stepped(&out, before, event);
+        self.env.events.stepped(&out, before, event);
         for effect in out.effects {
             match effect {
                 Effect::Bind => self.bind(state),
                 Effect::Arm(timer, delay) => state.timers.arm(timer, delay),
                 Effect::Disarm(timer) => state.timers.disarm(timer),
-                Effect::PublishEndpoint(port) => self.estate.set_push_port(port),
+                Effect::PublishEndpoint(port) => self.link.set_push_port(port),
                 Effect::PassHint(hint) => {
-                    self.estate.events.push_passed_on(hint);
-                    self.estate.addresses.bridge.cast(bridge::Message::Hint(hint));
+                    self.env.events.push_passed_on(hint);
+                    self.addresses.bridge.cast(bridge::Message::Hint(hint));
                 }
-                Effect::CountUnknown => self.estate.events.push_rejected("a type that is not known"),
+                Effect::CountUnknown => self.env.events.push_rejected("a type that is not known"),
                 Effect::CloseSockets => {
                     state.open = None;
-                    self.estate.keep_push_listener(None);
+                    self.link.keep_push_listener(None);
                 }
             }
         }
@@ -142,21 +153,21 @@ impl PushActor {
 
     /// Binds a free port, or takes the listener that outlived a predecessor.
     fn bind(&self, state: &State) {
-        let (estate, me) = (Arc::clone(&self.estate), state.me.clone());
+        let (env, link, me) = (Arc::clone(&self.env), Arc::clone(&self.link), state.me.clone());
         self.tasks.spawn(async move {
-            let bound = match estate.push_listener() {
+            let bound = match link.push_listener() {
                 Some(listener) => Ok(listener),
-                None => estate.net.bind(0).await,
+                None => env.net.bind(0).await,
             };
             let _ = me.cast(Message::Bound(bound));
         });
     }
 
     fn accept(&self, state: &mut State) {
-        let Some(listener) = self.estate.push_listener() else { return };
+        let Some(listener) = self.link.push_listener() else { return };
         let (open, closed) = watch::channel(());
         state.open = Some(open);
-        let (estate, me, tasks) = (Arc::clone(&self.estate), state.me.clone(), self.tasks.clone());
+        let (reader, me, tasks) = (self.reader(), state.me.clone(), self.tasks.clone());
         let sockets = Arc::new(AtomicUsize::new(0));
         // One for all sockets: an editor's numbers go on over its connections.
         let last = Arc::new(AtomicU64::new(0));
@@ -171,14 +182,14 @@ impl PushActor {
                     };
                     if sockets.fetch_add(1, Ordering::Relaxed) >= PUSH_CONNECTIONS_MAX {
                         sockets.fetch_sub(1, Ordering::Relaxed);
-                        estate.events.push_dropped(PushEvent::ConnectionEstablished, "more sockets than are taken");
+                        reader.env.events.push_dropped(PushEvent::ConnectionEstablished, "more sockets than are taken");
                         continue;
                     }
                     let _ = me.cast(Message::Attached);
-                    let (estate, me, sockets) = (Arc::clone(&estate), me.clone(), Arc::clone(&sockets));
+                    let (reader, me, sockets) = (reader.clone(), me.clone(), Arc::clone(&sockets));
                     let last = Arc::clone(&last);
                     tasks.spawn(until_closed(closed.clone(), async move {
-                        read(&estate, socket, &me, &last).await;
+                        reader.read(socket, &me, &last).await;
                         sockets.fetch_sub(1, Ordering::Relaxed);
                         let _ = me.cast(Message::Detached);
                     }));
@@ -207,33 +218,43 @@ fn missing(last: u64, now: u64) -> u64 {
     }
 }
 
-async fn read(estate: &Estate, mut socket: BoxStream, me: &ActorRef<Message>, last: &AtomicU64) {
-    let mut decoder = LineDecoder::new(PUSH_LINE_MAX_BYTES);
-    let mut buffer = vec![0; 4096];
-    while let Ok(count @ 1..) = socket.read(&mut buffer).await {
-        decoder.push(buffer.get(..count).unwrap_or_default());
-        while let Some(line) = decoder.next_line() {
-            let decoded = match &line {
-                Line::Whole(bytes) => {
-                    estate.dialect().decode_push(bytes, &estate.push_token).map_err(|bad| bad.to_string())
-                }
-                Line::TooLong { bytes, .. } => Err(format!("a line of {bytes} bytes")),
-            };
-            match decoded {
-                Ok(hint) => {
-                    let sequence = match &line {
-                        Line::Whole(bytes) => estate.dialect().push_sequence(bytes),
-                        Line::TooLong { .. } => None,
-                    };
-                    let missed = sequence.map_or(0, |now| missing(last.swap(now, Ordering::Relaxed), now));
-                    if missed > 0 {
-                        let permit = estate.edges.push.permit(0).await;
-                        let _ = me.cast(Message::Missed(missed, permit));
+/// What the task of a socket works with.
+#[derive(Clone)]
+struct Reader {
+    env: Arc<Environment>,
+    addresses: Arc<Addresses>,
+    link: Arc<Link>,
+}
+
+impl Reader {
+    async fn read(&self, mut socket: BoxStream, me: &ActorRef<Message>, last: &AtomicU64) {
+        let mut decoder = LineDecoder::new(PUSH_LINE_MAX_BYTES);
+        let mut buffer = vec![0; 4096];
+        while let Ok(count @ 1..) = socket.read(&mut buffer).await {
+            decoder.push(buffer.get(..count).unwrap_or_default());
+            while let Some(line) = decoder.next_line() {
+                let decoded = match &line {
+                    Line::Whole(bytes) => {
+                        self.link.dialect().decode_push(bytes, &self.link.push_token).map_err(|bad| bad.to_string())
                     }
-                    let permit = estate.edges.push.permit(0).await;
-                    let _ = me.cast(Message::Hint(hint, permit));
+                    Line::TooLong { bytes, .. } => Err(format!("a line of {bytes} bytes")),
+                };
+                match decoded {
+                    Ok(hint) => {
+                        let sequence = match &line {
+                            Line::Whole(bytes) => self.link.dialect().push_sequence(bytes),
+                            Line::TooLong { .. } => None,
+                        };
+                        let missed = sequence.map_or(0, |now| missing(last.swap(now, Ordering::Relaxed), now));
+                        if missed > 0 {
+                            let permit = self.addresses.edges.push.permit(0).await;
+                            let _ = me.cast(Message::Missed(missed, permit));
+                        }
+                        let permit = self.addresses.edges.push.permit(0).await;
+                        let _ = me.cast(Message::Hint(hint, permit));
+                    }
+                    Err(why) => self.env.events.push_rejected(&why),
                 }
-                Err(why) => estate.events.push_rejected(&why),
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The registry actor: the shell around [`fsm::registry`](crate::fsm::registry).
 //!
-//! *Owns* nothing that matters: the published catalogue lies in the estate. *Receives* the link's ups and downs, hints and
+//! *Owns* nothing that matters: the published catalogue outlives it. *Receives* the link's ups and downs, hints and
 //! lists. *Sends* wishes for a list to the bridge, and what was published to the session. *Dies* only of our own bugs; a healthy
 //! connection does not notice.
 
@@ -10,12 +10,14 @@ use std::sync::Arc;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
-use crate::estate::Estate;
 use crate::fsm::Driver;
 use crate::fsm::registry::{Effect, Event, Registry, Source, Timer};
+use crate::link::{Link, Tools};
 use crate::protocol::dialect::{EditorTool, OwnTool, ToolListing};
 use crate::protocol::ids::Epoch;
 use crate::protocol::mcp::Catalogue;
+use crate::runtime::addresses::Addresses;
+use crate::runtime::environment::Environment;
 use crate::runtime::messages::bridge::News;
 use crate::runtime::messages::registry::Message;
 use crate::runtime::messages::{bridge, session};
@@ -25,8 +27,14 @@ use crate::storage::catalogue_file::{self, CatalogueFile, Unusable};
 
 /// The actor.
 pub struct RegistryActor {
-    /// What outlives it.
-    pub estate: Arc<Estate>,
+    /// The gateway's surroundings.
+    pub env: Arc<Environment>,
+    /// The other actors.
+    pub addresses: Arc<Addresses>,
+    /// The editor's link.
+    pub link: Arc<Link>,
+    /// The editor's tools.
+    pub tools: Arc<Tools>,
     /// Its tasks.
     pub tasks: Tasks,
 }
@@ -49,11 +57,11 @@ impl Actor for RegistryActor {
     type Arguments = ();
 
     async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
-        self.estate.addresses.registry.fill(me.clone());
+        self.addresses.registry.fill(me.clone());
         // The link may have been lost while no registry lived: then nothing says that a predecessor's list is live.
-        let link_is_down = self.estate.link.borrow().epoch.is_none();
+        let link_is_down = self.link.view.borrow().epoch.is_none();
         if link_is_down {
-            self.estate.published.send_if_modified(|published| {
+            self.tools.published.send_if_modified(|published| {
                 let live = published.source == Source::Live;
                 if live {
                     published.source = Source::Stale;
@@ -61,24 +69,24 @@ impl Actor for RegistryActor {
                 live
             });
         }
-        let published = self.estate.published.borrow().source;
+        let published = self.tools.published.borrow().source;
         let (driver, _) = Driver::start(Registry { published, ..Registry::default() });
         let timers = Timers::new(me.clone(), Message::Timer);
         Ok(State { driver, timers, me, staged: None, read: None, project: None })
     }
 
     async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
-        let known = self.estate.survey.borrow().as_ref().and_then(|survey| survey.project.clone());
+        let known = self.link.survey.borrow().as_ref().and_then(|survey| survey.project.clone());
         // Of which dialect the list on disk must be is known before the first survey only if there is no choice.
         let named = || {
-            let project = self.estate.config.project.as_deref().filter(|_| self.estate.config.dialects.len() == 1);
+            let project = self.env.config.project.as_deref().filter(|_| self.env.config.dialects.len() == 1);
             project.and_then(|project| crate::config::named_project(project).ok())
         };
         if let Some(project) = known.or_else(named) {
             self.read_disk(state, project);
         }
         // A predecessor may have gone while the link was up.
-        let epoch = self.estate.link.borrow().epoch;
+        let epoch = self.link.view.borrow().epoch;
         if epoch.is_some() {
             self.feed(state, &Event::LinkReady);
         }
@@ -101,7 +109,7 @@ impl Actor for RegistryActor {
             Message::ChangeHinted(_permit) => self.feed(state, &Event::ChangeHinted),
             Message::ListReceived(epoch, listing) => self.received(state, epoch, listing),
             Message::ListFailed(epoch, why) => {
-                self.estate.events.catalogue_trouble("list_failed", &why);
+                self.env.events.catalogue_trouble("list_failed", &why);
                 if self.is_current(state, epoch) {
                     self.feed(state, &Event::ListFailed);
                 }
@@ -123,15 +131,15 @@ impl RegistryActor {
     /// The list of another project's editor is of no interest, although that is still connected. While it is in question which
     /// project is wanted, the connected one may be it.
     fn is_current(&self, state: &State, epoch: Epoch) -> bool {
-        let link = self.estate.link.borrow().clone();
+        let link = self.link.view.borrow().clone();
         let Some(target) = link.target.filter(|_| link.epoch == Some(epoch)) else { return false };
         let known = state.project.as_ref().is_none_or(|known| *known == target.project);
-        known && self.estate.wanted().may_be(target.project.as_deref())
+        known && self.link.wanted().may_be(target.project.as_deref())
     }
 
     /// Only now may the bridge send calls: they are looked up in the list that was just published.
     fn list_is_over(&self, epoch: Epoch, how: News) {
-        self.estate.addresses.bridge.cast(bridge::Message::News(epoch, how, None));
+        self.addresses.bridge.cast(bridge::Message::News(epoch, how, None));
     }
 
     fn received(&self, state: &mut State, epoch: Epoch, listing: Arc<ToolListing>) {
@@ -139,13 +147,13 @@ impl RegistryActor {
             // Its place at the editor is free all the same.
             return self.list_is_over(epoch, News::ListFailed);
         }
-        self.estate.events.tools_listed(listing.tools.len(), &listing.dropped);
-        let known = Arc::clone(&self.estate.published.borrow().tools);
+        self.env.events.tools_listed(listing.tools.len(), &listing.dropped);
+        let known = Arc::clone(&self.tools.published.borrow().tools);
         let (tools, changed) = adopt(&known, &listing.tools);
         let listing =
             Arc::new(ToolListing { tools, revision: listing.revision.clone(), dropped: listing.dropped.clone() });
         if listing.revision.is_some() {
-            self.estate.keep_listing(Arc::clone(&listing));
+            self.tools.keep_listing(Arc::clone(&listing));
         }
         state.staged = Some(listing);
         self.feed(state, &Event::ListReceived { changed });
@@ -158,14 +166,14 @@ impl RegistryActor {
             state.read = None;
             self.feed(state, &Event::ProjectChanged);
             // It was away from here and is back before its editor was left: that says nothing of it again.
-            let epoch = self.estate.link.borrow().epoch;
+            let epoch = self.link.view.borrow().epoch;
             if epoch.is_some_and(|epoch| self.is_current(state, epoch)) {
                 self.feed(state, &Event::LinkReady);
             }
         }
         match project {
             Some(project) => self.read_disk(state, project),
-            None => self.estate.disk_was_read(),
+            None => self.tools.disk_was_read(),
         }
     }
 
@@ -174,36 +182,36 @@ impl RegistryActor {
             return;
         }
         let found = match read {
-            Ok(file) if self.estate.published.borrow().source == Source::None => {
+            Ok(file) if self.tools.published.borrow().source == Source::None => {
                 state.staged = Some(Arc::new(ToolListing { tools: file.tools, ..ToolListing::default() }));
                 true
             }
             // What the editor itself said meanwhile is worth more than the file.
-            Ok(_) => return self.estate.disk_was_read(),
+            Ok(_) => return self.tools.disk_was_read(),
             Err(Unusable::Missing) => false,
             Err(trouble) => {
-                self.estate.events.catalogue_trouble("catalogue_file", &format!("{trouble} ({})", project.display()));
+                self.env.events.catalogue_trouble("catalogue_file", &format!("{trouble} ({})", project.display()));
                 false
             }
         };
         self.feed(state, &Event::DiskRead { found });
-        self.estate.disk_was_read();
+        self.tools.disk_was_read();
     }
 
     fn feed(&self, state: &mut State, event: &Event) {
         let before = state.driver.state();
         let out = state.driver.feed(event);
-        self.estate.events.stepped(&out, before, event);
+        self.env.events.stepped(&out, before, event);
         for effect in out.effects {
             match effect {
                 // Done as soon as the project is known: `read_disk`.
                 Effect::ReadDisk => {}
                 Effect::RequestList => {
-                    self.estate.addresses.bridge.cast(bridge::Message::ListWanted);
+                    self.addresses.bridge.cast(bridge::Message::ListWanted);
                 }
                 Effect::Publish(source) => self.publish(state, source),
                 Effect::Announce => {
-                    self.estate.addresses.session.cast(session::Message::CatalogueChanged);
+                    self.addresses.session.cast(session::Message::CatalogueChanged);
                 }
                 Effect::SaveDisk => self.save_disk(),
                 Effect::Arm(timer, delay) => state.timers.arm(timer, delay),
@@ -213,21 +221,21 @@ impl RegistryActor {
     }
 
     fn publish(&self, state: &mut State, source: Source) {
-        let development = self.estate.config.development;
+        let development = self.env.config.development;
         let staged = match source {
             Source::None => Some(Arc::default()),
             Source::Disk | Source::Live | Source::Stale => state.staged.take(),
         };
-        let dialect = self.estate.dialect();
+        let dialect = self.link.dialect();
         let raises_windows = |tool: &EditorTool| dialect.own_tool(&tool.name) == Some(OwnTool::FocusWindow);
-        let can_focus = self.estate.can_focus();
-        let known = Arc::clone(&self.estate.published.borrow().tools);
+        let can_focus = self.env.can_focus();
+        let known = Arc::clone(&self.tools.published.borrow().tools);
         // Made before it is put in place: whoever sends a call looks there meanwhile.
         let fresh = staged.as_ref().filter(|listing| listing.tools != *known).map(|listing| {
             let shown = listing.tools.iter().filter(|tool| can_focus || !raises_windows(tool));
             (Arc::new(Catalogue::new(shown.map(Arc::clone), development)), Arc::new(listing.tools.clone()))
         });
-        self.estate.published.send_modify(|published| {
+        self.tools.published.send_modify(|published| {
             published.source = source;
             if let Some(listing) = staged {
                 published.unusable = Arc::new(listing.dropped.clone());
@@ -236,44 +244,44 @@ impl RegistryActor {
                 (published.catalogue, published.tools) = (catalogue, tools);
             }
         });
-        let catalogue = Arc::clone(&self.estate.published.borrow().catalogue);
-        self.estate.events.tools_published(catalogue.entries().iter().map(|entry| entry.name.as_str()));
-        self.estate.addresses.session.cast(session::Message::CataloguePublished(source));
+        let catalogue = Arc::clone(&self.tools.published.borrow().catalogue);
+        self.env.events.tools_published(catalogue.entries().iter().map(|entry| entry.name.as_str()));
+        self.addresses.session.cast(session::Message::CataloguePublished(source));
     }
 
     fn read_disk(&self, state: &mut State, project: PathBuf) {
-        let Some(folder) = self.estate.config.state_dir.clone() else { return self.estate.disk_was_read() };
+        let Some(folder) = self.env.config.state_dir.clone() else { return self.tools.disk_was_read() };
         if state.read.as_ref() == Some(&project) {
             return;
         }
         state.read = Some(project.clone());
-        let (estate, me) = (Arc::clone(&self.estate), state.me.clone());
+        let (env, link, me) = (Arc::clone(&self.env), Arc::clone(&self.link), state.me.clone());
         self.tasks.spawn(async move {
-            let (host, dialect) = (Arc::clone(&estate.host), estate.dialect().name());
+            let (host, dialect) = (Arc::clone(&env.host), link.dialect().name());
             let file = {
                 let project = project.clone();
                 move || catalogue_file::read(&*host, &folder, &project, dialect)
             };
-            if let Some(read) = crate::platform::host::run(&*estate.host, file).await {
+            if let Some(read) = crate::platform::host::run(&*env.host, file).await {
                 let _ = me.cast(Message::DiskRead(project, read));
             }
         });
     }
 
     fn save_disk(&self) {
-        let Some(folder) = self.estate.config.state_dir.clone() else { return };
+        let Some(folder) = self.env.config.state_dir.clone() else { return };
         // The list is that of the editor that is connected, whatever project has been found since.
-        let connected = self.estate.link.borrow().target.as_ref().and_then(|target| target.project.clone());
+        let connected = self.link.view.borrow().target.as_ref().and_then(|target| target.project.clone());
         let Some(project) = connected else { return };
-        let version = self.estate.survey.borrow().as_ref().and_then(|survey| {
+        let version = self.link.survey.borrow().as_ref().and_then(|survey| {
             let same = survey.project.as_ref() == Some(&project);
             survey.facts.package_version.clone().filter(|_| same)
         });
-        let tools = self.estate.published.borrow().tools.as_ref().clone();
-        let file = CatalogueFile::new(&project, self.estate.dialect().name(), version, tools);
-        let (host, events) = (Arc::clone(&self.estate.host), self.estate.events.clone());
+        let tools = self.tools.published.borrow().tools.as_ref().clone();
+        let file = CatalogueFile::new(&project, self.link.dialect().name(), version, tools);
+        let (host, events) = (Arc::clone(&self.env.host), self.env.events.clone());
         // Begun here and not in the task: a session may end right after its list, and the next one wants the file.
-        self.tasks.spawn(self.estate.host.blocking(Box::new(move || {
+        self.tasks.spawn(self.env.host.blocking(Box::new(move || {
             if let Err(error) = catalogue_file::write(&*host, &folder, &file) {
                 events.catalogue_trouble("catalogue_write", &error.to_string());
             }

@@ -2,7 +2,7 @@
 //!
 //! *Owns* the lists that wait for an answer. *Receives* requests from the front's intake, news of catalogue and link. *Sends*
 //! answers to the front and calls to the ledger. *Dies* only of our own bugs: the front then answers what it had been handed
-//! and was not yet in the ledger; handshake and client data stand in the estate.
+//! and was not yet in the ledger; the handshake lies with the client.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,13 +10,16 @@ use std::sync::Arc;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use serde_json::value::RawValue;
 
-use super::{gateway_tools, own_tools};
+use super::gateway_tools::GatewayTools;
+use super::own_tools;
+use crate::client::Client;
 use crate::core::calls::NewCall;
+use crate::core::requests::Asked;
 use crate::core::user_text;
-use crate::estate::Estate;
 use crate::fsm::Driver;
 use crate::fsm::registry::Source;
 use crate::fsm::session::{Effect, Event, Kind, Outlook, Session, Timer};
+use crate::link::{Calls, Link, Project, Tools};
 use crate::protocol::dialect::OwnTool;
 use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::{RequestId, RpcError};
@@ -25,6 +28,8 @@ use crate::protocol::mcp::stateless::{self, Caller};
 use crate::protocol::mcp::{
     self, Audience, CallTool, ClientInfo, GatewayTool, Initialize, Notification, ProtocolVersion, Request, ToolResult,
 };
+use crate::runtime::addresses::Addresses;
+use crate::runtime::environment::Environment;
 use crate::runtime::messages::bridge;
 use crate::runtime::messages::session::{Delivered, Message};
 use crate::runtime::outbox::{ROOTS_LIST, SERVER, TOOLS_CHANGED};
@@ -34,8 +39,20 @@ use crate::telemetry::metrics::labels::TOO_MANY_REQUESTS;
 
 /// The actor.
 pub struct SessionActor {
-    /// What outlives it.
-    pub estate: Arc<Estate>,
+    /// The gateway's surroundings.
+    pub env: Arc<Environment>,
+    /// The other actors.
+    pub addresses: Arc<Addresses>,
+    /// Requests, stdout and the handshake.
+    pub client: Arc<Client>,
+    /// The editor's link.
+    pub link: Arc<Link>,
+    /// The editor's tools.
+    pub tools: Arc<Tools>,
+    /// The calls.
+    pub calls: Arc<Calls>,
+    /// The project that is wanted.
+    pub project: Arc<Project>,
     /// Its tasks.
     pub tasks: Tasks,
 }
@@ -47,13 +64,22 @@ pub struct State {
     /// The handshake that is being answered.
     opening: Option<(RequestKey, String)>,
     /// The lists that wait.
-    lists: Vec<RequestKey>,
+    lists: Vec<Asked>,
     /// The call that is being decided.
-    call: Option<(RequestKey, CallTool)>,
+    call: Option<NewRequest>,
     /// The subscription that is being decided.
     listen: Option<(RequestKey, Filter)>,
     /// The list result as last rendered: for whom, of which catalogue.
     rendered: Option<(Audience, Arc<mcp::Catalogue>, String)>,
+}
+
+/// A call that the client asks for.
+struct NewRequest {
+    asked: Asked,
+    id: RequestId,
+    /// Who asks, for a request of the stateless era.
+    caller: Option<Arc<Caller>>,
+    call: CallTool,
 }
 
 impl Actor for SessionActor {
@@ -62,10 +88,10 @@ impl Actor for SessionActor {
     type Arguments = ();
 
     async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
-        self.estate.addresses.session.fill(me.clone());
-        let client = self.estate.client();
-        let link = self.estate.link.borrow().clone();
-        let published = self.estate.published.borrow().clone();
+        self.addresses.session.fill(me.clone());
+        let client = self.client.handshake();
+        let link = self.link.view.borrow().clone();
+        let published = self.tools.published.borrow().clone();
         let (driver, _) = Driver::start(Session {
             kind: client.kind,
             source: published.source,
@@ -74,13 +100,13 @@ impl Actor for SessionActor {
             roots_awaited: false,
             first_list_served: client.first_list_served,
         });
-        self.estate.events.machine_started(driver.machine(), driver.state());
+        self.env.events.machine_started(driver.machine(), driver.state());
         let timers = Timers::new(me, Message::Timer);
         Ok(State { driver, timers, opening: None, lists: Vec::new(), call: None, listen: None, rendered: None })
     }
 
     async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
-        let client = self.estate.client();
+        let client = self.client.handshake();
         if client.opened {
             self.feed(state, &Event::Opened(client.kind));
         }
@@ -100,8 +126,8 @@ impl Actor for SessionActor {
             Message::DiskRead => self.feed(state, &Event::DiskRead),
             Message::OutlookChanged(outlook) => self.feed(state, &Event::OutlookChanged(outlook)),
             Message::RootsForgone => self.feed(state, &Event::RootsAwaited(false)),
-            Message::OwnToolCalled(key, tool, arguments) => {
-                own_tools::run(&self.estate, &self.tasks, key, tool, &arguments);
+            Message::OwnToolCalled(asked, tool, arguments) => {
+                own_tools::run(&self.gateway_tools(), &self.tasks, asked, tool, &arguments);
             }
             Message::InputEnded(_permit) => self.feed(state, &Event::InputEnded),
             Message::Stop => self.feed(state, &Event::StopRequested),
@@ -117,14 +143,24 @@ impl Actor for SessionActor {
 }
 
 impl SessionActor {
+    fn gateway_tools(&self) -> GatewayTools {
+        GatewayTools {
+            env: Arc::clone(&self.env),
+            client: Arc::clone(&self.client),
+            link: Arc::clone(&self.link),
+            tools: Arc::clone(&self.tools),
+            calls: Arc::clone(&self.calls),
+        }
+    }
+
     // ---- what the client sends ----
 
     fn delivered(&self, state: &mut State, message: Delivered) {
         match message {
-            Delivered::Request { key, method, params } => {
+            Delivered::Request { key, id, caller, method, params } => {
                 // Cancelled while it waited here: it gets no answer, and nothing is begun.
-                if self.estate.outbox.is_open(key) {
-                    self.request(state, key, &method, params.as_deref());
+                if self.client.outbox.is_open(key) {
+                    self.request(state, key, id, caller, &method, params.as_deref());
                 }
             }
             Delivered::Notification { method, params } => self.notification(state, &method, params.as_deref()),
@@ -132,9 +168,18 @@ impl SessionActor {
         }
     }
 
-    fn request(&self, state: &mut State, key: RequestKey, method: &str, params: Option<&RawValue>) {
-        let front = &self.estate.outbox;
-        let caller = front.caller(key);
+    fn request(
+        &self,
+        state: &mut State,
+        key: RequestKey,
+        id: RequestId,
+        caller: Option<Arc<Caller>>,
+        method: &str,
+        params: Option<&RawValue>,
+    ) {
+        let front = &self.client.outbox;
+        let audience = caller.as_ref().map_or_else(|| self.client.handshake().audience, |caller| caller.audience);
+        let asked = Asked { key, audience };
         let request = match &caller {
             None => mcp::parse_request(method, params),
             Some(_) => stateless::parse_request(method, params),
@@ -159,11 +204,11 @@ impl SessionActor {
             }
             Ok(Request::Initialize(initialize)) => self.initialize(state, key, initialize),
             Ok(Request::ListTools) => {
-                state.lists.push(key);
+                state.lists.push(asked);
                 self.feed(state, &Event::ListRequested);
             }
             Ok(Request::CallTool(call)) => {
-                state.call = Some((key, call));
+                state.call = Some(NewRequest { asked, id, caller, call });
                 self.feed(state, &Event::CallRequested);
             }
         }
@@ -171,7 +216,7 @@ impl SessionActor {
 
     /// Without a handshake the first request for tools opens the session.
     fn opened_by(&self, state: &mut State, caller: &Caller) {
-        if self.estate.client().opened {
+        if self.client.handshake().opened {
             return;
         }
         let kind = self.opened(caller.client.clone(), caller.audience, false);
@@ -184,8 +229,8 @@ impl SessionActor {
         // always whole.
         let honours_changes = audience.client.list_changed && !audience.version.is_stateless();
         let kind = if honours_changes { Kind::Async } else { Kind::Sync };
-        self.estate.events.session_opened(&client.name, audience.version, honours_changes);
-        self.estate.with_client(|known| {
+        self.env.events.session_opened(&client.name, audience.version, honours_changes);
+        self.client.with_handshake(|known| {
             known.opened = true;
             known.name = client.name;
             known.release = client.version;
@@ -200,7 +245,7 @@ impl SessionActor {
     fn initialize(&self, state: &mut State, key: RequestKey, initialize: Initialize) {
         let Initialize { requested, client, roots } = initialize;
         let version = ProtocolVersion::negotiate(&requested);
-        let audience = Audience { version, client: self.estate.config.traits_of(&client.name) };
+        let audience = Audience { version, client: self.env.config.traits_of(&client.name) };
         let kind = self.opened(client, audience, roots);
         state.opening = Some((key, mcp::initialize_result(version, &SERVER, mcp::INSTRUCTIONS)));
         self.feed(state, &Event::Opened(kind));
@@ -216,17 +261,17 @@ impl SessionActor {
 
     /// Roots are a hint where the project is; a project that the user named needs none.
     fn ask_roots(&self, state: &mut State) {
-        if self.estate.client().roots && self.estate.config.project.is_none() {
-            let line = mcp::roots_list_request(&self.estate.next_roots_request());
-            self.estate.outbox.notify(ROOTS_LIST, line, false);
-            self.estate.roots_asked();
+        if self.client.handshake().roots && self.env.config.project.is_none() {
+            let line = mcp::roots_list_request(&self.client.next_roots_request());
+            self.client.outbox.notify(ROOTS_LIST, line, false);
+            self.project.roots_asked();
             self.feed(state, &Event::RootsAwaited(true));
         }
     }
 
     fn response(&self, state: &mut State, id: Option<&RequestId>, result: Option<&RawValue>) {
         // An answer to an earlier one is out of date: the next is on its way.
-        if id != Some(&self.estate.last_roots_request()) {
+        if id != Some(&self.client.last_roots_request()) {
             return;
         }
         let roots = result.map(|result| {
@@ -235,7 +280,7 @@ impl SessionActor {
             roots.map(|root| Path::new(&root).components().collect()).collect()
         });
         // If they changed a first list goes on waiting: for the editor that is found by them, or until its time is up.
-        if !self.estate.roots_told(roots) {
+        if !self.project.roots_told(roots) {
             self.feed(state, &Event::RootsAwaited(false));
         }
     }
@@ -245,25 +290,25 @@ impl SessionActor {
     fn feed(&self, state: &mut State, event: &Event) {
         let before = state.driver.state();
         let out = state.driver.feed(event);
-        self.estate.events.stepped(&out, before, event);
+        self.env.events.stepped(&out, before, event);
         for effect in out.effects {
             self.carry_out(state, effect);
         }
     }
 
     fn carry_out(&self, state: &mut State, effect: Effect) {
-        let front = &self.estate.outbox;
+        let front = &self.client.outbox;
         match effect {
             Effect::AnswerOpen => {
                 if let Some((key, result)) = state.opening.take() {
                     front.answer(key, &result);
                 }
             }
-            Effect::WantEditor => self.estate.want_editor(),
+            Effect::WantEditor => self.link.want_editor(),
             Effect::AnswerLists => self.answer_lists(state),
             Effect::AcceptCall => {
-                if let Some((key, call)) = state.call.take() {
-                    self.accept(key, call);
+                if let Some(new) = state.call.take() {
+                    self.accept(new);
                 }
             }
             Effect::AcceptListen => {
@@ -271,7 +316,7 @@ impl SessionActor {
                 if front.subscribe(key, filter).is_err() {
                     let error = RpcError::invalid_request(user_text::too_many_subscriptions());
                     front.answer_error(key, &error);
-                } else if self.estate.client().first_list_served && !self.is_listed(state) {
+                } else if self.client.handshake().first_list_served && !self.is_listed(state) {
                     // It changed after it was listed and before anybody listened.
                     front.tools_changed(Some(key));
                 }
@@ -290,7 +335,7 @@ impl SessionActor {
             Effect::AnnounceChange => {
                 // A list that was just answered with the new catalogue needs no announcement.
                 if !self.is_listed(state) {
-                    let client = self.estate.client();
+                    let client = self.client.handshake();
                     if client.opened && !client.audience.version.is_stateless() {
                         front.notify(TOOLS_CHANGED, mcp::tools_list_changed(), true);
                     }
@@ -306,100 +351,102 @@ impl SessionActor {
 
     /// Whether the list that was answered last is the one that is published.
     fn is_listed(&self, state: &State) -> bool {
-        let published = self.estate.published.borrow();
+        let published = self.tools.published.borrow();
         state.rendered.as_ref().is_some_and(|(_, of, _)| Arc::ptr_eq(of, &published.catalogue))
     }
 
     fn refuse_pending(&self, state: &mut State, error: &RpcError) {
-        let pending = state.lists.drain(..).chain(state.call.take().map(|(key, _)| key));
+        let pending = state.lists.drain(..).chain(state.call.take().map(|new| new.asked)).map(|asked| asked.key);
         let opening = state.opening.take().map(|(key, _)| key);
         for key in pending.chain(opening).chain(state.listen.take().map(|(key, _)| key)) {
-            self.estate.outbox.answer_error(key, error);
+            self.client.outbox.answer_error(key, error);
         }
     }
 
     fn answer_lists(&self, state: &mut State) {
-        self.estate.with_client(|client| client.first_list_served = true);
-        let catalogue = Arc::clone(&self.estate.published.borrow().catalogue);
-        for key in state.lists.drain(..) {
-            let audience = self.estate.audience(key);
+        self.client.with_handshake(|client| client.first_list_served = true);
+        let catalogue = Arc::clone(&self.tools.published.borrow().catalogue);
+        for Asked { key, audience } in state.lists.drain(..) {
             let last = state.rendered.take();
             let last = last.filter(|(rendered, of, _)| *rendered == audience && Arc::ptr_eq(of, &catalogue));
             let rendered = last.unwrap_or_else(|| {
                 if let Some(shown) = audience.client.tools_max.filter(|most| catalogue.listed() > *most) {
-                    self.estate.events.tools_beyond(audience.client.name, catalogue.listed(), shown);
+                    self.env.events.tools_beyond(audience.client.name, catalogue.listed(), shown);
                 }
                 (audience, Arc::clone(&catalogue), catalogue.list_result(&audience))
             });
-            self.estate.outbox.answer(key, &rendered.2);
+            self.client.outbox.answer(key, &rendered.2);
             state.rendered = Some(rendered);
         }
     }
 
     /// A listed tool that the package's own server answered without its editor.
     fn own_tool(&self, name: &str) -> Option<OwnTool> {
-        let published = self.estate.published.borrow();
+        let published = self.tools.published.borrow();
         match published.catalogue.find(name) {
-            Some(entry) => self.estate.dialect().own_tool(&entry.tool.name),
+            Some(entry) => self.link.dialect().own_tool(&entry.tool.name),
             // They are there before the editor is; what else the live list may name is seen then.
-            None if published.source != Source::Live => self.estate.dialect().own_tool(name),
+            None if published.source != Source::Live => self.link.dialect().own_tool(name),
             None => None,
         }
     }
 
-    fn accept(&self, key: RequestKey, call: CallTool) {
+    fn accept(&self, new: NewRequest) {
+        let NewRequest { asked, id, caller, call } = new;
+        let Asked { key, audience } = asked;
         if let Some(tool) = GatewayTool::from_name(&call.name) {
-            gateway_tools::run(&self.estate, &self.tasks, key, tool, &call.arguments);
+            self.gateway_tools().run(&self.tasks, asked, tool, &call.arguments);
             return;
         }
-        let refused = self.estate.refusal_at_once(&call.name);
+        let refused = self.tools.refusal_at_once(&call.name);
         if let (Some(tool), None) = (self.own_tool(&call.name), &refused) {
-            own_tools::run(&self.estate, &self.tasks, key, tool, &call.arguments);
+            own_tools::run(&self.gateway_tools(), &self.tasks, asked, tool, &call.arguments);
             return;
         }
         let unknown = {
-            let published = self.estate.published.borrow();
+            let published = self.tools.published.borrow();
             // "Unknown tool" is said only against the live list of the editor that would run it; else the call waits for one.
             published.source == Source::Live
                 && published.catalogue.find(&call.name).is_none()
-                && self.estate.is_linked_to_the_wanted()
+                && self.link.leads_to_the_wanted()
         };
         if unknown && refused.is_none() {
-            self.estate.outbox.answer_error(key, &mcp::unknown_tool(&call.name));
+            self.client.outbox.answer_error(key, &mcp::unknown_tool(&call.name));
             return;
         }
-        if !self.estate.ledger(|ledger, _| ledger.takes(call.arguments.get().len())) {
-            self.estate.events.bad_line(TOO_MANY_REQUESTS);
-            gateway_tools::answer(&self.estate, key, ToolResult::error(user_text::too_many_bytes()));
+        if !self.calls.ledger(|ledger, _| ledger.takes(call.arguments.get().len())) {
+            self.env.events.bad_line(TOO_MANY_REQUESTS);
+            self.calls.answers.own(asked, ToolResult::error(user_text::too_many_bytes()));
             return;
         }
-        let audience = self.estate.audience(key);
         let parallel = {
-            let published = self.estate.published.borrow();
+            let published = self.tools.published.borrow();
             published.catalogue.find(&call.name).is_some_and(|entry| entry.tool.parallel)
         };
         let new = NewCall {
-            id: self.estate.next_call_id(),
+            id: self.env.next_call_id(),
             request: key,
             tool: call.name,
             arguments: call.arguments.into(),
             progress_token: call.progress_token,
             trace: call.trace.map(Arc::new),
-            asker: self.estate.outbox.caller(key).map(|caller| Arc::new(caller.client.clone())),
+            asker: caller.map(|caller| Arc::new(caller.client.clone())),
             parallel,
             patience: audience.client.patience,
             audience,
         };
         // Cancelled just now: nothing is begun.
-        let Some(id) = self.estate.outbox.id(key) else { return };
-        self.estate.events.call_accepted(new.id, &new.tool, id.as_json(), new.trace.as_deref());
-        self.estate.take_in(new, refused);
-        self.estate.outbox.became_call(key);
-        // A cancel that came between the look above and the ledger found nothing to cancel there.
-        if !self.estate.outbox.is_open(key) {
-            self.estate.decide(|ledger, now| ledger.cancel(key, now).1);
+        if !self.client.outbox.is_open(key) {
             return;
         }
-        self.estate.addresses.bridge.cast(bridge::Message::CallsWaiting);
+        self.env.events.call_accepted(new.id, &new.tool, id.as_json(), new.trace.as_deref());
+        self.calls.take_in(new, refused);
+        self.client.outbox.became_call(key);
+        // A cancel that came between the look above and the ledger found nothing to cancel there.
+        if !self.client.outbox.is_open(key) {
+            self.calls.decide(|ledger, now| ledger.cancel(key, now).1);
+            return;
+        }
+        self.addresses.bridge.cast(bridge::Message::CallsWaiting);
     }
 }

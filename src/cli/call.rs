@@ -108,7 +108,7 @@ async fn call(arguments: &CallArgs, json: String, config: Config) -> Exit {
     let answered = one_shot.call(&arguments.tool, &json, progress).await;
     // The one call of this gateway, if it became one: an unknown tool and the gateway's own tools do not.
     let record =
-        one_shot.estate.ledger(|ledger, _| ledger.records().next().map(|record| (record.verdict, record.unrun)));
+        one_shot.parts.calls.ledger(|ledger, _| ledger.records().next().map(|record| (record.verdict, record.unrun)));
     let (verdict, refused_there) = record.unwrap_or_default();
     let exit = match answered {
         Ok(Ok(result)) => tell(arguments, &result, verdict, refused_there),

@@ -17,9 +17,9 @@ use super::resources::runtime;
 use super::serve::{log_panics, watch_signals};
 use super::{Exit, output};
 use crate::actors::gateway::Plain;
+use crate::actors::parts::Parts;
 use crate::config::Config;
 use crate::core::shutdown::ShutdownReason;
-use crate::estate::Estate;
 use crate::limits::{CLIENT_MESSAGE_MAX_BYTES, FLUSH_MAX, ONE_SHOT_PIPE_BYTES};
 use crate::net::Tcp;
 use crate::platform::host::RealHost;
@@ -40,7 +40,7 @@ pub struct GatewayGone;
 /// A gateway in this process, and its client.
 pub struct OneShot {
     /// Everything the gateway knows.
-    pub estate: Arc<Estate>,
+    pub parts: Arc<Parts>,
     to: DuplexStream,
     from: DuplexStream,
     lines: LineDecoder,
@@ -58,22 +58,22 @@ impl OneShot {
         // Nor is anything cut or put into files for it: it takes results whole.
         let config = Config { push: false, list_changed: Some(false), metrics: None, whole_results: true, ..config };
         let name = config.client_name.clone().unwrap_or_else(|| "holdfast".to_owned());
-        let estate = Estate::new(config, Arc::new(Tcp), Arc::new(RealHost));
+        let parts = Parts::new(config, Arc::new(Tcp), Arc::new(RealHost));
         let (to, input) = tokio::io::duplex(ONE_SHOT_PIPE_BYTES);
         let (output, from) = tokio::io::duplex(ONE_SHOT_PIPE_BYTES);
         let (quit, quitting) = mpsc::channel(4);
-        estate.spawn("signals", watch_signals(quit.clone()));
+        parts.env.health.spawn("signals", watch_signals(quit.clone()));
         let gateway = tokio::spawn({
-            let estate = Arc::clone(&estate);
+            let parts = Arc::clone(&parts);
             async move {
-                let pumps = Pumps::over(&estate, input, output);
-                let why = run::run(&estate, Plain, pumps, quitting).await;
+                let pumps = Pumps::over(&parts, input, output);
+                let why = run::run(&parts, Plain, pumps, quitting).await;
                 drop(quit);
                 why
             }
         });
         let lines = LineDecoder::new(CLIENT_MESSAGE_MAX_BYTES);
-        let mut one_shot = Self { estate, to, from, lines, gateway, requests: 0 };
+        let mut one_shot = Self { parts, to, from, lines, gateway, requests: 0 };
         let hello = json!({
             "protocolVersion": ProtocolVersion::LATEST.label(),
             "capabilities": {},
@@ -130,7 +130,7 @@ impl OneShot {
                 let Line::Whole(bytes) = line else { return Err(GatewayGone) };
                 match jsonrpc::parse(&bytes) {
                     Ok(Message::Response { id, outcome }) if id.as_ref() == Some(&asked) => {
-                        return Ok(outcome.map(|result| self.estate.take_whole().unwrap_or(result)));
+                        return Ok(outcome.map(|result| self.parts.calls.answers.take_whole().unwrap_or(result)));
                     }
                     Ok(Message::Notification { method, params }) if method == "notifications/progress" => {
                         if let Some(message) = params.as_deref().and_then(progress_message) {

@@ -18,8 +18,8 @@ use super::orphan::{Look, Next, Orphan, Session};
 use super::{Exit, output, resources};
 use crate::actors::gateway::OnWorkers;
 use crate::actors::instance_keeper::RunRecord;
+use crate::actors::parts::Parts;
 use crate::core::shutdown::ShutdownReason;
-use crate::estate::Estate;
 use crate::limits::{FLUSH_MAX, PARENT_WATCH_EVERY};
 use crate::net::Tcp;
 use crate::platform::host::{Parent, RealHost, System};
@@ -65,26 +65,26 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
         Err(error) => return resources::refused(&error).into(),
     };
     let why: io::Result<ShutdownReason> = runtime.block_on(async {
-        let estate = Estate::new(config, Arc::new(Tcp), Arc::new(RealHost));
-        estate.count_tasks_of(tokio::runtime::Handle::current());
-        estate.count_tasks_of(workers.handle().clone());
+        let parts = Parts::new(config, Arc::new(Tcp), Arc::new(RealHost));
+        parts.env.health.count_tasks_of(tokio::runtime::Handle::current());
+        parts.env.health.count_tasks_of(workers.handle().clone());
         for complaint in complaints {
             // The session goes on: the AI hears of it in holdfast_status, and a person here.
-            estate.events.project_problem(&complaint);
+            parts.env.events.project_problem(&complaint);
         }
         if let Some(logs) = &logs {
-            estate.events.watch_logs(logs.counts());
+            parts.env.events.watch_logs(logs.counts());
         }
-        let (pumps, [reader, writer]) = pumps_on_threads(&estate, Stdin, Stdout)?;
-        let record = RunRecord::keep(&estate);
-        let exporter = Exporter::start(&estate);
-        let companions = Companions::start(&estate);
+        let (pumps, [reader, writer]) = pumps_on_threads(&parts, Stdin, Stdout)?;
+        let record = RunRecord::keep(&parts.gateway_tools());
+        let exporter = Exporter::start(&parts);
+        let companions = Companions::start(&parts);
         let (quit, quitting) = mpsc::channel(4);
-        estate.spawn("signals", watch_signals(quit.clone()));
-        estate.spawn("client", watch_client(Arc::clone(&estate), quit));
-        let why = run::run(&estate, OnWorkers(workers.handle().clone()), pumps, quitting).await;
+        parts.env.health.spawn("signals", watch_signals(quit.clone()));
+        parts.env.health.spawn("client", watch_client(Arc::clone(&parts), quit));
+        let why = run::run(&parts, OnWorkers(workers.handle().clone()), pumps, quitting).await;
         companions.end().await;
-        exporter.end(&estate, why).await;
+        exporter.end(&parts, why).await;
         record.remove().await;
         if why == ShutdownReason::InputEnded {
             reader.end();
@@ -168,12 +168,12 @@ impl PumpThread {
 /// # Errors
 /// The system gives no threads.
 fn pumps_on_threads(
-    estate: &Arc<Estate>,
+    parts: &Arc<Parts>,
     input: impl Read + Unpin + Send + 'static,
     output: impl Write + Unpin + Send + 'static,
 ) -> io::Result<(Pumps, [PumpThread; 2])> {
-    let (reader, reading) = PumpThread::start("stdin", Pumps::reading(estate, Blocking(input)))?;
-    let (writer, writing) = PumpThread::start("stdout", Pumps::writing(estate, Blocking(output)))?;
+    let (reader, reading) = PumpThread::start("stdin", Pumps::reading(parts, Blocking(input)))?;
+    let (writer, writing) = PumpThread::start("stdout", Pumps::writing(parts, Blocking(output)))?;
     Ok((Pumps::elsewhere(reading, writing), [reader, writer]))
 }
 
@@ -241,16 +241,16 @@ pub(super) async fn signalled() -> Option<()> {
 }
 
 /// The client's death is seen even when a grandchild holds the pipe open, or a blocked stdout keeps stdin from being read.
-async fn watch_client(estate: Arc<Estate>, quit: mpsc::Sender<ShutdownReason>) {
+async fn watch_client(parts: Arc<Parts>, quit: mpsc::Sender<ShutdownReason>) {
     let parent = Arc::new(Parent::ours());
     let mut orphan = Orphan::default();
     let mut asks = 0_u64;
     loop {
         tokio::time::sleep(PARENT_WATCH_EVERY).await;
-        let next = if stdio::stdout_hung_up() || (estate.outbox.is_blocked() && stdio::stdin_hung_up()) {
+        let next = if stdio::stdout_hung_up() || (parts.client.outbox.is_blocked() && stdio::stdin_hung_up()) {
             Next::Gone
         } else if has_ended(&parent).await {
-            orphan.look(look(&estate))
+            orphan.look(look(&parts))
         } else {
             Next::Wait
         };
@@ -259,7 +259,7 @@ async fn watch_client(estate: Arc<Estate>, quit: mpsc::Sender<ShutdownReason>) {
             Next::Ask => {
                 asks += 1;
                 let ping = format!(r#"{{"jsonrpc":"2.0","id":"holdfast-alive-{asks}","method":"ping"}}"#);
-                if estate.outbox.notify(PING, ping, false) {
+                if parts.client.outbox.notify(PING, ping, false) {
                     orphan.asked();
                 }
             }
@@ -277,14 +277,14 @@ async fn has_ended(parent: &Arc<Parent>) -> bool {
     tokio::task::spawn_blocking(move || parent.has_ended()).await.unwrap_or(false)
 }
 
-fn look(estate: &Estate) -> Look {
-    let client = estate.client();
+fn look(parts: &Parts) -> Look {
+    let client = parts.client.handshake();
     let session = match client.opened {
         false => Session::None,
         true if client.audience.version.is_stateless() => Session::Mute,
         true => Session::Asks,
     };
-    Look { session, heard: estate.heard.load(Ordering::Relaxed), is_behind: !estate.outbox.is_flushed() }
+    Look { session, heard: parts.client.heard.load(Ordering::Relaxed), is_behind: !parts.client.outbox.is_flushed() }
 }
 
 /// A panic is one structured line on stderr, never a word on stdout, and never the panic's arguments in full.
@@ -336,34 +336,34 @@ mod tests {
     #[tokio::test]
     async fn only_a_session_whose_protocol_has_a_ping_is_asked() {
         use crate::protocol::mcp::handshake::ProtocolVersion;
-        let estate = Estate::new(crate::config::Config::default(), Arc::new(Tcp), Arc::new(RealHost));
-        assert_eq!(look(&estate).session, Session::None);
+        let parts = Parts::new(crate::config::Config::default(), Arc::new(Tcp), Arc::new(RealHost));
+        assert_eq!(look(&parts).session, Session::None);
         for version in ProtocolVersion::ALL {
-            estate.with_client(|client| {
+            parts.client.with_handshake(|client| {
                 client.opened = true;
                 client.audience.version = version;
             });
             let expected = if version.is_stateless() { Session::Mute } else { Session::Asks };
-            assert_eq!(look(&estate).session, expected, "{version:?}");
+            assert_eq!(look(&parts).session, expected, "{version:?}");
         }
-        assert!(!look(&estate).is_behind);
-        estate.outbox.notify(PING, "{}".to_owned(), false);
-        assert!(look(&estate).is_behind, "nobody writes it");
+        assert!(!look(&parts).is_behind);
+        parts.client.outbox.notify(PING, "{}".to_owned(), false);
+        assert!(look(&parts).is_behind, "nobody writes it");
     }
 
     #[tokio::test]
     async fn a_panic_on_the_thread_of_stdin_or_of_stdout_is_our_failure_and_no_end_by_the_client() {
         for input_panics in [true, false] {
-            let estate = Estate::new(crate::config::Config::default(), Arc::new(Tcp), Arc::new(RealHost));
+            let parts = Parts::new(crate::config::Config::default(), Arc::new(Tcp), Arc::new(RealHost));
             let (open, held) = std::sync::mpsc::channel();
             let asking = Asking(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n", held);
             let (pumps, _threads) = if input_panics {
-                pumps_on_threads(&estate, Broken, io::sink()).unwrap()
+                pumps_on_threads(&parts, Broken, io::sink()).unwrap()
             } else {
-                pumps_on_threads(&estate, asking, Broken).unwrap()
+                pumps_on_threads(&parts, asking, Broken).unwrap()
             };
             let (_quit, quitting) = mpsc::channel(1);
-            let why = run::run(&estate, crate::actors::gateway::Plain, pumps, quitting).await;
+            let why = run::run(&parts, crate::actors::gateway::Plain, pumps, quitting).await;
             assert_eq!(why, ShutdownReason::Exhausted, "stdin: {input_panics}");
             drop(open);
         }

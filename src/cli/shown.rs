@@ -11,10 +11,9 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use crate::actors::gateway_tools;
+use crate::actors::parts::Parts;
 use crate::core::calls::Lookup;
 use crate::core::logbook::Logbook;
-use crate::estate::Estate;
 use crate::fsm::cause::Outlook;
 use crate::net::Net;
 use crate::platform::host::Host;
@@ -27,53 +26,53 @@ use crate::survey::Survey;
 use crate::telemetry::events::{Events, Sample};
 use crate::telemetry::metrics::labels::{Instance, Part};
 
-impl Gateway for Estate {
+impl Gateway for Parts {
     fn net(&self) -> &Arc<dyn Net> {
-        &self.net
+        &self.env.net
     }
 
     fn host(&self) -> &Arc<dyn Host> {
-        &self.host
+        &self.env.host
     }
 
     fn events(&self) -> &Events {
-        &self.events
+        &self.env.events
     }
 
     fn die(&self) -> f64 {
-        self.die()
+        self.env.die()
     }
 
     fn spawn(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
-        self.spawn(name, task)
+        self.env.health.spawn(name, task)
     }
 }
 
-impl Shown for Estate {
+impl Shown for Parts {
     fn metrics_address(&self) -> Option<SocketAddr> {
-        self.config.metrics
+        self.env.config.metrics
     }
 
     fn state_dir(&self) -> Option<PathBuf> {
-        self.config.state_dir.clone()
+        self.env.config.state_dir.clone()
     }
 
     fn began(&self) -> Instant {
-        self.began
+        self.env.began
     }
 
     fn survey(&self) -> watch::Receiver<Option<Arc<Survey>>> {
-        self.survey.subscribe()
+        self.link.survey.subscribe()
     }
 
     fn sample(&self) -> Sample {
-        let requests = self.outbox.counts();
-        let ((held, flying), surprises) = self.ledger(|ledger, _| (ledger.counts(), ledger.surprises().clone()));
+        let requests = self.client.outbox.counts();
+        let ((held, flying), surprises) = self.calls.ledger(|ledger, _| (ledger.counts(), ledger.surprises().clone()));
         let (epoch, outlook) = {
-            let link = self.link.borrow();
+            let link = self.link.view.borrow();
             (link.epoch, link.outlook)
         };
-        let survey = self.survey.borrow().clone();
+        let survey = self.link.survey.borrow().clone();
         let [mut callable, mut ambiguous, mut refused, mut stale] = [0; 4];
         if let Some(survey) = survey {
             (callable, ambiguous) = (survey.targets.len(), survey.ambiguous.len());
@@ -90,11 +89,11 @@ impl Shown for Estate {
             answered_twice: surprises.answered_twice,
             calls_undecided: surprises.undecided,
             mailboxes: [
-                (Part::Session, self.edges.session.used()),
-                (Part::Bridge, self.edges.bridge.used()),
-                (Part::Push, self.edges.push.used()),
+                (Part::Session, self.addresses.edges.session.used()),
+                (Part::Bridge, self.addresses.edges.bridge.used()),
+                (Part::Push, self.addresses.edges.push.used()),
             ],
-            pushes: self.edges.push.used(),
+            pushes: self.addresses.edges.push.used(),
             epoch: epoch.filter(|_| outlook == Outlook::Open).map_or(0, |epoch| epoch.0),
             instances: [
                 (Instance::Callable, callable),
@@ -106,23 +105,23 @@ impl Shown for Estate {
     }
 
     fn status(&self) -> Value {
-        gateway_tools::picture(self)
+        self.gateway_tools().picture()
     }
 }
 
-impl Documented for Estate {
+impl Documented for Parts {
     fn address(&self, companion: Companion) -> Option<SocketAddr> {
         match companion {
-            Companion::Logger => self.config.logger,
+            Companion::Logger => self.env.config.logger,
             Companion::DocumentedHop => {
-                self.config.documented_hop.map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
+                self.env.config.documented_hop.map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
             }
         }
     }
 
     async fn is_spoken(&self, companion: Companion, wanted: bool) {
-        let (mut link, mut survey) = (self.link.subscribe(), self.survey.subscribe());
-        while self.dialect().companions().contains(&companion) != wanted {
+        let (mut link, mut survey) = (self.link.view.subscribe(), self.link.survey.subscribe());
+        while self.link.dialect().companions().contains(&companion) != wanted {
             let moved = tokio::select! {
                 moved = link.changed() => moved,
                 moved = survey.changed() => moved,
@@ -134,11 +133,11 @@ impl Documented for Estate {
     }
 
     fn set_trouble(&self, companion: Companion, what: Option<String>) {
-        self.set_trouble(companion.into(), what);
+        self.env.health.set_trouble(companion.into(), what);
     }
 
     fn call(self: &Arc<Self>, tool: &str, arguments: Box<RawValue>, patience: Duration) -> Option<Call> {
-        let guest = self.call_for_guest(tool, arguments, patience)?;
+        let guest = self.calls.take_from_guest(tool, arguments, patience)?;
         let answer = async {
             let answer = guest.answer.await.ok()?;
             Some(Answer { verdict: answer.verdict, result: answer.result })
@@ -147,18 +146,18 @@ impl Documented for Estate {
     }
 
     fn is_held(&self, id: CallId) -> bool {
-        self.ledger(|ledger, _| ledger.record(id).map(|record| record.state)) == Some("held")
+        self.calls.ledger(|ledger, _| ledger.record(id).map(|record| record.state)) == Some("held")
     }
 
     fn look_up(&self, id: CallId) -> Lookup {
-        self.ledger(|ledger, now| ledger.look_up(id, now))
+        self.calls.ledger(|ledger, now| ledger.look_up(id, now))
     }
 
     fn new_id(&self) -> CallId {
-        self.next_call_id()
+        self.env.next_call_id()
     }
 
     fn logbook<T>(&self, operation: impl FnOnce(&mut Logbook) -> T) -> T {
-        self.logbook(operation)
+        self.calls.answers.logbook(operation)
     }
 }

@@ -10,10 +10,11 @@ use serde_json::{Value, json};
 use super::gateway_args::EditorArgs;
 use super::one_shot::{self, OneShot};
 use super::{Exit, output};
+use crate::actors::parts::Parts;
 use crate::config::Config;
 use crate::core::user_text;
-use crate::estate::{Estate, Published};
 use crate::fsm::registry::Source;
+use crate::link::Published;
 use crate::protocol::mcp::clients::{client_of, labelled};
 use crate::protocol::mcp::{Audience, ClientTraits, GatewayTool, ProtocolVersion};
 use crate::protocol::text::clean;
@@ -58,7 +59,7 @@ async fn list(arguments: &ToolsArgs, config: Config) -> Exit {
         Ok(mut one_shot) => {
             // As to a client that asks once: the answer waits for the live list, briefly, while an editor is likely.
             let answer = one_shot.request("tools/list", "{}", &mut |_| {}).await;
-            let seen = Seen::of(&one_shot.estate, client);
+            let seen = Seen::of(&one_shot.parts, client);
             one_shot.close().await;
             answer.ok().and_then(Result::ok).map(|_| seen)
         }
@@ -111,18 +112,19 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(estate: &Estate, client: Option<ClientTraits>) -> Self {
-        let published = estate.published.borrow().clone();
-        let outlook = estate.link.borrow().outlook;
+    fn of(parts: &Parts, client: Option<ClientTraits>) -> Self {
+        let published = parts.tools.published.borrow().clone();
+        let outlook = parts.link.view.borrow().outlook;
         let why_not_live = match published.source {
             Source::Live => None,
             Source::None | Source::Disk | Source::Stale => Some(outlook.cause().map_or("listing", <&str>::from)),
         };
-        let wanted = estate.wanted();
-        let why = |entry| estate.refusal(entry, wanted.project()).map(|grounds| grounds.rule.unwrap_or(grounds.says));
+        let wanted = parts.link.wanted();
+        let why =
+            |entry| parts.tools.refusal(entry, wanted.project()).map(|grounds| grounds.rule.unwrap_or(grounds.says));
         let entries = published.catalogue.entries().iter();
         let refused = entries.filter_map(|entry| Some((entry.name.clone(), why(entry)?))).collect();
-        Self { published, survey: estate.survey.borrow().clone(), refused, why_not_live, client }
+        Self { published, survey: parts.link.survey.borrow().clone(), refused, why_not_live, client }
     }
 
     /// What became of the editor's tools that are not listed as they are.

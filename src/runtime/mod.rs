@@ -1,5 +1,11 @@
-//! What the actors stand on: supervision, addresses that outlive a restart, bounded mailboxes, timers, and the messages of all actors.
+//! What the actors stand on: supervision, addresses that outlive a restart, bounded mailboxes, timers, the messages of all actors,
+//! and the gateway's surroundings.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+pub mod addresses;
+pub mod environment;
+pub mod health;
 pub mod mailbox;
 pub mod messages;
 pub mod outbox;
@@ -7,3 +13,8 @@ pub mod slot;
 pub mod supervisor;
 pub mod timed;
 pub mod timers;
+
+/// Enters a lock, also one whose holder panicked: what lies behind it is changed in single steps.
+pub fn enter<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -108,19 +108,9 @@ impl Outbox {
         self.lock().held(|holder| holder == Holder::Ledger)
     }
 
-    /// Who asks, for an open request of the stateless era.
-    pub fn caller(&self, key: RequestKey) -> Option<Arc<Caller>> {
-        self.lock().get(key).and_then(|open| open.caller.clone())
-    }
-
     /// Whether a request is open.
     pub fn is_open(&self, key: RequestKey) -> bool {
         self.lock().get(key).is_some()
-    }
-
-    /// The id of an open request, as its client wrote it.
-    pub fn id(&self, key: RequestKey) -> Option<RequestId> {
-        self.lock().get(key).map(|open| open.id.clone())
     }
 
     /// Answers an open request with a result (JSON on one line). False if it was not open: nothing is written.

@@ -13,26 +13,42 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use crate::client::Client;
 use crate::core::requests::{BatchKey, NotOpened};
 use crate::core::user_text;
-use crate::estate::Estate;
 use crate::limits::{CLIENT_LINE_MAX_BYTES, MAILBOX_BYTES_MAX, OPEN_REQUESTS_MAX, SESSION_ABSENCE_MAX};
+use crate::link::Calls;
 use crate::protocol::framing::lines::{Line, LineDecoder};
 use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::{self, Fault, Invalid, Message, RequestId, RpcError};
 use crate::protocol::mcp::stateless::{self, Caller};
 use crate::protocol::mcp::{self, Audience, Method, Notification, ProtocolVersion, Request, ToolResult};
+use crate::runtime::addresses::Addresses;
+use crate::runtime::environment::Environment;
 use crate::runtime::mailbox::Permit;
 use crate::runtime::messages::session::{self, Delivered};
 use crate::telemetry::metrics::labels::{DUPLICATE_ID, MessageKind, TOO_MANY_REQUESTS};
 
+/// What the reader works with.
+#[derive(Debug, Clone)]
+pub struct Surroundings {
+    /// The gateway's surroundings.
+    pub env: Arc<Environment>,
+    /// Where the session is.
+    pub addresses: Arc<Addresses>,
+    /// The client.
+    pub client: Arc<Client>,
+    /// The calls, for those that the client cancels.
+    pub calls: Arc<Calls>,
+}
+
 /// Reads the client's lines until its stdin ends, or until it asks for the end: MCP has no request for that, but the document of
 /// Unity-MCP's server has one (`shutdown`), and a client written to it waits for the answer.
-pub async fn run(estate: Arc<Estate>, mut input: impl AsyncRead + Unpin) {
+pub async fn run(with: Surroundings, mut input: impl AsyncRead + Unpin) {
     let (queue, waiting) = mpsc::channel(OPEN_REQUESTS_MAX);
     let backlog = Arc::new(Backlog::default());
-    let deliverer = estate.spawn("delivery", deliver(Arc::clone(&estate), waiting, Arc::clone(&backlog)));
-    let intake = Intake { estate, queue, backlog, batches: AtomicBool::new(false) };
+    let deliverer = with.env.health.spawn("delivery", deliver(with.clone(), waiting, Arc::clone(&backlog)));
+    let intake = Intake { with, queue, backlog, batches: AtomicBool::new(false) };
     let mut decoder = LineDecoder::new(CLIENT_LINE_MAX_BYTES);
     let mut buffer = vec![0; 64 * 1024];
     let mut ended = false;
@@ -96,7 +112,7 @@ enum Then {
 }
 
 struct Intake {
-    estate: Arc<Estate>,
+    with: Surroundings,
     queue: mpsc::Sender<Delivery>,
     backlog: Arc<Backlog>,
     /// The last handshake that was read negotiates a version with batches. The session may not have answered it yet: a client may
@@ -106,13 +122,13 @@ struct Intake {
 
 impl Intake {
     async fn line(&self, line: Line) -> Then {
-        let front = &self.estate.outbox;
-        self.estate.heard.fetch_add(1, Ordering::Relaxed);
+        let front = &self.with.client.outbox;
+        self.with.client.heard.fetch_add(1, Ordering::Relaxed);
         front.room().await;
         let bytes = match line {
             Line::Whole(bytes) => bytes,
             Line::TooLong { id, request, .. } => {
-                self.estate.events.bad_line(Fault::TooLong.into());
+                self.with.env.events.bad_line(Fault::TooLong.into());
                 if request {
                     front.reject(id.as_ref(), &Invalid { id: None, fault: Fault::TooLong }.to_error());
                 }
@@ -132,7 +148,7 @@ impl Intake {
     }
 
     fn invalid(&self, invalid: &Invalid, batch: Option<BatchKey>) {
-        self.estate.events.bad_line(invalid.fault.into());
+        self.with.env.events.bad_line(invalid.fault.into());
         if invalid.owes_answer() {
             self.reject(batch, invalid.id.as_ref(), &invalid.to_error());
         }
@@ -140,8 +156,8 @@ impl Intake {
 
     fn reject(&self, batch: Option<BatchKey>, id: Option<&RequestId>, error: &RpcError) {
         match batch {
-            Some(batch) => self.estate.outbox.reject_member(batch, id, error),
-            None => self.estate.outbox.reject(id, error),
+            Some(batch) => self.with.client.outbox.reject_member(batch, id, error),
+            None => self.with.client.outbox.reject(id, error),
         }
     }
 
@@ -154,7 +170,7 @@ impl Intake {
                 return Then::GoOn;
             }
         };
-        let front = &self.estate.outbox;
+        let front = &self.with.client.outbox;
         let batch = front.begin_batch();
         let mut then = Then::GoOn;
         for (nth, member) in members.into_iter().enumerate() {
@@ -184,7 +200,7 @@ impl Intake {
     }
 
     async fn message(&self, message: Message, bytes: usize, batch: Option<BatchKey>) -> Then {
-        self.estate.events.message_read(match &message {
+        self.with.env.events.message_read(match &message {
             Message::Request { .. } => MessageKind::Request,
             Message::Notification { .. } => MessageKind::Notification,
             Message::Response { .. } => MessageKind::Response,
@@ -196,10 +212,13 @@ impl Intake {
                 let Some(key) = self.open(&id, &method, caller.as_ref().ok().and_then(Clone::clone), batch) else {
                     return Then::GoOn;
                 };
-                if let Err(error) = caller {
-                    self.estate.outbox.answer_error(key, &error);
-                    return Then::GoOn;
-                }
+                let caller = match caller {
+                    Ok(caller) => caller,
+                    Err(error) => {
+                        self.with.client.outbox.answer_error(key, &error);
+                        return Then::GoOn;
+                    }
+                };
                 if !stateless
                     && method == "initialize"
                     && let Ok(Request::Initialize(asked)) = mcp::parse_request(&method, params.as_deref())
@@ -209,10 +228,10 @@ impl Intake {
                 }
                 // The stateless era has neither.
                 if !stateless && matches!(method.as_str(), "ping" | "shutdown") {
-                    self.estate.outbox.answer(key, "{}");
+                    self.with.client.outbox.answer(key, "{}");
                     return if method == "ping" { Then::GoOn } else { Then::End };
                 }
-                Delivered::Request { key, method, params }
+                Delivered::Request { key, id, caller, method, params }
             }
             Message::Notification { method, params } => {
                 if let Notification::Cancelled { id, .. } = mcp::parse_notification(&method, params.as_deref()) {
@@ -231,7 +250,7 @@ impl Intake {
     fn caller(&self, method: &str, params: Option<&RawValue>) -> Result<Option<Arc<Caller>>, RpcError> {
         let said = stateless::client_of(method, params)?;
         Ok(said.map(|(version, client)| {
-            let audience = Audience { version, client: self.estate.config.traits_of(&client.name) };
+            let audience = Audience { version, client: self.with.env.config.traits_of(&client.name) };
             Arc::new(Caller { client, audience })
         }))
     }
@@ -243,7 +262,7 @@ impl Intake {
         caller: Option<Arc<Caller>>,
         batch: Option<BatchKey>,
     ) -> Option<RequestKey> {
-        let front = &self.estate.outbox;
+        let front = &self.with.client.outbox;
         let audience = caller.as_ref().map(|caller| caller.audience);
         match front.open(id, Method::from_name(method), caller) {
             Ok(key) => {
@@ -253,7 +272,7 @@ impl Intake {
                 Some(key)
             }
             Err(NotOpened::Duplicate) => {
-                self.estate.events.bad_line(DUPLICATE_ID);
+                self.with.env.events.bad_line(DUPLICATE_ID);
                 let error = RpcError::invalid_request(
                     "a request with this id is still open; it keeps its answer, and this one was not handled. Use a new id.",
                 );
@@ -261,12 +280,12 @@ impl Intake {
                 None
             }
             Err(NotOpened::Full) => {
-                self.estate.events.bad_line(TOO_MANY_REQUESTS);
+                self.with.env.events.bad_line(TOO_MANY_REQUESTS);
                 let text = user_text::overload();
                 if method == "tools/call" && batch.is_none() {
                     let result = mcp::tool_result(
                         &ToolResult::error(text),
-                        &audience.unwrap_or_else(|| self.estate.client().audience),
+                        &audience.unwrap_or_else(|| self.with.client.handshake().audience),
                     );
                     front.reject_with_result(id, &result, audience.is_some());
                 } else {
@@ -279,35 +298,35 @@ impl Intake {
 
     /// First the answer's place goes, then the call: whoever asks in between finds nothing to answer.
     fn cancel(&self, id: &RequestId) {
-        if let Some(request) = self.estate.outbox.cancel(id) {
-            self.estate.decide(|ledger, now| ledger.cancel(request, now).1);
+        if let Some(request) = self.with.client.outbox.cancel(id) {
+            self.with.calls.decide(|ledger, now| ledger.cancel(request, now).1);
         }
     }
 
     /// To the session at once if it lives and nothing waits before; else into the queue.
     async fn hand_over(&self, mut delivery: Delivery) {
-        let permit = self.estate.edges.session.permit(delivery.bytes).await;
+        let permit = self.with.addresses.edges.session.permit(delivery.bytes).await;
         if self.backlog.is_empty()
-            && let Some(session) = self.estate.addresses.session.get()
+            && let Some(session) = self.with.addresses.session.get()
         {
-            match hand(&self.estate, &session, delivery, permit) {
+            match hand(&self.with, &session, delivery, permit) {
                 Ok(()) => return,
                 Err(back) => delivery = back,
             }
         }
         let bytes = delivery.bytes;
         if !self.backlog.take_in(bytes) {
-            refuse(&self.estate, delivery);
+            refuse(&self.with, delivery);
         } else if let Err(full) = self.queue.try_send(delivery) {
             self.backlog.let_go(bytes);
-            refuse(&self.estate, full.into_inner());
+            refuse(&self.with, full.into_inner());
         }
     }
 }
 
 /// Gives a message to a session; back if that one has ended.
 fn hand(
-    estate: &Estate,
+    with: &Surroundings,
     session: &ActorRef<session::Message>,
     delivery: Delivery,
     permit: Option<Permit>,
@@ -316,20 +335,20 @@ fn hand(
     let request = message.request();
     // Marked first: from here on the session's end answers it.
     if let Some(request) = request {
-        estate.outbox.delivered(request);
+        with.client.outbox.delivered(request);
     }
     match session.cast(session::Message::Delivered(message, permit)) {
         Ok(()) => Ok(()),
         Err(MessagingErr::SendErr(session::Message::Delivered(message, _))) => {
             if let Some(request) = request {
-                estate.outbox.returned(request);
+                with.client.outbox.returned(request);
             }
             Err(Delivery { message, bytes, since })
         }
         // ractor gives a message back that it did not take; anything else would be ours to answer all the same.
         Err(_) => {
             if let Some(request) = request {
-                estate.outbox.answer_error(request, &RpcError::internal(user_text::INTERNAL));
+                with.client.outbox.answer_error(request, &RpcError::internal(user_text::INTERNAL));
             }
             Ok(())
         }
@@ -337,17 +356,17 @@ fn hand(
 }
 
 /// Hands what waits to the session, in order, as soon as one lives.
-async fn deliver(estate: Arc<Estate>, mut waiting: mpsc::Receiver<Delivery>, backlog: Arc<Backlog>) {
+async fn deliver(with: Surroundings, mut waiting: mpsc::Receiver<Delivery>, backlog: Arc<Backlog>) {
     while let Some(mut delivery) = waiting.recv().await {
         let (bytes, deadline) = (delivery.bytes, delivery.since + SESSION_ABSENCE_MAX);
         let mut ended = None;
         loop {
-            let Some(session) = estate.addresses.session.up(deadline, ended).await else {
-                refuse(&estate, delivery);
+            let Some(session) = with.addresses.session.up(deadline, ended).await else {
+                refuse(&with, delivery);
                 break;
             };
-            let permit = estate.edges.session.permit(bytes).await;
-            match hand(&estate, &session, delivery, permit) {
+            let permit = with.addresses.edges.session.permit(bytes).await;
+            match hand(&with, &session, delivery, permit) {
                 Ok(()) => break,
                 Err(back) => delivery = back,
             }
@@ -359,8 +378,8 @@ async fn deliver(estate: Arc<Estate>, mut waiting: mpsc::Receiver<Delivery>, bac
 }
 
 /// No session came: our fault, nothing ran.
-fn refuse(estate: &Estate, delivery: Delivery) {
+fn refuse(with: &Surroundings, delivery: Delivery) {
     if let Some(request) = delivery.message.request() {
-        estate.outbox.answer_error(request, &RpcError::internal(user_text::INTERNAL));
+        with.client.outbox.answer_error(request, &RpcError::internal(user_text::INTERNAL));
     }
 }

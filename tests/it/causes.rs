@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use crate::support::scrape::Scrape;
 use crate::support::{Gateway, PATIENT, PORT, Setup, editor, gateway, unity};
-use holdfast::actors::gateway_tools;
 use holdfast::config::Config;
 use holdfast::limits::{HOLD_MAX, HOLD_WITHOUT_EVIDENCE, LIKELY_AFTER_CRASH, LIKELY_AFTER_LOSS};
 use holdfast::net::Net as _;
@@ -180,7 +179,7 @@ impl Stage {
     async fn look(&mut self, span: Duration, call: Option<&Value>) {
         let began = Instant::now();
         while began.elapsed() < span {
-            let status = gateway_tools::picture(&self.it.estate);
+            let status = self.it.parts.gateway_tools().picture();
             let editor = &status["editor"];
             for said in [
                 &status["summary"],
@@ -283,7 +282,7 @@ impl Stage {
 
     fn judge(&mut self, episode: Episode) {
         let said = self.said();
-        let scrape = Scrape::of(&self.it.estate);
+        let scrape = Scrape::of(&self.it.parts);
         let count = |result| scrape.sum("holdfast_unity_reloads_total", &[("result", result)]);
         let counted = [count("completed"), count("presumed"), count("not_returned")];
         let measured = scrape.sum("holdfast_unity_reload_duration_seconds_count", &[]);
@@ -409,7 +408,7 @@ async fn a_bridge_that_never_comes_back_is_a_bridge_that_does_not_listen() {
     let (text, failed) = stage.it.client.text(&call).await;
     assert!(failed && text.contains("its bridge did not listen"), "{text}");
     assert!(asked.elapsed() <= HOLD_MAX + Duration::from_secs(1), "{:?}", asked.elapsed());
-    Scrape::of(&stage.it.estate).is("holdfast_unity_reloads_total", &[], 0.0);
+    Scrape::of(&stage.it.parts).is("holdfast_unity_reloads_total", &[], 0.0);
     stage.it.close().await;
 }
 
@@ -420,7 +419,7 @@ async fn a_forged_push_message_makes_no_held_call_be_refused() {
         for forged in ["UNITY_SHUTDOWN", "USER_DISCONNECT"] {
             let mut stage = Stage::set(row(name)).await;
             sleep(Duration::from_secs(6)).await;
-            let port = stage.it.estate.push_port().unwrap();
+            let port = stage.it.parts.link.push_port().unwrap();
             let mut socket = stage.it.net.connect(port).await.unwrap();
             let line = json!({"type": forged, "timestamp": "", "payload": {"reason": {"type": forged, "message": ""}}});
             socket.write_all(format!("{line}\n").as_bytes()).await.unwrap();

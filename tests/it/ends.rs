@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use crate::support::{Setup, ask_every_log, editor, gateway, plain, quiet_sabotage, unity, until, within};
+use holdfast::actors::parts::Parts;
 use holdfast::core::shutdown::ShutdownReason;
-use holdfast::estate::Estate;
 use holdfast::protocol::dialect::PushEvent;
 use holdfast::runtime::messages::push;
 use holdfast::transport::run::{self, Pumps};
@@ -23,8 +23,8 @@ async fn a_panic_in_a_task_of_an_actor_is_a_failure_of_the_actor() {
     gateway.client.open_async().await;
     gateway.ready().await;
     // The task that binds the listener panics; only a successor of its actor binds again.
-    until("the push listener", || gateway.estate.push_port().is_some()).await;
-    assert_eq!(gateway.estate.restarts().get("push"), Some(&1));
+    until("the push listener", || gateway.parts.link.push_port().is_some()).await;
+    assert_eq!(gateway.parts.env.health.restarts().get("push"), Some(&1));
     assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
@@ -45,10 +45,10 @@ impl tokio::io::AsyncRead for Broken {
 async fn a_panic_of_the_task_that_reads_stdin_answers_what_is_open_and_is_our_failure() {
     quiet_sabotage();
     let setup = Setup::default();
-    let estate = Estate::new(setup.config, setup.net, setup.host);
+    let parts = Parts::new(setup.config, setup.net, setup.host);
     let (input, mut to_input) = tokio::io::duplex(4096);
     let (output, mut from_output) = tokio::io::duplex(1 << 20);
-    let pumps = Pumps::over(&estate, tokio::io::AsyncReadExt::chain(input, Broken), output);
+    let pumps = Pumps::over(&parts, tokio::io::AsyncReadExt::chain(input, Broken), output);
     let (_quit, quitting) = tokio::sync::mpsc::channel(1);
     for line in [
         json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}),
@@ -58,9 +58,9 @@ async fn a_panic_of_the_task_that_reads_stdin_answers_what_is_open_and_is_our_fa
         tokio::io::AsyncWriteExt::write_all(&mut to_input, format!("{line}\n").as_bytes()).await.unwrap();
     }
     drop(to_input);
-    let why = within("the end", run::run(&estate, holdfast::actors::gateway::Plain, pumps, quitting)).await;
+    let why = within("the end", run::run(&parts, holdfast::actors::gateway::Plain, pumps, quitting)).await;
     assert_eq!(why, ShutdownReason::Exhausted);
-    drop(estate);
+    drop(parts);
     let mut said = String::new();
     tokio::io::AsyncReadExt::read_to_string(&mut from_output, &mut said).await.unwrap();
     for id in 1..=3 {
@@ -124,9 +124,9 @@ async fn what_is_owed_at_the_end_is_written_before_a_stuck_part_is_waited_for() 
     gateway.client.open_async().await;
     let running = gateway.client.call("hold", json!({})).await;
     until("the call runs", || unity.stats().running == 1).await;
-    until("the push listener", || gateway.estate.push_port().is_some()).await;
+    until("the push listener", || gateway.parts.link.push_port().is_some()).await;
     gateway.sabotage.stick("push");
-    assert!(gateway.estate.addresses.push.cast(push::Message::Hint(PushEvent::Unknown, None)));
+    assert!(gateway.parts.addresses.push.cast(push::Message::Hint(PushEvent::Unknown, None)));
     let began = Instant::now();
     gateway.client.close_stdin().await;
     let answer = gateway.client.answer(&running).await;

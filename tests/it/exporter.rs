@@ -15,9 +15,9 @@ use crate::support::net::MemoryNet;
 use crate::support::sabotage::MARK;
 use crate::support::scrape::{Scrape, answer, get};
 use crate::support::{Setup, until, within};
+use holdfast::actors::parts::Parts;
 use holdfast::config::Config;
 use holdfast::core::shutdown::ShutdownReason;
-use holdfast::estate::Estate;
 use holdfast::net::{BoxFuture, BoxStream, Listener, Net};
 use holdfast::platform::host::Host as _;
 use holdfast::services::metrics::Exporter;
@@ -101,7 +101,7 @@ impl AsyncWrite for MinedStream {
 
 /// The exporter without a tree: nobody else looks at the clock or accepts.
 struct Alone {
-    estate: Arc<Estate>,
+    parts: Arc<Parts>,
     net: Arc<MemoryNet>,
     host: Arc<MemoryHost>,
     mines: Arc<Mines>,
@@ -113,16 +113,16 @@ async fn alone() -> Alone {
     let Setup { net, host, .. } = Setup::default();
     let mines = Arc::new(Mines::default());
     let mined = Arc::new(Mined(net.clone(), mines.clone()));
-    let estate = Estate::new(counted(), mined, host.clone());
-    let exporter = Exporter::start(&estate);
-    let stage = Alone { estate, net, host, mines, exporter };
+    let parts = Parts::new(counted(), mined, host.clone());
+    let exporter = Exporter::start(&parts);
+    let stage = Alone { parts, net, host, mines, exporter };
     until("it listens", || stage.scrape().sum("holdfast_actor_up", &[("actor", "exporter")]) == 1.0).await;
     stage
 }
 
 impl Alone {
     fn scrape(&self) -> Scrape {
-        Scrape::of(&self.estate)
+        Scrape::of(&self.parts)
     }
 
     /// Starts and restarts of the exporter so far.
@@ -173,7 +173,7 @@ async fn a_panic_in_any_part_of_the_exporter_restarts_all_of_it() {
     assert!(stage.host.struck(), "nobody looked at the clock");
     stage.lives(3.0);
     stage.is_whole().await;
-    stage.exporter.end(&stage.estate, ShutdownReason::Signal).await;
+    stage.exporter.end(&stage.parts, ShutdownReason::Signal).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -183,14 +183,14 @@ async fn a_panic_over_a_scrape_costs_that_scrape() {
     silence(stage.asks().await).await;
     stage.is_whole().await;
     stage.lives(1.0);
-    stage.exporter.end(&stage.estate, ShutdownReason::Signal).await;
+    stage.exporter.end(&stage.parts, ShutdownReason::Signal).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn late_timers_and_a_clock_that_jumps_are_counted() {
     let stage = alone().await;
     let lag = |suffix: &str, labels: &[(&str, &str)]| {
-        Scrape::of(&stage.estate).sum(&format!("holdfast_runtime_lag_seconds_{suffix}"), labels)
+        Scrape::of(&stage.parts).sum(&format!("holdfast_runtime_lag_seconds_{suffix}"), labels)
     };
     sleep(Duration::from_secs(10)).await;
     assert!(lag("sum", &[]) < 0.1 && lag("count", &[]) >= 9.0);
@@ -200,23 +200,23 @@ async fn late_timers_and_a_clock_that_jumps_are_counted() {
     assert!((5.9..=7.1).contains(&lag("sum", &[])), "{}", lag("sum", &[]));
     let on_time = lag("bucket", &[("le", "1")]);
     assert!((lag("count", &[]) - on_time - 1.0).abs() < 1e-9, "one was late");
-    Scrape::of(&stage.estate).is("holdfast_clock_jumps_total", &[], 0.0);
+    Scrape::of(&stage.parts).is("holdfast_clock_jumps_total", &[], 0.0);
 
     stage.host.set_clock_ahead(Duration::from_secs(3600));
     sleep(Duration::from_secs(2)).await;
     stage.host.set_clock_ahead(Duration::from_secs(1800));
     sleep(Duration::from_secs(2)).await;
-    let scrape = Scrape::of(&stage.estate);
+    let scrape = Scrape::of(&stage.parts);
     scrape.is("holdfast_clock_jumps_total", &[("direction", "forward")], 1.0);
     scrape.is("holdfast_clock_jumps_total", &[("direction", "backward")], 1.0);
-    stage.exporter.end(&stage.estate, ShutdownReason::Signal).await;
+    stage.exporter.end(&stage.parts, ShutdownReason::Signal).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_last_words_of_a_gateway_that_gave_up_say_so() {
     let config = Config { state_dir: Some("/state".into()), ..counted() };
     let mut gateway = crate::support::gateway(Setup { config, ..Setup::default() });
-    let exporter = Exporter::start(&gateway.estate);
+    let exporter = Exporter::start(&gateway.parts);
     gateway.client.open().await;
     // Four ends of the session within a minute are too many; the tree is built three times more.
     for tree in 1..=4 {
@@ -232,13 +232,13 @@ async fn the_last_words_of_a_gateway_that_gave_up_say_so() {
         if tree < 4 {
             // The longest pause before a tree is 30 s.
             sleep(Duration::from_secs(40)).await;
-            Scrape::of(&gateway.estate).is("holdfast_tree_rebuilds_total", &[], f64::from(tree));
+            Scrape::of(&gateway.parts).is("holdfast_tree_rebuilds_total", &[], f64::from(tree));
             assert_eq!(gateway.sabotage.cell("session").get_status(), ActorStatus::Running);
         }
     }
     let why = within("the end", &mut gateway.end).await.unwrap();
     assert_eq!(why, ShutdownReason::Exhausted);
-    exporter.end(&gateway.estate, why).await;
+    exporter.end(&gateway.parts, why).await;
     let words = gateway.host.read("/state/metrics/holdfast_last_exit.prom".as_ref(), 1 << 20);
     let words = String::from_utf8(words.unwrap()).unwrap();
     assert!(words.contains("holdfast_last_exit_info{reason=\"exhausted\""), "{words}");

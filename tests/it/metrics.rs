@@ -40,21 +40,21 @@ async fn what_is_counted_is_what_the_client_saw() {
     let odd = gateway.client.request("no/such", json!({})).await;
     gateway.client.answer(&odd).await;
     gateway.client.line("{ no JSON").await;
-    Scrape::of(&gateway.estate).check();
+    Scrape::of(&gateway.parts).check();
 
     // One runs while the editor reloads, one waits for its return, one is taken back meanwhile.
     let mark = gateway.client.call("hold", json!({})).await;
-    until("it runs", || Scrape::of(&gateway.estate).sum("holdfast_tool_calls_in_flight", &[]) == 1.0).await;
+    until("it runs", || Scrape::of(&gateway.parts).sum("holdfast_tool_calls_in_flight", &[]) == 1.0).await;
     let waiting = gateway.client.call("echo", json!({"text": "y"})).await;
     let cancelled = gateway.client.call("echo", json!({"text": "z"})).await;
-    until("they wait", || Scrape::of(&gateway.estate).sum("holdfast_tool_calls_queued", &[]) == 2.0).await;
+    until("they wait", || Scrape::of(&gateway.parts).sum("holdfast_tool_calls_queued", &[]) == 2.0).await;
     gateway.client.cancel(&cancelled).await;
     unity.reload(Duration::from_secs(3)).await.unwrap();
     gateway.client.answer(&mark).await;
     assert!(!gateway.client.text(&waiting).await.1);
-    until("nothing is open", || Scrape::of(&gateway.estate).sum("holdfast_mcp_requests_in_flight", &[]) == 0.0).await;
+    until("nothing is open", || Scrape::of(&gateway.parts).sum("holdfast_mcp_requests_in_flight", &[]) == 0.0).await;
 
-    let scrape = Scrape::of(&gateway.estate);
+    let scrape = Scrape::of(&gateway.parts);
     scrape.check();
     let call = ("method", "tools/call");
     scrape.is("holdfast_mcp_requests_total", &[call, ("outcome", "ok")], 8.0);
@@ -128,8 +128,8 @@ async fn a_hostile_session_makes_no_series_and_balances_too() {
     }
     let last = gateway.client.request("tools/list", json!({})).await;
     gateway.client.answer(&last).await;
-    until("nothing is open", || Scrape::of(&gateway.estate).sum("holdfast_mcp_requests_in_flight", &[]) == 0.0).await;
-    let text = render(&*gateway.estate);
+    until("nothing is open", || Scrape::of(&gateway.parts).sum("holdfast_mcp_requests_in_flight", &[]) == 0.0).await;
+    let text = render(&*gateway.parts);
     assert!(!text.contains("PEER"), "a client's word became a label");
     let scrape = Scrape::read(&text);
     scrape.check();
@@ -151,25 +151,23 @@ async fn the_end_of_a_part_is_counted_and_takes_no_count_with_it() {
         gateway.ready().await;
         gateway.client.ok("echo", json!({"text": "before"})).await;
         gateway.sabotage.plant(name, Hook::Handle, Fault::Panic);
-        let estate = &gateway.estate;
+        let parts = &gateway.parts;
         match name {
             "registry" => {
-                estate.addresses.registry.cast(holdfast::runtime::messages::registry::Message::ChangeHinted(None))
+                parts.addresses.registry.cast(holdfast::runtime::messages::registry::Message::ChangeHinted(None))
             }
-            "discovery" => {
-                estate.addresses.discovery.cast(holdfast::runtime::messages::discovery::Message::RootsHinted)
-            }
-            "bridge" => estate.addresses.bridge.cast(holdfast::runtime::messages::bridge::Message::GoodNews),
-            "push" => estate
+            "discovery" => parts.addresses.discovery.cast(holdfast::runtime::messages::discovery::Message::RootsHinted),
+            "bridge" => parts.addresses.bridge.cast(holdfast::runtime::messages::bridge::Message::GoodNews),
+            "push" => parts
                 .addresses
                 .push
                 .cast(holdfast::runtime::messages::push::Message::Timer(holdfast::fsm::push::Timer::Rebind)),
-            _ => estate.addresses.session.cast(holdfast::runtime::messages::session::Message::CatalogueChanged),
+            _ => parts.addresses.session.cast(holdfast::runtime::messages::session::Message::CatalogueChanged),
         };
         let actor = ("actor", name);
-        until("a restart", || Scrape::of(&gateway.estate).sum("holdfast_actor_starts_total", &[actor]) == 2.0).await;
+        until("a restart", || Scrape::of(&gateway.parts).sum("holdfast_actor_starts_total", &[actor]) == 2.0).await;
         gateway.client.ok("echo", json!({"text": "after"})).await;
-        let scrape = Scrape::of(&gateway.estate);
+        let scrape = Scrape::of(&gateway.parts);
         scrape.check();
         scrape.is("holdfast_actor_restarts_total", &[actor, ("reason", "failed")], 1.0);
         scrape.is("holdfast_actor_restarts_total", &[], 1.0);
@@ -200,8 +198,8 @@ async fn ask(gateway: &Gateway, bytes: &str) -> (u16, String) {
 #[tokio::test(start_paused = true)]
 async fn the_endpoint_serves_this_machine_and_holds_its_bounds() {
     let gateway = gateway(counted());
-    let exporter = Exporter::start(&gateway.estate);
-    until("it listens", || Scrape::of(&gateway.estate).sum("holdfast_actor_up", &[("actor", "exporter")]) == 1.0).await;
+    let exporter = Exporter::start(&gateway.parts);
+    until("it listens", || Scrape::of(&gateway.parts).sum("holdfast_actor_up", &[("actor", "exporter")]) == 1.0).await;
 
     let (status, text) = ask(&gateway, &get("/metrics")).await;
     assert_eq!(status, 200, "{text}");
@@ -245,7 +243,7 @@ async fn the_endpoint_serves_this_machine_and_holds_its_bounds() {
     assert!(began.elapsed() < SERVED_TIMEOUT + Duration::from_millis(500), "{:?}", began.elapsed());
     assert_eq!(ask(&gateway, &get("/healthz")).await.0, 200);
 
-    let scrape = Scrape::of(&gateway.estate);
+    let scrape = Scrape::of(&gateway.parts);
     for (result, count) in [
         ("busy", 1.0),
         ("timed_out", SCRAPERS_MAX as f64),
@@ -256,7 +254,7 @@ async fn the_endpoint_serves_this_machine_and_holds_its_bounds() {
     ] {
         scrape.is("holdfast_scrapes_total", &[("result", result)], count);
     }
-    exporter.end(&gateway.estate, holdfast::core::shutdown::ShutdownReason::Signal).await;
+    exporter.end(&gateway.parts, holdfast::core::shutdown::ShutdownReason::Signal).await;
     assert!(gateway.net.connect(METRICS_PORT).await.is_err(), "it is gone");
     gateway.close().await;
 }
@@ -266,28 +264,28 @@ async fn a_taken_port_is_tried_again_and_holds_nobody_up() {
     let setup = counted();
     let taken = setup.net.bind(METRICS_PORT).await.unwrap();
     let mut gateway = gateway(setup);
-    let exporter = Exporter::start(&gateway.estate);
+    let exporter = Exporter::start(&gateway.parts);
     gateway.client.open().await;
     gateway.client.ping().await;
     sleep(Duration::from_secs(60)).await;
-    Scrape::of(&gateway.estate).is("holdfast_actor_up", &[("actor", "exporter")], 0.0);
+    Scrape::of(&gateway.parts).is("holdfast_actor_up", &[("actor", "exporter")], 0.0);
     drop(taken);
-    until("it listens", || Scrape::of(&gateway.estate).sum("holdfast_actor_up", &[("actor", "exporter")]) == 1.0).await;
+    until("it listens", || Scrape::of(&gateway.parts).sum("holdfast_actor_up", &[("actor", "exporter")]) == 1.0).await;
     assert_eq!(ask(&gateway, &get("/healthz")).await.0, 200);
-    exporter.end(&gateway.estate, holdfast::core::shutdown::ShutdownReason::Signal).await;
+    exporter.end(&gateway.parts, holdfast::core::shutdown::ShutdownReason::Signal).await;
     gateway.close().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn without_the_flag_nothing_is_served_and_nothing_counted() {
     let mut gateway = gateway(Setup::default());
-    let exporter = Exporter::start(&gateway.estate);
+    let exporter = Exporter::start(&gateway.parts);
     gateway.client.open().await;
     gateway.client.ping().await;
-    assert_eq!(render(&*gateway.estate), "");
+    assert_eq!(render(&*gateway.parts), "");
     assert!(gateway.net.connect(METRICS_PORT).await.is_err());
     // What the machines did is kept all the same.
-    assert!(gateway.estate.events.timelines(Duration::MAX, 1).iter().any(|timeline| !timeline.steps.is_empty()));
-    exporter.end(&gateway.estate, holdfast::core::shutdown::ShutdownReason::Signal).await;
+    assert!(gateway.parts.env.events.timelines(Duration::MAX, 1).iter().any(|timeline| !timeline.steps.is_empty()));
+    exporter.end(&gateway.parts, holdfast::core::shutdown::ShutdownReason::Signal).await;
     gateway.close().await;
 }

@@ -231,7 +231,7 @@ async fn without_an_editor_the_list_of_an_earlier_session_is_served_from_disk() 
     let mut gateway = crate::support::gateway(second);
     gateway.client.open().await;
     let mut known = gateway.client.tools().await;
-    assert_eq!(gateway.estate.published.borrow().source, Source::Disk);
+    assert_eq!(gateway.parts.tools.published.borrow().source, Source::Disk);
     let mut live = live;
     live.sort();
     known.sort();
@@ -259,7 +259,7 @@ async fn roots_lead_to_the_project_and_are_asked_for_only_where_declared() {
     gateway.client.line(&answer.to_string()).await;
     let wanted = dunce::canonicalize(folder.path()).unwrap();
     until("the project is found", || {
-        gateway.estate.survey.borrow().as_ref().and_then(|survey| survey.project.clone()) == Some(wanted.clone())
+        gateway.parts.link.survey.borrow().as_ref().and_then(|survey| survey.project.clone()) == Some(wanted.clone())
     })
     .await;
     // Each request of ours has an id of its own, and only the answer to the last one counts.
@@ -275,7 +275,7 @@ async fn roots_lead_to_the_project_and_are_asked_for_only_where_declared() {
         gateway.client.line(&json!({"jsonrpc": "2.0", "id": line.value["id"], "result": roots}).to_string()).await;
     }
     gateway.client.tools().await;
-    assert_eq!(gateway.estate.roots().0, [std::path::PathBuf::from("/fourth")]);
+    assert_eq!(gateway.parts.project.roots().0, [std::path::PathBuf::from("/fourth")]);
     assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 
     let mut gateway = plain();
@@ -432,7 +432,7 @@ async fn a_result_on_its_way_to_a_file_is_not_lost_with_the_session_nor_with_std
         let asked = unity.stats().requests;
         let id = gateway.client.call("big", json!({"n": 7 * 1024 * 1024})).await;
         until("Unity has answered", || {
-            unity.stats().requests > asked && gateway.estate.ledger(|ledger, _| ledger.counts()) == (0, 0)
+            unity.stats().requests > asked && gateway.parts.calls.ledger(|ledger, _| ledger.counts()) == (0, 0)
         })
         .await;
         if ends {
@@ -468,7 +468,7 @@ async fn a_blocked_stdout_stops_reading_and_nothing_else() {
         pings += 1;
         assert!(pings < 5000, "reading never stopped");
     }
-    assert!(gateway.estate.outbox.is_blocked());
+    assert!(gateway.parts.client.outbox.is_blocked());
     // The link lives on meanwhile: a reload is gone through.
     unity.reload(Duration::from_secs(1)).await.unwrap();
     unity.listening().await;
@@ -478,7 +478,7 @@ async fn a_blocked_stdout_stops_reading_and_nothing_else() {
         gateway.client.result(id).await;
     }
     assert_eq!(unity.runs("blocked"), 20);
-    until("all is read", || gateway.estate.outbox.is_flushed()).await;
+    until("all is read", || gateway.parts.client.outbox.is_flushed()).await;
     let answers = gateway.client.lines().iter().filter(|line| line.value["id"] == "p").count();
     assert!(answers >= pings, "{answers} answers to {pings} pings");
 }
@@ -494,10 +494,10 @@ async fn an_answer_that_was_read_is_kept_while_stdout_is_blocked_and_the_editor_
     let held = gateway.client.call("hold", json!({})).await;
     until("it runs", || unity.stats().running == 1).await;
     while gateway.client.try_line(r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#, Duration::from_secs(1)).await {}
-    assert!(gateway.estate.outbox.is_blocked());
+    assert!(gateway.parts.client.outbox.is_blocked());
     // The answer comes while there is no room for it, and the editor is gone before there is any.
     unity.release();
-    until("it is settled", || gateway.estate.ledger(|ledger, _| ledger.counts()) == (0, 0)).await;
+    until("it is settled", || gateway.parts.calls.ledger(|ledger, _| ledger.counts()) == (0, 0)).await;
     unity.crash().await.unwrap();
     sleep(Duration::from_secs(1)).await;
     gateway.client.read();
@@ -511,7 +511,7 @@ async fn an_answer_that_was_read_is_kept_while_stdout_is_blocked_and_the_editor_
 async fn stdins_end_answers_everything_and_is_quick_when_nothing_was_sent() {
     let (mut gateway, unity) = connected(UNKNOWN).await;
     unity.down().await.unwrap();
-    until("the loss is seen", || gateway.estate.link.borrow().epoch.is_none()).await;
+    until("the loss is seen", || gateway.parts.link.view.borrow().epoch.is_none()).await;
     let held = gateway.client.call("count", json!({"key": "held"})).await;
     let waiting = gateway.client.call("holdfast_wait_ready", json!({})).await;
     gateway.client.ping().await;

@@ -242,7 +242,7 @@ async fn subscriptions_outlive_a_session_that_dies_and_keep_nobody_from_leaving(
     sabotage.plant("session", Hook::Handle, Fault::Panic);
     let struck = ask(&mut gateway.client, "tools/list", json!({})).await;
     gateway.client.answer(&struck).await;
-    until("the session lives again", || gateway.estate.restarts().values().sum::<u64>() > 0).await;
+    until("the session lives again", || gateway.parts.env.health.restarts().values().sum::<u64>() > 0).await;
     assert!(gateway.client.answered(&id).is_none());
     echoes(&mut gateway.client, "again").await;
     unity.add_tool("fresh").unwrap();

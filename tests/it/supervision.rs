@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use crate::support::sabotage::{Fault, Hook, Sabotage};
 use crate::support::{Gateway, Setup, editor, gateway, plain, unity, until, within};
+use holdfast::actors::parts::Parts;
 use holdfast::core::shutdown::ShutdownReason;
-use holdfast::estate::Estate;
 use holdfast::fsm::registry::Source;
 use holdfast::protocol::dialect::PushEvent;
 use holdfast::runtime::messages::{bridge, discovery, push, registry, session};
@@ -22,8 +22,8 @@ use tokio::time::{Instant, sleep};
 const LEAVES: [&str; 5] = ["discovery", "bridge", "push", "registry", "session"];
 
 /// A message that an actor can always be sent, and that changes nothing.
-fn nudge(estate: &Estate, name: &str) -> bool {
-    let addresses = &estate.addresses;
+fn nudge(parts: &Parts, name: &str) -> bool {
+    let addresses = &parts.addresses;
     match name {
         "discovery" => addresses.discovery.cast(discovery::Message::RootsHinted),
         "bridge" => addresses.bridge.cast(bridge::Message::GoodNews),
@@ -35,8 +35,8 @@ fn nudge(estate: &Estate, name: &str) -> bool {
 }
 
 /// The id in an actor's slot.
-fn seated(estate: &Estate, name: &str) -> Option<ActorId> {
-    let addresses = &estate.addresses;
+fn seated(parts: &Parts, name: &str) -> Option<ActorId> {
+    let addresses = &parts.addresses;
     match name {
         "discovery" => addresses.discovery.get().map(|actor| actor.get_id()),
         "bridge" => addresses.bridge.get().map(|actor| actor.get_id()),
@@ -53,14 +53,14 @@ async fn alive(gateway: &Gateway, name: &str, lives: usize) {
         let known = gateway.sabotage.lives(name);
         known.len() == lives
             && known.last().is_some_and(|cell| {
-                cell.get_status() == ActorStatus::Running && seated(&gateway.estate, name) == Some(cell.get_id())
+                cell.get_status() == ActorStatus::Running && seated(&gateway.parts, name) == Some(cell.get_id())
             })
     })
     .await;
 }
 
 fn restarts(gateway: &Gateway, name: &str) -> u64 {
-    gateway.estate.restarts().get(name).copied().unwrap_or(0)
+    gateway.parts.env.health.restarts().get(name).copied().unwrap_or(0)
 }
 
 /// A gateway whose link is up, and its editor.
@@ -70,7 +70,7 @@ async fn connected() -> (Gateway, FakeUnity) {
     let mut gateway = gateway(setup);
     gateway.client.open_async().await;
     gateway.ready().await;
-    until("the push listener", || gateway.estate.push_port().is_some()).await;
+    until("the push listener", || gateway.parts.link.push_port().is_some()).await;
     for name in LEAVES {
         alive(&gateway, name, 1).await;
     }
@@ -83,7 +83,7 @@ async fn strike(gateway: &Gateway, name: &'static str, hook: Hook, fault: Fault)
     gateway.sabotage.plant(name, hook, fault);
     let ends = match hook {
         Hook::Handle | Hook::Handled => {
-            assert!(nudge(&gateway.estate, name));
+            assert!(nudge(&gateway.parts, name));
             1
         }
         Hook::PostStop => {
@@ -112,8 +112,8 @@ async fn cell(name: &'static str, hook: Hook, fault: Fault) {
     until("the call runs", || unity.stats().running == 1).await;
     let held = gateway.client.call("count", json!({"key": "held"})).await;
     gateway.client.ping().await;
-    let epoch = gateway.estate.link.borrow().epoch;
-    let port = gateway.estate.push_port();
+    let epoch = gateway.parts.link.view.borrow().epoch;
+    let port = gateway.parts.link.push_port();
     let ids: Vec<ActorId> = LEAVES.iter().map(|leaf| gateway.sabotage.id(leaf)).collect();
 
     let ends = strike(&gateway, name, hook, fault).await;
@@ -132,7 +132,7 @@ async fn cell(name: &'static str, hook: Hook, fault: Fault) {
         let (text, error) = gateway.client.text(&running).await;
         assert!(error && text.starts_with("Outcome unknown: a part of holdfast failed"), "{what}: {text}");
     } else {
-        assert_eq!(gateway.estate.link.borrow().epoch, epoch, "{what}: the connection was touched");
+        assert_eq!(gateway.parts.link.view.borrow().epoch, epoch, "{what}: the connection was touched");
         assert_eq!(unity.stats().accepts, 1, "{what}: dialled again");
         assert!(gateway.client.answered(&running).is_none(), "{what}: answered before the editor did");
         unity.release();
@@ -142,7 +142,7 @@ async fn cell(name: &'static str, hook: Hook, fault: Fault) {
     let (text, error) = gateway.client.text(&held).await;
     assert!(!error && text.contains("held"), "{what}: {text}");
     assert_eq!(unity.runs("held"), 1, "{what}: the held call ran once");
-    assert_eq!(gateway.estate.push_port(), port, "{what}: the push port");
+    assert_eq!(gateway.parts.link.push_port(), port, "{what}: the push port");
     assert!(gateway.client.ok("echo", json!({"text": "whole"})).await.contains("whole"), "{what}");
     assert!(gateway.client.tools().await.contains(&"echo".to_owned()), "{what}");
     assert_eq!(gateway.close().await, ShutdownReason::InputEnded, "{what}");
@@ -165,7 +165,7 @@ async fn a_wish_that_falls_with_discovery_is_its_successors() {
     for hook in [Hook::Handle, Hook::PostStart] {
         let (mut gateway, unity) = connected().await;
         unity.rst().await.unwrap();
-        until("the loss is seen", || gateway.estate.link.borrow().epoch.is_none()).await;
+        until("the loss is seen", || gateway.parts.link.view.borrow().epoch.is_none()).await;
         gateway.sabotage.plant("discovery", Hook::Handle, Fault::Panic);
         if hook == Hook::PostStart {
             gateway.sabotage.plant("discovery", hook, Fault::Panic);
@@ -183,7 +183,7 @@ async fn a_wish_that_falls_with_discovery_is_its_successors() {
 async fn a_supervisor_that_fails_itself_leaves_nothing_behind() {
     for fault in [Fault::Panic, Fault::Err] {
         let (mut gateway, unity) = connected().await;
-        let port = gateway.estate.push_port();
+        let port = gateway.parts.link.push_port();
         let running = gateway.client.call("hold", json!({})).await;
         until("the call runs", || unity.stats().running == 1).await;
         let held = gateway.client.call("count", json!({"key": "held"})).await;
@@ -208,7 +208,7 @@ async fn a_supervisor_that_fails_itself_leaves_nothing_behind() {
         unity.release();
         until("one connection is left", || unity.stats().connections == 1).await;
         assert_eq!(gateway.sabotage.id("session"), session, "{fault:?}");
-        until("the push listener", || gateway.estate.push_port() == port).await;
+        until("the push listener", || gateway.parts.link.push_port() == port).await;
         assert_eq!(gateway.close().await, ShutdownReason::InputEnded, "{fault:?}");
     }
 }
@@ -281,12 +281,12 @@ async fn a_hundred_kills_of_each_actor_leave_a_whole_session_and_nothing_else() 
                 assert_eq!(gateway.sabotage.lives(leaf).len(), 1, "{name}: {leaf} did not go on");
             }
             assert!(tasks() <= first.unwrap_or_default() + 1, "{name}: {} tasks, {first:?} after one kill", tasks());
-            let edges = &gateway.estate.edges;
+            let edges = &gateway.parts.addresses.edges;
             assert_eq!((edges.session.used(), edges.bridge.used(), edges.push.used()), (0, 0, 0), "{name}: permits");
             let dials = if *name == "bridge" { 101 } else { 1 };
             assert_eq!(unity.stats().accepts, dials, "{name}: dials");
             assert_eq!(unity.stats().connections, 1, "{name}: connections");
-            let connection = gateway.estate.connection.clone();
+            let connection = gateway.parts.link.connection.clone();
             assert_eq!(connection.available_permits(), 0, "{name}: the connection holds its permit");
             unity.quit().await.unwrap();
             until("the permit is back", || connection.available_permits() == 1).await;
@@ -298,7 +298,7 @@ async fn a_hundred_kills_of_each_actor_leave_a_whole_session_and_nothing_else() 
 #[tokio::test(start_paused = true)]
 async fn too_many_ends_of_leaves_restart_the_link_and_the_push_port_survives() {
     let (mut gateway, unity) = connected().await;
-    let port = gateway.estate.push_port();
+    let port = gateway.parts.link.push_port();
     let (session, registry) = (gateway.sabotage.id("session"), gateway.sabotage.id("registry"));
     for kill in 1..=6 {
         gateway.sabotage.cell("discovery").kill();
@@ -311,8 +311,8 @@ async fn too_many_ends_of_leaves_restart_the_link_and_the_push_port_survives() {
     assert_eq!(restarts(&gateway, "discovery"), 5);
     alive(&gateway, "bridge", 2).await;
     gateway.ready().await;
-    until("the push listener", || gateway.estate.push_port().is_some()).await;
-    assert_eq!(gateway.estate.push_port(), port);
+    until("the push listener", || gateway.parts.link.push_port().is_some()).await;
+    assert_eq!(gateway.parts.link.push_port(), port);
     assert_eq!((gateway.sabotage.id("session"), gateway.sabotage.id("registry")), (session, registry));
     assert!(gateway.client.ok("echo", json!({"text": "whole"})).await.contains("whole"));
     assert_eq!(unity.stats().connections, 1);
@@ -341,7 +341,7 @@ async fn when_the_root_gives_up_main_rebuilds_after_1_5_and_30_seconds_and_then_
         let held = gateway.client.call("count", json!({"key": "held"})).await;
         gateway.client.ping().await;
         let links = gateway.sabotage.lives("link").len();
-        let before = gateway.estate.next_epoch();
+        let before = gateway.parts.link.next_epoch();
 
         exhaust_root(&gateway).await;
         let down = Instant::now();
@@ -367,7 +367,7 @@ async fn when_the_root_gives_up_main_rebuilds_after_1_5_and_30_seconds_and_then_
         let (text, error) = gateway.client.text(&held).await;
         assert!(!error, "round {round}: what was held is sent by the next tree: {text}");
         gateway.ready().await;
-        assert!(gateway.estate.link.borrow().epoch > Some(before));
+        assert!(gateway.parts.link.view.borrow().epoch > Some(before));
         unity.release();
         until("the editor is free", || unity.stats().running == 0).await;
         assert!(gateway.client.ok("echo", json!({"text": "whole"})).await.contains("whole"));
@@ -454,7 +454,7 @@ async fn a_list_that_is_lost_with_the_registry_blocks_no_call_and_lies_about_no_
         assert!(!error, "{hook:?} {fault:?}: {text}");
         assert!(gateway.sabotage.struck());
         assert_eq!(unity.runs("once"), 1);
-        assert_eq!(gateway.estate.published.borrow().source, Source::Live);
+        assert_eq!(gateway.parts.tools.published.borrow().source, Source::Live);
         assert_eq!(gateway.close().await, ShutdownReason::InputEnded, "{hook:?} {fault:?}");
     }
 }
@@ -465,7 +465,7 @@ async fn a_registry_that_ends_while_its_list_is_on_the_wire_does_not_free_the_ed
     let (mut gateway, unity) = connected().await;
     unity.modal(true);
     let requests = unity.stats().requests;
-    assert!(nudge(&gateway.estate, "registry"));
+    assert!(nudge(&gateway.parts, "registry"));
     until("the list is on the wire", || unity.stats().requests > requests).await;
     let sent = gateway.net.sent();
     gateway.sabotage.cell("registry").kill();

@@ -13,8 +13,8 @@ use crate::support::net::MemoryNet;
 use crate::support::sabotage::MARK;
 use crate::support::scrape::answer;
 use crate::support::{Gateway, PATIENT, PORT, Setup, editor, gateway, quiet_sabotage, unity, until, within};
+use holdfast::actors::parts::Parts;
 use holdfast::config::{Config, PortSource};
-use holdfast::estate::Estate;
 use holdfast::limits::{
     COMPANION_CONNECTIONS_MAX, GUEST_CALLS_MAX, LOG_NAME_MAX_BYTES, LOG_POST_MAX_BYTES, SERVED_HEAD_MAX_BYTES,
 };
@@ -168,7 +168,7 @@ async fn logging() -> (Gateway, FakeUnity, Companions) {
     let setup = with_logger();
     let net = setup.net.clone();
     let (it, unity) = with_editor(setup).await;
-    let companions = Companions::start(&it.estate);
+    let companions = Companions::start(&it.parts);
     listens(LOGGER, &net).await;
     (it, unity, companions)
 }
@@ -255,7 +255,7 @@ async fn what_is_no_log_entry_is_refused_and_leaves_nothing() {
         let (got, said) = raw(&net, request).await;
         assert_eq!((got, &said["status"]), (status, &json!("error")), "{request} {said}");
     }
-    assert!(it.estate.logbook(|book| book.newest(9)).is_empty());
+    assert!(it.parts.calls.answers.logbook(|book| book.newest(9)).is_empty());
     assert_eq!(raw(&net, &post("Host: localhost\r\n")).await.0, 200, "it takes what is one all the same");
     companions.end().await;
     it.close().await;
@@ -285,7 +285,7 @@ async fn a_port_that_is_taken_is_told_and_taken_when_it_is_free() {
     let net = setup.net.clone();
     let other = net.bind(LOGGER).await.unwrap();
     let (mut it, _unity) = with_editor(setup).await;
-    let companions = Companions::start(&it.estate);
+    let companions = Companions::start(&it.parts);
     sleep(Duration::from_secs(60)).await;
     let told = problems(&mut it).await;
     assert!(told.contains("The logger cannot listen on 127.0.0.1:3030") && told.contains("another gateway"), "{told}");
@@ -304,7 +304,7 @@ async fn an_editor_that_posts_no_logs_gets_no_listener() {
     let net = setup.net.clone();
     let _unity = unity(&setup.net, editor()).await;
     let it = opened(setup).await;
-    let companions = Companions::start(&it.estate);
+    let companions = Companions::start(&it.parts);
     sleep(Duration::from_secs(60)).await;
     assert!(!is_open(&net).await);
     companions.end().await;
@@ -350,23 +350,23 @@ async fn a_panic_in_the_logger_restarts_it_and_nothing_else() {
     quiet_sabotage();
     let Setup { config, net, host, .. } = with_logger();
     let mine = Arc::new(AtomicBool::new(false));
-    let estate = Estate::new(config, Arc::new(Mined(net.clone(), mine.clone())), host);
-    let companions = Companions::start(&estate);
+    let parts = Parts::new(config, Arc::new(Mined(net.clone(), mine.clone())), host);
+    let companions = Companions::start(&parts);
     listens(LOGGER, &net).await;
     assert_eq!(ask(&net, "POST", "/logs/a", "{}").await.0, 200);
     mine.store(true, Ordering::SeqCst);
     drop(net.connect(LOGGER).await.unwrap());
     until("the panic", || !mine.load(Ordering::SeqCst)).await;
     assert_eq!(ask(&net, "POST", "/logs/a", "{}").await.0, 200);
-    assert_eq!(estate.logbook(|book| book.of("a", 9)).len(), 2, "what it had taken is kept");
-    assert!(estate.restarts().is_empty() && estate.troubles().is_empty());
+    assert_eq!(parts.calls.answers.logbook(|book| book.of("a", 9)).len(), 2, "what it had taken is kept");
+    assert!(parts.env.health.restarts().is_empty() && parts.env.health.troubles().is_empty());
     companions.end().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn without_the_flag_nothing_listens() {
     let (it, _unity) = with_editor(setup()).await;
-    let companions = Companions::start(&it.estate);
+    let companions = Companions::start(&it.parts);
     sleep(Duration::from_secs(60)).await;
     assert!(!is_open(&it.net).await);
     companions.end().await;
@@ -390,7 +390,7 @@ async fn hopping() -> (Gateway, FakeUnity, Companions) {
 async fn hopping_with(setup: Setup) -> (Gateway, FakeUnity, Companions) {
     let net = setup.net.clone();
     let (it, unity) = with_editor(setup).await;
-    let companions = Companions::start(&it.estate);
+    let companions = Companions::start(&it.parts);
     listens(HOP, &net).await;
     (it, unity, companions)
 }
@@ -519,7 +519,7 @@ async fn what_may_have_run_is_not_answered_as_something_to_be_sent_again() {
     // Its main thread is not free, so it waits 100 ms before it answers; it is gone by then.
     unity.modal(true);
     let cut = async {
-        until("the call is there", || it.estate.ledger(|ledger, _| ledger.counts().1 == 1)).await;
+        until("the call is there", || it.parts.calls.ledger(|ledger, _| ledger.counts().1 == 1)).await;
         sleep(Duration::from_millis(50)).await;
         unity.crash().await.unwrap();
     };
@@ -573,7 +573,7 @@ async fn what_is_no_request_of_the_api_executes_nothing() {
     let page = "POST /api/execute HTTP/1.1\r\nHost: localhost\r\nOrigin: http://evil.example\r\nContent-Length: 12\r\n\r\n\
                 {\"code\":\"x\"}";
     assert_eq!(raw_at(HOP, &it.net, page).await.0, 403);
-    assert_eq!(it.estate.ledger(|ledger, _| ledger.records().count()), 0);
+    assert_eq!(it.parts.calls.ledger(|ledger, _| ledger.records().count()), 0);
     companions.end().await;
     it.close().await;
 }

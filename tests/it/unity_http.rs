@@ -137,9 +137,9 @@ async fn a_call_before_which_the_editor_stood_still_was_not_sent_when_its_client
     let id = it.client.call_with_progress("execute_code", count("frozen"), "p").await;
     sleep(Duration::from_secs(1)).await;
     let behind = it.client.call("execute_code", count("behind")).await;
-    until("both are held: nothing of either has left", || it.estate.ledger(|ledger, _| ledger.counts()) == (2, 0))
+    until("both are held: nothing of either has left", || it.parts.calls.ledger(|ledger, _| ledger.counts()) == (2, 0))
         .await;
-    let record = it.estate.ledger(|ledger, _| ledger.open_records().last()).unwrap();
+    let record = it.parts.calls.ledger(|ledger, _| ledger.open_records().last()).unwrap();
     assert_eq!((record.state, record.waits_for, record.sent), ("held", Some(Cause::Stalled), None));
 
     let (text, error) = it.client.text(&id).await;
@@ -432,8 +432,11 @@ async fn a_call_behind_a_ping_that_is_cut_never_left_and_is_sent_on_the_next_con
     until("the pulse is under way", || pings() == 3).await;
     let id = it.client.call("execute_code", json!({"code": "x"})).await;
     sleep(Duration::from_millis(100)).await;
-    assert!(!it.estate.ledger(|ledger, _| ledger.has_held()), "it was given to the carrier, and waits behind the ping");
-    assert_eq!(it.estate.ledger(|ledger, _| ledger.counts()), (1, 0), "it is held until its first byte");
+    assert!(
+        !it.parts.calls.ledger(|ledger, _| ledger.has_held()),
+        "it was given to the carrier, and waits behind the ping"
+    );
+    assert_eq!(it.parts.calls.ledger(|ledger, _| ledger.counts()), (1, 0), "it is held until its first byte");
     assert_eq!(editor.asked(), 0);
     let (text, error) = it.client.text(&id).await;
     assert!(!error && status(&text) == "success", "{text}");
@@ -450,7 +453,7 @@ async fn a_call_behind_a_ping_that_never_ends_never_left_and_is_held_when_the_pu
     let pings = || editor.heads.lock().unwrap().len();
     until("the pulse is under way", || pings() == 3).await;
     let id = it.client.call("execute_code", json!({"code": "x"})).await;
-    until("the pulse is given up", || it.estate.link.borrow().epoch.is_none()).await;
+    until("the pulse is given up", || it.parts.link.view.borrow().epoch.is_none()).await;
     assert_eq!(editor.asked(), 0);
     drop(editor);
     sleep(Duration::from_secs(1)).await;

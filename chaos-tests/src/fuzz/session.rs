@@ -10,9 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use holdfast::actors::gateway::Plain;
+use holdfast::actors::parts::Parts;
 use holdfast::config::{Config, PortSource};
 use holdfast::core::shutdown::ShutdownReason;
-use holdfast::estate::Estate;
 use holdfast::limits::OPEN_REQUESTS_MAX;
 use holdfast::net::{BoxFuture, BoxStream, Listener, Net};
 use holdfast::protocol::jsonrpc::{self, Message};
@@ -181,10 +181,10 @@ pub fn play(input: &[u8]) -> (Owed, Vec<u8>) {
             seed: Some(7),
             ..Config::default()
         };
-        let estate = Estate::new(config, Arc::new(NoNet), Arc::new(SimHost::new(7)));
+        let parts = Parts::new(config, Arc::new(NoNet), Arc::new(SimHost::new(7)));
         let (mut to_gateway, stdin) = tokio::io::duplex(PIPE);
         let (stdout, mut from_gateway) = tokio::io::duplex(PIPE);
-        let pumps = Pumps::over(&estate, stdin, stdout);
+        let pumps = Pumps::over(&parts, stdin, stdout);
         let reading = tokio::spawn(async move {
             let mut bytes = Vec::new();
             let _ = from_gateway.read_to_end(&mut bytes).await;
@@ -192,8 +192,8 @@ pub fn play(input: &[u8]) -> (Owed, Vec<u8>) {
         });
         let (quit, quitting) = mpsc::channel(1);
         let running = tokio::spawn({
-            let estate = Arc::clone(&estate);
-            async move { run::run(&estate, Plain, pumps, quitting).await }
+            let parts = Arc::clone(&parts);
+            async move { run::run(&parts, Plain, pumps, quitting).await }
         });
         let (mut owed, mut next) = (Owed::default(), 0);
         for line in input.split(|byte| *byte == b'\n').take(LINES_MAX) {
@@ -212,10 +212,10 @@ pub fn play(input: &[u8]) -> (Owed, Vec<u8>) {
         drop(to_gateway);
         let why = tokio::time::timeout(END_MAX, running).await.expect("the end comes").expect("main does not panic");
         assert_eq!(why, ShutdownReason::InputEnded);
-        assert!(estate.restarts().is_empty(), "an actor fell: {:?}", estate.restarts());
-        let counts = estate.outbox.counts();
+        assert!(parts.env.health.restarts().is_empty(), "an actor fell: {:?}", parts.env.health.restarts());
+        let counts = parts.client.outbox.counts();
         assert_eq!((counts.open, counts.queued), (0, 0), "nothing is left");
-        drop((quit, estate));
+        drop((quit, parts));
         (owed, reading.await.expect("reading does not panic"))
     })
 }

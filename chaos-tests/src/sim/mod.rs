@@ -17,8 +17,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use holdfast::actors::parts::Parts;
 use holdfast::config::{Config, PortSource};
-use holdfast::estate::Estate;
 use holdfast::protocol::dialect::{self, Dialects};
 use holdfast::transport::run::{self, Pumps};
 use holdfast_fake_unity::FakeDialect;
@@ -180,23 +180,23 @@ async fn gateway(
         seed: Some(plan.seed),
         ..Config::default()
     };
-    let estate = Estate::new(config, Arc::new(net), host);
+    let parts = Parts::new(config, Arc::new(net), host);
     let endless = plan.broken == Some(Break::EndlessInput);
     let (to_gateway, stdin) = tokio::io::duplex(if endless { PIPE_WITHOUT_BOUND } else { PIPE });
     let (stdout, from_gateway) = tokio::io::duplex(PIPE);
-    let pumps = Pumps::over(&estate, stdin, stdout);
+    let pumps = Pumps::over(&parts, stdin, stdout);
     let (client, reading) = Client::new(Arc::clone(&plan), recorder.clone(), to_gateway, from_gateway);
-    let sampler = tokio::spawn(sample(Arc::clone(&estate), recorder.clone()));
+    let sampler = tokio::spawn(sample(Arc::clone(&parts), recorder.clone()));
     let (_quit, quitting) = mpsc::channel(1);
     let running = {
-        let (estate, recorder) = (Arc::clone(&estate), recorder.clone());
+        let (parts, recorder) = (Arc::clone(&parts), recorder.clone());
         async move {
-            let why = run::run(&estate, saboteur, pumps, quitting).await;
+            let why = run::run(&parts, saboteur, pumps, quitting).await;
             recorder.record(Event::Ended(why.into()));
-            let (held, flying) = estate.ledger(|ledger, _| ledger.counts());
-            let counts = estate.outbox.counts();
+            let (held, flying) = parts.calls.ledger(|ledger, _| ledger.counts());
+            let counts = parts.client.outbox.counts();
             recorder.record(Event::Left(Sizes { open: counts.open, queued: counts.queued, held, flying, edge: 0 }));
-            recorder.record(Event::PermitsLeft(estate.connection.available_permits()));
+            recorder.record(Event::PermitsLeft(parts.link.connection.available_permits()));
         }
     };
     let ((), ()) = tokio::join!(running, client.run(phase.subscribe()));
@@ -207,18 +207,18 @@ async fn gateway(
     let _ = phase.subscribe().wait_for(|phase| *phase == Phase::Counted).await;
 }
 
-async fn sample(estate: Arc<Estate>, recorder: Recorder) {
+async fn sample(parts: Arc<Parts>, recorder: Recorder) {
     let mut last = Sizes::default();
     let mut named = "";
     loop {
         tokio::time::sleep(SAMPLE_EVERY).await;
-        let cause = estate.link.borrow().outlook.cause().map_or("", Into::into);
+        let cause = parts.link.view.borrow().outlook.cause().map_or("", Into::into);
         if std::mem::replace(&mut named, cause) != cause {
             recorder.record(Event::Named(cause));
         }
-        let counts = estate.outbox.counts();
-        let (held, flying) = estate.ledger(|ledger, _| ledger.counts());
-        let edges = &estate.edges;
+        let counts = parts.client.outbox.counts();
+        let (held, flying) = parts.calls.ledger(|ledger, _| ledger.counts());
+        let edges = &parts.addresses.edges;
         let edge = edges.session.used().max(edges.bridge.used()).max(edges.push.used());
         let sizes = Sizes { open: counts.open, queued: counts.queued, held, flying, edge };
         if sizes != last {

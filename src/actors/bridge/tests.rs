@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use super::super::parts::Parts;
 use super::*;
 use crate::config::Config;
 use crate::net::Tcp;
@@ -8,11 +9,11 @@ use crate::platform::host::RealHost;
 #[tokio::test]
 async fn a_successor_that_starts_while_the_gateway_stops_looks_for_no_editor() {
     let config = Config { seed: Some(1), ..Config::default() };
-    let estate = Estate::new(config, Arc::new(Tcp), Arc::new(RealHost));
-    estate.want_editor();
-    estate.begin_draining();
-    let mut link = estate.link.subscribe();
-    let actor = BridgeActor { estate: Arc::clone(&estate), tasks: Tasks::default() };
+    let parts = Parts::new(config, Arc::new(Tcp), Arc::new(RealHost));
+    parts.link.want_editor();
+    parts.calls.begin_draining();
+    let mut link = parts.link.view.subscribe();
+    let actor = parts.bridge(Tasks::default());
     let (actor, task) = Actor::spawn(None, actor, ()).await.unwrap();
     let begun = link.wait_for(|link| ["seeking", "stopped"].contains(&link.state));
     let state = tokio::time::timeout(Duration::from_secs(20), begun).await.expect("it begins").unwrap().state;

@@ -7,6 +7,7 @@ use tokio::io::WriteHalf;
 
 use super::{After, Awaited, Line, News, NotWritten, Unclaimed};
 use crate::core::calls::{ClaimRefused, HeldCall, Terms};
+use crate::core::requests::Asked;
 use crate::core::user_text;
 use crate::fsm::bridge::Drop;
 use crate::fsm::cause::Cause;
@@ -24,9 +25,9 @@ use crate::telemetry::metrics::labels::Stray;
 impl Line {
     pub(super) async fn send_call(&self, socket: &mut WriteHalf<BoxStream>, held: HeldCall) -> Result<(), NotWritten> {
         let HeldCall { id, tool, arguments, nth, progress, trace, asker } = held;
-        let catalogue = Arc::clone(&self.estate.published.borrow().catalogue);
+        let catalogue = Arc::clone(&self.tools.published.borrow().catalogue);
         let Some(entry) = catalogue.find(&tool) else { return self.refuse(id, Cause::UnknownTool) };
-        if let Some(grounds) = self.estate.refusal(entry, self.target.project.as_deref()) {
+        if let Some(grounds) = self.tools.refusal(entry, self.target.project.as_deref()) {
             return self.turn_down(id, Cause::Policy, grounds);
         }
         let dialect = self.target.dialect;
@@ -35,7 +36,7 @@ impl Line {
             self.answer_here(id, own);
             return Ok(());
         }
-        let number = self.estate.next_wire_number();
+        let number = self.link.next_wire_number();
         let sending = Sending {
             call: id,
             nth,
@@ -55,7 +56,7 @@ impl Line {
             Err(EncodeError::NotSpoken | EncodeError::NoGreeting(_)) => return self.refuse(id, Cause::UnknownTool),
         };
         let (asker, project) = (asker.as_deref(), self.target.project.as_deref());
-        if let Err(grounds) = self.estate.audit_sending(id, nth, &tool, &arguments, asker, project).await {
+        if let Err(grounds) = self.calls.audit.sending(id, nth, &tool, &arguments, asker, project).await {
             return self.turn_down(id, Cause::Audit, grounds);
         }
         let after = After {
@@ -88,16 +89,16 @@ impl Line {
     pub(super) fn claim(&self, number: u64, unclaimed: Unclaimed) -> bool {
         let Unclaimed { call, terms } = unclaimed;
         let running_max = terms.running_max();
-        let (claim, sending) = self.estate.ledger(|ledger, now| {
+        let (claim, sending) = self.calls.ledger(|ledger, now| {
             let claim = ledger.claim(call, self.epoch, terms, now);
             (claim, ledger.sending(call))
         });
         match claim {
-            Ok(settlements) => self.estate.settle(settlements),
+            Ok(settlements) => self.calls.settle(settlements),
             Err(refused) => {
                 self.awaiting().remove(&number);
                 if refused == ClaimRefused::OtherProject {
-                    self.estate.decide(|ledger, now| ledger.refuse(call, Cause::ProjectChanged, now));
+                    self.calls.decide(|ledger, now| ledger.refuse(call, Cause::ProjectChanged, now));
                 }
                 // Else it was cancelled, has timed out, or the epoch is closed.
                 self.free_place();
@@ -105,43 +106,43 @@ impl Line {
             }
         }
         self.tell(News::CallSent { running_max });
-        self.estate.events.call_sent(call, self.epoch, number, sending);
+        self.env.events.call_sent(call, self.epoch, number, sending);
         true
     }
 
     /// Not a byte of a claimed call was written.
     pub(super) fn revoke_claim(&self, call: CallId) {
-        self.estate.decide(|ledger, now| ledger.revoke_claim(call, self.epoch, now));
+        self.calls.decide(|ledger, now| ledger.revoke_claim(call, self.epoch, now));
     }
 
     /// It was held before anybody knew that its tool is none of the editor's.
     fn answer_here(&self, call: CallId, tool: OwnTool) {
-        if let Some((request, arguments)) = self.estate.ledger(|ledger, _| ledger.give_back(call)) {
-            self.estate.outbox.delivered(request);
-            let told = session::Message::OwnToolCalled(request, tool, arguments);
-            if !self.estate.addresses.session.cast(told) {
-                self.estate.outbox.answer_error(request, &RpcError::internal(user_text::INTERNAL));
+        if let Some((key, audience, arguments)) = self.calls.ledger(|ledger, _| ledger.give_back(call)) {
+            self.client.outbox.delivered(key);
+            let told = session::Message::OwnToolCalled(Asked { key, audience }, tool, arguments);
+            if !self.addresses.session.cast(told) {
+                self.client.outbox.answer_error(key, &RpcError::internal(user_text::INTERNAL));
             }
         }
         self.free_place();
     }
 
     fn refuse(&self, call: CallId, cause: Cause) -> Result<(), NotWritten> {
-        self.estate.decide(|ledger, now| ledger.refuse(call, cause, now));
+        self.calls.decide(|ledger, now| ledger.refuse(call, cause, now));
         self.free_place();
         Ok(())
     }
 
     fn turn_down(&self, call: CallId, cause: Cause, grounds: Grounds) -> Result<(), NotWritten> {
-        self.estate.decide(|ledger, now| ledger.turn_down(call, cause, grounds, now));
+        self.calls.decide(|ledger, now| ledger.turn_down(call, cause, grounds, now));
         self.free_place();
         Ok(())
     }
 
     pub(super) fn free_place(&self) {
-        let more = self.estate.ledger(|ledger, _| ledger.has_held());
+        let more = self.calls.ledger(|ledger, _| ledger.has_held());
         // A reservation may have been given back, of which the ledger tells nothing.
-        self.estate.settle(Vec::new());
+        self.calls.settle(Vec::new());
         self.tell(News::WorkFinished { more });
     }
 
@@ -154,8 +155,8 @@ impl Line {
             Reply::Result(_) => None,
         };
         if refusal == Some(Refusal::Leaving) {
-            let (known, settlements) = self.estate.ledger(|ledger, now| ledger.postponed(id, self.epoch, now));
-            self.estate.settle(settlements);
+            let (known, settlements) = self.calls.ledger(|ledger, now| ledger.postponed(id, self.epoch, now));
+            self.calls.settle(settlements);
             if known {
                 // Before the place is free: nothing more goes to an editor that leaves.
                 // It does not say why.
@@ -173,7 +174,7 @@ impl Line {
             Reply::Result(_) | Reply::Error(_) => reply,
         };
         let answer = dialect.read_answer(reply);
-        let (known, settlements) = self.estate.ledger(|ledger, now| {
+        let (known, settlements) = self.calls.ledger(|ledger, now| {
             if refusal == Some(Refusal::Final) {
                 ledger.says_unrun(id);
             }
@@ -187,9 +188,9 @@ impl Line {
         });
         if !known {
             let what = format!("call {id} owes nothing to this connection");
-            self.estate.events.reply_unmatched(self.epoch, Stray::Late, &what);
+            self.env.events.reply_unmatched(self.epoch, Stray::Late, &what);
         }
-        self.estate.settle(settlements);
+        self.calls.settle(settlements);
         if turned_away {
             // It is another editor than its files said: look again. The place falls with the connection.
             return Err(Drop::Eof);

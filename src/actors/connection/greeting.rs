@@ -44,7 +44,7 @@ impl Line {
                 let domain = met.domain;
                 let _ = self.met.set(met);
                 if let Some(Dialled { at, accepted }) = self.dial_result() {
-                    self.estate.events.dial_succeeded(at, accepted);
+                    self.env.events.dial_succeeded(at, accepted);
                 }
                 let properties = self.target.dialect.properties();
                 let window = u8::try_from(properties.window).unwrap_or(u8::MAX);
@@ -59,7 +59,7 @@ impl Line {
 
     pub(super) fn greeting_refused(&self, why: &str) {
         if self.dial_result().is_some() {
-            self.estate.events.wrong_peer(self.target.port, why);
+            self.env.events.wrong_peer(self.target.port, why);
         }
         self.tell(News::GreetingRefused);
     }

@@ -46,7 +46,7 @@ impl Line {
 
     /// A connection for one request more.
     async fn connect_anew(&self) -> Result<BoxStream, Drop> {
-        match timeout(CONNECT_TIMEOUT, self.estate.net.connect(self.target.port)).await {
+        match timeout(CONNECT_TIMEOUT, self.env.net.connect(self.target.port)).await {
             Ok(Ok(stream)) => Ok(stream),
             Ok(Err(error)) => Err(self.unsent(&error.to_string())),
             Err(_) => Err(self.unsent("the connect did not end in time")),
@@ -112,7 +112,7 @@ impl Line {
     }
 
     fn unsent(&self, why: &str) -> Drop {
-        self.estate.events.request_unsent(self.target.port, why);
+        self.env.events.request_unsent(self.target.port, why);
         Drop::Eof
     }
 
@@ -250,14 +250,14 @@ struct Hindered<'l>(&'l Line);
 
 impl<'l> Hindered<'l> {
     fn by(line: &'l Line, cause: Cause) -> Self {
-        line.estate.ledger(|ledger, _| ledger.hinder(line.epoch, Some(cause)));
+        line.calls.ledger(|ledger, _| ledger.hinder(line.epoch, Some(cause)));
         Self(line)
     }
 }
 
 impl std::ops::Drop for Hindered<'_> {
     fn drop(&mut self) {
-        self.0.estate.ledger(|ledger, _| ledger.hinder(self.0.epoch, None));
+        self.0.calls.ledger(|ledger, _| ledger.hinder(self.0.epoch, None));
     }
 }
 

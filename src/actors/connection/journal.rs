@@ -21,8 +21,8 @@ impl Line {
             self.ask_again.store(true, Ordering::Relaxed);
             return Ok(());
         }
-        self.estate.decide(|ledger, now| ledger.journals_gone(Some(journal), now));
-        let sought = self.estate.ledger(|ledger, _| ledger.recovering());
+        self.calls.decide(|ledger, now| ledger.journals_gone(Some(journal), now));
+        let sought = self.calls.ledger(|ledger, _| ledger.recovering());
         let (calls, keys): (Vec<CallId>, Vec<JournalKey>) = sought
             .into_iter()
             .filter_map(|(call, how)| match how {
@@ -88,14 +88,14 @@ impl Line {
         let outcomes = match dialect.read_outcomes(reply, keys) {
             Ok(outcomes) => outcomes,
             // It is asked again; the ledger bounds for how long.
-            Err(why) => return self.estate.events.reply_unmatched(self.epoch, Stray::UnknownId, &why),
+            Err(why) => return self.env.events.reply_unmatched(self.epoch, Stray::UnknownId, &why),
         };
         for ((call, key), outcome) in calls.iter().copied().zip(keys).zip(outcomes) {
-            if !self.estate.ledger(|ledger, _| ledger.seeks(call, key)) {
+            if !self.calls.ledger(|ledger, _| ledger.seeks(call, key)) {
                 continue;
             }
-            self.estate.events.outcome_told(call, &outcome);
-            self.estate.decide(|ledger, now| match outcome {
+            self.env.events.outcome_told(call, &outcome);
+            self.calls.decide(|ledger, now| match outcome {
                 _ if !ledger.seeks(call, key) => Vec::new(),
                 JournalOutcome::Ended(reply) => ledger.learn(call, dialect.read_answer(reply), now),
                 JournalOutcome::EndedUnkept(why) => ledger.learn(call, user_text::unkept(&why), now),
@@ -113,9 +113,9 @@ impl Line {
     /// The editor has said how it is.
     pub(super) fn felt(&self, reply: &Reply, asked: Instant) {
         if let Some(pulse) = self.target.dialect.read_pulse(reply) {
-            self.estate.events.pulse_felt(asked.elapsed(), pulse.frame_age);
+            self.env.events.pulse_felt(asked.elapsed(), pulse.frame_age);
             // Kept for whoever looks; nobody waits for it.
-            self.estate.link.send_if_modified(|link| {
+            self.link.view.send_if_modified(|link| {
                 link.pulse = Some((pulse, Instant::now()));
                 false
             });

@@ -15,7 +15,7 @@ impl Line {
         // What the greeting told of the tools holds for the first list that is wanted; later ones are wanted because they changed.
         let first = !self.asked_list.swap(true, Ordering::Relaxed);
         let told = self.met.get().and_then(|met| met.tools_revision.as_deref()).filter(|_| first);
-        if let Some(known) = told.and_then(|revision| self.estate.listing_of(revision)) {
+        if let Some(known) = told.and_then(|revision| self.tools.listing_of(revision)) {
             self.list_is(registry::Message::ListReceived(self.epoch, known));
             return Ok(());
         }
@@ -52,7 +52,7 @@ impl Line {
         // Before the registry hears of it: if it ends over that message, the bridge must know that nothing is owed any more.
         self.list_owed.store(false, Ordering::Release);
         // The registry publishes the list and then lets the bridge send calls: see `registry::publish`.
-        if !self.estate.addresses.registry.cast(told) {
+        if !self.addresses.registry.cast(told) {
             let _ = self.bridge.cast(bridge::Message::ListLost);
         }
     }

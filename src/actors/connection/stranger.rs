@@ -31,7 +31,7 @@ impl Line {
     /// Nobody listens there any more, so nobody is met there.
     pub(super) fn nobody_is_there(&self) {
         let port = self.target.port;
-        self.estate.link.send_if_modified(|link| link.stranger.take_if(|stranger| stranger.port == port).is_some());
+        self.link.view.send_if_modified(|link| link.stranger.take_if(|stranger| stranger.port == port).is_some());
     }
 
     /// One that does not answer the greeting at all is named after a moment; never ends.
@@ -44,9 +44,9 @@ impl Line {
     }
 
     async fn stranger_is(&self, what: Option<String>) {
-        let (host, port) = (Arc::clone(&self.estate.host), self.target.port);
+        let (host, port) = (Arc::clone(&self.env.host), self.target.port);
         // It walks all processes, which is worth it once for a port that is not what it should be.
-        let looked_up = crate::platform::host::run(&*self.estate.host, move || host.port_owner(port));
+        let looked_up = crate::platform::host::run(&*self.env.host, move || host.port_owner(port));
         let owner = tokio::time::timeout(OWNER_LOOKUP_MAX, looked_up).await.ok().flatten().flatten();
         // What its process tells is more than its words do.
         let is_ours = |owner: &Owner| {
@@ -61,7 +61,7 @@ impl Line {
         });
         let what = known.or(what);
         let owner = owner.map(|owner| format!("{} (pid {})", clean(&owner.name), owner.pid));
-        self.estate.link.send_modify(|link| {
+        self.link.view.send_modify(|link| {
             link.stranger = Some(Stranger { port, what, owner, since: Instant::now(), ours });
         });
     }

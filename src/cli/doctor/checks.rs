@@ -330,7 +330,7 @@ async fn greet(config: &Config) -> (bool, Finding) {
     };
     let wait = format!(r#"{{"timeout_seconds":{}}}"#, DOCTOR_WAIT.as_secs());
     let _ = one_shot.call("holdfast_wait_ready", &wait, None).await;
-    let link = one_shot.estate.link.borrow().clone();
+    let link = one_shot.parts.link.view.borrow().clone();
     one_shot.close().await;
     let port = link.target.as_ref().map(|target| format!(" on port {}", target.port)).unwrap_or_default();
     let met =

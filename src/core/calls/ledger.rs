@@ -33,6 +33,7 @@ use crate::fsm::cause::{Cause, Loss, Outlook};
 use crate::limits::{HOLD_WITHOUT_EVIDENCE, RUNNING_MAX};
 use crate::protocol::dialect::{EditorAnswer, Recovery};
 use crate::protocol::ids::{CallId, Epoch, RequestKey};
+use crate::protocol::mcp::Audience;
 use crate::protocol::policy::Grounds;
 
 /// See the module's documentation.
@@ -283,10 +284,10 @@ impl Ledger {
     }
 
     /// Gives a held call back as if it had never come: somebody else answers its request. `None` if it is not held any more.
-    pub fn give_back(&mut self, call: CallId) -> Option<(RequestKey, Arc<RawValue>)> {
+    pub fn give_back(&mut self, call: CallId) -> Option<(RequestKey, Audience, Arc<RawValue>)> {
         let index = self.position(call)?;
         let entry = self.entries.get(index).filter(|entry| entry.state() == State::Held && !entry.settled)?;
-        let given = (entry.request, Arc::clone(&entry.arguments));
+        let given = (entry.request, entry.audience, Arc::clone(&entry.arguments));
         self.entries.remove(index);
         self.moved = true;
         Some(given)

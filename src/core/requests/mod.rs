@@ -19,9 +19,9 @@ use crate::limits::{
 };
 use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::RequestId;
-use crate::protocol::mcp::Method;
 use crate::protocol::mcp::request::Filter;
 use crate::protocol::mcp::stateless::{self, Caller};
+use crate::protocol::mcp::{Audience, Method};
 
 /// Why a request is not opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +47,15 @@ pub enum Holder {
     Ledger,
     /// No part's: it is open to be told of changes.
     Subscription(Filter),
+}
+
+/// A request that was taken up: what its answer goes to, and for whom it is written. Made once, when the session takes it up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Asked {
+    /// The request.
+    pub key: RequestKey,
+    /// For whom the answer is written.
+    pub audience: Audience,
 }
 
 /// An open request.

@@ -4,20 +4,26 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
+use crate::core::requests::Asked;
 use crate::fsm::registry::Source;
 use crate::fsm::session::{Outlook, Timer};
 use crate::protocol::dialect::OwnTool;
 use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::RequestId;
+use crate::protocol::mcp::stateless::Caller;
 use crate::runtime::mailbox::Permit;
 
-/// What the client said. A request is known by its key from here on; its id stays with the front.
+/// What the client said. A request is known by its key from here on.
 #[derive(Debug)]
 pub enum Delivered {
     /// It wants an answer.
     Request {
         /// This opening of it.
         key: RequestKey,
+        /// Its id, as the client wrote it.
+        id: RequestId,
+        /// Who asks, for a request of the stateless era.
+        caller: Option<Arc<Caller>>,
         /// The method's name.
         method: String,
         /// Its parameters.
@@ -65,7 +71,7 @@ pub enum Message {
     /// The client did not say its roots in time.
     RootsForgone,
     /// A call that was held turned out to be one of a tool that its package's own server answered.
-    OwnToolCalled(RequestKey, OwnTool, Arc<RawValue>),
+    OwnToolCalled(Asked, OwnTool, Arc<RawValue>),
     /// stdin ended. The permit tells main when the lists that waited are answered.
     InputEnded(Option<Permit>),
     /// The gateway stops.

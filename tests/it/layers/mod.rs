@@ -63,7 +63,7 @@ const STDIO: &[&str] = &["src/platform/stdio.rs", "src/cli/fake_unity.rs"];
 /// The files that may start a task or a thread by themselves, and who notices when it panics. All others spawn through
 /// `Tasks::spawn` (it fails its actor) or `Estate::spawn` (it ends the gateway).
 const SPAWNERS: &[(&str, &str)] = &[
-    ("src/estate/tasks.rs", "the watched helper itself"),
+    ("src/runtime/health.rs", "the watched helper itself"),
     ("src/transport/run.rs", "main joins the tree; the pumps are watched"),
     ("src/runtime/timers.rs", "sleeps and sends one message: nothing in it can panic"),
     ("src/cli/serve.rs", "the pumps are watched; main joins their ends"),
@@ -415,8 +415,8 @@ fn planted_violations_are_found() {
         ("crates/fake-unity/src/steer.rs", "fn f() { std::io::stdout().write_all(b) }"),
         ("crates/net/src/lib.rs", "fn f() { tokio::spawn(g()); }"),
         ("src/cli/output.rs", "fn f() { std::io::stdout().write_all(b) }"),
-        ("src/estate/rules.rs", "fn f() { tokio::spawn(g()); }"),
-        ("src/estate/rules.rs", "fn f() { std::thread::Builder::new().spawn(g); }"),
+        ("src/link/audit.rs", "fn f() { tokio::spawn(g()); }"),
+        ("src/link/audit.rs", "fn f() { std::thread::Builder::new().spawn(g); }"),
         ("src/actors/push.rs", "fn f() { tokio::task::spawn_blocking(g); }"),
         ("src/fsm/bridge.rs", "#[cfg(test)]\nmod tests { fn f() {} }\nuse tokio::time;"),
         ("src/fsm/bridge.rs", "#[cfg(test)]\nmod tests;\nuse tokio::time;"),
@@ -494,7 +494,7 @@ fn what_is_allowed_is_not_found() {
             "use tokio::time::Instant;\nuse crate::fsm::retry::backoff;\nasync fn f() { g().await }",
         ),
         ("src/cli/output.rs", "fn line() { println!(\"x\"); }"),
-        ("src/actors/push.rs", "fn f(&self) { self.tasks.spawn(g()); self.estate.spawn(\"x\", g()); }"),
+        ("src/actors/push.rs", "fn f(&self) { self.tasks.spawn(g()); self.env.health.spawn(\"x\", g()); }"),
         ("src/cli/output.rs", "fn f() { x.stdin(y); std::io::stdout().is_terminal() }"),
         ("src/front.rs", "fn f() { eprint_the_cause(); }\nfn print(x: u8) -> bool { x != 3 }"),
     ];

@@ -14,9 +14,9 @@ pub mod scrape;
 use std::sync::{Arc, Once, OnceLock};
 use std::time::Duration;
 
+use holdfast::actors::parts::Parts;
 use holdfast::config::{Config, PortSource};
 use holdfast::core::shutdown::ShutdownReason;
-use holdfast::estate::Estate;
 use holdfast::fsm::cause::Outlook;
 use holdfast::transport::run::{self, Pumps};
 use holdfast_fake_unity::{FakeUnity, FakeUnityConfig};
@@ -78,7 +78,7 @@ impl Default for Setup {
 
 /// A running gateway with its client.
 pub struct Gateway {
-    pub estate: Arc<Estate>,
+    pub parts: Arc<Parts>,
     pub net: Arc<MemoryNet>,
     pub host: Arc<MemoryHost>,
     pub sabotage: Sabotage,
@@ -92,20 +92,20 @@ pub fn gateway(setup: Setup) -> Gateway {
     quiet_sabotage();
     ask_every_log();
     let Setup { config, net, host, pipe, read, sabotage } = setup;
-    let estate = Estate::new(config, net.clone(), host.clone());
+    let parts = Parts::new(config, net.clone(), host.clone());
     let (input, to_input) = tokio::io::duplex(pipe);
     let (output, from_output) = tokio::io::duplex(pipe);
-    let pumps = Pumps::over(&estate, input, output);
+    let pumps = Pumps::over(&parts, input, output);
     let (quit, quitting) = mpsc::channel(1);
     let end = tokio::spawn({
-        let (estate, sabotage) = (estate.clone(), sabotage.clone());
-        async move { run::run(&estate, sabotage, pumps, quitting).await }
+        let (parts, sabotage) = (parts.clone(), sabotage.clone());
+        async move { run::run(&parts, sabotage, pumps, quitting).await }
     });
     let mut client = Client::new(to_input, from_output);
     if read {
         client.read();
     }
-    Gateway { estate, net, host, sabotage, client, quit, end }
+    Gateway { parts, net, host, sabotage, client, quit, end }
 }
 
 /// A gateway without anything special.
@@ -117,8 +117,8 @@ impl Gateway {
     /// Waits until the link is up and the live list is published.
     pub async fn ready(&self) {
         until("a live list", || {
-            self.estate.link.borrow().outlook == Outlook::Open
-                && self.estate.published.borrow().source == holdfast::fsm::registry::Source::Live
+            self.parts.link.view.borrow().outlook == Outlook::Open
+                && self.parts.tools.published.borrow().source == holdfast::fsm::registry::Source::Live
         })
         .await;
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use holdfast::estate::Estate;
+use holdfast::actors::parts::Parts;
 use holdfast::limits::SERIES_MAX;
 use holdfast::net::BoxStream;
 use holdfast::services::metrics::render;
@@ -14,8 +14,8 @@ use super::within;
 pub struct Scrape(pub BTreeMap<String, f64>);
 
 impl Scrape {
-    pub fn of(estate: &Estate) -> Self {
-        Self::read(&render(estate))
+    pub fn of(parts: &Parts) -> Self {
+        Self::read(&render(parts))
     }
 
     pub fn read(text: &str) -> Self {

@@ -38,6 +38,23 @@ pub struct LinkView {
 }
 
 impl LinkView {
+    /// Before anything was looked for.
+    pub(super) fn new() -> Self {
+        Self {
+            state: "idle",
+            outlook: Outlook::Coming(Cause::Connecting),
+            undecided: true,
+            since: Instant::now(),
+            epoch: None,
+            target: None,
+            editor: EditorIdentity::default(),
+            stranger: None,
+            connections: 0,
+            pulse: None,
+            outages: VecDeque::new(),
+        }
+    }
+
     /// A greeted connection ended.
     pub fn lost(&mut self, loss: Loss) {
         self.pulse = None;

@@ -3,6 +3,7 @@ use std::time::Duration;
 use tokio::io::AsyncBufReadExt as _;
 use tokio::time::Instant;
 
+use super::super::calls::Calls;
 use super::*;
 use crate::config::Config;
 use crate::core::calls::{Lookup, NewCall, Terms};
@@ -12,9 +13,22 @@ use crate::protocol::dialect::{AnswerBody, Recovery};
 use crate::protocol::ids::Epoch;
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::ProtocolVersion;
+use crate::runtime::addresses::Addresses;
 
-fn estate(config: Config) -> Arc<Estate> {
-    Estate::new(Config { seed: Some(1), ..config }, Arc::new(Tcp), Arc::new(RealHost))
+struct Parts {
+    env: Arc<Environment>,
+    client: Arc<Client>,
+    calls: Arc<Calls>,
+}
+
+fn parts(config: Config) -> Arc<Parts> {
+    let env = Environment::new(Config { seed: Some(1), ..config }, Arc::new(Tcp), Arc::new(RealHost));
+    let (addresses, ledger) = (Arc::<Addresses>::default(), Arc::<SharedLedger>::default());
+    let client = Arc::new(Client::new(env.events.clone()));
+    let link = Arc::new(Link::new(env.clone(), addresses.clone(), ledger.clone()));
+    let tools = Arc::new(Tools::new(env.clone(), addresses.clone(), link.clone()));
+    let calls = Arc::new(Calls::new(env.clone(), addresses, client.clone(), ledger, link, tools));
+    Arc::new(Parts { env, client, calls })
 }
 
 fn of_client(name: &str) -> Audience {
@@ -22,14 +36,14 @@ fn of_client(name: &str) -> Audience {
 }
 
 /// A call of an open request that is sent.
-fn sent_call(estate: &Arc<Estate>, number: u64) -> CallId {
-    sent_call_of(estate, number, ProtocolVersion::LATEST.into())
+fn sent_call(parts: &Arc<Parts>, number: u64) -> CallId {
+    sent_call_of(parts, number, ProtocolVersion::LATEST.into())
 }
 
-fn sent_call_of(estate: &Arc<Estate>, number: u64, audience: Audience) -> CallId {
-    let id = estate.next_call_id();
+fn sent_call_of(parts: &Arc<Parts>, number: u64, audience: Audience) -> CallId {
+    let id = parts.env.next_call_id();
     let request = RequestId::from_number(number);
-    let request = estate.outbox.open(&request, crate::protocol::mcp::Method::CallTool, None).unwrap();
+    let request = parts.client.outbox.open(&request, crate::protocol::mcp::Method::CallTool, None).unwrap();
     let call = NewCall {
         id,
         request,
@@ -42,32 +56,32 @@ fn sent_call_of(estate: &Arc<Estate>, number: u64, audience: Audience) -> CallId
         patience: Duration::from_secs(600),
         audience,
     };
-    estate.decide(|ledger, now| ledger.accept(call, now));
-    estate.outbox.became_call(request);
-    estate.ledger(|ledger, _| ledger.open_epoch(Epoch(1)));
-    estate.ledger(|ledger, _| ledger.reserve(Epoch(1))).unwrap();
+    parts.calls.decide(|ledger, now| ledger.accept(call, now));
+    parts.client.outbox.became_call(request);
+    parts.calls.ledger(|ledger, _| ledger.open_epoch(Epoch(1)));
+    parts.calls.ledger(|ledger, _| ledger.reserve(Epoch(1))).unwrap();
     let terms = Terms { recovery: Recovery::None, tool_timeout: Duration::ZERO, repeatable: false };
-    estate.ledger(|ledger, now| ledger.claim(id, Epoch(1), terms, now)).unwrap();
+    parts.calls.ledger(|ledger, now| ledger.claim(id, Epoch(1), terms, now)).unwrap();
     id
 }
 
-fn answered(estate: &Arc<Estate>, call: CallId, text: String) {
-    answered_with(estate, call, AnswerBody::Text(text));
+fn answered(parts: &Arc<Parts>, call: CallId, text: String) {
+    answered_with(parts, call, AnswerBody::Text(text));
 }
 
-fn answered_with(estate: &Arc<Estate>, call: CallId, body: AnswerBody) {
+fn answered_with(parts: &Arc<Parts>, call: CallId, body: AnswerBody) {
     let answer = EditorAnswer { is_error: false, body };
-    let (known, settlements) = estate.ledger(|ledger, now| ledger.reply(call, Epoch(1), answer, now));
+    let (known, settlements) = parts.calls.ledger(|ledger, now| ledger.reply(call, Epoch(1), answer, now));
     assert!(known);
-    estate.settle(settlements);
+    parts.calls.settle(settlements);
 }
 
 /// The next line that the client reads.
-async fn line(estate: &Arc<Estate>) -> String {
+async fn line(parts: &Arc<Parts>) -> String {
     let (near, far) = tokio::io::duplex(1 << 16);
     let pump = tokio::spawn({
-        let estate = Arc::clone(estate);
-        async move { estate.outbox.pump_out(near).await }
+        let parts = Arc::clone(parts);
+        async move { parts.client.outbox.pump_out(near).await }
     });
     let mut far = tokio::io::BufReader::new(far);
     let mut line = String::new();
@@ -79,23 +93,23 @@ async fn line(estate: &Arc<Estate>) -> String {
 
 #[tokio::test]
 async fn an_answer_goes_to_its_request_and_nobody_waits_any_more() {
-    let estate = estate(Config::default());
-    let call = sent_call(&estate, 1);
-    answered(&estate, call, "hello".to_owned());
-    estate.settled().await;
-    let line = line(&estate).await;
+    let parts = parts(Config::default());
+    let call = sent_call(&parts, 1);
+    answered(&parts, call, "hello".to_owned());
+    parts.calls.shared.settled().await;
+    let line = line(&parts).await;
     assert!(line.contains(r#""id":1"#) && line.contains("hello"), "{line}");
-    assert!(estate.outbox.requests_with_call().is_empty());
+    assert!(parts.client.outbox.requests_with_call().is_empty());
 }
 
 #[tokio::test]
 async fn a_large_result_goes_to_a_private_file_that_the_answer_names() {
     let state = tempfile::tempdir().unwrap();
-    let estate = estate(Config { state_dir: Some(state.path().to_path_buf()), ..Config::default() });
-    let call = sent_call(&estate, 1);
-    answered(&estate, call, "x".repeat(RESULT_INLINE_MAX_BYTES + 1));
-    assert!(!estate.outbox.requests_with_call().is_empty(), "its call is settled, its answer is still owed");
-    let line = line(&estate).await;
+    let parts = parts(Config { state_dir: Some(state.path().to_path_buf()), ..Config::default() });
+    let call = sent_call(&parts, 1);
+    answered(&parts, call, "x".repeat(RESULT_INLINE_MAX_BYTES + 1));
+    assert!(!parts.client.outbox.requests_with_call().is_empty(), "its call is settled, its answer is still owed");
+    let line = line(&parts).await;
     let path = state.path().join("results").join(format!("{call}.json"));
     let named = serde_json::to_string(path.to_str().unwrap()).unwrap();
     assert!(line.contains(named.trim_matches('"')) && line.len() < 2000, "{line}");
@@ -110,10 +124,10 @@ async fn a_large_result_goes_to_a_private_file_that_the_answer_names() {
 
 #[tokio::test]
 async fn a_large_result_without_a_folder_says_that_the_tool_ran() {
-    let estate = estate(Config::default());
-    let call = sent_call(&estate, 1);
-    answered(&estate, call, "x".repeat(CLIENT_TOO_MUCH));
-    let line = line(&estate).await;
+    let parts = parts(Config::default());
+    let call = sent_call(&parts, 1);
+    answered(&parts, call, "x".repeat(CLIENT_TOO_MUCH));
+    let line = line(&parts).await;
     assert!(line.contains("Executed") && line.contains("isError"), "{line}");
 }
 
@@ -123,12 +137,12 @@ const CLIENT_TOO_MUCH: usize = crate::limits::CLIENT_MESSAGE_MAX_BYTES + 1;
 #[tokio::test]
 async fn a_text_that_the_client_would_cut_is_cut_with_a_note_and_all_of_it_is_in_a_private_file() {
     let state = tempfile::tempdir().unwrap();
-    let estate = estate(Config { state_dir: Some(state.path().to_path_buf()), ..Config::default() });
+    let parts = parts(Config { state_dir: Some(state.path().to_path_buf()), ..Config::default() });
     let codex = of_client("codex-mcp-client");
-    let call = sent_call_of(&estate, 1, codex);
+    let call = sent_call_of(&parts, 1, codex);
     let whole: String = (0..9000).map(|number| format!("line {number}\n")).collect();
-    answered(&estate, call, whole.clone());
-    let line: serde_json::Value = serde_json::from_str(&line(&estate).await).unwrap();
+    answered(&parts, call, whole.clone());
+    let line: serde_json::Value = serde_json::from_str(&line(&parts).await).unwrap();
     let content = line["result"]["content"].as_array().unwrap();
     let (note, shown) = (content[0]["text"].as_str().unwrap(), content[1]["text"].as_str().unwrap());
     let path = state.path().join("results").join(format!("{call}.json"));
@@ -140,16 +154,16 @@ async fn a_text_that_the_client_would_cut_is_cut_with_a_note_and_all_of_it_is_in
 #[tokio::test]
 async fn a_sound_that_the_client_does_not_take_lies_decoded_in_a_file() {
     let state = tempfile::tempdir().unwrap();
-    let estate = estate(Config { state_dir: Some(state.path().to_path_buf()), ..Config::default() });
-    let call = sent_call_of(&estate, 1, of_client("Zed"));
+    let parts = parts(Config { state_dir: Some(state.path().to_path_buf()), ..Config::default() });
+    let call = sent_call_of(&parts, 1, of_client("Zed"));
     let blocks = [
         r#"{"type":"audio","data":"UklGRg==","mimeType":"audio/wav"}"#,
         r#"{"type":"image","data":"iVBORw0KGgo=","mimeType":"image/png"}"#,
         r#"{"type":"audio","data":"~","mimeType":"audio/mpeg"}"#,
     ];
     let raw = |json: &str| RawValue::from_string(json.to_owned()).unwrap();
-    answered_with(&estate, call, AnswerBody::Blocks(blocks.map(raw).to_vec()));
-    let line: serde_json::Value = serde_json::from_str(&line(&estate).await).unwrap();
+    answered_with(&parts, call, AnswerBody::Blocks(blocks.map(raw).to_vec()));
+    let line: serde_json::Value = serde_json::from_str(&line(&parts).await).unwrap();
     let content = line["result"]["content"].as_array().unwrap();
     let path = state.path().join("results").join(format!("{call}-1.wav"));
     let note = content[0]["text"].as_str().unwrap();
@@ -161,29 +175,29 @@ async fn a_sound_that_the_client_does_not_take_lies_decoded_in_a_file() {
 
 #[tokio::test]
 async fn without_a_folder_a_long_text_is_left_to_the_client_and_a_sound_is_named() {
-    let estate = estate(Config::default());
-    let call = sent_call_of(&estate, 1, of_client("codex-mcp-client"));
-    answered(&estate, call, "x".repeat(90_000));
-    assert!(line(&estate).await.contains(&"x".repeat(90_000)), "nothing is lost by us");
-    let call = sent_call_of(&estate, 2, of_client("Zed"));
+    let parts = parts(Config::default());
+    let call = sent_call_of(&parts, 1, of_client("codex-mcp-client"));
+    answered(&parts, call, "x".repeat(90_000));
+    assert!(line(&parts).await.contains(&"x".repeat(90_000)), "nothing is lost by us");
+    let call = sent_call_of(&parts, 2, of_client("Zed"));
     let sound = RawValue::from_string(r#"{"type":"audio","data":"UklGRg==","mimeType":"audio/wav"}"#.to_owned());
-    answered_with(&estate, call, AnswerBody::Blocks(vec![sound.unwrap()]));
-    let line = line(&estate).await;
+    answered_with(&parts, call, AnswerBody::Blocks(vec![sound.unwrap()]));
+    let line = line(&parts).await;
     assert!(line.contains("left out") && line.contains("could not be written"), "{line}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_late_result_is_kept_as_its_client_takes_it() {
     let state = tempfile::tempdir().unwrap();
-    let estate = estate(Config { state_dir: Some(state.path().to_path_buf()), ..Config::default() });
-    estate.with_client(|client| client.audience = of_client("codex-mcp-client"));
-    tokio::spawn(Arc::clone(&estate).sweep());
-    let call = sent_call_of(&estate, 1, of_client("codex-mcp-client"));
-    estate.settled().await;
-    answered(&estate, call, "y\n".repeat(40_000));
+    let parts = parts(Config { state_dir: Some(state.path().to_path_buf()), ..Config::default() });
+    parts.client.with_handshake(|client| client.audience = of_client("codex-mcp-client"));
+    tokio::spawn(Arc::clone(&parts.calls).sweep());
+    let call = sent_call_of(&parts, 1, of_client("codex-mcp-client"));
+    parts.calls.shared.settled().await;
+    answered(&parts, call, "y\n".repeat(40_000));
     let kept = tokio::time::timeout(Duration::from_secs(60), async {
         loop {
-            if let Lookup::Late(_, json) = estate.ledger(|ledger, now| ledger.look_up(call, now)) {
+            if let Lookup::Late(_, json) = parts.calls.ledger(|ledger, now| ledger.look_up(call, now)) {
                 return json;
             }
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -226,12 +240,12 @@ fn a_project_whose_logs_lead_elsewhere_gets_no_results_there() {
 /// The clock of the ledger runs by itself.
 #[tokio::test(start_paused = true)]
 async fn what_has_lasted_too_long_is_ended_by_the_clock() {
-    let estate = estate(Config::default());
-    tokio::spawn(Arc::clone(&estate).sweep());
-    sent_call(&estate, 1);
+    let parts = parts(Config::default());
+    tokio::spawn(Arc::clone(&parts.calls).sweep());
+    sent_call(&parts, 1);
     let began = Instant::now();
-    estate.settled().await;
+    parts.calls.shared.settled().await;
     assert_eq!(began.elapsed().as_secs(), crate::limits::RUNNING_MAX.as_secs());
-    let line = line(&estate).await;
+    let line = line(&parts).await;
     assert!(line.contains("Still running"), "{line}");
 }

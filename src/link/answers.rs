@@ -2,15 +2,19 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use serde_json::value::{RawValue, to_raw_value};
 use tokio::time::Instant;
 
-use super::waiting::GuestAnswer;
-use super::{Estate, enter};
+use super::guests::{GuestAnswer, Guests};
+use super::ledger::SharedLedger;
+use super::state::Link;
+use super::tools::Tools;
+use crate::client::Client;
 use crate::core::calls::Answer;
-use crate::core::logbook::{self, LogEntry};
+use crate::core::logbook::{self, LogEntry, Logbook};
+use crate::core::requests::Asked;
 use crate::core::user_text;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::Cause;
@@ -22,14 +26,48 @@ use crate::protocol::dialect::EditorAnswer;
 use crate::protocol::ids::{CallId, RequestKey};
 use crate::protocol::jsonrpc::compact;
 use crate::protocol::mcp::{self, Audience, ProtocolVersion, ToolResult};
+use crate::runtime::enter;
+use crate::runtime::environment::Environment;
 use crate::storage::locked_record;
 
-impl Estate {
+/// See the module's documentation.
+#[derive(Debug)]
+pub struct Answers {
+    env: Arc<Environment>,
+    client: Arc<Client>,
+    ledger: Arc<SharedLedger>,
+    link: Arc<Link>,
+    tools: Arc<Tools>,
+    pub(super) guests: Guests,
+    logbook: Mutex<Logbook>,
+    /// A result that a client in this process takes as it is ([`Config::whole_results`](crate::config::Config::whole_results)).
+    whole: Mutex<Option<Box<RawValue>>>,
+}
+
+impl Answers {
+    /// Before any call was answered.
+    pub fn new(
+        env: Arc<Environment>,
+        client: Arc<Client>,
+        ledger: Arc<SharedLedger>,
+        link: Arc<Link>,
+        tools: Arc<Tools>,
+    ) -> Self {
+        let (guests, logbook, whole) = Default::default();
+        Self { env, client, ledger, link, tools, guests, logbook, whole }
+    }
+
+    /// Reads or writes the logs.
+    pub fn logbook<T>(&self, operation: impl FnOnce(&mut Logbook) -> T) -> T {
+        operation(&mut enter(&self.logbook))
+    }
+
+    /// Answers a call, in the shape that its client takes.
     pub(super) fn answer(self: &Arc<Self>, mut answer: Answer) {
-        self.events.call_answered(&answer);
-        let guest = self.take_guest(answer.request);
+        self.env.events.call_answered(&answer);
+        let guest = self.guests.take(answer.request);
         if guest.is_none() && answer.verdict == Verdict::NotExecuted(Cause::UnknownTool) {
-            self.outbox.answer_error(answer.request, &mcp::unknown_tool(&answer.tool));
+            self.client.outbox.answer_error(answer.request, &mcp::unknown_tool(&answer.tool));
             return;
         }
         let result = match answer.body.take() {
@@ -48,22 +86,22 @@ impl Estate {
             return;
         }
         let size = mcp::result_size(&result, &audience);
-        self.events.result_rendered(size);
-        let deliver = move |estate: &Self, result: &ToolResult| {
+        self.env.events.result_rendered(size);
+        let deliver = move |answers: &Self, result: &ToolResult| {
             let json = mcp::tool_result(result, &audience);
             if logged {
-                estate.keep(call, &json);
+                answers.keep(call, &json);
             }
-            estate.deliver(call, request, &json);
+            answers.deliver(call, request, &json);
         };
         if size <= RESULT_INLINE_MAX_BYTES && mcp::fits(&result, &audience) {
             deliver(self, &result);
             return;
         }
-        let estate = Arc::clone(self);
-        self.spawn("result", async move {
-            let result = estate.fit_or_shelve(call, project, result, audience).await;
-            deliver(&estate, &result);
+        let answers = Arc::clone(self);
+        self.env.health.spawn("result", async move {
+            let result = answers.fit_or_shelve(call, project, result, audience).await;
+            deliver(&answers, &result);
         });
     }
 
@@ -76,7 +114,7 @@ impl Estate {
         result: ToolResult,
         audience: Audience,
     ) -> ToolResult {
-        if !self.config.whole_results {
+        if !self.env.config.whole_results {
             return self.fit(call, project, result, audience).await;
         }
         *enter(&self.whole) = RawValue::from_string(mcp::whole_result(&result, &audience)).ok();
@@ -89,18 +127,19 @@ impl Estate {
     }
 
     /// Answers with a result of the gateway's own making, fitted as an editor's is.
-    pub fn answer_own(self: &Arc<Self>, request: RequestKey, result: ToolResult, audience: Audience) {
+    pub fn own(self: &Arc<Self>, asked: Asked, result: ToolResult) {
+        let Asked { key: request, audience } = asked;
         let size = mcp::result_size(&result, &audience);
         if size <= RESULT_INLINE_MAX_BYTES && mcp::fits(&result, &audience) {
-            self.outbox.answer(request, &mcp::tool_result(&result, &audience));
+            self.client.outbox.answer(request, &mcp::tool_result(&result, &audience));
             return;
         }
-        let estate = Arc::clone(self);
-        self.spawn("own_result", async move {
+        let answers = Arc::clone(self);
+        self.env.health.spawn("own_result", async move {
             // It has no call of its own; the name of its file needs one.
-            let project = estate.wanted().project().map(Path::to_path_buf);
-            let result = estate.fit_or_shelve(estate.next_call_id(), project, result, audience).await;
-            estate.outbox.answer(request, &mcp::tool_result(&result, &audience));
+            let project = answers.link.wanted().project().map(Path::to_path_buf);
+            let result = answers.fit_or_shelve(answers.env.next_call_id(), project, result, audience).await;
+            answers.client.outbox.answer(request, &mcp::tool_result(&result, &audience));
         });
     }
 
@@ -108,14 +147,14 @@ impl Estate {
     fn keep(&self, call: CallId, json: &str) {
         // Copied before the lock is taken: it may have megabytes.
         let json: Arc<str> = json.into();
-        self.ledger(|ledger, now| ledger.keep_late(call, json, now));
+        self.ledger.with(|ledger, now| ledger.keep_late(call, json, now));
     }
 
     fn deliver(&self, call: CallId, request: RequestKey, result: &str) {
         // At the end main itself answers what is still open, and a result from a file comes behind it.
-        let answered = self.outbox.answer(request, result);
-        if !answered && !self.outbox.was_cancelled(request) && !self.is_draining() {
-            self.events.answer_for_nobody(call);
+        let answered = self.client.outbox.answer(request, result);
+        if !answered && !self.client.outbox.was_cancelled(request) && !self.env.is_draining() {
+            self.env.events.answer_for_nobody(call);
         }
     }
 
@@ -126,17 +165,17 @@ impl Estate {
         answer: EditorAnswer,
         audience: Audience,
     ) {
-        let estate = Arc::clone(self);
-        self.spawn("late_result", async move {
+        let answers = Arc::clone(self);
+        self.env.health.spawn("late_result", async move {
             let result = ToolResult::from_editor(answer);
-            let tool = estate.ledger(|ledger, _| ledger.record(call).map(|record| Arc::clone(&record.tool)));
+            let tool = answers.ledger.with(|ledger, _| ledger.record(call).map(|record| Arc::clone(&record.tool)));
             if let Some(tool) = tool {
-                estate.log_result(call, &tool, &result, &audience);
+                answers.log_result(call, &tool, &result, &audience);
             }
-            let result = estate.fit(call, project, result, audience).await;
+            let result = answers.fit(call, project, result, audience).await;
             // Whoever fetches it may be of the other era, which takes less.
             let version = audience.version.min(ProtocolVersion::LATEST);
-            estate.keep(call, &mcp::tool_result(&result, &Audience { version, ..audience }));
+            answers.keep(call, &mcp::tool_result(&result, &Audience { version, ..audience }));
         });
     }
 
@@ -146,16 +185,16 @@ impl Estate {
         if mcp::result_size(&result, &audience) <= RESULT_INLINE_MAX_BYTES && mcp::fits(&result, &audience) {
             return result;
         }
-        let state = self.config.state_dir.clone();
-        let host = Arc::clone(&self.host);
-        let fitted = crate::platform::host::run(&*self.host, move || {
+        let state = self.env.config.state_dir.clone();
+        let host = Arc::clone(&self.env.host);
+        let fitted = crate::platform::host::run(&*self.env.host, move || {
             let folder = results_folder(project.as_deref(), state.as_deref());
             let mut files = Files { host: &*host, folder, call, trouble: None };
             (files.fit(result, &audience), files.trouble)
         });
         let Some((result, trouble)) = fitted.await else { return ToolResult::error(user_text::NOT_SPILLED) };
         if let Some(error) = trouble {
-            self.events.catalogue_trouble("result_file", &error.to_string());
+            self.env.events.catalogue_trouble("result_file", &error.to_string());
         }
         result
     }
@@ -174,9 +213,10 @@ impl Estate {
                 | Cause::BridgeDown
                 | Cause::Connecting
         );
-        let met = self.link_now().stranger.as_ref().filter(|_| met).map(|met| user_text::stranger(met, Instant::now()));
+        let met =
+            self.link.view_now().stranger.as_ref().filter(|_| met).map(|met| user_text::stranger(met, Instant::now()));
         let problem = || {
-            let survey = self.survey_now()?;
+            let survey = self.link.survey_now()?;
             let nothing = survey.project.is_some() && survey.packages.is_empty() && !survey.facts.installed;
             let absent = nothing && matches!(cause, Cause::NotRunning | Cause::BridgeDown);
             let nowhere = survey.project.is_none() && cause == Cause::NotRunning;
@@ -194,12 +234,12 @@ impl Estate {
     /// Where the package has a log for each operation, the result goes there. True if it did: then the answer is to be kept under
     /// the call's id, for the package's tool that asks for it.
     fn log_result(&self, call: CallId, tool: &str, result: &ToolResult, audience: &Audience) -> bool {
-        let tool = self.published.borrow().catalogue.find(tool).map(|entry| entry.tool.name.clone());
-        let prefix = tool.and_then(|tool| self.dialect().log_prefix(&tool));
+        let tool = self.tools.published.borrow().catalogue.find(tool).map(|entry| entry.tool.name.clone());
+        let prefix = tool.and_then(|tool| self.link.dialect().log_prefix(&tool));
         let Some(prefix) = prefix.filter(|_| mcp::result_size(result, audience) <= LOGBOOK_BYTES_MAX) else {
             return false;
         };
-        let at = self.host.now();
+        let at = self.env.host.now();
         let text = result.file_text();
         let data = match serde_json::from_str::<&RawValue>(&text) {
             Ok(json) => RawValue::from_string(compact(json.get()).into_owned()),
@@ -223,7 +263,7 @@ struct Files<'a> {
 }
 
 impl Files<'_> {
-    /// See [`Estate::fit`].
+    /// See [`Answers::fit`].
     fn fit(&mut self, mut result: ToolResult, audience: &Audience) -> ToolResult {
         for (nth, left) in mcp::left_out(&result, audience).into_iter().enumerate() {
             let path = match &left.data {

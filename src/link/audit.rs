@@ -1,0 +1,169 @@
+//! The record of calls, where the user asked for one.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+
+use super::state::Link;
+use super::tools::Tools;
+use crate::client::Client;
+use crate::core::calls::Answer;
+use crate::fsm::call::Verdict;
+use crate::protocol::ids::CallId;
+use crate::protocol::mcp::ClientInfo;
+use crate::protocol::policy::Grounds;
+use crate::runtime::environment::Environment;
+use crate::storage::audit::{Audit, Entry, Event, NotWritten};
+
+/// The audit among what keeps parts from their work.
+const AUDIT: &str = "audit";
+
+/// See the module's documentation.
+pub struct AuditTrail {
+    env: Arc<Environment>,
+    client: Arc<Client>,
+    link: Arc<Link>,
+    tools: Arc<Tools>,
+    audit: Option<Audit>,
+}
+
+impl std::fmt::Debug for AuditTrail {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AuditTrail")
+            .field("path", &self.audit.as_ref().map(|audit| &audit.path))
+            .finish_non_exhaustive()
+    }
+}
+
+impl AuditTrail {
+    /// A trail into the file that the configuration names, if it names one.
+    pub fn new(env: Arc<Environment>, client: Arc<Client>, link: Arc<Link>, tools: Arc<Tools>) -> Self {
+        let audit = env.config.audit.clone().map(|path| Audit::new(path, Arc::clone(&env.host)));
+        Self { env, client, link, tools, audit }
+    }
+
+    /// Records that a call is about to be sent, where that was asked for.
+    ///
+    /// # Errors
+    /// It is not recorded, and must not be sent.
+    pub async fn sending(
+        &self,
+        call: CallId,
+        nth: u8,
+        tool: &Arc<str>,
+        arguments: &Arc<RawValue>,
+        asker: Option<&ClientInfo>,
+        project: Option<&Path>,
+    ) -> Result<(), Grounds> {
+        let Some(audit) = &self.audit else { return Ok(()) };
+        let entry = Entry { sending: Some(nth), ..self.entry(Event::Sent, call, tool, asker, project) };
+        let added = audit.add(entry, Some(Arc::clone(arguments))).await;
+        self.tell(added.as_ref().err());
+        added.map_err(|why| {
+            let says = format!(
+                "the audit file {} cannot be written ({why}), and no call goes unrecorded",
+                audit.path.display()
+            );
+            Grounds { rule: None, says }
+        })
+    }
+
+    /// Records how a call ended, as far as that is known now.
+    pub(super) fn answered(self: &Arc<Self>, answer: &Answer) {
+        if self.audit.is_none() {
+            return;
+        }
+        let refused = answer.refused.as_ref();
+        let event = if refused.is_some() { Event::Refused } else { Event::Verdict };
+        let rule = refused.and_then(|refused| refused.grounds.rule.clone());
+        let (asker, project) = (answer.asker.as_deref(), answer.project.as_deref());
+        let entry = Entry { rule, ..self.entry(event, answer.call, &answer.tool, asker, project) };
+        self.verdict(entry, answer.verdict, refused.map(|refused| Arc::clone(&refused.arguments)));
+    }
+
+    /// Records what became of a call whose client waits no more.
+    pub(super) fn noted(
+        self: &Arc<Self>,
+        call: CallId,
+        tool: &Arc<str>,
+        verdict: Verdict,
+        asker: Option<&ClientInfo>,
+        project: Option<&Path>,
+    ) {
+        if self.audit.is_some() {
+            self.verdict(self.entry(Event::Verdict, call, tool, asker, project), verdict, None);
+        }
+    }
+
+    fn verdict(self: &Arc<Self>, entry: Entry, verdict: Verdict, arguments: Option<Arc<RawValue>>) {
+        let entry = Entry { verdict: Some(verdict.label()), cause: verdict.cause(), ..entry };
+        let trail = Arc::clone(self);
+        // Taken before the task begins: the end of the gateway waits for it.
+        let place = self.audit.as_ref().and_then(Audit::place);
+        self.env.health.spawn("audit", async move {
+            let Some(audit) = &trail.audit else { return };
+            let added = audit.add_in(place, entry, arguments).await;
+            trail.tell(added.as_ref().err());
+        });
+    }
+
+    fn entry(
+        &self,
+        event: Event,
+        call: CallId,
+        tool: &Arc<str>,
+        asker: Option<&ClientInfo>,
+        project: Option<&Path>,
+    ) -> Entry {
+        let (client, client_version) = match asker {
+            Some(asker) => (asker.name.clone(), asker.version.clone()),
+            None => {
+                let client = self.client.handshake();
+                (client.name, client.release)
+            }
+        };
+        let project = project.map(|path| path.display().to_string());
+        let catalogue = Arc::clone(&self.tools.published.borrow().catalogue);
+        let annotations = catalogue.find(tool).map(|entry| &entry.tool.annotations);
+        Entry {
+            event,
+            gateway_pid: std::process::id(),
+            client,
+            client_version,
+            project,
+            dialect: self.link.dialect().name(),
+            call,
+            tool: Arc::clone(tool),
+            read_only: annotations.map(|annotations| annotations.read_only_hint),
+            destructive: annotations.map(|annotations| annotations.destructive_hint),
+            sending: None,
+            verdict: None,
+            cause: None,
+            rule: None,
+        }
+    }
+
+    /// Tells that the audit is in trouble, or no more.
+    fn tell(&self, failed: Option<&NotWritten>) {
+        let Some(audit) = &self.audit else { return };
+        let trouble = failed.map(|why| {
+            format!(
+                "A line could not be added to the audit file {} ({why}): calls that cannot be recorded are not sent; let it be \
+                 written, or run without --audit.",
+                audit.path.display()
+            )
+        });
+        if let Some(trouble) = &trouble {
+            self.env.events.audit_failed(trouble);
+        }
+        self.env.health.set_trouble(AUDIT, trouble);
+    }
+
+    /// Waits until no line is on its way to the audit file.
+    pub async fn written(&self) {
+        if let Some(audit) = &self.audit {
+            audit.written().await;
+        }
+    }
+}

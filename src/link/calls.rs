@@ -1,0 +1,176 @@
+//! The calls: what the ledger decides is carried out here.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+use tokio::time::Instant;
+
+use super::answers::Answers;
+use super::audit::AuditTrail;
+use super::guests::{GuestCall, Guests};
+use super::ledger::SharedLedger;
+use super::state::Link;
+use super::tools::Tools;
+use crate::client::Client;
+use crate::core::calls::{Ledger, NewCall, Settlement};
+use crate::fsm::cause::{Cause, Loss};
+use crate::protocol::dialect::{Dialect, Transport};
+use crate::protocol::jsonrpc::compact;
+use crate::protocol::mcp;
+use crate::protocol::policy::Grounds;
+use crate::runtime::addresses::Addresses;
+use crate::runtime::environment::Environment;
+use crate::runtime::messages::bridge;
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub struct Calls {
+    /// The answers of calls.
+    pub answers: Arc<Answers>,
+    /// The record of calls.
+    pub audit: Arc<AuditTrail>,
+    /// The calls themselves.
+    pub shared: Arc<SharedLedger>,
+    env: Arc<Environment>,
+    addresses: Arc<Addresses>,
+    client: Arc<Client>,
+    link: Arc<Link>,
+    tools: Arc<Tools>,
+}
+
+impl Calls {
+    /// Before any call.
+    pub fn new(
+        env: Arc<Environment>,
+        addresses: Arc<Addresses>,
+        client: Arc<Client>,
+        shared: Arc<SharedLedger>,
+        link: Arc<Link>,
+        tools: Arc<Tools>,
+    ) -> Self {
+        let answers = Answers::new(
+            Arc::clone(&env),
+            Arc::clone(&client),
+            Arc::clone(&shared),
+            Arc::clone(&link),
+            Arc::clone(&tools),
+        );
+        let audit = AuditTrail::new(Arc::clone(&env), Arc::clone(&client), Arc::clone(&link), Arc::clone(&tools));
+        Self { answers: Arc::new(answers), audit: Arc::new(audit), shared, env, addresses, client, link, tools }
+    }
+
+    /// Runs one short operation on the ledger and gives its value. What it ordered must go to [`settle`](Self::settle).
+    pub fn ledger<T>(&self, operation: impl FnOnce(&mut Ledger, Instant) -> T) -> T {
+        self.shared.with(operation)
+    }
+
+    /// Runs one short operation on the ledger and carries out what it ordered.
+    pub fn decide(&self, operation: impl FnOnce(&mut Ledger, Instant) -> Vec<Settlement>) {
+        let settlements = self.ledger(operation);
+        self.settle(settlements);
+    }
+
+    /// Carries out what the ledger decided.
+    pub fn settle(&self, settlements: Vec<Settlement>) {
+        for settlement in settlements {
+            match settlement {
+                Settlement::Answer(answer) => {
+                    self.audit.answered(&answer);
+                    self.answers.answer(answer);
+                }
+                Settlement::Progress { request, news, version } => {
+                    let line = mcp::progress(&news.token, news.progress, news.total, Some(&news.message), version);
+                    self.client.outbox.progress(request, news.progress, line);
+                }
+                Settlement::HeldAgain => {
+                    self.addresses.bridge.cast(bridge::Message::CallsWaiting);
+                }
+                Settlement::Withdraw { key } => {
+                    self.addresses.bridge.cast(bridge::Message::Withdrawn(key));
+                }
+                Settlement::KeepLate { call, project, answer, audience } => {
+                    self.answers.keep_late(call, project, answer, audience);
+                }
+                Settlement::Noted { call, tool, verdict, asker, project } => {
+                    self.audit.noted(call, &tool, verdict, asker.as_deref(), project.as_deref());
+                    self.env.events.call_noted(call, &tool, verdict);
+                }
+            }
+        }
+        // Also where nothing is to be told: a claim was taken back, or an answer is withheld.
+        self.shared.was_settled();
+    }
+
+    /// Ends what has lasted as long as it may; runs until the gateway ends.
+    pub async fn sweep(self: Arc<Self>) {
+        loop {
+            self.shared.due().await;
+            self.decide(Ledger::elapse);
+        }
+    }
+
+    /// Takes a call in; one that is refused is answered by that.
+    pub fn take_in(&self, call: NewCall, refused: Option<Grounds>) {
+        let id = call.id;
+        let too_large = self.is_too_large(&call.arguments);
+        self.decide(|ledger, now| {
+            let mut settlements = ledger.accept(call, now);
+            match refused {
+                Some(grounds) => settlements.extend(ledger.turn_down(id, Cause::Policy, grounds, now)),
+                None if too_large => settlements.extend(ledger.refuse(id, Cause::TooLarge, now)),
+                None => {}
+            }
+            settlements
+        });
+    }
+
+    /// Whether the editor that is or was connected never takes arguments of this size. It is known at once: such a call need not be
+    /// held through an outage first. In a frame they are never shorter than compact.
+    fn is_too_large(&self, arguments: &RawValue) -> bool {
+        let dialect = self.link.view.borrow().target.as_ref().map(|target| target.dialect);
+        let properties = dialect.map(Dialect::properties).filter(|known| known.transport == Transport::Stream);
+        properties.is_some_and(|known| {
+            arguments.get().len() > known.request_max_bytes && compact(arguments.get()).len() > known.request_max_bytes
+        })
+    }
+
+    /// Calls a tool for a guest, who waits so long. `None` if more guests' calls are open than may be: nothing was sent.
+    pub fn take_from_guest(&self, tool: &str, arguments: Box<RawValue>, patience: Duration) -> Option<GuestCall> {
+        if !self.ledger(|ledger, _| ledger.takes(arguments.get().len())) {
+            return None;
+        }
+        let request = self.client.outbox.foreign_key();
+        let answer = self.answers.guests.wait(request)?;
+        let id = self.env.next_call_id();
+        let new = NewCall {
+            id,
+            request,
+            tool: tool.to_owned(),
+            arguments: arguments.into(),
+            progress_token: None,
+            trace: None,
+            asker: Some(Arc::new(Guests::name())),
+            parallel: false,
+            patience,
+            audience: self.client.handshake().audience,
+        };
+        self.env.events.call_accepted(id, tool, "guest", None);
+        self.link.want_editor();
+        self.take_in(new, self.tools.refusal_at_once(tool));
+        self.addresses.bridge.cast(bridge::Message::CallsWaiting);
+        Some(GuestCall { id, answer })
+    }
+
+    /// Whoever owned the connection is gone: what it had claimed may have run.
+    pub fn close_epochs(&self, loss: Loss) {
+        self.decide(|ledger, now| ledger.close_all_epochs(loss, now));
+        self.link.lost(loss);
+    }
+
+    /// The gateway ends: nothing new is held.
+    pub fn begin_draining(&self) {
+        self.env.drain();
+        self.decide(Ledger::drain);
+    }
+}

@@ -1,0 +1,33 @@
+//! The link to the editor, as far as it outlives the actors that serve it: its state, the calls, the catalogue, and which project
+//! is wanted.
+//!
+//! ```text
+//! project ── which project is wanted; tells the calls
+//! └ calls ── the ledger's decisions, carried out
+//!   ├ answers ── results and verdicts for the client, in the shape that it takes
+//!   ├ audit ──── the record of calls
+//!   ├ tools ──── the published catalogue, and which of its tools may be called
+//!   └ state ──── the connection and the last look around
+//!     └ ledger ─ the calls themselves, behind a lock
+//! ```
+
+mod answers;
+mod audit;
+mod calls;
+mod guests;
+mod ledger;
+mod project;
+mod state;
+mod tools;
+mod view;
+mod whereabouts;
+
+pub use self::answers::Answers;
+pub use self::audit::AuditTrail;
+pub use self::calls::Calls;
+pub use self::guests::{GuestAnswer, GuestCall};
+pub use self::ledger::SharedLedger;
+pub use self::project::Project;
+pub use self::state::Link;
+pub use self::tools::{Published, Tools};
+pub use self::view::LinkView;

@@ -1,0 +1,171 @@
+//! The connection to the editor and the last look around, as everybody may see them.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::{Semaphore, watch};
+
+use super::ledger::SharedLedger;
+use super::view::LinkView;
+use crate::core::calls::Wanted;
+use crate::fsm::cause::{Cause, Loss, Outlook};
+use crate::net::Listener;
+use crate::protocol::dialect::{self, Dialect, Secret};
+use crate::protocol::ids::Epoch;
+use crate::runtime::addresses::Addresses;
+use crate::runtime::enter;
+use crate::runtime::environment::Environment;
+use crate::runtime::messages::bridge;
+use crate::survey::{Survey, Target};
+
+/// See the module's documentation.
+pub struct Link {
+    /// The connection, and what callers may expect of it.
+    pub view: watch::Sender<LinkView>,
+    /// The last look around.
+    pub survey: watch::Sender<Option<Arc<Survey>>>,
+    /// One connection per link: no dial without it, and it falls with the socket.
+    pub connection: Arc<Semaphore>,
+    /// The right to read an editor's identity once more: a share that hangs holds one thread and not one for each dial.
+    pub identity_read: Arc<Semaphore>,
+    /// What an editor must say on the push listener, where its dialect can.
+    pub push_token: Secret,
+    env: Arc<Environment>,
+    addresses: Arc<Addresses>,
+    ledger: Arc<SharedLedger>,
+    push_listener: Mutex<Option<Arc<dyn Listener>>>,
+    push_port: Mutex<Option<u16>>,
+    epochs: AtomicU64,
+    wire_numbers: AtomicU64,
+    is_wanted: AtomicBool,
+}
+
+impl std::fmt::Debug for Link {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Link").field("view", &*self.view.borrow()).finish_non_exhaustive()
+    }
+}
+
+impl Link {
+    /// Before anything was looked for.
+    pub fn new(env: Arc<Environment>, addresses: Arc<Addresses>, ledger: Arc<SharedLedger>) -> Self {
+        Self {
+            view: watch::Sender::new(LinkView::new()),
+            survey: watch::Sender::new(None),
+            connection: Arc::new(Semaphore::new(1)),
+            identity_read: Arc::new(Semaphore::new(1)),
+            push_token: Secret::new(env.fresh()),
+            env,
+            addresses,
+            ledger,
+            push_listener: Mutex::default(),
+            push_port: Mutex::default(),
+            epochs: AtomicU64::new(0),
+            wire_numbers: AtomicU64::new(0),
+            is_wanted: AtomicBool::new(false),
+        }
+    }
+
+    /// Somebody needs the editor; remembered, so that a restarted bridge dials by itself.
+    pub fn want_editor(&self) {
+        self.is_wanted.store(true, Ordering::Relaxed);
+        self.addresses.bridge.cast(bridge::Message::Wanted);
+    }
+
+    /// Whether somebody needs the editor.
+    pub fn is_wanted(&self) -> bool {
+        self.is_wanted.load(Ordering::Relaxed)
+    }
+
+    /// The next connection's epoch.
+    pub fn next_epoch(&self) -> Epoch {
+        Epoch(self.epochs.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    /// The next message's number on the wire.
+    pub fn next_wire_number(&self) -> u64 {
+        self.wire_numbers.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// What the editor speaks: the one that is or was connected, else the one that was found.
+    pub fn dialect(&self) -> &'static dyn Dialect {
+        let connected = self.target().map(|target| target.dialect);
+        let found = || self.survey.borrow().as_ref().map(|survey| survey.dialect);
+        connected.or_else(found).unwrap_or_else(|| dialect::fallback(self.env.config.dialects))
+    }
+
+    /// The push listener that outlives its actor, and its port.
+    pub fn push_listener(&self) -> Option<Arc<dyn Listener>> {
+        enter(&self.push_listener).clone()
+    }
+
+    /// Keeps (or drops) the push listener.
+    pub fn keep_push_listener(&self, listener: Option<Arc<dyn Listener>>) {
+        *enter(&self.push_listener) = listener;
+    }
+
+    /// The port that greetings name.
+    pub fn push_port(&self) -> Option<u16> {
+        *enter(&self.push_port)
+    }
+
+    /// Sets the port that greetings name.
+    pub fn set_push_port(&self, port: Option<u16>) {
+        *enter(&self.push_port) = port;
+    }
+
+    /// The greeted connection, if there is one, has ended. Told once, whoever sees it first.
+    pub fn lost(&self, loss: Loss) {
+        let mut ended = None;
+        self.view.send_modify(|link| {
+            ended = link.epoch.take();
+            if ended.is_some() {
+                link.lost(loss);
+            }
+        });
+        if let Some(epoch) = ended {
+            self.env.events.link_down(epoch, loss);
+        }
+    }
+
+    // ---- for the project that is wanted ----
+
+    /// The project that calls are for.
+    pub fn wanted(&self) -> Wanted {
+        self.ledger.with(|ledger, _| ledger.wanted().clone())
+    }
+
+    /// The last look around, unless the client's roots are in question since.
+    pub fn survey_now(&self) -> Option<Arc<Survey>> {
+        let survey = self.survey.borrow().clone();
+        survey.filter(|_| self.wanted() != Wanted::Asked)
+    }
+
+    /// Whom the link is (or was last) connected to, if that is the editor of the project that is wanted.
+    pub fn target(&self) -> Option<Target> {
+        let target = self.view.borrow().target.clone();
+        target.filter(|target| self.wanted().is(target.project.as_deref()))
+    }
+
+    /// Whether the connection that stands leads to the editor of the project that is wanted.
+    pub fn leads_to_the_wanted(&self) -> bool {
+        let view = self.view.borrow();
+        view.target.as_ref().is_some_and(|target| self.wanted().is(target.project.as_deref()))
+    }
+
+    /// The link as it is for the project that is wanted: of another one's editor nothing is told.
+    pub fn view_now(&self) -> LinkView {
+        let link = self.view.borrow().clone();
+        let wanted = self.wanted();
+        let is_wanted = link.target.as_ref().is_none_or(|target| wanted.is(target.project.as_deref()));
+        if is_wanted && wanted != Wanted::Asked {
+            return link;
+        }
+        let outlook = match link.outlook {
+            Outlook::Absent(Cause::ShuttingDown) => link.outlook,
+            known if wanted != Wanted::Asked && known != Outlook::Open => known,
+            _ => Outlook::Coming(Cause::ProjectUnsettled),
+        };
+        LinkView { outlook, target: None, stranger: None, pulse: None, ..link }
+    }
+}

@@ -1,0 +1,149 @@
+//! The published catalogue, and which of its tools may be called.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::watch;
+
+use super::state::Link;
+use crate::core::calls::Wanted;
+use crate::fsm::registry::Source;
+use crate::protocol::dialect::{Annotations, EditorTool, ToolListing};
+use crate::protocol::mcp::{self, Catalogue};
+use crate::protocol::policy::{Grounds, Policy, unstated};
+use crate::runtime::addresses::Addresses;
+use crate::runtime::enter;
+use crate::runtime::environment::Environment;
+use crate::runtime::messages::session;
+use crate::survey::Survey;
+
+/// The published catalogue.
+#[derive(Debug, Clone)]
+pub struct Published {
+    /// Where it comes from.
+    pub source: Source,
+    /// The catalogue on disk was looked for: nothing more comes from there.
+    pub disk_read: bool,
+    /// What clients see.
+    pub catalogue: Arc<Catalogue>,
+    /// The editor's tools as they were read, development-only ones included.
+    pub tools: Arc<Vec<Arc<EditorTool>>>,
+    /// What stood in the editor's list and is no usable tool: name (or position) and reason.
+    pub unusable: Arc<Vec<(String, String)>>,
+}
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub struct Tools {
+    /// What clients are shown.
+    pub published: watch::Sender<Published>,
+    env: Arc<Environment>,
+    addresses: Arc<Addresses>,
+    link: Arc<Link>,
+    listing: Mutex<Option<Arc<ToolListing>>>,
+    /// What the project that was found last says of tools.
+    rules: Mutex<Option<(PathBuf, Policy)>>,
+}
+
+impl Tools {
+    /// Before any list was read.
+    pub fn new(env: Arc<Environment>, addresses: Arc<Addresses>, link: Arc<Link>) -> Self {
+        let nothing = Published {
+            source: Source::None,
+            disk_read: false,
+            catalogue: Arc::new(Catalogue::new(Vec::<EditorTool>::new(), env.config.development)),
+            tools: Arc::default(),
+            unusable: Arc::default(),
+        };
+        let published = watch::Sender::new(nothing);
+        Self { published, env, addresses, link, listing: Mutex::default(), rules: Mutex::default() }
+    }
+
+    /// The catalogue on disk was looked for: a first list need not wait for it any longer.
+    pub fn disk_was_read(&self) {
+        self.published.send_modify(|published| published.disk_read = true);
+        self.addresses.session.cast(session::Message::DiskRead);
+    }
+
+    /// Remembers the editor's last tool list as it was read.
+    pub fn keep_listing(&self, listing: Arc<ToolListing>) {
+        *enter(&self.listing) = Some(listing);
+    }
+
+    /// The last tool list, if it is of this revision: then the editor need not send it again.
+    pub fn listing_of(&self, revision: &str) -> Option<Arc<ToolListing>> {
+        enter(&self.listing).clone().filter(|listing| listing.revision.as_deref() == Some(revision))
+    }
+
+    // ---- which may be called ----
+
+    /// Why a tool of the editor's list may not be called in this project.
+    pub fn refusal(&self, tool: &mcp::Entry, project: Option<&Path>) -> Option<Grounds> {
+        let (name, own, annotations) = (&tool.name, &tool.tool.name, &tool.tool.annotations);
+        let of_project = || self.policy_of(project).refusal(name, own, annotations);
+        self.env.config.policy.refusal(name, own, annotations).or_else(of_project)
+    }
+
+    /// Remembers what the project that was looked at says of tools: its rules hold for as long as it is wanted, also when it is out
+    /// of sight for a moment.
+    pub(super) fn keep_rules(&self, survey: &Survey) {
+        if let Some(project) = &survey.project {
+            *enter(&self.rules) = Some((project.clone(), survey.rules.policy.clone()));
+        }
+    }
+
+    /// What the project says that is wanted. Where that is in question nothing is refused in its name, and nothing is sent.
+    fn project_policy(&self) -> Policy {
+        match self.link.wanted() {
+            Wanted::Asked => Policy::default(),
+            Wanted::Settled(wanted) => self.policy_of(wanted.as_deref()),
+        }
+    }
+
+    fn policy_of(&self, project: Option<&Path>) -> Policy {
+        let surveyed = self.link.survey.borrow().clone();
+        let found = surveyed.as_ref().and_then(|survey| survey.project.as_deref());
+        match project {
+            Some(wanted) if found != Some(wanted) => {
+                let kept = enter(&self.rules).clone().filter(|(of, _)| *of == wanted).map(|(_, policy)| policy);
+                kept.unwrap_or_else(|| {
+                    let mut policy = Policy::default();
+                    policy.refuse_all(format!("what {} says of tools is not known", wanted.display()));
+                    policy
+                })
+            }
+            _ => surveyed.map(|survey| survey.rules.policy.clone()).unwrap_or_default(),
+        }
+    }
+
+    fn refusal_of(&self, name: &str, own: &str, annotations: &Annotations) -> Option<Grounds> {
+        let of_project = || self.project_policy().refusal(name, own, annotations);
+        self.env.config.policy.refusal(name, own, annotations).or_else(of_project)
+    }
+
+    /// Why a call is refused before it waits for anything: nothing is allowed, the live list has the tool, or its package's own
+    /// server answered it without a list. Any other is decided when it is about to be sent.
+    pub fn refusal_at_once(&self, name: &str) -> Option<Grounds> {
+        let of_project = || self.project_policy().refusal_of_all();
+        if let Some(all) = self.env.config.policy.refusal_of_all().or_else(of_project) {
+            return Some(all);
+        }
+        let (source, catalogue) = {
+            let published = self.published.borrow();
+            (published.source, Arc::clone(&published.catalogue))
+        };
+        match (source, catalogue.find(name)) {
+            (Source::Live, Some(entry)) => self.refusal_of(&entry.name, &entry.tool.name, &entry.tool.annotations),
+            _ => {
+                self.link.dialect().own_tool(name)?;
+                // What the list will say of it is not known: the worst is expected.
+                self.refusal_of(name, name, &unstated())
+            }
+        }
+    }
+
+    /// The policies in force, one rule list a line.
+    pub fn policy_lines(&self) -> Vec<String> {
+        self.env.config.policy.lines().into_iter().chain(self.project_policy().lines()).collect()
+    }
+}

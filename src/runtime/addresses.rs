@@ -1,0 +1,33 @@
+//! Where the actors are, across their restarts, and the bounds of what comes in to them from outside.
+
+use super::mailbox::Mailbox;
+use super::messages::{bridge, discovery, push, registry, session};
+use super::slot::Slot;
+
+/// Where the actors are, across their restarts.
+#[derive(Debug, Default)]
+pub struct Addresses {
+    /// The discovery actor.
+    pub discovery: Slot<discovery::Message>,
+    /// The bridge actor.
+    pub bridge: Slot<bridge::Message>,
+    /// The push actor.
+    pub push: Slot<push::Message>,
+    /// The registry actor.
+    pub registry: Slot<registry::Message>,
+    /// The session actor.
+    pub session: Slot<session::Message>,
+    /// The bounds of what comes in from outside.
+    pub edges: Edges,
+}
+
+/// The bounds of the edges at which messages come in.
+#[derive(Debug, Default)]
+pub struct Edges {
+    /// From the client to the session.
+    pub session: Mailbox,
+    /// From the editor's connection to the bridge.
+    pub bridge: Mailbox,
+    /// From push sockets.
+    pub push: Mailbox,
+}

@@ -1,0 +1,96 @@
+//! What a gateway is given at its start, and everything of it that belongs to no client and no editor.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use tokio::time::Instant;
+
+use super::enter;
+use super::health::Health;
+use crate::config::Config;
+use crate::net::Net;
+use crate::platform::host::Host;
+use crate::protocol::ids::CallId;
+use crate::telemetry::events::Events;
+
+/// The gateway's surroundings, and its own health.
+pub struct Environment {
+    /// The configuration.
+    pub config: Config,
+    /// The network.
+    pub net: Arc<dyn Net>,
+    /// The machine.
+    pub host: Arc<dyn Host>,
+    /// What is logged and counted.
+    pub events: Events,
+    /// The name of this process, for editors that tell gateways apart.
+    pub gateway: String,
+    /// When the gateway began.
+    pub began: Instant,
+    /// Restarts, failures, tasks.
+    pub health: Health,
+    random: Mutex<fastrand::Rng>,
+    can_focus: OnceLock<bool>,
+    is_draining: AtomicBool,
+}
+
+impl std::fmt::Debug for Environment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Environment").field("gateway", &self.gateway).finish_non_exhaustive()
+    }
+}
+
+impl Environment {
+    /// The surroundings of a gateway that begins now.
+    pub fn new(config: Config, net: Arc<dyn Net>, host: Arc<dyn Host>) -> Arc<Self> {
+        let seed = config.seed.unwrap_or_else(|| u64::from_ne_bytes(first_eight(host.random())));
+        let gateway = uuid::Builder::from_random_bytes(host.random()).into_uuid().to_string();
+        Arc::new(Self {
+            events: Events::new(Arc::clone(&host), config.metrics.is_some()),
+            config,
+            net,
+            host,
+            gateway,
+            began: Instant::now(),
+            health: Health::default(),
+            random: Mutex::new(fastrand::Rng::with_seed(seed)),
+            can_focus: OnceLock::new(),
+            is_draining: AtomicBool::new(false),
+        })
+    }
+
+    /// A new call's identity.
+    pub fn next_call_id(&self) -> CallId {
+        CallId::from_random(enter(&self.random).u128(..).to_ne_bytes())
+    }
+
+    /// A random number in 0..1.
+    pub fn die(&self) -> f64 {
+        enter(&self.random).f64()
+    }
+
+    /// 32 hexadecimal digits that were never used before.
+    pub fn fresh(&self) -> String {
+        self.host.random().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Whether a window can be brought to the front here; looked up once.
+    pub fn can_focus(&self) -> bool {
+        *self.can_focus.get_or_init(|| self.host.can_focus())
+    }
+
+    /// The gateway ends.
+    pub fn drain(&self) {
+        self.is_draining.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the gateway ends.
+    pub fn is_draining(&self) -> bool {
+        self.is_draining.load(Ordering::Relaxed)
+    }
+}
+
+fn first_eight(bytes: [u8; 16]) -> [u8; 8] {
+    let [a, b, c, d, e, f, g, h, ..] = bytes;
+    [a, b, c, d, e, f, g, h]
+}
