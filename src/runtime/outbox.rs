@@ -113,6 +113,11 @@ impl Outbox {
         self.lock().get(key).is_some()
     }
 
+    /// The id of an open request, as its client wrote it.
+    fn id(&self, key: RequestKey) -> Option<RequestId> {
+        self.lock().get(key).map(|open| open.id.clone())
+    }
+
     /// Answers an open request with a result (JSON on one line). False if it was not open: nothing is written.
     pub fn answer(&self, key: RequestKey, result_json: &str) -> bool {
         self.settle(key, Outcome::Ok, |open| result_line(&open.id, result_json, open.caller.is_some()))
