@@ -61,7 +61,7 @@ const PRINTER: &str = "src/cli/output.rs";
 /// nobody but its tests starts.
 const STDIO: &[&str] = &["src/platform/stdio.rs", "src/cli/fake_unity.rs"];
 /// The files that may start a task or a thread by themselves, and who notices when it panics. All others spawn through
-/// `Tasks::spawn` (it fails its actor) or `Estate::spawn` (it ends the gateway).
+/// `Tasks::spawn` (it fails its actor) or `Health::spawn` (it ends the gateway).
 const SPAWNERS: &[(&str, &str)] = &[
     ("src/runtime/health.rs", "the watched helper itself"),
     ("src/transport/run.rs", "main joins the tree; the pumps are watched"),
@@ -228,7 +228,7 @@ fn check(path: &str, text: &str) -> Vec<String> {
     let may_spawn = SPAWNERS.iter().any(|(owner, _)| *owner == path) || UNWATCHED.iter().any(|of| path.starts_with(of));
     if !may_spawn {
         for line in spawning(&tokens) {
-            find(line, "spawn", "a panic in it would be seen by nobody; use Estate::spawn or the actor's Tasks");
+            find(line, "spawn", "a panic in it would be seen by nobody; use Health::spawn or the actor's Tasks");
         }
     }
     if !STDIO.contains(&path) {
