@@ -7,4 +7,6 @@ pub mod history;
 pub mod model;
 pub mod record;
 pub mod report;
+pub mod room;
+pub mod scenario;
 pub mod sim;

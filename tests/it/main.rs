@@ -1,7 +1,8 @@
 //! Every test of the whole program, in one executable, so that the library is linked once. A suite is a module.
 //!
 //! Three harnesses: [`support`] runs the product's own actors in this process, on a simulated network and a simulated machine;
-//! [`binary`] starts the real program and speaks with it; [`process`] has its own, which the chaos suite shares.
+//! [`binary`] starts the real program and speaks with it; [`process`] does so under real faults, with the harness that
+//! `crates/testkit` has for the chaos suite too.
 //!
 //! All suites share this process: what one changes here, another sees. None changes the environment or the working directory
 //! (a lint refuses both), and what is set once for all stands in [`support`].

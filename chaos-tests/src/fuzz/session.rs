@@ -15,13 +15,15 @@ use holdfast::config::{Config, PortSource};
 use holdfast::core::shutdown::ShutdownReason;
 use holdfast::limits::OPEN_REQUESTS_MAX;
 use holdfast::net::{BoxFuture, BoxStream, Listener, Net};
+use holdfast::platform::host::Liveness;
 use holdfast::protocol::jsonrpc::{self, Message};
 use holdfast::transport::run::{self, Pumps};
+use holdfast_testkit::host::MemoryHost;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::mpsc;
 
-use crate::sim::host::SimHost;
+use crate::sim::net::now;
 
 /// Lines of one input that are played.
 const LINES_MAX: usize = 64;
@@ -181,7 +183,8 @@ pub fn play(input: &[u8]) -> (Owed, Vec<u8>) {
             seed: Some(7),
             ..Config::default()
         };
-        let parts = Parts::new(config, Arc::new(NoNet), Arc::new(SimHost::new(7)));
+        let host = MemoryHost::of(7, Liveness::Dead, now);
+        let parts = Parts::new(config, Arc::new(NoNet), Arc::new(host));
         let (mut to_gateway, stdin) = tokio::io::duplex(PIPE);
         let (stdout, mut from_gateway) = tokio::io::duplex(PIPE);
         let pumps = Pumps::over(&parts, stdin, stdout);

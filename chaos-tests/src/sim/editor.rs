@@ -8,12 +8,12 @@ use std::time::Duration;
 use holdfast::net::{BoxStream, Net as _};
 use holdfast::platform::host::{Host as _, Liveness, Owner};
 use holdfast_fake_unity::{self as fake_unity, FakeDialect, FakeUnity, FakeUnityConfig, Machine, PackageVersion};
+use holdfast_testkit::host::MemoryHost;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use super::host::SimHost;
 use super::net::{SimNet, Wire, now};
 use super::plan::{Act, Break, Plan, Step, Stranger};
 use super::saboteur::Saboteur;
@@ -34,7 +34,7 @@ pub struct Editor {
     /// The plan.
     pub plan: Arc<Plan>,
     /// The machine.
-    pub host: Arc<SimHost>,
+    pub host: Arc<MemoryHost>,
     /// The project's folder.
     pub project: PathBuf,
     /// The proxy's faults.
@@ -166,7 +166,7 @@ impl Running {
             listen_delay: Duration::from_millis(plan.seed % 30),
             ..FakeUnityConfig::default()
         };
-        host.set_liveness(pid, Liveness::Alive);
+        host.set_process(pid, Liveness::Alive);
         let mut started = FakeUnity::start(config.clone(), net.clone()).await;
         if started.is_err() {
             // Somebody has its port: another one, or, where the port is fixed, after the somebody is gone.
@@ -192,7 +192,7 @@ impl Running {
                 self.unity = Some(unity);
             }
             Err(error) => {
-                host.set_liveness(pid, Liveness::Dead);
+                host.set_process(pid, Liveness::Dead);
                 self.of.recorder.record(Event::Injected(format!("the editor could not start: {error}")));
             }
         }
@@ -206,7 +206,7 @@ impl Running {
         for (key, count) in unity.stats().runs {
             *self.totals.entry(key).or_default() += count;
         }
-        self.of.host.set_liveness(unity.pid(), Liveness::Dead);
+        self.of.host.set_process(unity.pid(), Liveness::Dead);
         if !at_the_end {
             self.of.recorder.record(Event::EditorGone(unity.pid()));
         }

@@ -6,12 +6,12 @@ use std::panic::PanicHookInfo;
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use holdfast_testkit::sabotage::MARK;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Metadata, Subscriber};
 
 use super::plan::Break;
-use super::saboteur::sabotage::MARK;
 use crate::history::{Event, Recorder};
 
 /// A subscriber that writes every line of the gateway into a history.

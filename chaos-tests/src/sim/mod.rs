@@ -3,7 +3,6 @@
 
 pub mod client;
 pub mod editor;
-pub mod host;
 pub mod log;
 pub mod net;
 pub mod picture;
@@ -19,14 +18,15 @@ use std::time::Duration;
 
 use holdfast::actors::parts::Parts;
 use holdfast::config::{Config, PortSource};
+use holdfast::platform::host::Liveness;
 use holdfast::protocol::dialect::{self, Dialects};
 use holdfast::transport::run::{self, Pumps};
 use holdfast_fake_unity::FakeDialect;
+use holdfast_testkit::host::MemoryHost;
 use tokio::sync::{mpsc, watch};
 
 use self::client::Client;
 use self::editor::Editor;
-use self::host::SimHost;
 use self::net::{SimNet, Wire};
 use self::plan::{Break, Plan};
 use self::saboteur::Saboteur;
@@ -124,7 +124,7 @@ fn world(plan: &Arc<Plan>, recorder: &Recorder) -> Result<(), String> {
         .max_message_latency(Duration::from_millis(most))
         .tcp_capacity(1024)
         .build();
-    let host = Arc::new(SimHost::new(plan.seed));
+    let host = Arc::new(MemoryHost::of(plan.seed, Liveness::Dead, net::now));
     let wire = Wire::default();
     wire.steer(|faults| (faults.broken, faults.speech) = (plan.broken, Speech(plan.dialect)));
     let (phase, _) = watch::channel(Phase::Running);
@@ -163,7 +163,7 @@ fn world(plan: &Arc<Plan>, recorder: &Recorder) -> Result<(), String> {
 
 async fn gateway(
     plan: Arc<Plan>,
-    host: Arc<SimHost>,
+    host: Arc<MemoryHost>,
     wire: Wire,
     saboteur: Saboteur,
     recorder: Recorder,

@@ -10,12 +10,12 @@ use std::time::Duration;
 
 use holdfast::net::{BoxFuture, BoxStream, Listener, Net};
 use holdfast::platform::host::{Liveness, Owner};
+use holdfast_testkit::host::MemoryHost;
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 use turmoil::net::{TcpListener, TcpStream};
 
-use super::host::SimHost;
 use super::plan::Break;
 use super::speech::{Asked, NoFrame, Speech, frame};
 use crate::history::{Event, Recorder};
@@ -116,7 +116,7 @@ pub struct SimNet {
     /// The proxy around connections, on the gateway's side.
     pub proxy: Option<(Wire, Recorder)>,
     /// Where bound ports are entered, and under which process: on the editor's side.
-    pub ports: Option<(Arc<SimHost>, Owner)>,
+    pub ports: Option<(Arc<MemoryHost>, Owner)>,
 }
 
 impl Net for SimNet {
@@ -135,8 +135,8 @@ impl Net for SimNet {
             let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).await?;
             let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, listener.local_addr()?.port()));
             let host = self.ports.as_ref().map(|(host, owner)| {
-                host.set_owner(addr.port(), Some(owner.clone()));
-                host.set_liveness(owner.pid, Liveness::Alive);
+                host.set_owner(addr.port(), owner.clone());
+                host.set_process(owner.pid, Liveness::Alive);
                 Arc::clone(host)
             });
             Ok(Arc::new(Bound { listener, addr, host }) as Arc<dyn Listener>)
@@ -147,13 +147,13 @@ impl Net for SimNet {
 struct Bound {
     listener: TcpListener,
     addr: SocketAddr,
-    host: Option<Arc<SimHost>>,
+    host: Option<Arc<MemoryHost>>,
 }
 
 impl Drop for Bound {
     fn drop(&mut self) {
         if let Some(host) = &self.host {
-            host.set_owner(self.addr.port(), None);
+            host.disown(self.addr.port());
         }
     }
 }

@@ -1,15 +1,10 @@
 //! Actors that break on command: what breaks them is the wrapper of the supervision tests, put around each of the gateway's own
 //! by its spawning seam.
 
-#[allow(dead_code, missing_docs, reason = "shared with the tests of the gateway, which use the rest")]
-#[path = "../../../tests/it/support/sabotage.rs"]
-pub mod sabotage;
-
 use holdfast::actors::gateway::Spawn;
+use holdfast_testkit::sabotage::{self, Fault, Sabotage};
 use ractor::{Actor, ActorCell, ActorRef, SpawnErr};
 use tokio::task::JoinHandle;
-
-use sabotage::{Fault, Sabotage};
 
 /// How an actor breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

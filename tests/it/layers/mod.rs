@@ -76,9 +76,12 @@ const SPAWNERS: &[(&str, &str)] = &[
     ("src/platform/host/focus.rs", "a panic is the lack of an answer to whoever waits"),
 ];
 /// What only tests and demonstrations start.
-const UNWATCHED: &[&str] = &["crates/fake-unity/", "crates/mcp-client/", "src/cli/demo/"];
+const UNWATCHED: &[&str] = &["crates/fake-unity/", "crates/mcp-client/", TESTKIT, "src/cli/demo/"];
+/// What is no part of the program.
+const TESTKIT: &str = "crates/testkit/";
 /// What each of `crates/` may know of our other crates, this package included; one that is not named here knows none of them.
-const KNOWN_CRATES: &[(&str, &[&str])] = &[("fake-unity", &["holdfast-net"])];
+const KNOWN_CRATES: &[(&str, &[&str])] =
+    &[("fake-unity", &["holdfast-net"]), ("testkit", &["holdfast", "holdfast-fake-unity", "holdfast-mcp-client"])];
 
 #[test]
 fn the_source_keeps_the_layer_rule() {
@@ -231,7 +234,7 @@ fn check(path: &str, text: &str) -> Vec<String> {
             find(line, "spawn", "a panic in it would be seen by nobody; use Health::spawn or the actor's Tasks");
         }
     }
-    if !STDIO.contains(&path) {
+    if !STDIO.contains(&path) && !path.starts_with(TESTKIT) {
         for line in std_handles(&tokens) {
             find(
                 line,

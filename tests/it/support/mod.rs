@@ -6,10 +6,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
 pub mod client;
-pub mod host;
-pub mod net;
-pub mod sabotage;
 pub mod scrape;
+
+pub use holdfast_testkit::{host, net, sabotage};
 
 use std::sync::{Arc, Once, OnceLock};
 use std::time::Duration;

@@ -14,20 +14,26 @@ pub const MARK: &str = "sabotage";
 /// Where an actor fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Hook {
+    /// While it starts.
     PreStart,
+    /// Right after it started.
     PostStart,
     /// Before the message is handled: it is lost.
     Handle,
     /// After the message was handled: its effects are out.
     Handled,
+    /// While it stops.
     PostStop,
+    /// As it hears of a child's end.
     Supervise,
 }
 
 /// How it fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
+    /// By a panic.
     Panic,
+    /// By an error.
     Err,
 }
 
@@ -59,7 +65,6 @@ impl Sabotage {
     }
 
     /// Nothing that is planted strikes any more.
-    #[allow(dead_code, reason = "the chaos suite's")]
     pub fn clear(&self) {
         self.plans().faults.clear();
     }
@@ -80,11 +85,17 @@ impl Sabotage {
     }
 
     /// The present incarnation.
+    ///
+    /// # Panics
+    /// If the actor was never started.
     pub fn cell(&self, name: &str) -> ActorCell {
         self.lives(name).pop().expect("it was started")
     }
 
     /// Its id.
+    ///
+    /// # Panics
+    /// As [`cell`](Self::cell).
     pub fn id(&self, name: &str) -> ActorId {
         self.cell(name).get_id()
     }

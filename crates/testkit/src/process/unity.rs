@@ -9,7 +9,8 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use super::{Room, SOON, client};
+use super::client;
+use super::room::{Room, SOON, start};
 
 #[derive(Default)]
 struct Ear {
@@ -55,7 +56,7 @@ impl Drop for Unity {
 impl Unity {
     /// Starts an editor that counts into the room's file; it listens on return.
     pub fn start(room: &Room, arguments: &[&str]) -> Self {
-        let mut command = Command::new(super::holdfast());
+        let mut command = Command::new(room.program());
         client::environment(&mut command, room);
         command.arg("fake-unity").args(arguments);
         Self::spawn(room, command)
@@ -73,8 +74,7 @@ impl Unity {
     pub fn launch(room: &Room, mut command: Command) -> Self {
         command.arg("--count-file").arg(room.count_file());
         let errors = File::options().create(true).append(true).open(room.editor_errors()).expect("a file");
-        let mut child =
-            super::room::start(|| command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors).spawn());
+        let mut child = start(|| command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(errors).spawn());
         let stdin = child.stdin.take().expect("a piped stdin");
         let stdout = BufReader::new(child.stdout.take().expect("a piped stdout"));
         let ear = Arc::new(Ear::default());
@@ -103,12 +103,11 @@ impl Unity {
     }
 
     /// When it said last that it listens.
-    #[allow(dead_code, reason = "the chaos suite's")]
     pub fn listened(&self) -> Instant {
         self.ear.listened.lock().expect("no holder panics").expect("it listened")
     }
 
-    #[allow(dead_code, reason = "the chaos suite's")]
+    /// Its process.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }

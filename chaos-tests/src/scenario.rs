@@ -1,14 +1,16 @@
 //! One scenario: what it covers, what it counted, and its record at the end, also when it panics.
 
+#![expect(clippy::disallowed_methods, reason = "processes are watched from outside, in real time")]
+
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use chaos_tests::record::{Record, percentile, timeline};
+use holdfast_testkit::process::client::{Client, Verdict};
 
-use super::Room;
-use super::client::{Client, Verdict};
+use crate::record::{Record, percentile, timeline};
+use crate::room::Room;
 
 /// Far more of a log than a picture shows.
 const TAIL_BYTES: u64 = 1024 * 1024;
@@ -37,12 +39,15 @@ fn about() -> String {
     test.replace('_', " ")
 }
 
+/// See the module's documentation.
 pub struct Scenario {
+    /// What is written at the end.
     pub record: Record,
     began: Instant,
 }
 
 impl Scenario {
+    /// A scenario of this name, which injects these faults of the catalogue.
     pub fn new(name: &str, faults: &[&str]) -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let record = Record {
@@ -55,6 +60,7 @@ impl Scenario {
         Self { record, began: Instant::now() }
     }
 
+    /// Counts how a call ended.
     pub fn verdict(&mut self, verdict: Verdict) {
         self.record.verdict(match verdict {
             Verdict::Ok => "ok",

@@ -12,13 +12,13 @@ pub use holdfast_mcp_client::answer::{Answer, Verdict};
 use holdfast_mcp_client::threads;
 use serde_json::json;
 
-use super::{Room, SOON};
+use super::room::{Room, SOON, start, until};
 
 type Mcp = threads::Client<ChildStdin, ChildStdout>;
 
 /// How a gateway is started: an almost empty environment, a home of its own.
 pub fn command(room: &Room) -> Command {
-    let mut command = Command::new(super::holdfast());
+    let mut command = Command::new(room.program());
     environment(&mut command, room);
     command
 }
@@ -47,6 +47,13 @@ pub fn bare(command: &mut Command, room: &Room) {
             command.env(kept, value);
         }
     }
+}
+
+/// The name of the test program, without the hash that cargo gives it.
+fn suite() -> String {
+    let program = std::env::current_exe().unwrap_or_default();
+    let name = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    name.rsplit_once('-').map_or(name.as_str(), |(name, _)| name).to_owned()
 }
 
 /// A gateway and the client that started it.
@@ -133,19 +140,19 @@ impl Client {
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let log = room.path().join(format!("gateway-{number}.log"));
         let stderr = File::create(&log).expect("a log file");
-        let mut child = super::room::start(|| command.stderr(stderr).spawn());
+        let mut child = start(|| command.stderr(stderr).spawn());
         // The command holds the far ends: with it they fall, and only the gateway has them.
         drop(command);
         let (stdin, stdout) = pipes(&mut child);
-        Self { child, mcp: Mcp::new(env!("CARGO_CRATE_NAME"), SOON, stdin, stdout), log }
+        Self { child, mcp: Mcp::new(&suite(), SOON, stdin, stdout), log }
     }
 
+    /// The gateway's process.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
     /// Where the gateway's log is.
-    #[allow(dead_code, reason = "the chaos suite's")]
     pub fn log_file(&self) -> &Path {
         &self.log
     }
@@ -173,6 +180,7 @@ impl Client {
 
     // ---- the end ----
 
+    /// Sends it a signal.
     #[cfg(unix)]
     pub fn signal(&self, signal: nix::sys::signal::Signal) {
         let pid = i32::try_from(self.child.id()).expect("a pid");
@@ -207,7 +215,7 @@ impl Client {
         assert!(!self.log().contains(r#""event":"panic""#), "a part of the gateway panicked");
         let of_ours = |path: &PathBuf| path.file_stem().is_some_and(|stem| *stem == *self.pid().to_string());
         // Windows takes away a file that was open with the last who has it open.
-        super::until("nothing is left behind", || !room.run_records().iter().any(of_ours));
+        until("nothing is left behind", || !room.run_records().iter().any(of_ours));
     }
 
     /// Ends the session as a client does and checks all that was heard.

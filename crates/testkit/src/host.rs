@@ -1,4 +1,5 @@
-//! A simulated machine: files in memory, a table of processes, owners of ports, seeded randomness.
+//! A simulated machine: files in memory, a table of processes, owners of ports, watched files, seeded randomness, a wall clock that
+//! the test's time drives.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,9 +12,10 @@ use holdfast::limits::PROJECT_FILE_MAX_BYTES;
 use holdfast::net::BoxFuture;
 use holdfast::platform::host::{Host, Liveness, Owner, Watch};
 use tokio::sync::mpsc;
-
-use super::net::MemoryNet;
 use tokio::time::Instant;
+
+use crate::net::MemoryNet;
+use crate::sabotage::MARK;
 
 /// Where the simulated wall clock starts.
 const EPOCH: Duration = Duration::from_secs(1_800_000_000);
@@ -21,6 +23,8 @@ const EPOCH: Duration = Duration::from_secs(1_800_000_000);
 struct Inner {
     files: BTreeMap<PathBuf, (Vec<u8>, SystemTime)>,
     processes: BTreeMap<u32, Liveness>,
+    /// What is said of a process that nobody told of.
+    untold: Liveness,
     owners: BTreeMap<u16, Owner>,
     /// Where a port has an owner only while somebody listens on it.
     net: Option<Arc<MemoryNet>>,
@@ -31,30 +35,51 @@ struct Inner {
     full: Option<io::ErrorKind>,
 }
 
+impl Inner {
+    /// Tells those who watch a file that it changed.
+    fn touched(&mut self, path: &Path) {
+        self.watches.retain(|(_, changed)| !changed.is_closed());
+        for (files, changed) in &self.watches {
+            if files.iter().any(|file| file == path) {
+                let _ = changed.try_send(());
+            }
+        }
+    }
+}
+
 /// See the module's documentation.
 pub struct MemoryHost {
     inner: Mutex<Inner>,
-    began: Instant,
+    elapsed: Box<dyn Fn() -> Duration + Send + Sync>,
     clock_panics: AtomicBool,
 }
 
 impl MemoryHost {
+    /// An empty machine on tokio's clock, which tells nothing of a process that it was not told of.
     pub fn new() -> Arc<Self> {
-        Arc::new(Self {
+        let began = Instant::now();
+        Arc::new(Self::of(11, Liveness::Unknown, move || began.elapsed()))
+    }
+
+    /// An empty machine with the dice of this seed, where so much time has passed since its beginning. This is said of a process that
+    /// it was not told of.
+    pub fn of(seed: u64, untold: Liveness, elapsed: impl Fn() -> Duration + Send + Sync + 'static) -> Self {
+        Self {
             inner: Mutex::new(Inner {
                 files: BTreeMap::new(),
                 processes: BTreeMap::new(),
+                untold,
                 owners: BTreeMap::new(),
                 net: None,
                 watches: Vec::new(),
-                dice: fastrand::Rng::with_seed(11),
+                dice: fastrand::Rng::with_seed(seed),
                 slow: Duration::ZERO,
                 ahead: Duration::ZERO,
                 full: None,
             }),
-            began: Instant::now(),
+            elapsed: Box::new(elapsed),
             clock_panics: AtomicBool::new(false),
-        })
+        }
     }
 
     /// Puts a file there, as another program does.
@@ -62,12 +87,7 @@ impl MemoryHost {
         let (path, now) = (path.into(), self.now());
         let mut inner = self.inner.lock().unwrap();
         inner.files.insert(path.clone(), (bytes.into(), now));
-        inner.watches.retain(|(files, sender)| {
-            if files.contains(&path) {
-                let _ = sender.try_send(());
-            }
-            !sender.is_closed()
-        });
+        inner.touched(&path);
     }
 
     /// The files there are.
@@ -114,13 +134,21 @@ impl MemoryHost {
     pub fn set_owner(&self, port: u16, owner: Owner) {
         self.inner.lock().unwrap().owners.insert(port, owner);
     }
+
+    /// From now on nobody listens on a port.
+    pub fn disown(&self, port: u16) {
+        self.inner.lock().unwrap().owners.remove(&port);
+    }
 }
 
 impl Host for MemoryHost {
     fn read(&self, path: &Path, max: usize) -> io::Result<Vec<u8>> {
         let inner = self.inner.lock().unwrap();
         let (bytes, _) = inner.files.get(path).ok_or(io::ErrorKind::NotFound)?;
-        if bytes.len() > max { Err(io::ErrorKind::InvalidData.into()) } else { Ok(bytes.clone()) }
+        if bytes.len() > max {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, format!("larger than {max} bytes")));
+        }
+        Ok(bytes.clone())
     }
 
     fn exists(&self, path: &Path) -> bool {
@@ -152,11 +180,16 @@ impl Host for MemoryHost {
         let mut inner = self.inner.lock().unwrap();
         let file = inner.files.remove(from).ok_or(io::ErrorKind::NotFound)?;
         inner.files.insert(to.to_path_buf(), file);
+        inner.touched(from);
+        inner.touched(to);
         Ok(())
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
-        self.inner.lock().unwrap().files.remove(path).map(|_| ()).ok_or_else(|| io::ErrorKind::NotFound.into())
+        let mut inner = self.inner.lock().unwrap();
+        inner.files.remove(path).ok_or(io::ErrorKind::NotFound)?;
+        inner.touched(path);
+        Ok(())
     }
 
     fn list(&self, folder: &Path) -> io::Result<Vec<(PathBuf, SystemTime)>> {
@@ -166,7 +199,8 @@ impl Host for MemoryHost {
     }
 
     fn liveness(&self, pid: u32) -> Liveness {
-        self.inner.lock().unwrap().processes.get(&pid).copied().unwrap_or(Liveness::Unknown)
+        let inner = self.inner.lock().unwrap();
+        inner.processes.get(&pid).copied().unwrap_or(inner.untold)
     }
 
     fn port_owner(&self, port: u16) -> Option<Owner> {
@@ -186,9 +220,9 @@ impl Host for MemoryHost {
 
     fn now(&self) -> SystemTime {
         if self.clock_panics.swap(false, Ordering::SeqCst) {
-            std::panic::panic_any(super::sabotage::MARK);
+            std::panic::panic_any(MARK);
         }
-        SystemTime::UNIX_EPOCH + EPOCH + self.began.elapsed() + self.inner.lock().unwrap().ahead
+        SystemTime::UNIX_EPOCH + EPOCH + (self.elapsed)() + self.inner.lock().unwrap().ahead
     }
 
     fn blocking(&self, work: Box<dyn FnOnce() + Send>) -> BoxFuture<'static, ()> {

@@ -20,12 +20,14 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// Everything passes as it comes.
     pub const PLAIN: Self =
         Self { slice: usize::MAX, latency: Duration::ZERO, pause: Duration::ZERO, slow_end: Duration::ZERO };
 }
 
 /// A running proxy; its thread lives as long as the test.
 pub struct Shaper {
+    /// Where it listens.
     pub port: u16,
     hole: Arc<AtomicBool>,
     deaf: Arc<AtomicBool>,
@@ -35,6 +37,7 @@ pub struct Shaper {
 }
 
 impl Shaper {
+    /// Starts one in front of an editor's port.
     pub fn start(editor: u16, shape: Shape) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
         let port = listener.local_addr().expect("an address").port();
@@ -87,6 +90,7 @@ impl Shaper {
         }
     }
 
+    /// Connections that were made to it.
     pub fn dials(&self) -> usize {
         self.dials.load(Ordering::SeqCst)
     }

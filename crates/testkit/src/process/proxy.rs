@@ -71,12 +71,14 @@ impl Shared {
 
 /// A running proxy; it ends when dropped.
 pub struct Proxy {
+    /// Where it listens.
     pub port: u16,
     shared: Arc<Shared>,
     _stop: oneshot::Sender<()>,
 }
 
 impl Proxy {
+    /// Starts one in front of an editor's port.
     pub fn start(editor: u16) -> Self {
         let shared = Arc::new(Shared::default());
         shared.editor.store(editor, Ordering::SeqCst);

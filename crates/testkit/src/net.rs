@@ -13,6 +13,8 @@ use holdfast::net::{BoxFuture, BoxStream, Listener, Net};
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
 use tokio::sync::{mpsc, watch};
 
+use crate::sabotage::MARK;
+
 /// Bytes in flight on one pipe.
 const PIPE_BYTES: usize = 256 * 1024;
 /// Connections that wait to be accepted.
@@ -35,6 +37,7 @@ pub struct MemoryNet {
 }
 
 impl MemoryNet {
+    /// A network on which nobody listens yet.
     pub fn new() -> Arc<Self> {
         let ports = Ports { next: 40_000, ..Ports::default() };
         Arc::new(Self {
@@ -99,7 +102,7 @@ impl Net for MemoryNet {
     fn bind(&self, port: u16) -> BoxFuture<'_, io::Result<Arc<dyn Listener>>> {
         Box::pin(async move {
             if self.bind_panics.swap(false, Ordering::SeqCst) {
-                std::panic::panic_any(super::sabotage::MARK);
+                std::panic::panic_any(MARK);
             }
             let mut ports = self.ports.lock().unwrap();
             let port = if port == 0 {

@@ -1,0 +1,40 @@
+//! A room for the binary that `HOLDFAST_BIN` names.
+
+use std::ffi::{OsStr, OsString};
+use std::ops::Deref;
+use std::sync::OnceLock;
+
+use holdfast_testkit::process::room;
+pub use holdfast_testkit::process::room::{SOON, until};
+
+/// The binary under test.
+///
+/// # Panics
+/// If no binary is named.
+pub fn holdfast() -> &'static OsStr {
+    static BINARY: OnceLock<OsString> = OnceLock::new();
+    BINARY.get_or_init(|| {
+        std::env::var_os("HOLDFAST_BIN").expect(
+            "HOLDFAST_BIN names no binary: `make test` sets it; by hand, `cargo build` and HOLDFAST_BIN=$PWD/target/debug/holdfast",
+        )
+    })
+}
+
+/// The place of one test.
+pub struct Room(room::Room);
+
+impl Room {
+    /// A temporary place.
+    #[expect(clippy::new_without_default, reason = "it makes folders, which nothing does by default")]
+    pub fn new() -> Self {
+        Self(room::Room::of(holdfast()))
+    }
+}
+
+impl Deref for Room {
+    type Target = room::Room;
+
+    fn deref(&self) -> &room::Room {
+        &self.0
+    }
+}

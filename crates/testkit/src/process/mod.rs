@@ -1,0 +1,21 @@
+//! The harness around real processes: the real binary, a real fake editor, and what stands between them.
+//!
+//! Everything is watched from outside. [`client`] starts a gateway and is its client; [`unity`] starts a fake editor, which writes each
+//! run of its `count` tool to a file before it replies, so that a call that ran twice leaves two lines; [`proxy`] cuts, withholds or
+//! forges single messages between the two, and [`shaper`] makes the network between them slow. [`mod@room`] is the place of one test,
+//! [`system`] what the system says of a process.
+//!
+//! Ports are the system's choice, homes and projects are temporary, and only processes that a test started are ended.
+
+#![allow(clippy::disallowed_types, reason = "proxies are programs outside the runtime")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "processes are watched from outside, in real time, on the threads of the tests"
+)]
+
+pub mod client;
+pub mod proxy;
+pub mod room;
+pub mod shaper;
+pub mod system;
+pub mod unity;
