@@ -1,6 +1,5 @@
 //! Answers to the client: shaped, delivered, put into a file when they are too large, kept when they come late.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -18,17 +17,14 @@ use crate::core::requests::Asked;
 use crate::core::user_text;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::Cause;
-use crate::limits::{
-    LOGBOOK_BYTES_MAX, RESULT_FILE_MAX_AGE, RESULT_FILES_MAX, RESULT_INLINE_MAX_BYTES, RESULT_MEDIA_FILES_MAX,
-};
-use crate::platform::host::Host;
+use crate::limits::{LOGBOOK_BYTES_MAX, RESULT_INLINE_MAX_BYTES};
 use crate::protocol::dialect::EditorAnswer;
 use crate::protocol::ids::{CallId, RequestKey};
 use crate::protocol::jsonrpc::compact;
 use crate::protocol::mcp::{self, Audience, ProtocolVersion, ToolResult};
 use crate::runtime::enter;
 use crate::runtime::environment::Environment;
-use crate::storage::locked_record;
+use crate::storage::result_files::{self, ResultFiles};
 
 /// See the module's documentation.
 #[derive(Debug)]
@@ -188,9 +184,8 @@ impl Answers {
         let state = self.env.config.state_dir.clone();
         let host = Arc::clone(&self.env.host);
         let fitted = crate::platform::host::run(&*self.env.host, move || {
-            let folder = results_folder(project.as_deref(), state.as_deref());
-            let mut files = Files { host: &*host, folder, call, trouble: None };
-            (files.fit(result, &audience), files.trouble)
+            let folder = result_files::folder_of(project.as_deref(), state.as_deref());
+            ResultFiles::new(&*host, folder, call).fit(result, &audience)
         });
         let Some((result, trouble)) = fitted.await else { return ToolResult::error(user_text::NOT_SPILLED) };
         if let Some(error) = trouble {
@@ -250,102 +245,6 @@ impl Answers {
             self.logbook(|book| book.write(LogEntry { id, name, data, at }));
         }
         true
-    }
-}
-
-/// The files of one result.
-struct Files<'a> {
-    host: &'a dyn Host,
-    folder: Option<PathBuf>,
-    call: CallId,
-    /// The last one that could not be written.
-    trouble: Option<io::Error>,
-}
-
-impl Files<'_> {
-    /// See [`Answers::fit`].
-    fn fit(&mut self, mut result: ToolResult, audience: &Audience) -> ToolResult {
-        for (nth, left) in mcp::left_out(&result, audience).into_iter().enumerate() {
-            let path = match &left.data {
-                None => Err("its data is no base64"),
-                Some(_) if nth >= RESULT_MEDIA_FILES_MAX => Err("the result holds too many of them"),
-                Some(data) => {
-                    let name = format!("{}-{}.{}", self.call, nth + 1, left.extension);
-                    self.write(&name, data).ok_or("the file could not be written")
-                }
-            };
-            if let Some(block) = result.content.get_mut(left.index) {
-                *block = left.note(audience, path.as_deref().map_err(|why| *why));
-            }
-        }
-        if mcp::fits(&result, audience) && mcp::result_size(&result, audience) <= RESULT_INLINE_MAX_BYTES {
-            return result;
-        }
-        let Some(path) = self.write(&format!("{}.json", self.call), result.file_text().as_bytes()) else {
-            return result;
-        };
-        let whole = result.file_text().len();
-        let result = mcp::cut_text(result, audience, &path);
-        // Images that are taken may be too large all the same.
-        if mcp::result_size(&result, audience) <= RESULT_INLINE_MAX_BYTES {
-            result
-        } else {
-            result.spilled(whole, &path)
-        }
-    }
-
-    /// The path of the file that now holds this.
-    fn write(&mut self, name: &str, content: &[u8]) -> Option<String> {
-        let folder = self.folder.as_ref()?;
-        forget_old_results(self.host, folder);
-        let path = folder.join(name);
-        match self.host.write(&path, content) {
-            Ok(()) => Some(path.display().to_string()),
-            Err(error) => {
-                self.trouble = Some(error);
-                None
-            }
-        }
-    }
-}
-
-/// `Logs/holdfast/results` of the project, else a folder below the state folder. A project comes from anywhere: if one of these
-/// folders is a link in it, what lies behind is somebody else's, and nothing is written or removed there.
-fn results_folder(project: Option<&Path>, state: Option<&Path>) -> Option<PathBuf> {
-    let below = |project: &Path| {
-        let logs = project.join("Logs");
-        let ours = logs.join("holdfast");
-        let results = ours.join("results");
-        let linked = |folder: &Path| folder.symlink_metadata().is_ok_and(|meta| meta.file_type().is_symlink());
-        (!linked(&logs) && !linked(&ours) && !linked(&results)).then_some(results)
-    };
-    project.and_then(below).or_else(|| state.map(|state| state.join("results")))
-}
-
-/// Keeps the results folder within its bounds of count and age. Only what we write is counted and removed. Trouble here is not
-/// worth a word: the write that follows tells.
-fn forget_old_results(host: &dyn Host, folder: &Path) {
-    locked_record::remove_temporaries(host, folder);
-    let Ok(mut files) = host.list(folder) else { return };
-    files.retain(|(path, _)| {
-        let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.rsplit_once('.'));
-        name.is_some_and(|(stem, extension)| match extension {
-            "json" => CallId::parse(stem).is_some(),
-            extension => {
-                mcp::fit::EXTENSIONS.contains(&extension)
-                    && stem.rsplit_once('-').is_some_and(|(call, nth)| {
-                        CallId::parse(call).is_some() && nth.bytes().all(|byte| byte.is_ascii_digit())
-                    })
-            }
-        })
-    });
-    files.sort_by_key(|(_, changed)| std::cmp::Reverse(*changed));
-    let now = host.now();
-    for (index, (path, changed)) in files.iter().enumerate() {
-        let old = now.duration_since(*changed).is_ok_and(|age| age > RESULT_FILE_MAX_AGE);
-        if old || index + 1 >= RESULT_FILES_MAX {
-            let _ = host.remove(path);
-        }
     }
 }
 

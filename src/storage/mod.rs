@@ -4,3 +4,4 @@ pub mod audit;
 pub mod catalogue_file;
 pub mod instance_record;
 pub mod locked_record;
+pub mod result_files;

@@ -207,36 +207,6 @@ async fn a_late_result_is_kept_as_its_client_takes_it() {
     assert!(kept.len() < 45_000 && kept.contains("80000 bytes") && kept.contains(&format!("{call}.json")), "{kept}");
 }
 
-#[test]
-fn old_results_are_removed_and_nothing_else_is() {
-    let folder = tempfile::tempdir().unwrap();
-    let ours = |number: u8| folder.path().join(format!("{}.json", CallId::from_random([number; 16])));
-    for number in 0..u8::try_from(RESULT_FILES_MAX).unwrap() + 5 {
-        std::fs::write(ours(number), "x").unwrap();
-    }
-    std::fs::write(folder.path().join(format!("{}-12.png", CallId::from_random([200; 16]))), "x").unwrap();
-    let theirs = ["thesis.json", "notes.txt", "holiday-12.png"].map(|name| folder.path().join(name));
-    for path in &theirs {
-        std::fs::write(path, "x").unwrap();
-    }
-    forget_old_results(&RealHost, folder.path());
-    assert!(theirs.iter().all(|path| path.exists()));
-    // One place is left for the result that follows.
-    assert_eq!(RealHost.list(folder.path()).unwrap().len(), RESULT_FILES_MAX - 1 + theirs.len());
-}
-
-#[cfg(unix)]
-#[test]
-fn a_project_whose_logs_lead_elsewhere_gets_no_results_there() {
-    let (project, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let state = Path::new("/state");
-    let plain = project.path().join("Logs/holdfast/results");
-    assert_eq!(results_folder(Some(project.path()), Some(state)), Some(plain));
-    std::os::unix::fs::symlink(elsewhere.path(), project.path().join("Logs")).unwrap();
-    assert_eq!(results_folder(Some(project.path()), Some(state)), Some(state.join("results")));
-    assert_eq!(results_folder(Some(project.path()), None), None);
-}
-
 /// The clock of the ledger runs by itself.
 #[tokio::test(start_paused = true)]
 async fn what_has_lasted_too_long_is_ended_by_the_clock() {
