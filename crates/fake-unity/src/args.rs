@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::config::{FakeDialect, FakeUnityConfig};
+use super::package_version::PackageVersion;
 use super::steer::SteerOptions;
-use super::uloop::PackageVersion;
 use crate::limits::{SCHEMA_MAX_BYTES, TOOLS_MAX};
 
 /// Flags of `holdfast fake-unity`.

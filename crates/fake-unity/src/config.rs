@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::package_version::PackageVersion;
 use super::project::Machine;
 use super::reset::ResetSwitch;
-use super::uloop::PackageVersion;
 
 /// Which package's wire protocol a fake editor speaks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]

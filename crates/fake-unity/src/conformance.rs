@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use super::json::{Object, quoted};
-use super::tools::ToolSpec;
+use super::spec::ToolSpec;
 
 /// A picture of one grey pixel.
 pub(crate) const PNG: &str =

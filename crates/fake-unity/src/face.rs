@@ -9,8 +9,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf};
 use tokio::sync::mpsc;
 
 use super::model::{Editor, Note};
-use super::project::Project;
-use super::tools::Tool;
+use super::project::{OwnFile, Project};
+use super::spec::Tool;
 
 /// How much is asked of a socket at once.
 const READ_BYTES: usize = 64 * 1024;
@@ -32,16 +32,6 @@ pub(crate) enum Moment {
     Push { kind: String },
     /// Play mode began or ended.
     StateChanged,
-}
-
-/// A file that a package keeps about itself.
-pub(crate) struct OwnFile {
-    /// Below the project's root.
-    pub(crate) path: &'static str,
-    /// Its text; `None`: it is removed.
-    pub(crate) content: Option<String>,
-    /// Put in its place whole, and readable by its owner alone.
-    pub(crate) private: bool,
 }
 
 /// One package's wire protocol, seen from the editor.

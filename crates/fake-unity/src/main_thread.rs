@@ -7,67 +7,8 @@ use futures_util::stream::FuturesUnordered;
 use holdfast_net::BoxFuture;
 use tokio::sync::{mpsc, oneshot};
 
-use super::json::Object;
-use super::model::{Editor, Order};
-
-/// What the main thread runs for a request: begins it, and says whether it is done.
-pub(crate) type Job = Box<dyn FnOnce(&Arc<Editor>) -> Begun + Send>;
-
-/// Queued work. It runs even when whoever asked has left meanwhile, as in Unity; it is lost when the domain ends first.
-pub(crate) struct Work {
-    pub(crate) job: Job,
-    pub(crate) reply: oneshot::Sender<Done>,
-}
-
-/// Work that has begun.
-pub(crate) enum Begun {
-    /// And is done.
-    Done(Done),
-    /// And goes on beside the main thread, whose next free moment delivers its outcome.
-    Later(BoxFuture<'static, Done>),
-}
-
-impl Begun {
-    /// Done, with this result.
-    pub(crate) fn ok(result: Object) -> Self {
-        Self::Done(Done::ok(result))
-    }
-
-    /// Done, with this fault.
-    pub(crate) fn fault(fault: Fault) -> Self {
-        Self::Done(Done { result: Err(fault), then: None })
-    }
-}
-
-/// The outcome of work.
-pub(crate) struct Done {
-    /// The result, to which a face may add members, or what went wrong.
-    pub(crate) result: Result<Object, Fault>,
-    /// What happens once the reply was written.
-    pub(crate) then: Option<Order>,
-}
-
-impl Done {
-    /// This result, and nothing after it.
-    pub(crate) fn ok(result: Object) -> Self {
-        Self { result: Ok(result), then: None }
-    }
-}
-
-/// What went wrong, in terms that a face turns into its error shape.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Fault {
-    /// An exception with this message.
-    Internal(String),
-    /// A parameter or the request's identity is refused, with this message.
-    Refused(String),
-    /// The security settings block the tool.
-    Blocked(String),
-    /// The tool's own time limit passed.
-    Timeout { tool: String, seconds: u64 },
-    /// It was asked to stop, and did.
-    Cancelled,
-}
+use super::model::Editor;
+use super::work::{Begun, Done, Work};
 
 /// Runs one domain's main thread until `stop` falls. What is queued then is lost, what has begun is cut.
 pub(crate) async fn run(editor: Arc<Editor>, queue: mpsc::Receiver<Work>, stop: oneshot::Receiver<()>) {
@@ -110,7 +51,7 @@ fn begin(editor: &Arc<Editor>, Work { job, reply }: Work) -> Option<BoxFuture<'s
         state.queued = state.queued.saturating_sub(1);
         state.running += 1;
     }
-    match job(editor) {
+    match job() {
         Begun::Done(done) => {
             deliver(editor, reply, done);
             None

@@ -16,40 +16,10 @@ use tokio::time::Instant;
 use super::config::FakeUnityConfig;
 use super::events::{Event, Stats};
 use super::json::{Object, quoted};
-use super::main_thread::{Begun, Done, Work};
-use super::project::Project;
-use super::tools::{Tool, ToolSpec};
+use super::project::{OwnFile, Project};
+use super::spec::{Tool, ToolSpec};
+use super::work::{Begun, Done, Order, Work};
 use crate::limits::{GOODBYE_MAX, KEY_MAX_BYTES, KEYS_MAX, TOOLS_MAX};
-
-/// What the model is asked to do beside a tool's own work. Carried out by the runtime, in order.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Order {
-    /// Reload the domain; the bridge is silent for this long.
-    Reload { silence: Duration, port: NextPort },
-    /// Tell everyone that the tool list changed.
-    ToolsChanged { names: Vec<String>, change: &'static str },
-    /// Stop the bridge.
-    Down { reset: bool },
-    /// Start the bridge, or the whole editor after a crash.
-    Up,
-    /// Send a push message of this type.
-    Push { kind: String },
-    /// Tell everyone whom it concerns that play mode began or ended.
-    StateChanged,
-    /// End without cleaning up.
-    Crash,
-    /// End as a user ends the editor.
-    Quit,
-}
-
-/// The port after a reload.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NextPort {
-    /// The one it had.
-    Same,
-    /// Another one.
-    New,
-}
 
 /// An order, and where its completion is told.
 pub(crate) struct Request {
@@ -292,15 +262,27 @@ impl Editor {
     // ---- Work ------------------------------------------------------------------------------------------------------
 
     /// Queues work for the main thread. The receiver fails when the work is lost with its domain.
-    pub(crate) fn submit(&self, job: impl FnOnce(&Arc<Editor>) -> Begun + Send + 'static) -> oneshot::Receiver<Done> {
+    pub(crate) fn submit(
+        self: &Arc<Self>,
+        job: impl FnOnce(&Arc<Editor>) -> Begun + Send + 'static,
+    ) -> oneshot::Receiver<Done> {
         let (reply, answer) = oneshot::channel();
+        let editor = Arc::clone(self);
         let mut state = self.state();
         if let Some(main) = &state.main
-            && main.try_send(Work { job: Box::new(job), reply }).is_ok()
+            && main.try_send(Work { job: Box::new(move || job(&editor)), reply }).is_ok()
         {
             state.queued += 1;
         }
         answer
+    }
+
+    /// Brings a package's own file up to date.
+    pub(crate) fn keep(&self, file: OwnFile) {
+        if let Some(project) = &self.project {
+            let path = file.path;
+            self.file_result(path, project.keep(file));
+        }
     }
 
     /// Counts a run of `key` and makes it durable before anyone hears of it.

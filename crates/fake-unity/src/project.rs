@@ -5,9 +5,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::face::OwnFile;
 use super::json::quoted;
-use super::model::Editor;
 use crate::limits::{FILE_BUSY_TRIES, FILE_BUSY_WAIT};
 
 /// Version of Unity that the fake editor claims to be.
@@ -45,6 +43,16 @@ impl std::fmt::Debug for Machine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Machine")
     }
+}
+
+/// A file that a package keeps about itself.
+pub(crate) struct OwnFile {
+    /// Below the project's root.
+    pub(crate) path: &'static str,
+    /// Its text; `None`: it is removed.
+    pub(crate) content: Option<String>,
+    /// Put in its place whole, and readable by its owner alone.
+    pub(crate) private: bool,
 }
 
 /// A project directory.
@@ -98,14 +106,13 @@ impl Project {
     }
 
     /// Brings a package's own file up to date.
-    pub(crate) fn keep(&self, editor: &Editor, OwnFile { path, content, private }: OwnFile) {
-        let result = match (content, &self.machine) {
+    pub(crate) fn keep(&self, OwnFile { path, content, private }: OwnFile) -> io::Result<()> {
+        match (content, &self.machine) {
             (None, _) => self.remove(path),
             (Some(text), None) if private => replace_private(&self.root.join(path), text.as_bytes()),
             // The simulated machine replaces files whole, and has no other users.
             (Some(text), _) => self.write(path, text.as_bytes()),
-        };
-        editor.file_result(path, result);
+        }
     }
 
     /// Enters the package into the manifest, leaving what else stands there.

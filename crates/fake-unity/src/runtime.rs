@@ -13,7 +13,8 @@ use tokio::time::Instant;
 use super::events::Event;
 use super::face::{Face, Link, Moment};
 use super::main_thread;
-use super::model::{Editor, NextPort, Order, Request};
+use super::model::{Editor, Request};
+use super::work::{NextPort, Order};
 use crate::limits::{BIND_ATTEMPTS_MAX, BIND_RETRY, CONNECTIONS_MAX, NOTES_MAX, QUEUE_MAX};
 
 /// The lock file of a domain reload.
@@ -330,10 +331,7 @@ impl Runtime {
     }
 
     fn write_settings(&self, running: bool) {
-        let file = self.face.settings(&self.editor, self.last_port, running);
-        if let Some(project) = &self.editor.project {
-            project.keep(&self.editor, file);
-        }
+        self.editor.keep(self.face.settings(&self.editor, self.last_port, running));
     }
 }
 

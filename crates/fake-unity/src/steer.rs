@@ -10,9 +10,9 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
 use super::config::FakeUnityConfig;
-use super::events::Event;
+use super::events::{Event, Stats};
+use super::fake_unity::FakeUnity;
 use super::json::Object;
-use super::{FakeUnity, Stats};
 use crate::limits::STEERING_LINE_MAX_BYTES;
 
 /// How the process is steered.

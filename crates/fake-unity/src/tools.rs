@@ -1,4 +1,4 @@
-//! Tools as an editor declares them, the arguments of a call, and the test tools that every face carries.
+//! The arguments of a call, and the test tools that every face carries.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,75 +7,10 @@ use serde_json::{Map, Value};
 
 use super::conformance;
 use super::json::{Object, quoted};
-use super::main_thread::{Begun, Done, Fault};
-use super::model::{Editor, Order};
+use super::model::Editor;
+use super::spec::{Kind, MORE_PARAM_BYTES, Param, Tool, ToolSpec, flag, number, text};
+use super::work::{Begun, Done, Fault, Order};
 use crate::limits::{BIG_MAX_BYTES, TOOLS_MAX};
-
-/// The type of a parameter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Text,
-    Flag,
-    Number,
-    Array,
-    /// One of these words; the default is the word's number in the editor's enumeration.
-    Choice(&'static [&'static str]),
-}
-
-/// A parameter of a tool.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Param {
-    pub(crate) name: &'static str,
-    pub(crate) kind: Kind,
-    /// The default as JSON.
-    pub(crate) default: &'static str,
-    pub(crate) about: &'static str,
-}
-
-/// What a tool is, whatever its name.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ToolSpec {
-    pub(crate) name: &'static str,
-    pub(crate) about: &'static str,
-    pub(crate) development: bool,
-    pub(crate) params: &'static [Param],
-    /// Default of `TimeoutSeconds` in package versions that have it.
-    pub(crate) timeout_seconds: u64,
-    /// Members of the result, as `Name:type` separated by spaces.
-    pub(crate) result: &'static str,
-}
-
-/// A registered tool.
-#[derive(Debug, Clone)]
-pub(crate) struct Tool {
-    pub(crate) name: String,
-    pub(crate) spec: &'static ToolSpec,
-    /// Parameters that it has besides those of its specification, which make a long schema.
-    pub(crate) more_params: usize,
-}
-
-impl Tool {
-    /// A tool of this name that does what the specification says.
-    pub(crate) fn named(name: impl Into<String>, spec: &'static ToolSpec) -> Self {
-        Self { name: name.into(), spec, more_params: 0 }
-    }
-
-    /// Names of the parameters that make its schema long; each is a [`MORE_PARAM`].
-    pub(crate) fn more_params(&self) -> impl Iterator<Item = String> + use<> {
-        (0..self.more_params).map(|number| format!("p{number:05}"))
-    }
-}
-
-impl From<&'static ToolSpec> for Tool {
-    fn from(spec: &'static ToolSpec) -> Self {
-        Self::named(spec.name, spec)
-    }
-}
-
-/// What a parameter is that only makes a schema long: with a name of six characters it has [`MORE_PARAM_BYTES`] of JSON Schema.
-pub(crate) const MORE_PARAM: Param = text("", "\"\"", "One of very many; nothing is done with what i");
-/// See [`MORE_PARAM`].
-const MORE_PARAM_BYTES: usize = 102;
 
 /// Adds tools until there are so many, the last one with a schema of so many bytes.
 pub(crate) fn lengthen(tools: &mut Vec<Tool>, wanted: usize, schema_bytes: usize) {
@@ -84,31 +19,6 @@ pub(crate) fn lengthen(tools: &mut Vec<Tool>, wanted: usize, schema_bytes: usize
     if let Some(last) = tools.last_mut() {
         last.more_params = schema_bytes.div_ceil(MORE_PARAM_BYTES);
     }
-}
-
-pub(crate) const fn text(name: &'static str, default: &'static str, about: &'static str) -> Param {
-    Param { name, kind: Kind::Text, default, about }
-}
-
-pub(crate) const fn flag(name: &'static str, default: &'static str, about: &'static str) -> Param {
-    Param { name, kind: Kind::Flag, default, about }
-}
-
-pub(crate) const fn number(name: &'static str, default: &'static str, about: &'static str) -> Param {
-    Param { name, kind: Kind::Number, default, about }
-}
-
-pub(crate) const fn array(name: &'static str, about: &'static str) -> Param {
-    Param { name, kind: Kind::Array, default: "[]", about }
-}
-
-pub(crate) const fn choice(
-    name: &'static str,
-    default: &'static str,
-    words: &'static [&'static str],
-    about: &'static str,
-) -> Param {
-    Param { name, kind: Kind::Choice(words), default, about }
 }
 
 /// The arguments of a call, checked against the tool's parameters. Names match without regard to case, as in Newtonsoft.

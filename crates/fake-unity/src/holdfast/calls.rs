@@ -14,9 +14,10 @@ use super::{HoldfastFace, legacy, tools};
 use crate::config::Misconduct;
 use crate::events::Event;
 use crate::json::{self, Object};
-use crate::main_thread::{Begun, Done, Fault};
 use crate::model::Editor;
-use crate::tools::{Arguments, Tool};
+use crate::spec::Tool;
+use crate::tools::Arguments;
+use crate::work::{Begun, Done, Fault};
 
 /// Calls that wait or run, of all connections.
 const CALLS_MAX: usize = 512;

@@ -4,9 +4,10 @@ use super::HoldfastFace;
 use super::tools::Turn;
 use crate::conformance::{self, FIXTURES};
 use crate::json::{self, Object, quoted};
-use crate::main_thread::{Begun, Fault};
-use crate::tools::{Arguments, Kind, MORE_PARAM, Param, TEST_TOOLS, Tool, ToolSpec, number, text};
+use crate::spec::{Kind, MORE_PARAM, Param, Tool, ToolSpec, number, text};
+use crate::tools::{Arguments, TEST_TOOLS};
 use crate::uloop::catalogue::EARLIER;
+use crate::work::{Begun, Fault};
 
 /// Why a tool is blocked, in the list and in the refusal.
 pub(crate) const BLOCKED: &str = "Tool is blocked by security settings";

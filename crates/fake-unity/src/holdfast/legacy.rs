@@ -11,7 +11,7 @@ use super::{HoldfastFace, link};
 use crate::json;
 use crate::json::Object;
 use crate::model::Editor;
-use crate::uloop::PackageVersion;
+use crate::package_version::PackageVersion;
 use crate::uloop::catalogue::entry as uloop_entry;
 
 /// Requests of one connection that may wait for their turn.

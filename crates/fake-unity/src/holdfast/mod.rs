@@ -16,12 +16,12 @@ use std::sync::Arc;
 use holdfast_net::BoxFuture;
 
 use super::config::FakeUnityConfig;
-use super::face::{Face, Link, Moment, OwnFile};
+use super::face::{Face, Link, Moment};
 use super::json::Object;
 use super::model::Editor;
-use super::project::{Project, UNITY_VERSION};
+use super::project::{OwnFile, Project, UNITY_VERSION};
 use super::push::{Hub, Message};
-use super::tools::Tool;
+use super::spec::Tool;
 use crate::limits::GOODBYE_MAX;
 use desk::{Desk, Inner, Life, Peer, Setup};
 use journal::Journal;
@@ -75,7 +75,7 @@ impl HoldfastFace {
         let port = editor.state().port.unwrap_or(0);
         let file = self.instance(editor, &inner, port);
         drop(inner);
-        keep(editor, file);
+        editor.keep(file);
     }
 
     fn instance(&self, editor: &Editor, inner: &Inner, port: u16) -> OwnFile {
@@ -106,7 +106,7 @@ impl HoldfastFace {
         self.interrupt(editor, because, if reload { "reloading" } else { "stopping" });
         let port = if reload { editor.state().port.unwrap_or(0) } else { 0 };
         let file = self.instance(editor, &self.desk.lock(), port);
-        keep(editor, file);
+        editor.keep(file);
         self.desk.push.send(editor, &Message::of(push)).await;
         self.broadcast("notifications/server/shutdown", Object::new().text("reason", reason)).await;
     }
@@ -121,12 +121,6 @@ impl HoldfastFace {
         };
         // A client that does not read must not hold an editor that leaves.
         let _ = tokio::time::timeout(GOODBYE_MAX, all).await;
-    }
-}
-
-fn keep(editor: &Editor, file: OwnFile) {
-    if let Some(project) = &editor.project {
-        project.keep(editor, file);
     }
 }
 
@@ -155,7 +149,7 @@ impl Face for HoldfastFace {
                 Moment::Stopped => self.leave(editor, "UserStopped", "USER_DISCONNECT").await,
                 Moment::Quits => {
                     self.leave(editor, "EditorQuit", "UNITY_SHUTDOWN").await;
-                    keep(editor, OwnFile { path: INSTANCE, content: None, private: true });
+                    editor.keep(OwnFile { path: INSTANCE, content: None, private: true });
                 }
                 Moment::Push { kind } => self.desk.push.send(editor, &Message::of(kind)).await,
                 Moment::StateChanged => self.tell_state(editor),

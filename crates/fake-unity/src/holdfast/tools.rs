@@ -6,9 +6,11 @@ use std::time::Duration;
 use super::{HoldfastFace, link};
 use crate::conformance::{self, PNG, WAV};
 use crate::json::{self, Object};
-use crate::main_thread::{Begun, Done};
-use crate::model::{Editor, NextPort, Order};
-use crate::tools::{self, Arguments, ToolSpec};
+use crate::model::Editor;
+use crate::spec::ToolSpec;
+use crate::tools::{self, Arguments};
+use crate::work::{Begun, Done};
+use crate::work::{NextPort, Order};
 
 /// What a tool sees of the call that it runs for.
 #[derive(Clone)]

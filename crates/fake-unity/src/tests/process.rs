@@ -1,5 +1,6 @@
 //! The process form, over pipes in memory.
 
+use std::io;
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 

@@ -2,7 +2,8 @@
 //! it lists a tool.
 
 use crate::json::{Object, quoted};
-use crate::tools::{Kind, Param, TIMEOUT_SECONDS, Tool, ToolSpec, text};
+use crate::spec::{Kind, Param, Tool, ToolSpec, text};
+use crate::tools::TIMEOUT_SECONDS;
 
 const fn tool(name: &'static str, about: &'static str, params: &'static [Param]) -> ToolSpec {
     ToolSpec { name, about, development: false, params, timeout_seconds: TIMEOUT_SECONDS, result: "" }

@@ -17,12 +17,14 @@ use holdfast_net::BoxFuture;
 
 use super::config::FakeUnityConfig;
 use super::events::Event;
-use super::face::{Face, Link, Moment, OwnFile, Writer};
+use super::face::{Face, Link, Moment, Writer};
 use super::json::{self, Object, quoted};
-use super::main_thread::{Begun, Done, Fault};
-use super::model::{Editor, NextPort, Order};
-use super::project::{Project, UNITY_VERSION};
-use super::tools::{self, Arguments, TEST_TOOLS, Tool, ToolSpec};
+use super::model::Editor;
+use super::project::{OwnFile, Project, UNITY_VERSION};
+use super::spec::{Tool, ToolSpec};
+use super::tools::{self, Arguments, TEST_TOOLS};
+use super::work::{Begun, Done, Fault};
+use super::work::{NextPort, Order};
 use crate::limits::ACCEPT_POLL;
 
 /// The package's id.

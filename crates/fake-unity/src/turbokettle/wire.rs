@@ -6,7 +6,7 @@ use memchr::memchr2;
 use serde_json::{Map, Value};
 
 use crate::json::Object;
-use crate::main_thread::Fault;
+use crate::work::Fault;
 
 /// The next whole line without its end, which is LF, CR LF or a lone CR.
 pub(crate) fn take_line(buffer: &mut BytesMut) -> Option<String> {

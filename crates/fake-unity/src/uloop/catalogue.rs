@@ -1,9 +1,10 @@
 //! The built-in tools of the uLoop package: names, parameters, types, defaults and enumerations as the package declares
 //! them at v0.30.1 and v2.1.1; the descriptions are our own. And the shape in which it lists them.
 
-use super::version::PackageVersion;
 use crate::json::{self, Object, quoted};
-use crate::tools::{Kind, MORE_PARAM, Param, TIMEOUT_SECONDS, Tool, ToolSpec, array, choice, flag, number, text};
+use crate::package_version::PackageVersion;
+use crate::spec::{Kind, MORE_PARAM, Param, Tool, ToolSpec, array, choice, flag, number, text};
+use crate::tools::TIMEOUT_SECONDS;
 
 const fn tool(name: &'static str, about: &'static str, params: &'static [Param], result: &'static str) -> ToolSpec {
     ToolSpec { name, about, development: false, params, timeout_seconds: TIMEOUT_SECONDS, result }

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use super::{UloopFace, version::PackageVersion};
 use crate::json::{self, Object};
-use crate::main_thread::{Begun, Done};
-use crate::model::{Editor, NextPort, Order};
+use crate::model::Editor;
+use crate::package_version::PackageVersion;
 use crate::tools::Arguments;
+use crate::work::{Begun, Done};
+use crate::work::{NextPort, Order};
 
 /// The lock file of a compilation.
 const COMPILING_LOCK: &str = "Temp/compiling.lock";
@@ -17,8 +18,12 @@ const RESULTS: &str = "Temp/uLoopMCP/compile-results";
 ///
 /// With `WaitForDomainReload` the result goes to a file and the reload cuts the connection before a reply; without it the
 /// reply is sent and the reload follows.
-pub(crate) fn begin(face: &UloopFace, editor: &Arc<Editor>, arguments: &Arguments) -> Begun {
-    let version = face.version();
+pub(crate) fn begin(
+    version: PackageVersion,
+    tail: impl FnOnce(Object) -> Object + Send + 'static,
+    editor: &Arc<Editor>,
+    arguments: &Arguments,
+) -> Begun {
     let force = arguments.flag("ForceRecompile");
     let request_id =
         version.compile_waits().then(|| arguments.flag("WaitForDomainReload")).filter(|waits| *waits).map(|_| {
@@ -32,7 +37,7 @@ pub(crate) fn begin(face: &UloopFace, editor: &Arc<Editor>, arguments: &Argument
         state.compile_errors
     };
     lock(editor, version, true);
-    let (tail, reload, time) = (face.tail(editor), editor.config.compile_reload, editor.config.compile_time);
+    let (reload, time) = (editor.config.compile_reload, editor.config.compile_time);
     let gap = editor.config.compile_gap;
     let editor = editor.clone();
     Begun::Later(Box::pin(async move {
@@ -41,8 +46,7 @@ pub(crate) fn begin(face: &UloopFace, editor: &Arc<Editor>, arguments: &Argument
         let reload = (!failed && !reload.is_zero()).then_some(Order::Reload { silence: reload, port: NextPort::Same });
         let mut result = result(version, failed, force);
         if version.compile_waits() {
-            let root =
-                editor.project.as_ref().filter(|_| request_id.is_some()).map(super::super::project::Project::root);
+            let root = editor.project.as_ref().filter(|_| request_id.is_some()).map(crate::project::Project::root);
             result = match root {
                 Some(root) => result.text("ProjectRoot", root),
                 None => result.raw("ProjectRoot", "null"),

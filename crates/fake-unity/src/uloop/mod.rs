@@ -4,7 +4,6 @@
 pub(crate) mod catalogue;
 mod compile;
 mod lines;
-mod version;
 mod wire;
 
 use std::sync::Arc;
@@ -16,16 +15,17 @@ use holdfast_net::BoxFuture;
 use super::config::FakeUnityConfig;
 use super::conformance::FIXTURES;
 use super::events::Event;
-use super::face::{Face, Link, Moment, OwnFile};
+use super::face::{Face, Link, Moment};
 use super::json::{self, Object};
-use super::main_thread::{Begun, Done, Fault};
 use super::model::Editor;
-use super::project::Project;
+use super::project::{OwnFile, Project};
 use super::push::{self, Hub, Message};
-use super::tools::{self, Arguments, TEST_TOOLS, Tool, ToolSpec};
+use super::spec::{Tool, ToolSpec};
+use super::tools::{self, Arguments, TEST_TOOLS};
+use super::work::{Begun, Done, Fault};
 use crate::limits::LISTENER_OUTLIVES;
+use crate::package_version::PackageVersion;
 use lines::Lines;
-pub use version::PackageVersion;
 
 /// Where the package keeps its port.
 const SETTINGS: &str = "UserSettings/UnityMcpSettings.json";
@@ -56,10 +56,6 @@ impl UloopFace {
             test_tools: config.test_tools,
             conformance_tools: config.conformance_tools,
         }
-    }
-
-    fn version(&self) -> PackageVersion {
-        self.version
     }
 
     /// Adds what every result of this version ends with; made when the work begins.
@@ -196,7 +192,7 @@ impl UloopFace {
             }
             "set-client-name" => self.set_client_name(editor, connection, arguments),
             "get-tool-details" => self.list(editor, arguments.flag("IncludeDevelopmentOnly")),
-            "compile" => compile::begin(self, editor, arguments),
+            "compile" => compile::begin(self.version, self.tail(editor), editor, arguments),
             "debug-sleep" => {
                 let seconds = arguments.number("SleepSeconds").unwrap_or(15);
                 Begun::Later(Box::pin(async move {

@@ -5,9 +5,9 @@ use bytes::{Buf, Bytes, BytesMut};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::version::PackageVersion;
 use crate::json::{Object, quoted};
-use crate::main_thread::Fault;
+use crate::package_version::PackageVersion;
+use crate::work::Fault;
 
 /// The editor's buffer: a frame that is longer, header included, is never whole, and what exceeds it ends the connection.
 pub(crate) const BUFFER_MAX_BYTES: usize = 1_048_576;

@@ -17,12 +17,12 @@ use tokio::time::timeout;
 
 use super::config::FakeUnityConfig;
 use super::events::Event;
-use super::face::{Face, Link, Moment, OwnFile, Reader};
+use super::face::{Face, Link, Moment, Reader};
 use super::json::Object;
-use super::main_thread::Begun;
 use super::model::Editor;
-use super::project::Project;
-use super::tools::Tool;
+use super::project::{OwnFile, Project};
+use super::spec::Tool;
+use super::work::Begun;
 use wire::Head;
 
 /// The package's id, and the only way in which it can be installed beside a copy in `Packages`.

@@ -5,8 +5,9 @@ use crate::holdfast::HoldfastFace;
 use crate::holdfast::catalogue::{Own, Traits};
 use crate::holdfast::desk::{Fixed, Setup};
 use crate::json::Object;
-use crate::main_thread::{Begun, Fault};
-use crate::tools::{Param, ToolSpec, text as text_param};
+use crate::spec::text as text_param;
+use crate::spec::{Param, ToolSpec};
+use crate::work::{Begun, Fault};
 
 fn file(name: &str) -> Value {
     let path = format!("{}/../../tests/vectors/holdfast/{name}.json", env!("CARGO_MANIFEST_DIR"));
