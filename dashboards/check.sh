@@ -11,7 +11,7 @@ expressions=$(mktemp)
 trap 'rm -f "$expressions"' EXIT
 
 python3 generate.py --check
-python3 lint.py --self-test
+python3 lint_faults.py
 python3 lint.py
 python3 lint.py --promql "$expressions"
 # Every dashboard expression must be PromQL; promtool reads them as rules.

@@ -1,6 +1,7 @@
 """The lint's own test: one planted fault after the other, each of which must be named by the rule that is there for it."""
 
 import copy
+import sys
 
 import lint
 
@@ -145,3 +146,7 @@ def run(whole):
             unseen += 1
     print(f"lint self-test: {len(FAULTS) - unseen} of {len(FAULTS)} planted faults were seen")
     return 1 if unseen else 0
+
+
+if __name__ == "__main__":
+    sys.exit(run(lint.committed()))
