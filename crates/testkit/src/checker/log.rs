@@ -7,9 +7,8 @@ use holdfast::limits::LOG_FIELD_MAX_BYTES;
 use holdfast_fake_unity::FakeDialect;
 use serde_json::Value;
 
-use super::{Run, Said, Verdict};
+use super::{Run, SLACK, Said, Verdict};
 use crate::history::{Event, SECRET, field};
-use crate::sim::SLACK;
 
 /// Fields of the longest line.
 const FIELDS_MAX: usize = 8;

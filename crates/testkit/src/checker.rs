@@ -15,7 +15,11 @@ use serde_json::Value;
 
 pub use self::recovery::{reached, rebuilding, served};
 use crate::history::{Ask, Event, History};
-use crate::sim::SLACK;
+
+/// What is added to every deadline: the 100 ms of the promise, and the ticks of the simulation.
+pub const SLACK: Duration = Duration::from_millis(150);
+/// Capacity of the client's pipes.
+pub const PIPE: usize = 64 * 1024;
 
 /// What one checker says.
 #[derive(Debug, Clone, Default)]
@@ -71,12 +75,18 @@ pub fn check(history: &History) -> Vec<Verdict> {
 
 /// What the editor answered, in the words of the gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Said {
+pub enum Said {
+    /// With a result.
     Ok,
+    /// With the tool's own error.
     ToolError,
+    /// It was not executed.
     NotExecuted,
+    /// Whether it was executed is not known.
     OutcomeUnknown,
+    /// It runs on.
     StillRunning,
+    /// With a JSON-RPC error.
     Error,
 }
 
@@ -243,7 +253,7 @@ fn answered_id(line: &str) -> Option<u64> {
 }
 
 /// What a response says.
-pub(crate) fn said(message: &Value) -> Said {
+pub fn said(message: &Value) -> Said {
     let Some(result) = message.get("result") else { return Said::Error };
     let text = text_of(result);
     match result.get("isError") == Some(&Value::Bool(true)) {
