@@ -22,6 +22,7 @@ use holdfast::platform::host::Liveness;
 use holdfast::protocol::dialect::{self, Dialects};
 use holdfast::transport::run::{self, Pumps};
 use holdfast_fake_unity::FakeDialect;
+use holdfast_testkit::checker::{PIPE, SLACK};
 use holdfast_testkit::host::MemoryHost;
 use tokio::sync::{mpsc, watch};
 
@@ -35,10 +36,6 @@ use crate::history::{Event, History, Recorder, Sizes};
 
 /// The port that the editor has at first.
 const PORT: u16 = 8701;
-/// What is added to every deadline: the 100 ms of the promise, and the ticks of the simulation.
-pub const SLACK: Duration = Duration::from_millis(150);
-/// Capacity of the client's pipes.
-pub const PIPE: usize = 64 * 1024;
 /// Capacity of a pipe whose bound was taken away.
 const PIPE_WITHOUT_BOUND: usize = 64 * 1024 * 1024;
 /// Virtual time after which a run is called stuck.
@@ -94,7 +91,7 @@ fn spoken(dialect: FakeDialect) -> Dialects {
 /// Runs a plan on a thread of its own and gives its history.
 pub fn run(plan: &Plan) -> History {
     let plan = Arc::new(plan.clone());
-    let recorder = Recorder::default();
+    let recorder = Recorder::new(turmoil::sim_elapsed);
     let thread = {
         let (plan, recorder) = (Arc::clone(&plan), recorder.clone());
         std::thread::Builder::new().name(format!("seed {}", plan.seed)).spawn(move || {

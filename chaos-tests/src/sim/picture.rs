@@ -6,7 +6,7 @@ use std::time::Duration;
 use holdfast_timeline::{Call, Moment, Phase, Timeline, Tone, Verdict};
 use serde_json::Value;
 
-use crate::checker::{Said, said};
+use crate::checker::Said;
 use crate::history::{Event, History, field};
 
 const CLIENT: usize = 0;
@@ -19,9 +19,9 @@ const MOMENTS_MAX: usize = 400;
 fn verdict(said: Said) -> Verdict {
     match said {
         Said::Ok => Verdict::Ok,
-        Said::ToolError | Said::Error => Verdict::ToolError,
+        Said::ToolError | Said::Refused => Verdict::ToolError,
         Said::NotExecuted => Verdict::NotExecuted,
-        Said::OutcomeUnknown => Verdict::OutcomeUnknown,
+        Said::Unknown => Verdict::OutcomeUnknown,
         Said::StillRunning => Verdict::StillRunning,
     }
 }
@@ -32,7 +32,7 @@ fn answer(line: &str) -> Option<(u64, Said)> {
     if message.get("method").is_some() {
         return None;
     }
-    Some((message.get("id")?.as_u64()?, said(&message)))
+    Some((message.get("id")?.as_u64()?, Said::of(&message)))
 }
 
 /// How the calls of a run ended, and how often.
@@ -48,7 +48,7 @@ pub fn verdicts(history: &History) -> BTreeMap<&'static str, u64> {
                 if let Some((id, said)) = answer(line)
                     && let Some(end) = calls.get_mut(&id)
                 {
-                    *end = if said == Said::Error { "refused" } else { verdict(said).word() };
+                    *end = if said == Said::Refused { "refused" } else { verdict(said).word() };
                 }
             }
             _ => {}

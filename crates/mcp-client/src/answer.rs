@@ -19,6 +19,64 @@ pub enum Verdict {
     Refused,
 }
 
+/// What is known of whether a call ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ran {
+    /// It ran.
+    Yes,
+    /// It did not.
+    No,
+    /// It may have run.
+    Unknown,
+}
+
+impl Ran {
+    /// Whether the editor's own count of its runs bears it out. Nothing runs twice.
+    #[must_use]
+    pub fn is_true(self, runs: u64) -> bool {
+        match self {
+            Self::Yes => runs == 1,
+            Self::No => runs == 0,
+            Self::Unknown => runs <= 1,
+        }
+    }
+}
+
+impl Verdict {
+    /// How a response says that the request ended: by the words that the AI reads.
+    #[must_use]
+    pub fn of(message: &Value) -> Self {
+        let Some(result) = message.get("result") else { return Self::Refused };
+        let text = texts(message).next().unwrap_or_default();
+        let said = [
+            ("Not executed:", Self::NotExecuted),
+            ("Outcome unknown:", Self::Unknown),
+            ("Still running:", Self::StillRunning),
+        ];
+        let said = said.into_iter().find(|(start, _)| text.starts_with(start)).map(|(_, verdict)| verdict);
+        match result.get("isError") == Some(&Value::Bool(true)) {
+            true => said.unwrap_or(Self::ToolError),
+            // Still running is no error to the client, and says so.
+            false => said.filter(|said| *said == Self::StillRunning).unwrap_or(Self::Ok),
+        }
+    }
+
+    /// What it says of whether the call ran.
+    #[must_use]
+    pub fn ran(self) -> Ran {
+        match self {
+            Self::Ok | Self::ToolError => Ran::Yes,
+            Self::NotExecuted | Self::Refused => Ran::No,
+            Self::Unknown | Self::StillRunning => Ran::Unknown,
+        }
+    }
+}
+
+fn texts(message: &Value) -> impl Iterator<Item = &str> {
+    let blocks = message.pointer("/result/content").and_then(Value::as_array);
+    blocks.into_iter().flatten().filter_map(|block| block.get("text")?.as_str())
+}
+
 /// One answer: the whole message.
 #[derive(Debug, Clone)]
 pub struct Answer(pub Value);
@@ -27,9 +85,7 @@ impl Answer {
     /// The text of the result.
     #[must_use]
     pub fn text(&self) -> String {
-        let blocks = self.0["result"]["content"].as_array();
-        let texts = blocks.into_iter().flatten().filter_map(|block| block["text"].as_str());
-        texts.collect::<Vec<_>>().join("\n")
+        texts(&self.0).collect::<Vec<_>>().join("\n")
     }
 
     /// The editor's own result.
@@ -41,22 +97,7 @@ impl Answer {
     /// How the call ended.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
-        if self.0.get("error").is_some() {
-            return Verdict::Refused;
-        }
-        if self.0["result"]["isError"] != true {
-            return Verdict::Ok;
-        }
-        let text = self.text();
-        if text.starts_with("Not executed: ") {
-            Verdict::NotExecuted
-        } else if text.starts_with("Outcome unknown: ") {
-            Verdict::Unknown
-        } else if text.starts_with("Still running: ") {
-            Verdict::StillRunning
-        } else {
-            Verdict::ToolError
-        }
+        Verdict::of(&self.0)
     }
 }
 

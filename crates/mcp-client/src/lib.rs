@@ -1,4 +1,4 @@
-//! An MCP client that believes nothing, for the tests, the benchmarks and the chaos suite. It depends on nothing of holdfast's.
+//! An MCP client that believes nothing, for the demo, the tests, the benchmarks and the chaos suite. It depends on nothing of holdfast's.
 //!
 //! [`mod@line`] writes what a client says. [`session`] remembers what was asked, pairs each answer with its request and notes every
 //! fault of the server; it does no I/O and takes time as a value. Two clients stand on it: [`tasks`] runs on tokio and its clock,

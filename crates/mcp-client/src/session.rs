@@ -1,7 +1,11 @@
 //! What a client asked and what it heard. Pairs each answer with its request, and notes every fault of the server. No I/O here;
 //! the time of a line is a value from outside.
+//!
+//! This is the one place that judges what may stand on a server's stdout. Clients ask it as they go; a checker of a finished history
+//! plays the history into a session and asks what is [`broken`](Session::broken).
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde_json::Value;
 
@@ -19,7 +23,33 @@ pub struct Line<T> {
 /// Longest part of a line that a report shows.
 const SHOWN: usize = 300;
 
-#[derive(Debug, Default)]
+/// What a server promises about its stdout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Promise {
+    /// A request is answered once, and nothing is answered that was not asked.
+    Answers,
+    /// A line is one JSON-RPC message.
+    Messages,
+    /// Progress is of a request that wants it, rises strictly, and ends before the answer.
+    Progress,
+}
+
+/// A broken promise.
+#[derive(Debug, Clone)]
+pub struct Fault {
+    /// The promise.
+    pub promise: Promise,
+    /// What was said.
+    pub what: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+#[derive(Debug, Clone, Default)]
 struct Request {
     cancelled: bool,
     /// How often its id was used once more while it was open: each time a refusal is owed besides the answer.
@@ -27,7 +57,7 @@ struct Request {
 }
 
 /// Progress under one token.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Progress {
     /// The request that the token was given with.
     of: String,
@@ -35,7 +65,7 @@ struct Progress {
 }
 
 /// See the module's documentation. Requests are known by the JSON text of their ids.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Session<T> {
     last_id: u64,
     requests: BTreeMap<String, Request>,
@@ -45,8 +75,8 @@ pub struct Session<T> {
     answers: BTreeMap<String, Vec<usize>>,
     /// Answers under the id null that nobody took yet, as places in `lines`.
     unaddressed: Vec<usize>,
-    faults: Vec<String>,
-    unasked: Vec<String>,
+    faults: Vec<Fault>,
+    unasked: Vec<Fault>,
     ended: bool,
 }
 
@@ -127,7 +157,15 @@ impl<T> Session<T> {
 
     /// The server's output ended in the middle of a line.
     pub fn cut(&mut self) {
-        self.faults.push("stdout ended in the middle of a line".to_owned());
+        self.fault(Promise::Messages, "stdout ended in the middle of a line".to_owned());
+    }
+
+    fn fault(&mut self, promise: Promise, what: String) {
+        self.faults.push(Fault { promise, what });
+    }
+
+    fn unasked_for(&mut self, promise: Promise, what: String) {
+        self.unasked.push(Fault { promise, what });
     }
 
     /// The server's output ended.
@@ -139,10 +177,15 @@ impl<T> Session<T> {
         let method = message.get("method");
         let answers = [message.get("result"), message.get("error")].iter().flatten().count();
         if !message.is_object() || message["jsonrpc"] != "2.0" {
-            self.faults.push(format!("no JSON-RPC message on stdout: {}", shown(message)));
+            self.fault(Promise::Messages, format!("no JSON-RPC message on stdout: {}", shown(message)));
         } else if method.is_some() != (answers == 0) || answers > 1 || method.is_some_and(|method| !method.is_string())
         {
-            self.faults.push(format!("neither one result nor one error nor one method: {}", shown(message)));
+            self.fault(
+                Promise::Messages,
+                format!("neither one result nor one error nor one method: {}", shown(message)),
+            );
+        } else if method.is_none() && message.get("id").is_none() {
+            self.fault(Promise::Messages, format!("an answer without an id: {}", shown(message)));
         } else if method.is_none() {
             self.answered(message, place);
         } else if message["method"] == "notifications/progress" {
@@ -158,10 +201,14 @@ impl<T> Session<T> {
             self.unaddressed.push(place);
             return;
         }
+        let count = before.len();
         match self.requests.get(&id) {
-            None => self.unasked.push(format!("an answer to something that was not asked: {}", shown(message))),
-            Some(request) if before.len() > 1 + request.doubled => {
-                self.faults.push(format!("{} answers to {id}: {}", before.len(), shown(message)));
+            None => {
+                let what = format!("an answer to something that was not asked: {}", shown(message));
+                self.unasked_for(Promise::Answers, what);
+            }
+            Some(request) if count > 1 + request.doubled => {
+                self.fault(Promise::Answers, format!("{count} answers to {id}: {}", shown(message)));
             }
             Some(_) => {}
         }
@@ -170,18 +217,19 @@ impl<T> Session<T> {
     fn progressed(&mut self, params: &Value) {
         let token = params["progressToken"].to_string();
         let Some(now) = params["progress"].as_f64() else {
-            self.faults.push(format!("odd progress: {}", shown(params)));
+            self.fault(Promise::Progress, format!("odd progress: {}", shown(params)));
             return;
         };
         let Some(known) = self.tokens.get_mut(&token) else {
-            self.unasked.push(format!("progress that nobody asked for: {}", shown(params)));
+            self.unasked_for(Promise::Progress, format!("progress that nobody asked for: {}", shown(params)));
             return;
         };
-        if self.answers.contains_key(&known.of) {
-            self.faults.push(format!("progress of {} after its answer", known.of));
+        let (of, falls) = (known.of.clone(), known.last.replace(now).is_some_and(|before| before >= now));
+        if self.answers.contains_key(&of) {
+            self.fault(Promise::Progress, format!("progress of {of} after its answer"));
         }
-        if known.last.replace(now).is_some_and(|before| before >= now) {
-            self.faults.push(format!("the progress of {} does not rise: {now}", known.of));
+        if falls {
+            self.fault(Promise::Progress, format!("the progress of {of} does not rise: {now}"));
         }
     }
 
@@ -221,22 +269,40 @@ impl<T> Session<T> {
     // ---- what was wrong ----
 
     /// What no server may say.
-    pub fn faults(&self) -> &[String] {
+    pub fn faults(&self) -> &[Fault] {
         &self.faults
     }
 
     /// Answers to requests, and progress under tokens, that this client did not send through here. A fault, unless the test wrote
     /// lines of its own.
-    pub fn unasked(&self) -> &[String] {
+    pub fn unasked(&self) -> &[Fault] {
         &self.unasked
+    }
+
+    /// How a promise was broken, by a session that is over and of which this client sent every request through here. `unread`: it
+    /// left without reading to the end, so that answers may lack.
+    pub fn broken(&self, promise: Promise, unread: bool) -> Vec<String> {
+        // Too many answers are told with those that lack.
+        let faults = self.faults.iter().filter(|_| promise != Promise::Answers).chain(&self.unasked);
+        let said = faults.filter(|fault| fault.promise == promise).map(Fault::to_string);
+        let unpaired = if promise == Promise::Answers { self.unpaired_if(unread) } else { Vec::new() };
+        said.chain(unpaired).collect()
     }
 
     /// Requests that have too few answers or too many, in words. One that was cancelled may have its answer and need not.
     pub fn unpaired(&self) -> Vec<String> {
+        self.unpaired_if(false)
+    }
+
+    fn unpaired_if(&self, unread: bool) -> Vec<String> {
         let wrong = |(id, request): (&String, &Request)| {
             let count = self.answers.get(id).map_or(0, Vec::len);
             let most = 1 + request.doubled;
-            let least = if request.cancelled { request.doubled } else { most };
+            let least = match (unread, request.cancelled) {
+                (true, _) => 0,
+                (false, true) => request.doubled,
+                (false, false) => most,
+            };
             (!(least..=most).contains(&count)).then(|| format!("{count} answers to {id}, not {most}"))
         };
         self.requests.iter().filter_map(wrong).collect()

@@ -1,26 +1,24 @@
-//! What the demo promises, checked against what was seen. Values only, so that tests can hand in histories that break them.
+//! What the demo promises, checked against what was seen. Values only, so that tests can hand in histories that break them. What may
+//! stand on the gateway's stdout is judged by the client's session, as in every test.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use holdfast_mcp_client::answer::{self, Ran};
+use holdfast_mcp_client::session::{Promise as Rule, Session};
 use holdfast_timeline::Verdict;
 use holdfast_timeline::text::span;
+use serde_json::Value;
 
 use crate::limits::{DEMO_EXIT_MAX, DEMO_RECOVERY_MAX};
 
 /// Everything that was seen, as far as a promise speaks of it.
 #[derive(Debug, Clone, Default)]
 pub struct History {
+    /// What was written to the gateway and read from it.
+    pub session: Session<Duration>,
     /// Requests with an id, in the order in which they were written.
     pub asked: Vec<Asked>,
-    /// Answers in the order in which they came: whose, and what they said.
-    pub answered: Vec<(u64, Verdict)>,
-    /// Progress in the order in which it came: of which request, its value, and whether that request had been answered.
-    pub progress: Vec<(u64, f64, bool)>,
-    /// Lines on the gateway's stdout.
-    pub lines: usize,
-    /// What was no JSON-RPC message among them, or an answer to nothing that was asked.
-    pub foreign: Vec<String>,
     /// How often Unity ran each key, from the file that it writes as it runs.
     pub runs: BTreeMap<String, u64>,
     /// What the gateway's own record says of calls to Unity: the tool and the verdict's label.
@@ -81,7 +79,7 @@ pub fn check(history: &History) -> Vec<Promise> {
 }
 
 /// The findings, or the figures when there are none.
-fn verdict_of(findings: &[String], figures: impl FnOnce() -> String) -> Result<String, String> {
+fn kept_or(findings: &[String], figures: impl FnOnce() -> String) -> Result<String, String> {
     if findings.is_empty() { Ok(figures()) } else { Err(findings.join("; ")) }
 }
 
@@ -89,27 +87,46 @@ fn plural(count: usize, word: &str) -> String {
     format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }
 
+/// How a response says that the request ended.
+pub fn verdict_of(message: &Value) -> Verdict {
+    match answer::Verdict::of(message) {
+        answer::Verdict::Ok => Verdict::Ok,
+        answer::Verdict::ToolError if text_of(message).starts_with("A part of holdfast failed") => Verdict::Internal,
+        answer::Verdict::ToolError => Verdict::ToolError,
+        answer::Verdict::NotExecuted => Verdict::NotExecuted,
+        answer::Verdict::Unknown => Verdict::OutcomeUnknown,
+        answer::Verdict::StillRunning => Verdict::StillRunning,
+        answer::Verdict::Refused => Verdict::Internal,
+    }
+}
+
+/// The text of a tool's result.
+pub fn text_of(message: &Value) -> &str {
+    message.pointer("/result/content/0/text").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Answers in the order in which they came: whose, and what they say.
+fn answered(history: &History) -> impl Iterator<Item = (u64, Verdict)> {
+    let messages = history.session.lines().iter().map(|line| &line.value);
+    let answers = messages.filter(|message| message.get("method").is_none());
+    answers.filter_map(|message| Some((message.get("id")?.as_u64()?, verdict_of(message))))
+}
+
 fn answers_to(history: &History, id: u64) -> Vec<Verdict> {
-    history.answered.iter().filter(|(of, _)| *of == id).map(|(_, verdict)| *verdict).collect()
+    answered(history).filter(|(of, _)| *of == id).map(|(_, verdict)| verdict).collect()
 }
 
 fn one_answer(history: &History) -> Result<String, String> {
-    let mut findings = Vec::new();
-    let mut cancelled = 0;
-    for asked in &history.asked {
-        let wanted = usize::from(asked.must != Verdict::Cancelled);
-        cancelled += 1 - wanted;
-        let had = answers_to(history, asked.id).len();
-        if had != wanted {
-            findings.push(format!("#{} {} was answered {had} times, not {wanted}", asked.id, asked.what));
-        }
-    }
+    let mut findings = history.session.broken(Rule::Answers, false);
+    let cancelled = history.session.answered_though_cancelled().into_iter();
+    findings.extend(cancelled.map(|id| format!("{id} was answered although it was cancelled")));
     if history.asked.is_empty() {
         findings.push("nothing was asked".to_owned());
     }
-    verdict_of(&findings, || {
+    kept_or(&findings, || {
         let asked = plural(history.asked.len(), "request");
-        let answers = plural(history.answered.len(), "answer");
+        let answers = plural(answered(history).count(), "answer");
+        let cancelled = history.asked.iter().filter(|asked| asked.must == Verdict::Cancelled).count();
         format!("{asked}, {answers}, {cancelled} cancelled")
     })
 }
@@ -117,7 +134,7 @@ fn one_answer(history: &History) -> Result<String, String> {
 fn nothing_twice(history: &History) -> Result<String, String> {
     let twice = history.runs.iter().filter(|(_, runs)| **runs > 1);
     let findings: Vec<String> = twice.map(|(key, runs)| format!("\"{key}\" ran {runs} times")).collect();
-    verdict_of(&findings, || format!("{} in Unity's counter file, each once", plural(history.runs.len(), "run")))
+    kept_or(&findings, || format!("{} in Unity's counter file, each once", plural(history.runs.len(), "run")))
 }
 
 fn verdicts_true(history: &History) -> Result<String, String> {
@@ -128,13 +145,13 @@ fn verdicts_true(history: &History) -> Result<String, String> {
         let runs = history.runs.get(key).copied().unwrap_or(0);
         let said = answers_to(history, asked.id).first().copied();
         let said = said.or((asked.must == Verdict::Cancelled).then_some(Verdict::Cancelled));
-        let fits = match said {
-            Some(Verdict::Ok | Verdict::ToolError) => runs == 1,
-            Some(Verdict::NotExecuted | Verdict::Cancelled | Verdict::Internal) => runs == 0,
-            Some(Verdict::OutcomeUnknown | Verdict::StillRunning) => runs <= 1,
-            // No answer at all is another promise's finding.
-            None => true,
-        };
+        let ran = said.map(|said| match said {
+            Verdict::Ok | Verdict::ToolError => Ran::Yes,
+            Verdict::NotExecuted | Verdict::Cancelled | Verdict::Internal => Ran::No,
+            Verdict::OutcomeUnknown | Verdict::StillRunning => Ran::Unknown,
+        });
+        // No answer at all is another promise's finding.
+        let fits = ran.is_none_or(|ran| ran.is_true(runs));
         checked += 1;
         if !fits {
             let said = said.map_or("nothing", Verdict::word);
@@ -144,7 +161,7 @@ fn verdicts_true(history: &History) -> Result<String, String> {
     let strangers =
         history.runs.keys().filter(|key| !history.asked.iter().any(|asked| asked.key.as_ref() == Some(key)));
     findings.extend(strangers.map(|key| format!("\"{key}\" ran and was never asked for")));
-    verdict_of(&findings, || format!("{checked} compared with what Unity counted"))
+    kept_or(&findings, || format!("{checked} compared with what Unity counted"))
 }
 
 fn as_expected(history: &History) -> Result<String, String> {
@@ -157,27 +174,29 @@ fn as_expected(history: &History) -> Result<String, String> {
             }
         }
     }
-    let count = |verdict| history.answered.iter().filter(|(_, said)| *said == verdict).count();
-    verdict_of(&findings, || format!("{} ok, {} outcome unknown", count(Verdict::Ok), count(Verdict::OutcomeUnknown)))
+    let count = |verdict| answered(history).filter(|(_, said)| *said == verdict).count();
+    kept_or(&findings, || format!("{} ok, {} outcome unknown", count(Verdict::Ok), count(Verdict::OutcomeUnknown)))
 }
 
 fn progress(history: &History) -> Result<String, String> {
-    let mut findings = Vec::new();
-    let mut last: BTreeMap<u64, f64> = BTreeMap::new();
-    for (id, value, after_answer) in &history.progress {
-        if *after_answer {
-            findings.push(format!("#{id} had progress after its answer"));
-        }
-        if last.insert(*id, *value).is_some_and(|before| *value <= before) {
-            findings.push(format!("#{id} had progress that did not rise"));
-        }
+    let findings = history.session.broken(Rule::Progress, false);
+    kept_or(&findings, || plural(history.session.told("notifications/progress").count(), "notification"))
+}
+
+/// What this client is never sent: a request, or an answer under no id.
+fn is_unwanted(message: &Value) -> bool {
+    let has_id = message.get("id").is_some_and(|id| !id.is_null());
+    match message.get("method").and_then(Value::as_str) {
+        Some(method) => has_id || !method.starts_with("notifications/"),
+        None => message.is_object() && !has_id,
     }
-    verdict_of(&findings, || plural(history.progress.len(), "notification"))
 }
 
 fn pure_stdout(history: &History) -> Result<String, String> {
-    let findings: Vec<String> = history.foreign.iter().map(|line| format!("\"{line}\"")).collect();
-    verdict_of(&findings, || format!("{}, each a JSON-RPC message", plural(history.lines, "line")))
+    let mut findings = history.session.broken(Rule::Messages, false);
+    let unwanted = history.session.lines().iter().filter(|line| is_unwanted(&line.value));
+    findings.extend(unwanted.map(|line| format!("unwanted on stdout: {}", line.value)));
+    kept_or(&findings, || format!("{}, each a JSON-RPC message", plural(history.session.lines().len(), "line")))
 }
 
 fn record(history: &History) -> Result<String, String> {
@@ -224,7 +243,7 @@ fn recoveries(history: &History) -> Result<String, String> {
         findings.push("Unity never came back".to_owned());
     }
     let slowest = history.recoveries.iter().filter_map(|(_, took)| *took).max().unwrap_or_default();
-    verdict_of(&findings, || format!("{} times, {} at the most", history.recoveries.len(), span(slowest)))
+    kept_or(&findings, || format!("{} times, {} at the most", history.recoveries.len(), span(slowest)))
 }
 
 fn exit(history: &History) -> Result<String, String> {

@@ -1,15 +1,16 @@
 //! What is going on: the client's side of the session, what the children say, and the record of both.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use holdfast_mcp_client::line;
 use holdfast_timeline::{Call, Moment, Phase, Timeline, Tone, Verdict};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::part::Line;
-use super::promises::{Asked, History};
+use super::promises::{Asked, History, text_of, verdict_of};
 use super::stage::{News, PROJECT, Source, Stage};
 use super::telling::Teller;
 use crate::limits::DEMO_STEP_MAX;
@@ -38,8 +39,8 @@ pub enum Stopped {
 /// What is known by now, for whoever waits for a fact.
 #[derive(Debug, Default)]
 pub struct Facts {
-    /// Answers by request: how it ended, and the response.
-    pub answers: BTreeMap<u64, (Verdict, Value)>,
+    /// Requests that are answered.
+    pub answers: BTreeSet<u64>,
     /// Requests that the gateway said it holds.
     pub held: BTreeMap<u64, String>,
     /// Requests that it said it sent.
@@ -80,7 +81,6 @@ pub struct Scene {
     teller: Teller,
     began: Instant,
     acts: usize,
-    ids: u64,
     requests: BTreeMap<u64, Open>,
     /// What Unity came back from, and when, until the first good answer.
     recovering: Option<(&'static str, Duration)>,
@@ -100,7 +100,6 @@ impl Scene {
             teller,
             began: Instant::now(),
             acts: 0,
-            ids: 0,
             requests: BTreeMap::new(),
             recovering: None,
             away: None,
@@ -142,12 +141,11 @@ impl Scene {
 
     // ---- the client's side ----
 
-    async fn write(&mut self, message: &Value) -> Result<(), Stopped> {
-        let line = message.to_string();
+    async fn write(&mut self, line: &str) -> Result<(), Stopped> {
         let gateway = self.stage.gateway.as_mut();
         let gateway =
             gateway.ok_or(Stopped::System("writing to the gateway", std::io::ErrorKind::NotConnected.into()))?;
-        gateway.say(&line).await.map_err(|error| Stopped::System("writing to the gateway", error))
+        gateway.say(line).await.map_err(|error| Stopped::System("writing to the gateway", error))
     }
 
     /// Sends a request that must be answered `ok`. Gives its id.
@@ -163,7 +161,7 @@ impl Scene {
     /// # Errors
     /// The gateway does not read.
     pub async fn ask(&mut self, tool: &str) -> Result<u64, Stopped> {
-        let params = json!({"name": tool, "arguments": {}});
+        let params = line::call(tool, json!({}));
         self.send("tools/call", tool.to_owned(), None, params, Verdict::Ok, false).await
     }
 
@@ -173,9 +171,8 @@ impl Scene {
     /// The gateway does not read.
     pub async fn call(&mut self, line: Line, must: Verdict) -> Result<u64, Stopped> {
         let Line { tool, arguments, key } = line;
-        let params = json!({
-            "name": tool, "arguments": arguments, "_meta": {"progressToken": format!("progress-{}", self.ids + 1)},
-        });
+        let token = format!("progress-{}", self.history.session.next_id());
+        let params = line::call_with_progress(tool, arguments, token);
         self.send("tools/call", tool.to_owned(), key, params, must, true).await
     }
 
@@ -188,8 +185,7 @@ impl Scene {
         must: Verdict,
         recorded: bool,
     ) -> Result<u64, Stopped> {
-        self.ids += 1;
-        let id = self.ids;
+        let (id, line) = self.history.session.request(method, &params);
         let label = match &key {
             Some(key) => format!("#{id} {what} {key}"),
             None => format!("#{id} {what}"),
@@ -201,7 +197,7 @@ impl Scene {
         }
         self.requests.insert(id, Open { asked, bar, label });
         self.history.asked.push(Asked { id, what, recorded, key, must });
-        self.write(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await?;
+        self.write(&line).await?;
         Ok(id)
     }
 
@@ -210,7 +206,7 @@ impl Scene {
     /// # Errors
     /// The gateway does not read.
     pub async fn notify(&mut self, method: &str, params: Value) -> Result<(), Stopped> {
-        self.write(&json!({"jsonrpc": "2.0", "method": method, "params": params})).await
+        self.write(&line::notification(method, params)).await
     }
 
     /// Cancels a call that must never be answered.
@@ -218,6 +214,8 @@ impl Scene {
     /// # Errors
     /// The gateway does not read.
     pub async fn cancel(&mut self, id: u64) -> Result<(), Stopped> {
+        // Its own line would not say why.
+        self.history.session.cancel(&id.into());
         self.notify("notifications/cancelled", json!({"requestId": id, "reason": "the user changed her mind"})).await?;
         let now = self.now();
         if let Some(open) = self.requests.get(&id) {
@@ -284,7 +282,7 @@ impl Scene {
         let labels: Vec<String> =
             ids.iter().map(|id| self.requests.get(id).map(|open| open.label.clone()).unwrap_or_default()).collect();
         let what = format!("{} had an answer", labels.join(", "));
-        self.until(&what, |facts| ids.iter().all(|id| facts.answers.contains_key(id))).await
+        self.until(&what, |facts| ids.iter().all(|id| facts.answers.contains(id))).await
     }
 
     /// Lets time pass, so that a person can read; news are told meanwhile.
@@ -308,39 +306,23 @@ impl Scene {
     }
 
     fn hear_gateway(&mut self, at: Duration, line: &str) {
-        self.history.lines += 1;
-        let message = serde_json::from_str::<Value>(line).ok();
-        let message = message.filter(|message| message.get("jsonrpc").and_then(Value::as_str) == Some("2.0"));
-        let heard = match &message {
-            Some(message) if message.get("method").is_some() => self.hear_notification(at, message),
-            Some(message) => self.hear_answer(at, message),
-            None => false,
-        };
-        if !heard {
-            self.history.foreign.push(line.chars().take(80).collect());
+        self.history.session.received(line.as_bytes(), at);
+        let Some(message) = self.history.session.lines().last().map(|line| line.value.clone()) else { return };
+        match message.get("method").and_then(Value::as_str) {
+            Some("notifications/progress") => self.hear_progress(at, &message),
+            Some(_) => {}
+            None => self.hear_answer(at, &message),
         }
     }
 
-    /// False if it is none that a server sends.
-    fn hear_notification(&mut self, at: Duration, message: &Value) -> bool {
-        match message.get("method").and_then(Value::as_str) {
-            Some("notifications/progress") => {}
-            Some(method) => return method.starts_with("notifications/") && message.get("id").is_none(),
-            None => return false,
-        }
+    fn hear_progress(&mut self, at: Duration, message: &Value) {
         let params = message.get("params").unwrap_or(&Value::Null);
         let token =
             params.get("progressToken").and_then(Value::as_str).and_then(|token| token.strip_prefix("progress-"));
-        let Some(id) = token.and_then(|token| token.parse::<u64>().ok()) else { return false };
-        let Some(value) = params.get("progress").and_then(Value::as_f64) else { return false };
-        let Some(open) = self.requests.get(&id) else { return false };
+        let Some(id) = token.and_then(|token| token.parse::<u64>().ok()) else { return };
+        let Some(open) = self.requests.get(&id) else { return };
         let label = open.label.clone();
         let bar = open.bar;
-        let cancelled = |asked: &Asked| asked.id == id && asked.must == Verdict::Cancelled;
-        let ended_bar = bar.and_then(|bar| self.timeline.calls.get(bar)).is_some_and(|call| call.end.is_some());
-        // What crosses a cancellation on its way is no fault of anybody.
-        let late = self.facts.answers.contains_key(&id) || (ended_bar && !self.history.asked.iter().any(cancelled));
-        self.history.progress.push((id, value, late));
         let said = params.get("message").and_then(Value::as_str).unwrap_or_default();
         if said.starts_with("running") {
             self.facts.sent.entry(id).or_insert(at);
@@ -366,21 +348,21 @@ impl Scene {
                 self.tell_at(at, (CLIENT, GATEWAY), Tone::Waiting, format!("{label}: held, {why}"), None);
             }
         }
-        true
     }
 
-    /// False if it answers nothing that was asked.
-    fn hear_answer(&mut self, at: Duration, message: &Value) -> bool {
-        let Some(id) = message.get("id").and_then(Value::as_u64) else { return false };
-        let Some(open) = self.requests.get(&id) else { return false };
+    fn hear_answer(&mut self, at: Duration, message: &Value) {
+        let Some(id) = message.get("id").and_then(Value::as_u64) else { return };
+        if self.history.session.answer(&id.into()).is_none() {
+            return;
+        }
+        let Some(open) = self.requests.get(&id) else { return };
         let (label, took, bar) = (open.label.clone(), at.saturating_sub(open.asked), open.bar);
         let verdict = verdict_of(message);
-        self.history.answered.push((id, verdict));
-        self.facts.answers.insert(id, (verdict, message.clone()));
+        self.facts.answers.insert(id);
         let Some(bar) = bar else {
             let (tone, said) = (verdict.tone(), self.words_for(id, message));
             self.tell_at(at, (GATEWAY, CLIENT), tone, format!("{label}: {said}"), Some(took));
-            return true;
+            return;
         };
         if let Some(call) = self.timeline.calls.get_mut(bar) {
             call.end = Some((at, verdict));
@@ -398,7 +380,6 @@ impl Scene {
         };
         let from = if verdict == Verdict::Ok { UNITY } else { GATEWAY };
         self.tell_at(at, (from, CLIENT), verdict.tone(), text, Some(took));
-        true
     }
 
     fn words_for(&self, id: u64, message: &Value) -> String {
@@ -463,27 +444,6 @@ impl Scene {
             self.history.recoveries.push((why.to_owned(), None));
         }
     }
-}
-
-/// How a response says that the request ended: by the words that the AI reads.
-pub fn verdict_of(message: &Value) -> Verdict {
-    let Some(result) = message.get("result") else { return Verdict::Internal };
-    if result.get("isError").and_then(Value::as_bool) != Some(true) {
-        // Still running is no error to the client, and says so.
-        return if text_of(message).starts_with("Still running:") { Verdict::StillRunning } else { Verdict::Ok };
-    }
-    let text = text_of(message);
-    let said = [
-        ("Not executed:", Verdict::NotExecuted),
-        ("Outcome unknown:", Verdict::OutcomeUnknown),
-        ("Still running:", Verdict::StillRunning),
-        ("A part of holdfast failed", Verdict::Internal),
-    ];
-    said.into_iter().find(|(start, _)| text.starts_with(start)).map_or(Verdict::ToolError, |(_, verdict)| verdict)
-}
-
-fn text_of(message: &Value) -> &str {
-    message.pointer("/result/content/0/text").and_then(Value::as_str).unwrap_or_default()
 }
 
 fn compile_words(message: &Value) -> String {

@@ -225,8 +225,8 @@ async fn looks_back(scene: &mut Scene, pace: Pace) -> Result<(), Stopped> {
     scene.answers(&[status]).await?;
     let calls = scene.ask("holdfast_calls").await?;
     scene.answers(&[calls]).await?;
-    let record =
-        scene.facts.answers.get(&calls).and_then(|(_, message)| message.pointer("/result/structuredContent/calls"));
+    let answer = scene.history.session.answer(&calls.into());
+    let record = answer.and_then(|line| line.value.pointer("/result/structuredContent/calls"));
     let text = |call: &Value, name: &str| call.get(name).and_then(Value::as_str).unwrap_or("none").to_owned();
     let record = record.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     scene.history.record = record.iter().map(|call| (text(call, "tool"), text(call, "verdict"))).collect();

@@ -2,29 +2,74 @@
 
 use std::time::Duration;
 
+use holdfast_mcp_client::line;
+use holdfast_mcp_client::session::Session;
 use holdfast_timeline::Verdict;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::promises::{Asked, History, check};
-use super::scene::verdict_of;
+use super::promises::{Asked, History, check, verdict_of};
 
 fn asked(id: u64, what: &str, key: Option<&str>, must: Verdict) -> Asked {
     Asked { id, what: what.to_owned(), recorded: what == "count", key: key.map(str::to_owned), must }
 }
 
+fn answer(id: u64, error: bool, text: &str) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "result": {"isError": error, "content": [{"type": "text", "text": text}]}})
+}
+
+fn progress(id: u64, progress: f64) -> Value {
+    let params = json!({"progressToken": format!("progress-{id}"), "progress": progress});
+    json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
+}
+
+/// What the gateway says when all is well.
+fn said() -> [Value; 6] {
+    [
+        answer(1, false, "{}"),
+        progress(2, 1.0),
+        progress(3, 1.0),
+        progress(2, 2.0),
+        answer(2, false, "{}"),
+        answer(3, true, "Outcome unknown: gone."),
+    ]
+}
+
+/// A client that makes its requests, takes back the last one, and hears these lines.
+fn session(lines: &[Value]) -> Session<Duration> {
+    let mut session = Session::default();
+    session.request("initialize", &json!({}));
+    for id in 2..=4 {
+        session.request("tools/call", &line::call_with_progress("count", json!({}), format!("progress-{id}")));
+    }
+    session.cancel(&json!(4));
+    for line in lines {
+        session.received(line.to_string().as_bytes(), Duration::ZERO);
+    }
+    session
+}
+
+/// The gateway says something else in the place of one line.
+fn instead(history: &mut History, nth: usize, line: Value) {
+    let mut lines = said();
+    lines[nth] = line;
+    history.session = session(&lines);
+}
+
+/// The gateway says something more.
+fn and_then(history: &mut History, line: &Value) {
+    history.session.received(line.to_string().as_bytes(), Duration::ZERO);
+}
+
 /// A session in which all was well: one call answered, one cut off after it ran, one cancelled.
 fn good() -> History {
     History {
+        session: session(&said()),
         asked: vec![
             asked(1, "initialize", None, Verdict::Ok),
             asked(2, "count", Some("a"), Verdict::Ok),
             asked(3, "count", Some("b"), Verdict::OutcomeUnknown),
             asked(4, "count", Some("c"), Verdict::Cancelled),
         ],
-        answered: vec![(1, Verdict::Ok), (2, Verdict::Ok), (3, Verdict::OutcomeUnknown)],
-        progress: vec![(2, 1.0, false), (3, 1.0, false), (2, 2.0, false)],
-        lines: 6,
-        foreign: Vec::new(),
         runs: [("a".to_owned(), 1), ("b".to_owned(), 1)].into(),
         record: [("count", "cancelled"), ("count", "outcome_unknown"), ("count", "ok")]
             .map(|(tool, verdict)| (tool.to_owned(), verdict.to_owned()))
@@ -62,9 +107,10 @@ fn a_good_history_breaks_nothing() {
 
 #[test]
 fn a_missing_a_doubled_and_an_unwanted_answer_are_seen() {
-    assert_breaks(ANSWERS, "#2 count was answered 0 times", |history| history.answered.retain(|(id, _)| *id != 2));
-    assert_breaks(ANSWERS, "#2 count was answered 2 times", |history| history.answered.push((2, Verdict::Ok)));
-    assert_breaks(ANSWERS, "#4 count was answered 1 times", |history| history.answered.push((4, Verdict::Ok)));
+    assert_breaks(ANSWERS, "0 answers to 2, not 1", |history| history.session = session(&said()[..4]));
+    assert_breaks(ANSWERS, "2 answers to 2, not 1", |history| and_then(history, &answer(2, false, "{}")));
+    assert_breaks(ANSWERS, "4 was answered although", |history| and_then(history, &answer(4, false, "{}")));
+    assert_breaks(ANSWERS, "not asked", |history| and_then(history, &answer(5, false, "{}")));
     assert_breaks(ANSWERS, "nothing was asked", |history| history.asked.clear());
 }
 
@@ -82,7 +128,7 @@ fn a_verdict_that_lies_about_whether_it_ran_is_seen() {
         history.runs.insert("c".to_owned(), 1);
     });
     assert_breaks(TRUE, "said \"not executed\" and ran 1 times", |history| {
-        history.answered[1].1 = Verdict::NotExecuted;
+        instead(history, 4, answer(2, true, "Not executed: busy."));
     });
     assert_breaks(TRUE, "\"z\" ran and was never asked for", |history| {
         history.runs.insert("z".to_owned(), 1);
@@ -92,20 +138,29 @@ fn a_verdict_that_lies_about_whether_it_ran_is_seen() {
 #[test]
 fn another_end_than_the_right_one_is_seen() {
     assert_breaks("Every moment ended as it should", "ended \"outcome unknown\", not \"ok\"", |history| {
-        history.answered[1].1 = Verdict::OutcomeUnknown;
+        instead(history, 4, answer(2, true, "Outcome unknown: gone."));
     });
 }
 
 #[test]
 fn progress_that_stands_still_or_comes_too_late_is_seen() {
-    let progress = "Progress rose until the answer";
-    assert_breaks(progress, "#2 had progress that did not rise", |history| history.progress[2].1 = 1.0);
-    assert_breaks(progress, "#2 had progress after its answer", |history| history.progress[2].2 = true);
+    const PROGRESS: &str = "Progress rose until the answer";
+    assert_breaks(PROGRESS, "the progress of 2 does not rise", |history| instead(history, 3, progress(2, 1.0)));
+    assert_breaks(PROGRESS, "progress of 2 after its answer", |history| and_then(history, &progress(2, 3.0)));
+    assert_breaks(PROGRESS, "nobody asked for", |history| and_then(history, &progress(7, 1.0)));
 }
 
 #[test]
 fn a_foreign_line_on_stdout_is_seen() {
-    assert_breaks("stdout carried only MCP", "hello", |history| history.foreign.push("hello".to_owned()));
+    const STDOUT: &str = "stdout carried only MCP";
+    assert_breaks(STDOUT, "hello", |history| and_then(history, &json!("hello")));
+    for unwanted in [
+        json!({"jsonrpc": "2.0", "id": 1, "method": "roots/list"}),
+        json!({"jsonrpc": "2.0", "method": "hello"}),
+        json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32700, "message": "m"}}),
+    ] {
+        assert_breaks(STDOUT, "unwanted", |history| and_then(history, &unwanted));
+    }
 }
 
 #[test]
@@ -141,9 +196,7 @@ fn a_story_that_stopped_is_a_broken_promise() {
 
 #[test]
 fn a_response_is_understood_by_the_words_that_the_ai_reads() {
-    let said = |error: bool, text: &str| {
-        verdict_of(&json!({"id": 1, "result": {"isError": error, "content": [{"type": "text", "text": text}]}}))
-    };
+    let said = |error: bool, text: &str| verdict_of(&answer(1, error, text));
     assert_eq!(said(false, "{}"), Verdict::Ok);
     assert_eq!(said(true, "{\"Success\":false}"), Verdict::ToolError);
     assert_eq!(said(true, "Not executed: busy."), Verdict::NotExecuted);

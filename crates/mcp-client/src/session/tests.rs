@@ -37,6 +37,16 @@ fn each_request_has_one_answer_that_is_found_by_its_id() {
     assert!(session.faults().is_empty() && session.unasked().is_empty() && session.unpaired().is_empty());
     hear(&mut session, &answer(1));
     assert_eq!((session.faults().len(), session.unpaired().len()), (1, 1), "a second answer is a fault");
+    for unread in [false, true] {
+        assert_eq!(session.broken(Promise::Answers, unread), ["2 answers to 1, not 1"], "told once");
+    }
+}
+
+#[test]
+fn what_nobody_read_may_lack() {
+    let session = asked();
+    assert_eq!(session.broken(Promise::Answers, false), ["0 answers to 1, not 1"]);
+    assert_eq!(session.broken(Promise::Answers, true), [""; 0]);
 }
 
 #[test]
@@ -68,6 +78,7 @@ fn every_fault_of_the_server_is_noted() {
         (vec![json!("hello")], "no JSON-RPC message"),
         (vec![json!([answer(1)])], "no JSON-RPC message"),
         (vec![json!({"id": 1, "result": {}})], "no JSON-RPC message"),
+        (vec![json!({"jsonrpc": "2.0", "result": {}})], "without an id"),
         (vec![json!({"jsonrpc": "2.0", "id": 1})], "neither one result"),
         (vec![json!({"jsonrpc": "2.0", "id": 1, "result": {}, "error": {}})], "neither one result"),
         (vec![json!({"jsonrpc": "2.0", "id": 1, "result": {}, "method": "x"})], "neither one result"),
@@ -79,7 +90,8 @@ fn every_fault_of_the_server_is_noted() {
         let mut session = asked();
         messages.iter().for_each(|message| hear(&mut session, message));
         let [told] = session.faults() else { panic!("{messages:?}: {:?}", session.faults()) };
-        assert!(told.contains(fault), "{told}");
+        assert!(told.what.contains(fault), "{told}");
+        assert_eq!(session.broken(told.promise, true), [told.to_string()]);
     }
     let mut session = asked();
     session.received(b"{", 0);
@@ -96,4 +108,5 @@ fn what_was_not_asked_is_told_apart() {
     hear(&mut session, &json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32700, "message": "m"}}));
     assert_eq!(session.take_unaddressed().map(|answer| answer["error"]["code"].clone()), Some(json!(-32700)));
     assert!(session.take_unaddressed().is_none() && session.unasked().len() == 2);
+    assert_eq!((session.broken(Promise::Answers, true).len(), session.broken(Promise::Progress, true).len()), (1, 1));
 }

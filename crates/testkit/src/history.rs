@@ -259,21 +259,29 @@ pub fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// Writes a history from many places of one simulated world.
-#[derive(Debug, Clone, Default)]
-pub struct Recorder(Arc<Mutex<Vec<Entry>>>);
+#[derive(Debug, Clone)]
+pub struct Recorder {
+    entries: Arc<Mutex<Vec<Entry>>>,
+    now: fn() -> Option<Duration>,
+}
 
 impl Recorder {
+    /// An empty one, on this clock of the world. Where the clock shows nothing, things happen at the time of the last one.
+    pub fn new(now: fn() -> Option<Duration>) -> Self {
+        Self { entries: Arc::default(), now }
+    }
+
     /// Records an event at the present virtual time.
     pub fn record(&self, what: Event) {
-        let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         let last = entries.last().map(|entry| entry.at).unwrap_or_default();
-        let at = turmoil::sim_elapsed().unwrap_or(last);
+        let at = (self.now)().unwrap_or(last);
         entries.push(Entry { at, what });
     }
 
     /// The call that the gateway's log told last to be sent; with a number, the one sent under it.
     pub fn last_sent(&self, number: Option<&str>) -> Option<String> {
-        let entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         let sent = entries.iter().rev().filter_map(|entry| match &entry.what {
             Event::Told(line) if line.starts_with("call_sent ") => Some(line.as_str()),
             _ => None,
@@ -284,6 +292,6 @@ impl Recorder {
 
     /// What was recorded so far, or in all.
     pub fn history(&self) -> History {
-        History(self.0.lock().unwrap_or_else(PoisonError::into_inner).clone())
+        History(self.entries.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }
 }

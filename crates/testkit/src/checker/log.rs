@@ -7,9 +7,8 @@ use holdfast::limits::LOG_FIELD_MAX_BYTES;
 use holdfast_fake_unity::FakeDialect;
 use serde_json::Value;
 
-use super::{Run, Said, Verdict};
+use super::{Run, SLACK, Said, Verdict};
 use crate::history::{Event, SECRET, field};
-use crate::sim::SLACK;
 
 /// Fields of the longest line.
 const FIELDS_MAX: usize = 8;
@@ -71,8 +70,8 @@ fn word(said: Said) -> &'static str {
         Said::Ok => "ok",
         Said::ToolError => "tool_error",
         // The one call that is answered with a protocol error names a tool that is on no list.
-        Said::NotExecuted | Said::Error => "not_executed",
-        Said::OutcomeUnknown => "outcome_unknown",
+        Said::NotExecuted | Said::Refused => "not_executed",
+        Said::Unknown => "outcome_unknown",
         Said::StillRunning => "still_running",
     }
 }
@@ -104,7 +103,7 @@ pub(super) fn truth(run: &Run<'_>) -> Verdict {
             // Cancelled while its answer was on its way; or the run was cut off; or nobody read.
             (Some(_), None) => run.cancelled.contains_key(&id) || !ended || run.ended_unread(),
             // Refused before it became a call.
-            (None, Some(said)) => matches!(said, Said::Error | Said::NotExecuted),
+            (None, Some(said)) => matches!(said, Said::Refused | Said::NotExecuted),
             (None, None) => true,
         };
         let logged = answered.get(&id);

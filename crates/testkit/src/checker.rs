@@ -11,11 +11,19 @@ use std::time::Duration;
 
 use holdfast::limits::{DRAIN_MAX, FLUSH_MAX, JOIN_TIMEOUT, SENDINGS_MAX, SESSION_ABSENCE_MAX, UNRUN_MAX};
 use holdfast_fake_unity::FakeDialect;
-use serde_json::Value;
+use holdfast_mcp_client::answer::Ran;
+pub use holdfast_mcp_client::answer::Verdict as Said;
+use holdfast_mcp_client::session::{Promise, Session};
+use serde::de::IgnoredAny;
+use serde_json::{Value, json};
 
 pub use self::recovery::{reached, rebuilding, served};
-use crate::history::{Ask, Event, History};
-use crate::sim::SLACK;
+use crate::history::{Ask, Entry, Event, History};
+
+/// What is added to every deadline: the 100 ms of the promise, and the ticks of the simulation.
+pub const SLACK: Duration = Duration::from_millis(150);
+/// Capacity of the client's pipes.
+pub const PIPE: usize = 64 * 1024;
 
 /// What one checker says.
 #[derive(Debug, Clone, Default)]
@@ -38,6 +46,11 @@ impl Verdict {
         if !good {
             self.violations.push(say());
         }
+    }
+
+    /// Takes what the client's session noted of a promise, of which it looked so often.
+    fn of(name: &'static str, checks: usize, violations: Vec<String>) -> Self {
+        Self { name, checks: checks as u64, violations }
     }
 }
 
@@ -69,17 +82,6 @@ pub fn check(history: &History) -> Vec<Verdict> {
     verdicts
 }
 
-/// What the editor answered, in the words of the gateway.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Said {
-    Ok,
-    ToolError,
-    NotExecuted,
-    OutcomeUnknown,
-    StillRunning,
-    Error,
-}
-
 struct Answer {
     at: Duration,
     said: Said,
@@ -91,7 +93,10 @@ struct Run<'a> {
     asks: BTreeMap<u64, (Duration, &'a Ask)>,
     cancelled: BTreeMap<u64, Duration>,
     answers: BTreeMap<u64, Vec<Answer>>,
-    lines: Vec<(Duration, &'a str, Option<Value>)>,
+    /// All that the client asked and heard.
+    session: Session<Duration>,
+    /// Lines on stdout, the one among them that was cut where nobody read on included.
+    lines: usize,
     totals: Option<&'a BTreeMap<String, u64>>,
     dialect: FakeDialect,
     input_closed: Option<Duration>,
@@ -104,34 +109,44 @@ impl<'a> Run<'a> {
             asks: BTreeMap::new(),
             cancelled: BTreeMap::new(),
             answers: BTreeMap::new(),
-            lines: Vec::new(),
+            session: Session::default(),
+            lines: 0,
             totals: None,
             dialect: FakeDialect::Uloop,
             input_closed: None,
         };
-        for entry in &history.0 {
+        let closed = |entry: &Entry| (entry.what == Event::InputClosed).then_some(entry.at);
+        run.input_closed = history.0.iter().rev().find_map(closed);
+        let last = history.0.iter().rposition(|entry| matches!(entry.what, Event::Got(_)));
+        let unread = run.ended_unread();
+        for (nth, entry) in history.0.iter().enumerate() {
             match &entry.what {
                 Event::Asked(id, ask) => {
+                    let params = if ask.token { json!({"_meta": {"progressToken": id}}) } else { Value::Null };
+                    run.session.request_as(&json!(id), ask.method, &params);
                     run.asks.insert(*id, (entry.at, ask));
                 }
                 Event::Cancelled(id) => {
+                    run.session.cancel(&json!(id));
                     run.cancelled.insert(*id, entry.at);
                 }
                 Event::Got(line) => {
-                    let message: Option<Value> = serde_json::from_str(line).ok();
-                    if let Some(message) = &message
+                    run.lines += 1;
+                    if unread && Some(nth) == last && serde_json::from_str::<IgnoredAny>(line).is_err() {
+                        continue;
+                    }
+                    run.session.received(line.as_bytes(), entry.at);
+                    if let Some(message) = run.session.lines().last().map(|line| &line.value)
                         && message.get("method").is_none()
                         && let Some(id) = message.get("id").and_then(Value::as_u64)
                     {
                         let result = message.get("result").cloned().unwrap_or_default();
-                        let answer = Answer { at: entry.at, said: said(message), result };
+                        let answer = Answer { at: entry.at, said: Said::of(message), result };
                         run.answers.entry(id).or_default().push(answer);
                     }
-                    run.lines.push((entry.at, line, message));
                 }
                 Event::Totals(totals) => run.totals = Some(totals),
                 Event::Speaks(dialect) => run.dialect = *dialect,
-                Event::InputClosed => run.input_closed = Some(entry.at),
                 _ => {}
             }
         }
@@ -242,33 +257,10 @@ fn answered_id(line: &str) -> Option<u64> {
     message.get("id").and_then(Value::as_u64).filter(|_| answers)
 }
 
-/// What a response says.
-pub(crate) fn said(message: &Value) -> Said {
-    let Some(result) = message.get("result") else { return Said::Error };
-    let text = text_of(result);
-    match result.get("isError") == Some(&Value::Bool(true)) {
-        false => Said::Ok,
-        true if text.starts_with("Not executed:") => Said::NotExecuted,
-        true if text.starts_with("Outcome unknown:") => Said::OutcomeUnknown,
-        true if text.starts_with("Still running:") => Said::StillRunning,
-        true => Said::ToolError,
-    }
-}
-
 /// I1: every request is answered exactly once; a cancelled one at most once; nothing is answered that was not asked.
 fn answer_once(run: &Run<'_>) -> Verdict {
-    let mut verdict = Verdict::new("I1 answer-once");
-    let unread = run.ended_unread();
-    for id in run.asks.keys() {
-        let count = run.answers.get(id).map_or(0, Vec::len);
-        let may_lack = run.cancelled.contains_key(id) || unread;
-        let good = if may_lack { count <= 1 } else { count == 1 };
-        verdict.look(good, || format!("request #{id} has {count} answers"));
-    }
-    for id in run.answers.keys() {
-        verdict.look(run.asks.contains_key(id), || format!("an answer to #{id}, which was never asked"));
-    }
-    verdict
+    let broken = run.session.broken(Promise::Answers, run.ended_unread());
+    Verdict::of("I1 answer-once", run.asks.len() + run.answers.len(), broken)
 }
 
 /// I2: what is not declared repeatable runs at most once, and its frame leaves at most once; what is, at most three times.
@@ -308,18 +300,18 @@ fn verdict_truth(run: &Run<'_>) -> Verdict {
     for (id, ask) in run.counting() {
         let runs = run.runs(&ask.payload);
         for answer in run.answers.get(&id).into_iter().flatten() {
-            match answer.said {
-                Said::NotExecuted | Said::Error => {
-                    verdict.look(runs == 0, || format!("#{id} was said not to have run, and ran {runs} times"));
-                }
+            let ran = match answer.said {
                 // Unity-MCP answers before a call has run: what it only queued may be lost with a reload.
-                Said::Ok if envelope(answer, "executed") == Some(Value::Null) => verdict.checks += 1,
-                Said::ToolError if envelope(answer, "executed") == Some(Value::Bool(false)) => {
-                    verdict.look(runs == 0, || format!("#{id} was said to be refused, and ran {runs} times"));
-                }
-                Said::Ok => verdict.look(runs >= 1, || format!("#{id} was said to have run, and did not")),
-                Said::ToolError | Said::OutcomeUnknown | Said::StillRunning => verdict.checks += 1,
-            }
+                Said::Ok if envelope(answer, "executed") == Some(Value::Null) => Ran::Unknown,
+                Said::ToolError if envelope(answer, "executed") == Some(Value::Bool(false)) => Ran::No,
+                // An editor may refuse what it has not run.
+                Said::ToolError => Ran::Unknown,
+                said => said.ran(),
+            };
+            let said = answer.said;
+            verdict.look(ran.is_true(runs), || {
+                format!("#{id} was answered {said:?} (ran: {ran:?}), and ran {runs} times")
+            });
         }
     }
     verdict
@@ -327,19 +319,7 @@ fn verdict_truth(run: &Run<'_>) -> Verdict {
 
 /// I3: every line on stdout is one JSON-RPC message.
 fn stdout_is_mcp(run: &Run<'_>) -> Verdict {
-    let mut verdict = Verdict::new("I3 stdout-is-mcp");
-    for (nth, (_, line, message)) in run.lines.iter().enumerate() {
-        let is_cut = message.is_none() && nth + 1 == run.lines.len() && run.ended_unread();
-        let good = is_cut
-            || message.as_ref().is_some_and(|message| {
-                let is = |name: &str| message.get(name).is_some();
-                let answer = is("id") && (is("result") != is("error")) && !is("method");
-                let notification = message.get("method").is_some_and(Value::is_string) && !is("result") && !is("error");
-                message.get("jsonrpc") == Some(&Value::from("2.0")) && (answer || notification)
-            });
-        verdict.look(good, || format!("no message of MCP: {line}"));
-    }
-    verdict
+    Verdict::of("I3 stdout-is-mcp", run.lines, run.session.broken(Promise::Messages, false))
 }
 
 /// I6: after stdin's end the gateway ends soon, for that reason, and leaves no connection.
@@ -526,27 +506,8 @@ fn deadline(run: &Run<'_>) -> Verdict {
 
 /// I13: progress rises strictly, and nothing is said of a request after its answer or before it was asked.
 fn order(run: &Run<'_>) -> Verdict {
-    let mut verdict = Verdict::new("I13 order");
-    let mut last: BTreeMap<u64, f64> = BTreeMap::new();
-    let mut answered = BTreeSet::new();
-    for (_, line, message) in &run.lines {
-        let Some(message) = message else { continue };
-        let method = message.get("method").and_then(Value::as_str);
-        if method == Some("notifications/progress") {
-            let token = message.pointer("/params/progressToken").and_then(Value::as_u64).unwrap_or(0);
-            let progress = message.pointer("/params/progress").and_then(Value::as_f64).unwrap_or(0.0);
-            let asked = run.asks.get(&token).is_some_and(|(_, ask)| ask.token);
-            verdict.look(asked, || format!("progress for a token that nobody gave: {line}"));
-            verdict.look(!answered.contains(&token), || format!("progress after the answer: {line}"));
-            let rises = last.insert(token, progress).is_none_or(|before| before < progress);
-            verdict.look(rises, || format!("progress did not rise: {line}"));
-        } else if method.is_none()
-            && let Some(id) = message.get("id").and_then(Value::as_u64)
-        {
-            answered.insert(id);
-        }
-    }
-    verdict
+    let checks = 3 * run.session.told("notifications/progress").count();
+    Verdict::of("I13 order", checks, run.session.broken(Promise::Progress, false))
 }
 
 #[cfg(test)]

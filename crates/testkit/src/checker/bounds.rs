@@ -12,9 +12,8 @@ use holdfast::protocol::dialect::umcp::Umcp;
 use holdfast::protocol::dialect::unity_mcp::UnityMcp;
 use holdfast_fake_unity::FakeDialect;
 
-use super::{Run, Verdict};
+use super::{PIPE, Run, SLACK, Verdict};
 use crate::history::Event;
-use crate::sim::{PIPE, SLACK};
 
 /// No line of the client or to it is shorter: an answer to a ping.
 const LINE_MIN: usize = 36;
