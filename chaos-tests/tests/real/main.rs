@@ -33,7 +33,7 @@ mod soak;
 #[cfg(unix)]
 mod stopped;
 
-use room::{Room, SOON, until};
+use room::{Room, SOON, once_within, until};
 
 /// The binary under test.
 fn holdfast() -> &'static std::ffi::OsStr {

@@ -35,7 +35,7 @@ mod storms;
 #[cfg(unix)]
 mod watch;
 
-use room::{Room, SOON, until};
+use room::{GOES, Room, SOON, once_within, until};
 
 /// The binary under test.
 const HOLDFAST: &str = env!("CARGO_BIN_EXE_holdfast");
