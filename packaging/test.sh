@@ -27,20 +27,6 @@ step() { # step WHAT COMMAND...
     fi
 }
 
-# need_validators: the official tool for bundles, and the registry's schema out of a package that carries its released versions.
-need_validators() {
-    validators=$PWD/.tools/packaging
-    recipe='@anthropic-ai/mcpb@2.1.2 skillsaw==0.22.0 jsonschema==4.26.0'
-    [ "$(cat "$validators/recipe" 2>/dev/null)" = "$recipe" ] && return 0
-    say "installing the validators for bundles and the registry"
-    make_venv "$validators/venv"
-    pip="$validators/venv/bin/pip install --quiet --disable-pip-version-check"
-    $pip jsonschema==4.26.0 </dev/null && $pip --no-deps skillsaw==0.22.0 </dev/null ||
-        die "pip could not install the registry's schema"
-    npm install --prefix "$validators" --no-save --no-audit --no-fund --loglevel=error @anthropic-ai/mcpb@2.1.2 </dev/null >/dev/null ||
-        die "npm could not install the official tool for bundles"
-    echo "$recipe" >"$validators/recipe"
-}
 official_bundle() {
     mkdir -p "$work/bundle"
     mcpb="$NODE $validators/node_modules/@anthropic-ai/mcpb/dist/cli/cli.js"

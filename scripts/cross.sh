@@ -24,9 +24,9 @@ need_cross() {
     }
     cross_is_whole && return 0
     say "rustup could not add the target $1; installing $cross_packages"
-    apt_update || true
     # shellcheck disable=SC2086
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $cross_packages </dev/null >/dev/null ||
+    cross_apt() { apt_update || true; as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $cross_packages </dev/null >/dev/null; }
+    fetched "Debian's Rust" cross_apt ||
         die "Debian's packages $cross_packages could not be installed (other distributions lack them); with rustup they are not needed: https://rustup.rs"
     cross_is_whole || die "Debian's rustc is ${cross_version:-unknown}, and $CROSS_RUST_MIN is needed"
 }

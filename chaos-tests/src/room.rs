@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::sync::OnceLock;
 
 use holdfast_testkit::process::room;
-pub use holdfast_testkit::process::room::{SOON, until};
+pub use holdfast_testkit::process::room::{SOON, once_within, until};
 
 /// The binary under test.
 ///

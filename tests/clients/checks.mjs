@@ -4,23 +4,32 @@
 //     FAKE_UNITY_STEER=FIFO node ts_vN_client.mjs [MODE] -- holdfast --port PORT
 //
 // FAKE_UNITY_STEER is what the fake Unity reads its orders from (a named pipe at its stdin). PROOF_ONLY=name,name leaves the other
-// checks out, but for the first and the last; PROOF_IMAGES=no says that the editor's protocol carries none.
+// checks out, but for the first and the last; PROOF_IMAGES=no says that the editor's protocol carries none. PROOF_EXPECTED=name|name
+// are the checks that a broken server fails: those do not wait long for what will not come.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import { lines, recordChild } from './wire.mjs';
 
 const MIB = 1024 * 1024;
-const DEADLINE_MS = 90_000;
+const DEADLINE_MS = 600_000;
+const PATIENCE_MS = 60_000; // only a hang misses it
+const GOES = 5; // how often a check is tried that only was too late
 const META = 'io.modelcontextprotocol/';
 export const LEGACY = '2025-11-25';
 export const MODERN = '2026-07-28';
-const only = process.env.PROOF_ONLY?.split(',');
+const chosen = process.env.PROOF_ONLY?.split(',');
+const expected = process.env.PROOF_EXPECTED?.split('|');
 const images = process.env.PROOF_IMAGES !== 'no';
 
 const pause = ms => new Promise(resolve => setTimeout(resolve, ms));
 const since = start => performance.now() - start;
 const textOf = result => result.content.filter(block => block.type === 'text').map(block => block.text).join('\n');
+// A promise of time that did not hold this once: what breaks it breaks it each time, and a busy machine some of the time.
+class Late extends Error {}
+function inTime(condition, what) {
+  if (!condition) throw new Late(what);
+}
 async function until(what, ms, condition) {
   for (const start = performance.now(); !condition();) {
     assert.ok(since(start) < ms, `${what} did not happen within ${ms} ms`);
@@ -31,9 +40,14 @@ async function until(what, ms, condition) {
 // What an SDK may pass over in silence: it reads the server's lines as they are.
 class Wire {
   strays = [];
+  crossed; // what came while the server may not yet know that a request was taken back
   open = new Map(); // by id: { method, token, era }
   cancelled = new Set();
   tokens = new Set();
+
+  stray(what) {
+    (this.crossed ?? this.strays).push(what);
+  }
 
   sent(line) {
     const message = JSON.parse(line);
@@ -50,44 +64,44 @@ class Wire {
     try {
       message = JSON.parse(line);
     } catch {
-      this.strays.push(`a line that is not JSON: ${line.slice(0, 200)}`);
+      this.stray(`a line that is not JSON: ${line.slice(0, 200)}`);
       return;
     }
     if (message.method === undefined) this.answered(message);
-    else if (message.id !== undefined) this.strays.push(`a request of the server: ${message.method}`);
+    else if (message.id !== undefined) this.stray(`a request of the server: ${message.method}`);
     else this.notified(message.method, message.params ?? {});
   }
 
   answered({ id, result }) {
     const request = this.open.get(id);
-    if (!request) this.strays.push(`an answer to nothing open: ${id}`);
-    else if (this.cancelled.has(id) && request.method !== 'subscriptions/listen') this.strays.push(`an answer to the cancelled ${id}`);
+    if (!request) this.stray(`an answer to nothing open: ${id}`);
+    else if (this.cancelled.has(id) && request.method !== 'subscriptions/listen') this.stray(`an answer to the cancelled ${id}`);
     this.open.delete(id);
     if (request?.token !== undefined) this.tokens.delete(request.token);
     if (!request?.modern || result === undefined) return;
-    if (result.resultType === undefined) this.strays.push(`no resultType in the result of ${request.method}`);
+    if (result.resultType === undefined) this.stray(`no resultType in the result of ${request.method}`);
     const cached = ['server/discover', 'tools/list'].includes(request.method);
     if (cached && !(Number.isInteger(result.ttlMs) && result.ttlMs >= 0 && ['public', 'private'].includes(result.cacheScope))) {
-      this.strays.push(`no ttlMs or no cacheScope in the result of ${request.method}`);
+      this.stray(`no ttlMs or no cacheScope in the result of ${request.method}`);
     }
   }
 
   notified(method, params) {
     if (method === 'notifications/progress' && !this.tokens.has(params.progressToken)) {
-      this.strays.push(`progress for nothing open: ${params.progressToken}`);
+      this.stray(`progress for nothing open: ${params.progressToken}`);
     }
     const modern = [...this.open.values()].some(request => request.modern) || this.era === MODERN;
     if (!modern || !(method.endsWith('/list_changed') || method.endsWith('/acknowledged'))) return;
     const about = params._meta?.[`${META}subscriptionId`];
     const subscription = this.open.get(about);
-    if (subscription?.method !== 'subscriptions/listen') this.strays.push(`${method} outside of a subscription: ${about}`);
+    if (subscription?.method !== 'subscriptions/listen') this.stray(`${method} outside of a subscription: ${about}`);
     else if (method.endsWith('/acknowledged')) subscription.acknowledged = true;
-    else if (!subscription.acknowledged) this.strays.push(`${method} before the subscription was acknowledged`);
+    else if (!subscription.acknowledged) this.stray(`${method} before the subscription was acknowledged`);
   }
 }
 
-/** Runs the checks. `make` makes the adapter of an SDK: see ts_v1_client.mjs. */
-export async function prove(make) {
+/** Runs the checks. `make` makes the adapter of an SDK: see ts_v1_client.mjs. `go` counts the sessions, `only` chooses checks. */
+export async function prove(make, go = 1, only = chosen) {
   const steerPath = process.env.FAKE_UNITY_STEER;
   const dashes = process.argv.indexOf('--');
   const [command, ...args] = dashes < 0 ? [] : process.argv.slice(dashes + 1);
@@ -118,13 +132,28 @@ export async function prove(make) {
         return write.call(this, chunk, ...more);
       };
     },
-    stray: error => wire.strays.push(error.message),
+    stray: error => wire.stray(error.message),
     listChanged: () => { listChanges++; },
   });
   wire.era = client.era;
-  const call = (name, toolArguments, options = {}) => client.call(name, toolArguments, { timeout: 10_000, ...options });
+  const call = (name, toolArguments, options = {}) => client.call(name, toolArguments, { timeout: patience(10_000), ...options });
   const steer = line => fs.appendFileSync(steerPath, `${line}\n`);
-  const names = async () => (await client.tools({ timeout: 10_000 })).map(tool => tool.name).sort();
+  const names = async () => (await client.tools({ timeout: patience(10_000) })).map(tool => tool.name).sort();
+  // What the server had to say until now is here: it says it before it answers a second time.
+  async function turns() {
+    for (let turn = 0; turn < 2; turn++) await names();
+  }
+  // What comes before the server has read of a cancellation, and answered to what it read behind that, is no stray.
+  async function crossing(body) {
+    const crossed = wire.crossed = [];
+    try {
+      await body();
+      await turns();
+    } finally {
+      wire.crossed = undefined;
+    }
+    return crossed;
+  }
   async function echoes(options) {
     const word = `word-${randomUUID()}`;
     const result = await call('echo', { text: word }, options);
@@ -153,15 +182,26 @@ export async function prove(make) {
   let current = 'start';
   let passed = 0;
   setTimeout(() => fail(current, `no end within ${DEADLINE_MS} ms`), DEADLINE_MS).unref();
+  // How long a check waits: for so long where a broken server is to fail it, and otherwise until it must be a hang.
+  function patience(ms) {
+    const broken = expected && (expected.includes(current) || only?.includes(current));
+    return broken ? ms : PATIENCE_MS;
+  }
   async function check(name, body, always = false) {
     if (only && !always && !only.includes(name)) return;
     current = name;
-    const start = performance.now();
+    let start;
     let fault;
-    try {
-      await body();
-    } catch (error) {
-      fault = error;
+    for (let tried = 0; tried < GOES; tried++) {
+      start = performance.now();
+      fault = undefined;
+      try {
+        await body();
+      } catch (error) {
+        fault = error;
+      }
+      if (!(fault instanceof Late) || wire.strays.length || always || expected?.includes(name)) break;
+      console.log(`  late ${name}: ${fault.message}`);
     }
     // A line that is not MCP, or a doubled answer, may be what broke the check: it is the better name for the fault.
     if (wire.strays.length) fail('stray', wire.strays[0]);
@@ -171,7 +211,7 @@ export async function prove(make) {
   }
 
   await check('initialize', async () => {
-    await client.connect({ timeout: 5000 });
+    await client.connect({ timeout: patience(5000) });
     const { name, version, listChanged } = client.about();
     assert.equal(name, 'holdfast');
     assert.equal(version, client.era);
@@ -183,7 +223,7 @@ export async function prove(make) {
     let listed = await names();
     if (wanted.some(name => !listed.includes(name)) && client.subscribes) {
       // Who has an ear for changes is answered at once with what is known, and told when the editor's tools are there.
-      await until(`all of ${wanted} or an announced change`, 5000, () => listChanges > 0);
+      await until(`all of ${wanted} or an announced change`, patience(5000), () => listChanges > 0);
       listed = await names();
     }
     for (const name of wanted) assert.ok(listed.includes(name), `no ${name} in ${listed}`);
@@ -205,33 +245,47 @@ export async function prove(make) {
     // The call outlives its timeout, so it only ends well if progress keeps resetting it.
     const result = await call('sleep', { ms: 3000 }, {
       onprogress: ({ progress }) => seen.push({ progress, at: since(start) }),
-      resetTimeoutOnProgress: true, timeout: 2600, maxTotalTimeout: 20_000,
+      resetTimeoutOnProgress: true, timeout: 2600, maxTotalTimeout: patience(20_000),
+    }).catch(async error => {
+      if (!/timed? ?out/i.test(error.message)) throw error;
+      await crossing(() => pause(3000));
+      throw new Late(`${error.message}, after ${seen.length} progress notifications`);
     });
     assert.ok(!result.isError, textOf(result));
     assert.ok(since(start) >= 2900, `slept ${since(start)} ms only`);
     assert.ok(seen.length >= 2, `${seen.length} progress notifications`);
-    assert.ok(seen[0].at < 1000, `the first progress came after ${seen[0].at} ms`);
+    inTime(seen[0].at < 1000, `the first progress came after ${seen[0].at} ms`);
     seen.forEach(({ progress }, i) => assert.ok(i === 0 || progress > seen[i - 1].progress, `progress does not increase: ${seen.map(s => s.progress)}`));
     await pause(100); // late progress would be a stray
+    await turns();
   });
 
   await check('cancel', async () => {
     const abort = new AbortController();
-    const running = call('sleep', { ms: 1500 }, { signal: abort.signal });
+    let ended = false;
+    const running = call('sleep', { ms: 1500 }, { signal: abort.signal }).finally(() => { ended = true; });
+    running.catch(() => {});
     await pause(300);
-    const start = performance.now();
-    abort.abort('user');
-    await assert.rejects(running);
-    assert.ok(since(start) < 200, `the cancelled call ended after ${since(start)} ms`);
+    inTime(!ended, 'answered before it could be cancelled');
+    let took;
+    const crossed = await crossing(async () => {
+      const start = performance.now();
+      abort.abort('user');
+      await assert.rejects(running);
+      took = since(start);
+    });
+    inTime(crossed.length === 0, `when it was cancelled: ${crossed[0]}`);
     await echoes();
     await pause(1600); // an answer to the cancelled call would be a stray
+    await turns();
+    inTime(took < 200, `the cancelled call ended after ${took} ms`);
   });
 
   await check('list-changed', async () => {
     const before = (await names()).join();
     const changesBefore = listChanges;
     await call('swap', {});
-    await until('notifications/tools/list_changed', 5000, () => listChanges > changesBefore);
+    await until('notifications/tools/list_changed', patience(5000), () => listChanges > changesBefore);
     assert.notEqual((await names()).join(), before, 'the list was announced as changed but is the same');
   });
 
@@ -244,7 +298,7 @@ export async function prove(make) {
 
   await check('unknown-method', async () => {
     // In the era without a handshake `ping` is gone, too: an SDK that still sent it would be told so.
-    await assert.rejects(client.request('prompts/list', { timeout: 5000 }), error => {
+    await assert.rejects(client.request('prompts/list', { timeout: patience(5000) }), error => {
       assert.equal(error.code, -32601, `code ${error.code}: ${error.message}`);
       return true;
     });
@@ -270,22 +324,30 @@ export async function prove(make) {
     steer('reload 1500');
     await pause(300);
     const start = performance.now();
-    await echoes({ timeout: 8000 });
+    await echoes({ timeout: patience(8000) });
     // Answered at once means that there was no reload to survive, and the check would prove nothing.
-    assert.ok(since(start) > 500, `answered after ${since(start).toFixed(0)} ms: the reload was not in the way`);
+    inTime(since(start) > 500, `answered after ${since(start).toFixed(0)} ms: the reload was not in the way`);
     assert.ok((await names()).includes('echo'), 'no echo after the reload');
   });
 
+  let late = false;
   await check('close', async () => {
     const start = performance.now();
     await client.close();
     const took = since(start);
-    assert.ok(took < 1900, `took ${took.toFixed(0)} ms: the SDK had to send a signal`);
-    assert.equal(server.signalCode, null);
-    assert.equal(server.exitCode, 0, `exit code ${server.exitCode}`);
+    late = took >= 1900;
+    const inVain = late && (expected?.includes('close') || go === GOES);
+    assert.ok(!inVain, `took ${took.toFixed(0)} ms: the SDK had to send a signal`);
+    if (!late) assert.equal(server.signalCode, null);
+    if (!late) assert.equal(server.exitCode, 0, `exit code ${server.exitCode}`);
     await pause(200);
-    assert.deepEqual(marked(), [], 'processes left behind');
+    await until('the end of what was started', patience(1), () => marked().length === 0);
   }, true);
+  if (late) {
+    console.log('  late close: the SDK had to send a signal');
+    // Another session, for its end alone.
+    return prove(make, go + 1, ['close']);
+  }
   console.log(`  all ${passed} checks passed, in ${client.era}`);
   process.exit(0);
 }

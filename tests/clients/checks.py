@@ -4,7 +4,8 @@ checks.mjs; run.sh relies on them) and their order stand here once.
     FAKE_UNITY_STEER=FIFO python py_vN_client.py [MODE] -- holdfast --port PORT
 
 FAKE_UNITY_STEER is what the fake Unity reads its orders from (a named pipe at its stdin). PROOF_ONLY=name,name leaves the other
-checks out, but for the first and the last; PROOF_IMAGES=no says that the editor's protocol carries none.
+checks out, but for the first and the last; PROOF_IMAGES=no says that the editor's protocol carries none. PROOF_EXPECTED=name|name are
+the checks that a broken server fails: those do not wait long for what will not come.
 """
 
 import base64
@@ -20,12 +21,15 @@ from pathlib import Path
 import anyio
 
 MIB = 1024 * 1024
-DEADLINE_S = 90
+DEADLINE_S = 600
 META = "io.modelcontextprotocol/"
 LEGACY, MODERN = "2025-11-25", "2026-07-28"
 MARKER = ("HOLDFAST_PROOF", str(uuid.uuid4()))  # inherited by every process that the server starts
 ONLY = os.environ["PROOF_ONLY"].split(",") if os.environ.get("PROOF_ONLY") else None
 IMAGES = os.environ.get("PROOF_IMAGES") != "no"
+EXPECTED = os.environ.get("PROOF_EXPECTED", "").split("|")
+PATIENCE_S = 60  # only a hang misses it
+GOES = 5  # how often a check is tried that only was too late
 LONG_LINE, LONG_TEXT = 64 * 1024, 256
 
 
@@ -33,9 +37,24 @@ class Broken(Exception):
     """A promise that did not hold."""
 
 
+class Late(Broken):
+    """A promise of time that did not hold this once: what breaks it breaks it each time, and a busy machine some of the time."""
+
+
 def insist(condition, what):
     if not condition:
         raise Broken(what)
+
+
+def in_time(condition, what):
+    if not condition:
+        raise Late(what)
+
+
+def patience(check, seconds):
+    """How long a check waits: for so long where a broken server is to fail it, and otherwise until it must be a hang."""
+    broken = check in EXPECTED or (EXPECTED != [""] and ONLY and check in ONLY)
+    return seconds if broken else PATIENCE_S
 
 
 def marked():
@@ -84,6 +103,7 @@ class Wire:
 
     def __init__(self, name):
         self.strays = []
+        self.crossed = None  # what came while the server may not yet know that a request was taken back
         self.era = None
         self.open = {}  # by id: method, progress token, whether it is of the stateless era
         self.cancelled = set()
@@ -95,6 +115,9 @@ class Wire:
             os.makedirs(folder, exist_ok=True)
             self.file = Path(folder) / f"{name}-{os.getpid()}-{uuid.uuid4().hex[:8]}.wire"
 
+    def stray(self, what):
+        (self.strays if self.crossed is None else self.crossed).append(what)
+
     def bytes(self, sign, chunk):
         *whole, self.rest[sign] = (self.rest[sign] + chunk).split(b"\n")
         for line in whole:
@@ -105,7 +128,7 @@ class Wire:
                 message = None
             self.record(sign, text, message)
             if message is None:
-                self.strays.append(f"a line that is not JSON: {text[:200]}")
+                self.stray(f"a line that is not JSON: {text[:200]}")
             elif sign == ">":
                 self.sent(message)
             else:
@@ -138,7 +161,7 @@ class Wire:
         if "method" not in message:
             self.answered(message)
         elif "id" in message:
-            self.strays.append(f"a request of the server: {message['method']}")
+            self.stray(f"a request of the server: {message['method']}")
         else:
             self.notified(message["method"], message.get("params") or {})
 
@@ -146,43 +169,48 @@ class Wire:
         id_ = message.get("id")
         request = self.open.pop(id_, None)
         if request is None:
-            self.strays.append(f"an answer to nothing open: {id_}")
+            self.stray(f"an answer to nothing open: {id_}")
             return
         if id_ in self.cancelled and request["method"] != "subscriptions/listen":
-            self.strays.append(f"an answer to the cancelled {id_}")
+            self.stray(f"an answer to the cancelled {id_}")
         self.tokens.discard(request["token"])
         result = message.get("result")
         if not request["modern"] or result is None:
             return
         if "resultType" not in result:
-            self.strays.append(f"no resultType in the result of {request['method']}")
+            self.stray(f"no resultType in the result of {request['method']}")
         if request["method"] in ("server/discover", "tools/list"):
             ttl, scope = result.get("ttlMs"), result.get("cacheScope")
             if not (isinstance(ttl, int) and ttl >= 0 and scope in ("public", "private")):
-                self.strays.append(f"no ttlMs or no cacheScope in the result of {request['method']}")
+                self.stray(f"no ttlMs or no cacheScope in the result of {request['method']}")
+
+    def asked(self, method):
+        """Whether a request of this method is open."""
+        return any(request["method"] == method for request in self.open.values())
 
     def notified(self, method, params):
         if method == "notifications/progress" and params.get("progressToken") not in self.tokens:
-            self.strays.append(f"progress for nothing open: {params.get('progressToken')}")
+            self.stray(f"progress for nothing open: {params.get('progressToken')}")
         modern = self.era == MODERN or any(request["modern"] for request in self.open.values())
         if not modern or not method.endswith(("/list_changed", "/acknowledged")):
             return
         about = (params.get("_meta") or {}).get(f"{META}subscriptionId")
         subscription = self.open.get(about)
         if subscription is None or subscription["method"] != "subscriptions/listen":
-            self.strays.append(f"{method} outside of a subscription: {about}")
+            self.stray(f"{method} outside of a subscription: {about}")
         elif method.endswith("/acknowledged"):
             subscription["acknowledged"] = True
         elif not subscription.get("acknowledged"):
-            self.strays.append(f"{method} before the subscription was acknowledged")
+            self.stray(f"{method} before the subscription was acknowledged")
 
 
 class Tap:
     """Puts itself between an SDK's stdio module and the process that it starts: the SDK tells nobody of either."""
 
     def __init__(self, stdio, wire):
-        self.children, self.signals = [], []
+        self.children, self.signals, self.stdio = [], [], stdio
         create, terminate = stdio._create_platform_compatible_process, stdio._terminate_process_tree
+        self.originals = create, terminate
 
         async def remember(*a, **k):
             process = await create(*a, **k)
@@ -207,6 +235,9 @@ class Tap:
 
         stdio._create_platform_compatible_process, stdio._terminate_process_tree = remember, record
 
+    def away(self):
+        self.stdio._create_platform_compatible_process, self.stdio._terminate_process_tree = self.originals
+
 
 class Proof:
     """The checks, run over an adapter: see py_v1_client.py."""
@@ -219,13 +250,19 @@ class Proof:
     async def check(self, name, body, always=False):
         if ONLY and not always and name not in ONLY:
             return
-        self.current, start, fault = name, time.monotonic(), None
-        try:
-            await body()
-        except Exception as error:  # noqa: BLE001 - every failure is a finding
-            fault = error
+        for go in range(GOES):
+            self.current, start, fault = name, time.monotonic(), None
+            try:
+                await body()
+            except Exception as error:  # noqa: BLE001 - every failure is a finding
+                fault = error
+            if not isinstance(fault, Late) or self.wire.strays or name in EXPECTED or always:
+                break
+            print(f"  late {name}: {fault}", flush=True)
         if self.wire.strays:
             fail("stray", self.wire.strays[0])
+        if isinstance(fault, Late) and always and name not in EXPECTED:
+            raise fault
         if fault:
             fail(name, fault)
         self.passed += 1
@@ -245,24 +282,32 @@ class Proof:
         await self.check("big-file", self.big_file)
         await self.check("reload", self.reload)
 
+    def patience(self, seconds):
+        return patience(self.current, seconds)
+
     async def names(self):
-        with anyio.fail_after(10):
+        with anyio.fail_after(self.patience(10)):
             return sorted(await self.client.tools())
+
+    async def turns(self):
+        """What the server had to say until now is here: it says it before it answers a second time."""
+        for _ in range(2):
+            await self.names()
 
     async def echoes(self, timeout=10.0):
         word = f"word-{uuid.uuid4()}"
-        result = await self.client.call("echo", {"text": word}, timeout)
+        result = await self.client.call("echo", {"text": word}, self.patience(timeout))
         insist(not self.client.is_error(result), f"echo is an error: {text_of(result)[:300]}")
         insist(word in text_of(result), f"echo answered {text_of(result)[:300]}")
 
     async def until(self, what, seconds, condition):
-        start = time.monotonic()
+        start, seconds = time.monotonic(), self.patience(seconds)
         while not condition():
             insist(time.monotonic() - start < seconds, f"{what} did not happen within {seconds} s")
             await anyio.sleep(0.01)
 
     async def initialize(self):
-        with anyio.fail_after(5):
+        with anyio.fail_after(self.patience(5)):
             name, version, list_changed = await self.client.connect()
         insist(name == "holdfast", f"serverInfo.name is {name}")
         insist(version == self.client.era, f"protocolVersion is {version}")
@@ -277,7 +322,7 @@ class Proof:
     async def image(self):
         if not IMAGES:
             return
-        result = await self.client.call("test_image_content", {}, 10)
+        result = await self.client.call("test_image_content", {}, self.patience(10))
         images = [block for block in result.content if block.type == "image"]
         insist(len(images) == 1, f"{len(images)} images")
         insist(base64.b64decode(images[0].data)[1:4] == b"PNG", "the image is no PNG")
@@ -288,44 +333,53 @@ class Proof:
         async def on_progress(progress, _total, _message):
             seen.append((progress, time.monotonic() - start))
 
-        result = await self.client.call("sleep", {"ms": 3000}, 20, progress_callback=on_progress)
+        result = await self.client.call("sleep", {"ms": 3000}, self.patience(20), progress_callback=on_progress)
         insist(not self.client.is_error(result), text_of(result))
         insist(time.monotonic() - start >= 2.9, "did not sleep")
         insist(len(seen) >= 2, f"{len(seen)} progress notifications")
-        insist(seen[0][1] < 1, f"the first progress came after {seen[0][1]} s")
+        in_time(seen[0][1] < 1, f"the first progress came after {seen[0][1]} s")
         insist(all(a[0] < b[0] for a, b in zip(seen, seen[1:])), f"progress does not increase: {seen}")
         await anyio.sleep(0.1)  # late progress would be a stray
+        await self.turns()
 
     async def cancel(self):
+        before = len(self.wire.cancelled)
         async with self.client.cancelling("sleep", {"ms": 1500}):
             await anyio.sleep(0.3)
-        insist(self.wire.cancelled, "the server was not told")
+            runs = self.wire.asked("tools/call")
+            self.wire.crossed = crossed = []
+        # What comes before the server has read of it, and answered to what it read behind that, is no stray.
+        await self.turns()
+        self.wire.crossed = None
+        in_time(runs and not crossed, f"answered before it could be cancelled {crossed}")
+        insist(len(self.wire.cancelled) > before, "the server was not told")
         await self.echoes()
         await anyio.sleep(1.6)  # an answer to the cancelled call would be a stray
+        await self.turns()
 
     async def list_changed(self):
         async with self.client.listening():
             before, changes = await self.names(), self.client.list_changes
-            await self.client.call("swap", {}, 10)
+            await self.client.call("swap", {}, self.patience(10))
             await self.until("notifications/tools/list_changed", 5, lambda: self.client.list_changes > changes)
             insist(await self.names() != before, "the list was announced as changed but is the same")
 
     async def unknown_tool(self):
-        code, message = await self.client.error_of(self.client.call("no_such_tool", {}, 10))
+        code, message = await self.client.error_of(self.client.call("no_such_tool", {}, self.patience(10)))
         insist(code == -32602, f"code {code}: {message}")
 
     async def unknown_method(self):
-        with anyio.fail_after(5):
+        with anyio.fail_after(self.patience(5)):
             code, message = await self.client.error_of(self.client.prompts())
         insist(code == -32601, f"code {code}: {message}")
 
     async def big_inline(self):
-        result = await self.client.call("big", {"n": 4 * MIB}, 10)
+        result = await self.client.call("big", {"n": 4 * MIB}, self.patience(10))
         insist(not self.client.is_error(result), text_of(result)[:300])
         insist(len(text_of(result)) >= 4 * MIB, f"{len(text_of(result))} characters")
 
     async def big_file(self):
-        text = text_of(await self.client.call("big", {"n": 11 * MIB}, 10))
+        text = text_of(await self.client.call("big", {"n": 11 * MIB}, self.patience(10)))
         insist(len(text) < MIB, f"{len(text)} characters inline")
         files = [path.rstrip(".,;:") for path in re.findall(r"/[^\s\"'`<>()]+", text)]
         sizes = [os.path.getsize(path) for path in files if os.path.isfile(path)]
@@ -341,7 +395,7 @@ class Proof:
         await self.echoes(timeout=8)
         took = time.monotonic() - start
         # Answered at once means that there was no reload to survive, and the check would prove nothing.
-        insist(took > 0.5, f"answered after {took:.3f} s: the reload was not in the way")
+        in_time(took > 0.5, f"answered after {took:.3f} s: the reload was not in the way")
         insist("echo" in await self.names(), "no echo after the reload")
 
 
@@ -363,11 +417,12 @@ async def run(make, stdio, name, command, args, steer_path):
         fail("stray" if wire.strays else proof.current, wire.strays[0] if wire.strays else error)
 
     async def close():
-        insist(not tap.signals and took < 1.9, f"took {took:.1f} s: the SDK had to send a signal")
-        insist(tap.children[0].returncode == 0, f"exit code {tap.children[0].returncode}")
+        insist(tap.children[0].returncode == 0 or tap.signals, f"exit code {tap.children[0].returncode}")
         await anyio.sleep(0.2)
-        insist(marked() == [], f"processes left behind: {marked()}")
+        await proof.until(f"the end of what was started ({marked()})", 0, lambda: marked() == [])
+        in_time(not tap.signals and took < 1.9, f"took {took:.1f} s: the SDK had to send a signal")
 
+    tap.away()
     await proof.check("close", close, always=True)
     print(f"  all {proof.passed} checks passed, in {client.era}")
 
@@ -379,4 +434,11 @@ def main(make, stdio, name):
         print("usage: FAKE_UNITY_STEER=FIFO python CLIENT [MODE] -- SERVER [ARGS...]", file=sys.stderr)
         sys.exit(64)
     command, *args = sys.argv[sys.argv.index("--") + 1 :]
-    anyio.run(run, make, stdio, name, command, args, steer_path)
+    global ONLY
+    for go in range(GOES):
+        try:
+            return anyio.run(run, make, stdio, name, command, args, steer_path)
+        except Late as late:
+            print(f"  late close: {late}", flush=True)
+            fault, ONLY = late, ["close"]  # another session, for its end alone
+    fail("close", fault)

@@ -27,7 +27,7 @@ class Adapter:
     async def hear(self, message):
         """Everything that is not an answer to an open request."""
         if isinstance(message, Exception):
-            self.wire.strays.append(str(message))
+            self.wire.stray(str(message))
         elif isinstance(message, types.ServerNotification):
             self.list_changes += isinstance(message.root, types.ToolListChangedNotification)
 
@@ -62,7 +62,7 @@ class Adapter:
         request_id = self.inner._request_id
         with anyio.CancelScope() as scope:
             async with anyio.create_task_group() as group:
-                group.start_soon(self.call, name, arguments, 10)
+                group.start_soon(self.call, name, arguments, checks.patience("cancel", 10))
                 yield
                 # This SDK gives up waiting but tells the server nothing; the notification is sent by hand.
                 params = types.CancelledNotificationParams(requestId=request_id, reason="user")

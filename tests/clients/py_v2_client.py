@@ -22,7 +22,7 @@ class Adapter:
 
     def __init__(self, transport, wire):
         self.wire = wire
-        self.inner = Client(transport, mode=MODE, message_handler=self.hear, read_timeout_seconds=5)
+        self.inner = Client(transport, mode=MODE, message_handler=self.hear, read_timeout_seconds=checks.patience("initialize", 5))
         self.list_changes = 0
 
     def session(self):
@@ -31,7 +31,7 @@ class Adapter:
     async def hear(self, message):
         """Everything that is not an answer to an open request."""
         if isinstance(message, Exception):
-            self.wire.strays.append(str(message))
+            self.wire.stray(str(message))
         elif type(message).__name__ == "ToolListChangedNotification":
             self.list_changes += 1
 
@@ -69,7 +69,7 @@ class Adapter:
     @asynccontextmanager
     async def cancelling(self, name, arguments):
         async with anyio.create_task_group() as group:
-            group.start_soon(self.call, name, arguments, 10)
+            group.start_soon(self.call, name, arguments, checks.patience("cancel", 10))
             yield
             group.cancel_scope.cancel()
 

@@ -91,7 +91,7 @@ against_the_gateway() { # against_the_gateway CLIENT DIALECT: writes what it saw
     (cd "$room" && HOME=$room/home exec "$HOLDFAST_BIN" fake-unity --dialect "$dialect" --port 0 --push --project "$room/project" "${fixtures[@]}") \
         <"$room/steer" >"$room/unity.out" 2>"$room/unity.err" 9>&- &
     unity=$!
-    for _ in $(seq 100); do
+    for _ in $(seq 600); do
         read -r line <"$room/unity.out" && break
         kill -0 "$unity" 2>/dev/null || break
         sleep 0.1
@@ -126,6 +126,7 @@ against_a_mode() { # against_a_mode CLIENT MODE CHECK RUNS: the broken server's;
     exec 9<>"$room/steer"
     unset HOLDFAST_WIRE # these lines are wrong on purpose
     [ "$runs" = all ] || export PROOF_ONLY=$runs
+    [ "$expected" = - ] || export PROOF_EXPECTED=$expected
     in_room client "$name" /usr/bin/env "FAKE_UNITY_STEER=$room/steer" "TMPDIR=$room/tmp" "$NODE" "$here/broken_server.mjs" "$mode" \
         >"$room/out" 2>"$room/err" 9>&- </dev/null || status=$?
     got=$(sed -n 's/^FAIL \([a-z-]*\):.*/\1/p' "$room/out" | head -n 1)

@@ -1,11 +1,9 @@
 //! The end of stdin with nothing sent, `RUNS` times.
 
-use std::time::Duration;
-
 use super::client::{self, Client};
 use super::scenario::Scenario;
 use super::system::runs;
-use super::{Room, setting, until};
+use super::{Room, SOON, setting, until};
 
 #[test]
 fn the_end_of_stdin_with_nothing_sent_ends_it_every_time_and_leaves_no_process() {
@@ -21,7 +19,7 @@ fn the_end_of_stdin_with_nothing_sent_ends_it_every_time_and_leaves_no_process()
         let pid = client.pid();
         client.close_stdin();
         scenario.record.injected("end of stdin");
-        let (status, end) = client.ended_within(Duration::from_secs(5));
+        let (status, end) = client.ended_within(SOON);
         assert_eq!(status.code(), Some(0), "{status}");
         client.check(&room);
         until("the process is gone", || !runs(pid));

@@ -21,7 +21,7 @@ mod stopped;
 
 #[cfg(unix)]
 use chaos_tests::room::holdfast;
-use chaos_tests::room::{Room, until};
+use chaos_tests::room::{Room, SOON, once_within, until};
 use chaos_tests::scenario;
 use holdfast_testkit::process::{client, shaper, system, unity};
 

@@ -3,7 +3,6 @@
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
-use std::time::Duration;
 
 use serde_json::json;
 
@@ -42,7 +41,7 @@ fn with_few_descriptors_it_serves_or_says_why_not() {
             scenario.picture(&client, &room);
             client.close(&room);
         } else {
-            let (status, _) = client.ended_within(Duration::from_secs(5));
+            let (status, _) = client.ended_within(super::SOON);
             scenario.record.verdict("did_not_start");
             let log = client.log();
             assert!(!status.success() && !log.trim().is_empty(), "{limit} descriptors: {status}, said {log:?}");
@@ -184,7 +183,7 @@ fn without_threads_it_does_not_start_and_says_why_and_with_enough_it_serves() {
         } else {
             refused += 1;
             scenario.record.verdict("did_not_start");
-            let (status, _) = client.ended_within(Duration::from_secs(5));
+            let (status, _) = client.ended_within(super::SOON);
             let log = client.log();
             assert_eq!(status.code(), Some(71), "{limit}: {log}");
             assert!(log.contains("gave it no threads") && log.contains("start it again"), "{limit}: {log}");

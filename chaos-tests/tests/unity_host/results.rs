@@ -1,13 +1,11 @@
 //! Tools that are cut by a reload of their own making, and connections and gateways that fail meanwhile.
 
-use std::time::Duration;
-
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use super::proxy::{Act, Keep, Proxy};
 use super::stage::{self, Runtime, Stage, on_both, words};
-use super::{Room, Verdict, until};
+use super::{Room, SOON, Verdict, until};
 
 /// What is done to the connection while the tool runs or its answer is on its way.
 const FAULTS: [Option<Act>; 3] = [None, Some(Act::CutRequest(Keep::AllBut(0))), Some(Act::CutReply(Keep::Front(7)))];
@@ -103,7 +101,7 @@ fn a_gateway_killed_during_a_compile_takes_its_client_with_it_and_doubles_nothin
         let heard = stage.unity.mark();
         stage.client.signal(Signal::SIGKILL);
         scenario.record.injected("SIGKILL of the gateway");
-        stage.client.ended_within(Duration::from_secs(5));
+        stage.client.ended_within(SOON);
         stage.client = stage::gateway(&stage.room, &[]);
         stage.unity.hear(heard, |event| event["event"] == "listening");
         stage.client.echoes();

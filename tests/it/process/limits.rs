@@ -1,13 +1,12 @@
 //! What the system refuses: descriptors, and files that grow.
 
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use serde_json::json;
 
 use super::client::{self, Client, Verdict};
 use super::unity::Unity;
-use super::{HOLDFAST, Room, until};
+use super::{HOLDFAST, Room, SOON, until};
 
 /// holdfast under a limit of the shell's `ulimit`.
 fn limited(room: &Room, limit: &str, words: &[&str]) -> Command {
@@ -37,7 +36,7 @@ fn with_too_few_descriptors_it_serves_or_names_them() {
             client.close(&room);
             continue;
         }
-        let (status, _) = client.ended_within(Duration::from_secs(5));
+        let (status, _) = client.ended_within(SOON);
         let log = client.log();
         // Below that the system cannot even start a program.
         let loaded = !log.contains("shared librar") && !log.contains("Too many open files in system");

@@ -202,14 +202,15 @@ fn an_editor_that_crashes_again_and_again_is_not_besieged() {
     unity.begun(mark, "hold");
     drop(unity);
     assert_eq!(client.answer(hold).verdict(), Verdict::Unknown);
+    let began = Instant::now();
     let before = proxy.dials();
     let held = client.call("count", &json!({"key": "after the loop"}));
-    let began = Instant::now();
     std::thread::sleep(Duration::from_secs(2));
+    until("it goes on dialing", || proxy.dials() >= before + 5);
     let (dials, passed) = (proxy.dials() - before, began.elapsed());
     // Waits of 50 ms and then 100 ms, each shorter by a fifth at the most; a call that comes cuts one of them short.
     let most = 3 + passed.as_millis() / 80;
-    assert!(dials >= 5 && u128::from(dials) <= most, "{dials} dials in {passed:?}");
+    assert!(u128::from(dials) <= most, "{dials} dials in {passed:?}");
     assert!(!client.is_answered(held));
     let unity = Unity::start(&room, &["--quiet"]);
     proxy.lead_to(unity.port);
@@ -226,10 +227,13 @@ fn a_call_to_an_editor_that_never_was_is_answered_at_once_and_dials_grow_rare() 
     let mut client = Client::open(&room, &["--port", &proxy.port.to_string()]);
     let answer = client.done("count", &json!({"key": "nobody"}));
     assert_eq!(answer.verdict(), Verdict::NotExecuted, "{}", answer.0);
+    let began = Instant::now();
     let before = proxy.dials();
     std::thread::sleep(Duration::from_secs(2));
-    let dials = proxy.dials() - before;
-    assert!(dials <= 6, "{dials} dials in two seconds to nobody");
+    let (dials, passed) = (proxy.dials() - before, began.elapsed());
+    // A busy machine may have let more than two seconds pass.
+    let most = passed.as_millis() * 6 / 2000;
+    assert!(u128::from(dials) <= most, "{dials} dials in {passed:?} to nobody");
     client.close(&room);
 }
 

@@ -6,7 +6,6 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::Stdio;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -109,7 +108,7 @@ fn a_killed_gateway_leaves_a_record_that_the_next_one_reaps() {
     let (dead, lives) = (target(&room, &killed), target(&room, &alive));
     assert_ne!(dead, lives);
     killed.kill();
-    killed.ended_within(Duration::from_secs(5));
+    killed.ended_within(super::SOON);
     // It cannot tidy up; any gateway that lives may do so before the next one begins.
     assert!(TcpStream::connect(&dead).is_err());
     let next = Client::open(&room, &["--metrics"]);

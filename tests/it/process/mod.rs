@@ -30,7 +30,7 @@ mod watch;
 
 pub use holdfast_testkit::process::{client, unity};
 use holdfast_testkit::process::{proxy, system};
-use room::{Room, SOON, until};
+use room::{GOES, Room, SOON, once_within, until};
 
 /// The binary under test.
 const HOLDFAST: &str = env!("CARGO_BIN_EXE_holdfast");

@@ -3,7 +3,7 @@
 use std::ops::Deref;
 
 use holdfast_testkit::process::room;
-pub use holdfast_testkit::process::room::{SOON, start, until};
+pub use holdfast_testkit::process::room::{GOES, SOON, once_within, start, until};
 
 /// The place of one test.
 pub struct Room(room::Room);

@@ -227,14 +227,15 @@ async fn a_refresh_reloads_after_its_answer_if_there_is_something_to_compile() {
 async fn a_connection_is_open_before_it_is_looked_at() {
     let tick = Duration::from_millis(1);
     let unity = start(spoken(FakeUnityConfig { tick, ..config() })).await;
-    let mut slowest = Duration::ZERO;
-    for _ in 0..4 {
+    // Each begins just behind a look at the connections, but for the first and where the machine is busy.
+    for _ in 0..100 {
         let begun = tokio::time::Instant::now();
         let mut peer = Peer::to(&unity).await;
         peer.send(b"{\"id\":\"1\",\"cmd\":\"ping\"}\n").await;
         assert_eq!(peer.reply().await["id"], "1");
-        slowest = slowest.max(begun.elapsed());
+        if begun.elapsed() >= crate::limits::ACCEPT_POLL / 2 {
+            return;
+        }
     }
-    // Each begins just behind a look at the connections, but for the first.
-    assert!(slowest >= crate::limits::ACCEPT_POLL / 2, "{slowest:?}");
+    panic!("of 100 connections none had to wait for a look");
 }

@@ -221,7 +221,7 @@ impl Client {
     /// Ends the session as a client does and checks all that was heard.
     pub fn close(mut self, room: &Room) -> Duration {
         self.close_stdin();
-        let (status, took) = self.ended_within(Duration::from_secs(5));
+        let (status, took) = self.ended_within(SOON);
         assert_eq!(status.code(), Some(0), "{status}");
         self.check_all();
         self.check(room);

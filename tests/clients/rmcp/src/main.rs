@@ -4,7 +4,7 @@
 //! FAKE_UNITY_STEER=FIFO rmcp-client legacy|modern -- holdfast --port PORT
 //! ```
 //!
-//! The checks have the names of those in `../checks.mjs`, and `PROOF_ONLY` and `PROOF_IMAGES` mean the same. This SDK tells nobody
+//! The checks have the names of those in `../checks.mjs`, and `PROOF_ONLY`, `PROOF_EXPECTED` and `PROOF_IMAGES` mean the same. This SDK tells nobody
 //! how its child ended: the exit code is the other clients' to check.
 
 use std::io::Write as _;
@@ -24,8 +24,25 @@ use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
 const MIB: usize = 1024 * 1024;
-const DEADLINE: Duration = Duration::from_secs(90);
+const DEADLINE: Duration = Duration::from_secs(600);
+/// Only a hang misses it.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How often a check is tried that only was too late.
+const GOES: usize = 5;
 type Outcome = Result<(), String>;
+
+/// How the fault of a check begins that was too late this once: what breaks a promise of time breaks it each time, and a busy machine
+/// some of the time.
+const LATE: &str = "late: ";
+
+fn in_time(condition: bool, what: impl FnOnce() -> String) -> Outcome {
+    insist(condition, || format!("{LATE}{}", what()))
+}
+
+/// The checks that a broken server fails.
+fn expected() -> Vec<String> {
+    std::env::var("PROOF_EXPECTED").map(|names| names.split('|').map(str::to_owned).collect()).unwrap_or_default()
+}
 
 #[derive(Clone)]
 struct Handler {
@@ -56,6 +73,8 @@ struct Proof {
     handler: Handler,
     client: RunningService<RoleClient, Handler>,
     passed: usize,
+    /// Whether the server is known to break what is being checked.
+    breaks: bool,
 }
 
 fn insist(holds: bool, what: impl FnOnce() -> String) -> Outcome {
@@ -81,7 +100,7 @@ impl Proof {
         let Value::Object(arguments) = arguments else { return Err("arguments are an object".to_owned()) };
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-        let options = PeerRequestOptions::with_timeout(Duration::from_secs(20));
+        let options = PeerRequestOptions::with_timeout(self.patience(20));
         self.client.send_cancellable_request(request, options).await.map_err(said)
     }
 
@@ -93,8 +112,7 @@ impl Proof {
     }
 
     async fn names(&self) -> Result<Vec<String>, String> {
-        let listed =
-            timeout(Duration::from_secs(10), self.client.list_tools(None)).await.map_err(said)?.map_err(said)?;
+        let listed = timeout(self.patience(10), self.client.list_tools(None)).await.map_err(said)?.map_err(said)?;
         let mut names: Vec<String> = listed.tools.iter().map(|tool| tool.name.to_string()).collect();
         names.sort();
         Ok(names)
@@ -147,7 +165,7 @@ impl Proof {
         insist(start.elapsed() >= Duration::from_millis(2900), || format!("slept {:?} only", start.elapsed()))?;
         let seen = self.handler.progress.lock().expect("no check panics").clone();
         insist(seen.len() >= 2, || format!("{} progress notifications", seen.len()))?;
-        insist(seen[0].1 - start < Duration::from_secs(1), || {
+        in_time(seen[0].1 - start < Duration::from_secs(1), || {
             format!("the first progress came after {:?}", seen[0].1 - start)
         })?;
         insist(seen.windows(2).all(|pair| pair[0].0 < pair[1].0), || format!("progress does not increase: {seen:?}"))
@@ -162,7 +180,7 @@ impl Proof {
 
     async fn list_changed(&self) -> Outcome {
         let before = self.names().await?;
-        let wait = Duration::from_secs(5);
+        let wait = self.patience(5);
         if self.modern {
             let filter = SubscriptionFilter::builder().tools_list_changed().build();
             let listening = timeout(wait, self.client.listen(filter)).await;
@@ -231,24 +249,41 @@ impl Proof {
         steer.write_all(b"reload 1500\n").map_err(said)?;
         sleep(Duration::from_millis(300)).await;
         let start = Instant::now();
-        timeout(Duration::from_secs(8), self.echo()).await.map_err(|_| "no answer in 8 s".to_owned())??;
+        timeout(self.patience(8), self.echo()).await.map_err(|_| "no answer".to_owned())??;
         // Answered at once means that there was no reload to survive, and the check would prove nothing.
-        insist(start.elapsed() > Duration::from_millis(500), || {
+        in_time(start.elapsed() > Duration::from_millis(500), || {
             format!("answered after {:?}: the reload was not in the way", start.elapsed())
         })?;
         let names = self.names().await?;
         insist(names.iter().any(|name| name == "echo"), || format!("no echo after the reload: {names:?}"))
     }
 
-    async fn check(&mut self, name: &str, body: impl AsyncFnOnce(&Self) -> Outcome) -> Result<(), (String, String)> {
+    /// How long a check waits: for so long where a broken server is to fail it, and otherwise until it must be a hang.
+    fn patience(&self, seconds: u64) -> Duration {
+        if self.breaks { Duration::from_secs(seconds) } else { PATIENCE }
+    }
+
+    async fn check(&mut self, name: &str, body: impl AsyncFn(&Self) -> Outcome) -> Result<(), (String, String)> {
         let wanted = name == "initialize" || self.only.as_ref().is_none_or(|only| only.iter().any(|one| one == name));
         if !wanted {
             return Ok(());
         }
-        let start = Instant::now();
-        body(self).await.map_err(|error| (name.to_owned(), error))?;
+        let expected = expected();
+        let fails = expected.iter().any(|one| one == name);
+        let runs = self.only.as_ref().is_some_and(|only| only.iter().any(|one| one == name));
+        self.breaks = fails || (!expected.is_empty() && runs);
+        let mut goes = 0;
+        let took = loop {
+            let start = Instant::now();
+            goes += 1;
+            match body(self).await {
+                Ok(()) => break start.elapsed(),
+                Err(error) if error.starts_with(LATE) && goes < GOES && !fails => say(&format!("  {name}: {error}")),
+                Err(error) => return Err((name.to_owned(), error)),
+            }
+        };
         self.passed += 1;
-        say(&format!("  ok {name} ({} ms)", start.elapsed().as_millis()));
+        say(&format!("  ok {name} ({} ms)", took.as_millis()));
         Ok(())
     }
 }
@@ -276,6 +311,7 @@ async fn prove(
     words: &[String],
     steer: String,
     marker: &str,
+    only: Option<Vec<String>>,
 ) -> Result<usize, (String, String)> {
     let at = |name: &str| {
         let name = name.to_owned();
@@ -294,12 +330,13 @@ async fn prove(
     } else {
         ClientLifecycleMode::Initialize
     };
-    let opened = timeout(Duration::from_secs(5), handler.clone().serve_with_lifecycle(transport, lifecycle)).await;
+    let fails = |name: &str| expected().iter().any(|one| one == name);
+    let wait = if fails("initialize") { Duration::from_secs(5) } else { PATIENCE };
+    let opened = timeout(wait, handler.clone().serve_with_lifecycle(transport, lifecycle)).await;
     let client = opened.map_err(said).and_then(|opened| opened.map_err(said)).map_err(at("initialize"))?;
 
-    let only = std::env::var("PROOF_ONLY").ok().map(|names| names.split(',').map(str::to_owned).collect());
     let images = std::env::var("PROOF_IMAGES").is_ok_and(|images| images == "no").then_some(false).unwrap_or(true);
-    let mut proof = Proof { modern, images, only, steer, handler, client, passed: 0 };
+    let mut proof = Proof { modern, images, only, steer, handler, client, passed: 0, breaks: false };
     proof.check("initialize", Proof::initialize).await?;
     proof.check("tools", Proof::tools).await?;
     proof.check("echo", Proof::echo).await?;
@@ -316,10 +353,18 @@ async fn prove(
     let start = Instant::now();
     let ended = proof.client.cancel().await.map_err(said).map_err(at("close"))?;
     let took = start.elapsed();
-    insist(took < Duration::from_millis(1900), || format!("took {took:?}: {ended:?}")).map_err(at("close"))?;
     sleep(Duration::from_millis(200)).await;
-    let left = marked(marker);
-    insist(left.is_empty(), || format!("processes left behind: {left:?}")).map_err(at("close"))?;
+    let start = Instant::now();
+    loop {
+        let left = marked(marker);
+        if left.is_empty() {
+            break;
+        }
+        let waits = !fails("close") && start.elapsed() < PATIENCE;
+        insist(waits, || format!("processes left behind: {left:?}")).map_err(at("close"))?;
+        sleep(Duration::from_millis(50)).await;
+    }
+    in_time(took < Duration::from_millis(1900), || format!("took {took:?}: {ended:?}")).map_err(at("close"))?;
     say(&format!("  ok close ({} ms)", took.as_millis()));
     Ok(proof.passed + 1)
 }
@@ -337,8 +382,21 @@ async fn main() -> ExitCode {
     };
     let marker = format!("rmcp-{}", std::process::id());
     let modern = mode == "modern";
-    let outcome = timeout(DEADLINE, prove(modern, command, &words[3..], steer, &marker)).await;
-    match outcome.unwrap_or_else(|_| Err(("start".to_owned(), format!("no end within {DEADLINE:?}")))) {
+    let mut only = std::env::var("PROOF_ONLY").ok().map(|names| names.split(',').map(str::to_owned).collect());
+    let mut goes = 0;
+    let outcome = loop {
+        goes += 1;
+        let outcome = timeout(DEADLINE, prove(modern, command, &words[3..], steer.clone(), &marker, only)).await;
+        match outcome.unwrap_or_else(|_| Err(("start".to_owned(), format!("no end within {DEADLINE:?}")))) {
+            Err((name, error)) if error.starts_with(LATE) && goes < GOES && !expected().contains(&name) => {
+                say(&format!("  {name}: {error}"));
+                // Another session, for its end alone.
+                only = Some(vec![name]);
+            }
+            outcome => break outcome,
+        }
+    };
+    match outcome {
         Ok(passed) => {
             say(&format!("  all {passed} checks passed, in {}", if modern { "2026-07-28" } else { "2025-11-25" }));
             ExitCode::SUCCESS

@@ -197,8 +197,8 @@ async fn progress_rises_and_ends_before_the_answer() {
     assert!(!numbers.is_empty() && numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
     assert_eq!((&reports[0]["params"]["callId"], &reports[0]["params"]["total"]), (&"1".into(), &4.0.into()));
     // Far more steps than reports.
-    gateway.begin("2", 2, "steps", r#","arguments":{"n":300,"ms":1},"progress":true"#).await;
     let begun = tokio::time::Instant::now();
+    gateway.begin("2", 2, "steps", r#","arguments":{"n":300,"ms":1},"progress":true"#).await;
     gateway.answer("2").await;
     let most = usize::try_from(begun.elapsed().as_millis() / 100).unwrap() + 1;
     assert!(gateway.notes.len() <= most, "{} reports, at most {most}", gateway.notes.len());
