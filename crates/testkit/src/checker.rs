@@ -5,54 +5,21 @@ mod causes;
 mod journal;
 mod log;
 mod recovery;
+mod run;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use holdfast::limits::{DRAIN_MAX, FLUSH_MAX, JOIN_TIMEOUT, SENDINGS_MAX, SESSION_ABSENCE_MAX, UNRUN_MAX};
+use holdfast::limits::{DRAIN_MAX, FLUSH_MAX, JOIN_TIMEOUT, SENDINGS_MAX};
 use holdfast_fake_unity::FakeDialect;
 use holdfast_mcp_client::answer::Ran;
-pub use holdfast_mcp_client::answer::Verdict as Said;
-use holdfast_mcp_client::session::{Promise, Session};
-use serde::de::IgnoredAny;
-use serde_json::{Value, json};
+use holdfast_mcp_client::session::Promise;
+use serde_json::Value;
 
 pub use self::recovery::{reached, rebuilding, served};
-use crate::history::{Ask, Entry, Event, History};
-
-/// What is added to every deadline: the 100 ms of the promise, and the ticks of the simulation.
-pub const SLACK: Duration = Duration::from_millis(150);
-/// Capacity of the client's pipes.
-pub const PIPE: usize = 64 * 1024;
-
-/// What one checker says.
-#[derive(Debug, Clone, Default)]
-pub struct Verdict {
-    /// Its name: the invariant.
-    pub name: &'static str,
-    /// How often it looked.
-    pub checks: u64,
-    /// What is broken.
-    pub violations: Vec<String>,
-}
-
-impl Verdict {
-    fn new(name: &'static str) -> Self {
-        Self { name, ..Self::default() }
-    }
-
-    fn look(&mut self, good: bool, say: impl FnOnce() -> String) {
-        self.checks += 1;
-        if !good {
-            self.violations.push(say());
-        }
-    }
-
-    /// Takes what the client's session noted of a promise, of which it looked so often.
-    fn of(name: &'static str, checks: usize, violations: Vec<String>) -> Self {
-        Self { name, checks: checks as u64, violations }
-    }
-}
+use self::run::{Answer, Run, text_of};
+pub use self::run::{PIPE, SLACK, Said, Verdict};
+use crate::history::{Event, History};
 
 /// All checkers on one history.
 pub fn check(history: &History) -> Vec<Verdict> {
@@ -82,179 +49,10 @@ pub fn check(history: &History) -> Vec<Verdict> {
     verdicts
 }
 
-struct Answer {
-    at: Duration,
-    said: Said,
-    result: Value,
-}
-
-struct Run<'a> {
-    history: &'a History,
-    asks: BTreeMap<u64, (Duration, &'a Ask)>,
-    cancelled: BTreeMap<u64, Duration>,
-    answers: BTreeMap<u64, Vec<Answer>>,
-    /// All that the client asked and heard.
-    session: Session<Duration>,
-    /// Lines on stdout, the one among them that was cut where nobody read on included.
-    lines: usize,
-    totals: Option<&'a BTreeMap<String, u64>>,
-    dialect: FakeDialect,
-    input_closed: Option<Duration>,
-}
-
-impl<'a> Run<'a> {
-    fn of(history: &'a History) -> Self {
-        let mut run = Self {
-            history,
-            asks: BTreeMap::new(),
-            cancelled: BTreeMap::new(),
-            answers: BTreeMap::new(),
-            session: Session::default(),
-            lines: 0,
-            totals: None,
-            dialect: FakeDialect::Uloop,
-            input_closed: None,
-        };
-        let closed = |entry: &Entry| (entry.what == Event::InputClosed).then_some(entry.at);
-        run.input_closed = history.0.iter().rev().find_map(closed);
-        let last = history.0.iter().rposition(|entry| matches!(entry.what, Event::Got(_)));
-        let unread = run.ended_unread();
-        for (nth, entry) in history.0.iter().enumerate() {
-            match &entry.what {
-                Event::Asked(id, ask) => {
-                    let params = if ask.token { json!({"_meta": {"progressToken": id}}) } else { Value::Null };
-                    run.session.request_as(&json!(id), ask.method, &params);
-                    run.asks.insert(*id, (entry.at, ask));
-                }
-                Event::Cancelled(id) => {
-                    run.session.cancel(&json!(id));
-                    run.cancelled.insert(*id, entry.at);
-                }
-                Event::Got(line) => {
-                    run.lines += 1;
-                    if unread && Some(nth) == last && serde_json::from_str::<IgnoredAny>(line).is_err() {
-                        continue;
-                    }
-                    run.session.received(line.as_bytes(), entry.at);
-                    if let Some(message) = run.session.lines().last().map(|line| &line.value)
-                        && message.get("method").is_none()
-                        && let Some(id) = message.get("id").and_then(Value::as_u64)
-                    {
-                        let result = message.get("result").cloned().unwrap_or_default();
-                        let answer = Answer { at: entry.at, said: Said::of(message), result };
-                        run.answers.entry(id).or_default().push(answer);
-                    }
-                }
-                Event::Totals(totals) => run.totals = Some(totals),
-                Event::Speaks(dialect) => run.dialect = *dialect,
-                _ => {}
-            }
-        }
-        run
-    }
-
-    fn calls(&self) -> impl Iterator<Item = (u64, &'a Ask)> + '_ {
-        self.asks.iter().filter(|(_, (_, ask))| ask.method == "tools/call").map(|(id, (_, ask))| (*id, *ask))
-    }
-
-    /// Which request a call under this id is. Where an id was used again, the one before it had been cancelled: the call that
-    /// ended cancelled is that one's, and every other is the last one's.
-    fn request_under(&self, id: u64, cancelled: bool) -> u64 {
-        let again = self.asks.iter().find(|(_, (_, ask))| ask.under == Some(id)).map(|(request, _)| *request);
-        again.filter(|_| !cancelled).unwrap_or(id)
-    }
-
-    /// For how long a call may be waited for before its client gives up.
-    fn patience_of(&self, ask: &Ask) -> Duration {
-        ask.allowed.saturating_sub(SESSION_ABSENCE_MAX + SLACK)
-    }
-
-    /// The client closed stdin and then read nothing for as long as the last answers may take to leave. What it was owed lies in
-    /// the pipe, the last line perhaps in part: nobody can deliver to a reader that does not read, and the end must come.
-    fn ended_unread(&self) -> bool {
-        let ended = self.events().find_map(|(at, event)| matches!(event, Event::Ended(_)).then_some(at));
-        let (Some(closed), Some(ended)) = (self.input_closed, ended) else { return false };
-        let since = closed.max(ended.saturating_sub(FLUSH_MAX));
-        self.events()
-            .any(|(at, event)| matches!(event, Event::ReadingPaused(span) if at <= since && at + *span >= ended))
-    }
-
-    /// How many sendings of each call the editor proved to have run nothing of: by turning them away, or by its journal.
-    fn spared(&self) -> BTreeMap<&'a str, u64> {
-        let mut sendings: BTreeMap<&str, &str> = BTreeMap::new();
-        let mut spared: BTreeSet<(&str, &str)> = BTreeSet::new();
-        for (_, event) in self.events() {
-            match event {
-                Event::Sent(_, id, sending) => {
-                    sendings.insert(id, sending);
-                }
-                Event::TurnedAway(_, id) => {
-                    let Some((call, _)) = id.rsplit_once('.') else { continue };
-                    spared.insert((call, sendings.get(id.as_str()).copied().unwrap_or(id)));
-                }
-                Event::Outcome(_, sending, status) if status == "notRun" => {
-                    spared.insert((journal::call_of(sending), sending));
-                }
-                _ => {}
-            }
-        }
-        let mut counts = BTreeMap::new();
-        for (call, _) in spared {
-            *counts.entry(call).or_default() += 1;
-        }
-        counts
-    }
-
-    /// Calls that count that they ran.
-    fn counting(&self) -> impl Iterator<Item = (u64, &'a Ask)> + '_ {
-        self.calls().filter(|(_, ask)| ask.tool == "count" || ask.payload.starts_with("count-"))
-    }
-
-    /// How often one call may leave: those that provably ran nothing are bounded on their own.
-    fn sendings_max(&self) -> u8 {
-        match self.dialect {
-            FakeDialect::Uloop | FakeDialect::Umcp | FakeDialect::Turbokettle | FakeDialect::UnityMcp => SENDINGS_MAX,
-            // By its journal it may be known that nothing of a sending ran.
-            FakeDialect::Holdfast => SENDINGS_MAX + UNRUN_MAX,
-        }
-    }
-
-    /// Whether the editor declares a tool read-only or idempotent.
-    fn repeatable(&self, tool: &str) -> bool {
-        let own: &[&str] = match self.dialect {
-            FakeDialect::Uloop => &["get-logs"],
-            FakeDialect::Umcp => &["get-logs", "getlogs"],
-            FakeDialect::Holdfast => &["get-logs", "echo", "sleep", "big", "compile", "steps"],
-            FakeDialect::Turbokettle => &["read_console_logs", "get_project_info"],
-            FakeDialect::UnityMcp => &["get_state", "start_game", "stop_game"],
-        };
-        own.contains(&tool)
-    }
-
-    fn runs(&self, key: &str) -> u64 {
-        self.totals.and_then(|totals| totals.get(key)).copied().unwrap_or(0)
-    }
-
-    fn events(&self) -> impl Iterator<Item = (Duration, &'a Event)> + '_ {
-        self.history.0.iter().map(|entry| (entry.at, &entry.what))
-    }
-}
-
-fn text_of(result: &Value) -> &str {
-    result.pointer("/content/0/text").and_then(Value::as_str).unwrap_or_default()
-}
-
 /// A member of what Unity-MCP's answers are wrapped in.
 fn envelope(answer: &Answer, member: &str) -> Option<Value> {
     let body: Value = serde_json::from_str(text_of(&answer.result)).ok()?;
     body.get(member).cloned()
-}
-
-/// The request that a line from the gateway answers.
-fn answered_id(line: &str) -> Option<u64> {
-    let message: Value = serde_json::from_str(line).ok()?;
-    let answers = message.get("method").is_none();
-    message.get("id").and_then(Value::as_u64).filter(|_| answers)
 }
 
 /// I1: every request is answered exactly once; a cancelled one at most once; nothing is answered that was not asked.

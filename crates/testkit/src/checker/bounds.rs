@@ -12,7 +12,7 @@ use holdfast::protocol::dialect::umcp::Umcp;
 use holdfast::protocol::dialect::unity_mcp::UnityMcp;
 use holdfast_fake_unity::FakeDialect;
 
-use super::{PIPE, Run, SLACK, Verdict};
+use super::run::{PIPE, Run, SLACK, Verdict};
 use crate::history::Event;
 
 /// No line of the client or to it is shorter: an answer to a ping.
@@ -52,14 +52,12 @@ fn seen_by_the_editor(run: &Run<'_>, verdict: &mut Verdict) {
     };
     let window = dialect.properties().window;
     // What has a way of its own beside the calls, and what takes no place that others wait for.
-    let counts = |id: &str| run.dialect != FakeDialect::Holdfast || super::journal::is_of_a_call(id);
+    let counts = |id: &str| run.dialect != FakeDialect::Holdfast || super::run::is_of_a_call(id);
     let parallel: &[&str] = match run.dialect {
         FakeDialect::Turbokettle => {
             &["ping", "list_tools", "read_console_logs", "echo", "sleep", "big", "fail", "throw"]
         }
-        FakeDialect::Uloop | FakeDialect::Umcp | FakeDialect::Holdfast | FakeDialect::UnityMcp => {
-            &super::journal::PARALLEL
-        }
+        FakeDialect::Uloop | FakeDialect::Umcp | FakeDialect::Holdfast | FakeDialect::UnityMcp => &super::run::PARALLEL,
     };
     // Over HTTP a connection carries one request: there the editor's one thread counts, whatever the connection.
     let whose = |connection: u64| if run.dialect == FakeDialect::UnityMcp { 0 } else { connection };
@@ -95,7 +93,7 @@ fn seen_by_the_client(run: &Run<'_>, verdict: &mut Verdict) {
                 open.remove(id);
             }
             Event::Got(line) => {
-                if let Some(id) = super::answered_id(line) {
+                if let Some(id) = super::run::answered_id(line) {
                     open.remove(&id);
                 }
             }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use holdfast_fake_unity::FakeDialect;
 use serde_json::Value;
 
-use super::{Run, Verdict};
+use super::run::{Run, Verdict};
 use crate::history::{Event, field};
 
 /// The editor says that it has begun a reload when its goodbyes are written, which takes this long at the most.

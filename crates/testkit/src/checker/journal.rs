@@ -7,25 +7,11 @@ use std::time::Duration;
 use holdfast::limits::{SENDINGS_MAX, UNRUN_MAX};
 
 use super::log::{self, Told};
-use super::{Run, Verdict, text_of};
+use super::run::{PARALLEL, Run, Verdict, call_of, text_of};
 use crate::history::{Begun, Event};
 
-/// Tools that run beside others.
-pub(super) const PARALLEL: [&str; 5] = ["echo", "sleep", "big", "get-logs", "steps"];
 /// The two machines of a simulation disagree by a step of it.
 const CLOCKS_APART: Duration = Duration::from_millis(4);
-/// Length of a call's id; a later sending of it has its number behind that.
-const CALL_LENGTH: usize = 36;
-
-/// The call of a sending.
-pub(super) fn call_of(sending: &str) -> &str {
-    sending.get(..CALL_LENGTH).unwrap_or(sending)
-}
-
-/// Whether the id of a request is that of a call's.
-pub(super) fn is_of_a_call(id: &str) -> bool {
-    id.rsplit_once('.').is_some_and(|(call, _)| call.len() == CALL_LENGTH)
-}
 
 /// The editor's side: what the checkers of the gateway stand on, and what another editor would have to keep too.
 pub(super) fn kept(run: &Run<'_>) -> Verdict {

@@ -7,7 +7,7 @@ use holdfast::limits::LOG_FIELD_MAX_BYTES;
 use holdfast_fake_unity::FakeDialect;
 use serde_json::Value;
 
-use super::{Run, SLACK, Said, Verdict};
+use super::run::{Run, SLACK, Said, Verdict};
 use crate::history::{Event, SECRET, field};
 
 /// Fields of the longest line.
@@ -140,7 +140,9 @@ fn connections(run: &Run<'_>, ended: bool, verdict: &mut Verdict) {
                 ups_when_asked.insert(*id, ups);
             }
             Event::Got(line) => {
-                let Some(before) = super::answered_id(line).and_then(|id| ups_when_asked.remove(&id)) else { continue };
+                let Some(before) = super::run::answered_id(line).and_then(|id| ups_when_asked.remove(&id)) else {
+                    continue;
+                };
                 let message: Value = serde_json::from_str(line).unwrap_or_default();
                 let Some(said) = message.pointer("/result/structuredContent/editor/connections") else { continue };
                 let good = said.as_u64().is_some_and(|said| (before..=ups).contains(&said));
@@ -171,7 +173,7 @@ pub(super) fn grounds(run: &Run<'_>) -> Verdict {
                 *replied.entry(call).or_default() += 1;
             }
             Event::Outcome(_, sending, status) if status == "done" => {
-                *replied.entry(super::journal::call_of(sending)).or_default() += 1;
+                *replied.entry(super::run::call_of(sending)).or_default() += 1;
             }
             Event::Told(line) if line.starts_with("link_down ") => {
                 let get = |name| field(line, name).unwrap_or_default();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use holdfast::limits::RETRY_UNLIKELY_MAX;
 use holdfast_fake_unity::FakeDialect;
 
-use super::{Answer, Run, Said, Verdict, answered_id, text_of};
+use super::run::{Answer, Run, Said, Verdict, answered_id, text_of};
 use crate::history::{Event, History, field};
 
 /// How long after the healing the editor's first whole frame came: the time that the gateway itself takes to be back. What its

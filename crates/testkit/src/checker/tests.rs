@@ -1,6 +1,7 @@
 //! Every checker is shown what it must reject, and beside it what it must let pass.
 
 use super::*;
+use crate::history::Ask;
 use crate::history::{Entry, Sizes};
 
 fn ask(id: u64, tool: &'static str, payload: &str) -> Event {

@@ -1,0 +1,231 @@
+//! A history as the checkers read it: what was asked, what was answered, what the editor counted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use holdfast::limits::{FLUSH_MAX, SENDINGS_MAX, SESSION_ABSENCE_MAX, UNRUN_MAX};
+use holdfast_fake_unity::FakeDialect;
+pub use holdfast_mcp_client::answer::Verdict as Said;
+use holdfast_mcp_client::session::Session;
+use serde::de::IgnoredAny;
+use serde_json::{Value, json};
+
+use crate::history::{Ask, Entry, Event, History};
+
+/// What is added to every deadline: the 100 ms of the promise, and the ticks of the simulation.
+pub const SLACK: Duration = Duration::from_millis(150);
+/// Capacity of the client's pipes.
+pub const PIPE: usize = 64 * 1024;
+
+/// What one checker says.
+#[derive(Debug, Clone, Default)]
+pub struct Verdict {
+    /// Its name: the invariant.
+    pub name: &'static str,
+    /// How often it looked.
+    pub checks: u64,
+    /// What is broken.
+    pub violations: Vec<String>,
+}
+
+impl Verdict {
+    pub(super) fn new(name: &'static str) -> Self {
+        Self { name, ..Self::default() }
+    }
+
+    pub(super) fn look(&mut self, good: bool, say: impl FnOnce() -> String) {
+        self.checks += 1;
+        if !good {
+            self.violations.push(say());
+        }
+    }
+
+    /// Takes what the client's session noted of a promise, of which it looked so often.
+    pub(super) fn of(name: &'static str, checks: usize, violations: Vec<String>) -> Self {
+        Self { name, checks: checks as u64, violations }
+    }
+}
+
+pub(super) struct Answer {
+    pub(super) at: Duration,
+    pub(super) said: Said,
+    pub(super) result: Value,
+}
+
+pub(super) struct Run<'a> {
+    pub(super) history: &'a History,
+    pub(super) asks: BTreeMap<u64, (Duration, &'a Ask)>,
+    pub(super) cancelled: BTreeMap<u64, Duration>,
+    pub(super) answers: BTreeMap<u64, Vec<Answer>>,
+    /// All that the client asked and heard.
+    pub(super) session: Session<Duration>,
+    /// Lines on stdout, the one among them that was cut where nobody read on included.
+    pub(super) lines: usize,
+    pub(super) totals: Option<&'a BTreeMap<String, u64>>,
+    pub(super) dialect: FakeDialect,
+    pub(super) input_closed: Option<Duration>,
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn of(history: &'a History) -> Self {
+        let mut run = Self {
+            history,
+            asks: BTreeMap::new(),
+            cancelled: BTreeMap::new(),
+            answers: BTreeMap::new(),
+            session: Session::default(),
+            lines: 0,
+            totals: None,
+            dialect: FakeDialect::Uloop,
+            input_closed: None,
+        };
+        let closed = |entry: &Entry| (entry.what == Event::InputClosed).then_some(entry.at);
+        run.input_closed = history.0.iter().rev().find_map(closed);
+        let last = history.0.iter().rposition(|entry| matches!(entry.what, Event::Got(_)));
+        let unread = run.ended_unread();
+        for (nth, entry) in history.0.iter().enumerate() {
+            match &entry.what {
+                Event::Asked(id, ask) => {
+                    let params = if ask.token { json!({"_meta": {"progressToken": id}}) } else { Value::Null };
+                    run.session.request_as(&json!(id), ask.method, &params);
+                    run.asks.insert(*id, (entry.at, ask));
+                }
+                Event::Cancelled(id) => {
+                    run.session.cancel(&json!(id));
+                    run.cancelled.insert(*id, entry.at);
+                }
+                Event::Got(line) => {
+                    run.lines += 1;
+                    if unread && Some(nth) == last && serde_json::from_str::<IgnoredAny>(line).is_err() {
+                        continue;
+                    }
+                    run.session.received(line.as_bytes(), entry.at);
+                    if let Some(message) = run.session.lines().last().map(|line| &line.value)
+                        && message.get("method").is_none()
+                        && let Some(id) = message.get("id").and_then(Value::as_u64)
+                    {
+                        let result = message.get("result").cloned().unwrap_or_default();
+                        let answer = Answer { at: entry.at, said: Said::of(message), result };
+                        run.answers.entry(id).or_default().push(answer);
+                    }
+                }
+                Event::Totals(totals) => run.totals = Some(totals),
+                Event::Speaks(dialect) => run.dialect = *dialect,
+                _ => {}
+            }
+        }
+        run
+    }
+
+    pub(super) fn calls(&self) -> impl Iterator<Item = (u64, &'a Ask)> + '_ {
+        self.asks.iter().filter(|(_, (_, ask))| ask.method == "tools/call").map(|(id, (_, ask))| (*id, *ask))
+    }
+
+    /// Which request a call under this id is. Where an id was used again, the one before it had been cancelled: the call that
+    /// ended cancelled is that one's, and every other is the last one's.
+    pub(super) fn request_under(&self, id: u64, cancelled: bool) -> u64 {
+        let again = self.asks.iter().find(|(_, (_, ask))| ask.under == Some(id)).map(|(request, _)| *request);
+        again.filter(|_| !cancelled).unwrap_or(id)
+    }
+
+    /// For how long a call may be waited for before its client gives up.
+    pub(super) fn patience_of(&self, ask: &Ask) -> Duration {
+        ask.allowed.saturating_sub(SESSION_ABSENCE_MAX + SLACK)
+    }
+
+    /// The client closed stdin and then read nothing for as long as the last answers may take to leave. What it was owed lies in
+    /// the pipe, the last line perhaps in part: nobody can deliver to a reader that does not read, and the end must come.
+    pub(super) fn ended_unread(&self) -> bool {
+        let ended = self.events().find_map(|(at, event)| matches!(event, Event::Ended(_)).then_some(at));
+        let (Some(closed), Some(ended)) = (self.input_closed, ended) else { return false };
+        let since = closed.max(ended.saturating_sub(FLUSH_MAX));
+        self.events()
+            .any(|(at, event)| matches!(event, Event::ReadingPaused(span) if at <= since && at + *span >= ended))
+    }
+
+    /// How many sendings of each call the editor proved to have run nothing of: by turning them away, or by its journal.
+    pub(super) fn spared(&self) -> BTreeMap<&'a str, u64> {
+        let mut sendings: BTreeMap<&str, &str> = BTreeMap::new();
+        let mut spared: BTreeSet<(&str, &str)> = BTreeSet::new();
+        for (_, event) in self.events() {
+            match event {
+                Event::Sent(_, id, sending) => {
+                    sendings.insert(id, sending);
+                }
+                Event::TurnedAway(_, id) => {
+                    let Some((call, _)) = id.rsplit_once('.') else { continue };
+                    spared.insert((call, sendings.get(id.as_str()).copied().unwrap_or(id)));
+                }
+                Event::Outcome(_, sending, status) if status == "notRun" => {
+                    spared.insert((call_of(sending), sending));
+                }
+                _ => {}
+            }
+        }
+        let mut counts = BTreeMap::new();
+        for (call, _) in spared {
+            *counts.entry(call).or_default() += 1;
+        }
+        counts
+    }
+
+    /// Calls that count that they ran.
+    pub(super) fn counting(&self) -> impl Iterator<Item = (u64, &'a Ask)> + '_ {
+        self.calls().filter(|(_, ask)| ask.tool == "count" || ask.payload.starts_with("count-"))
+    }
+
+    /// How often one call may leave: those that provably ran nothing are bounded on their own.
+    pub(super) fn sendings_max(&self) -> u8 {
+        match self.dialect {
+            FakeDialect::Uloop | FakeDialect::Umcp | FakeDialect::Turbokettle | FakeDialect::UnityMcp => SENDINGS_MAX,
+            // By its journal it may be known that nothing of a sending ran.
+            FakeDialect::Holdfast => SENDINGS_MAX + UNRUN_MAX,
+        }
+    }
+
+    /// Whether the editor declares a tool read-only or idempotent.
+    pub(super) fn repeatable(&self, tool: &str) -> bool {
+        let own: &[&str] = match self.dialect {
+            FakeDialect::Uloop => &["get-logs"],
+            FakeDialect::Umcp => &["get-logs", "getlogs"],
+            FakeDialect::Holdfast => &["get-logs", "echo", "sleep", "big", "compile", "steps"],
+            FakeDialect::Turbokettle => &["read_console_logs", "get_project_info"],
+            FakeDialect::UnityMcp => &["get_state", "start_game", "stop_game"],
+        };
+        own.contains(&tool)
+    }
+
+    pub(super) fn runs(&self, key: &str) -> u64 {
+        self.totals.and_then(|totals| totals.get(key)).copied().unwrap_or(0)
+    }
+
+    pub(super) fn events(&self) -> impl Iterator<Item = (Duration, &'a Event)> + '_ {
+        self.history.0.iter().map(|entry| (entry.at, &entry.what))
+    }
+}
+
+pub(super) fn text_of(result: &Value) -> &str {
+    result.pointer("/content/0/text").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The request that a line from the gateway answers.
+pub(super) fn answered_id(line: &str) -> Option<u64> {
+    let message: Value = serde_json::from_str(line).ok()?;
+    let answers = message.get("method").is_none();
+    message.get("id").and_then(Value::as_u64).filter(|_| answers)
+}
+
+/// Tools that run beside others.
+pub(super) const PARALLEL: [&str; 5] = ["echo", "sleep", "big", "get-logs", "steps"];
+/// Length of a call's id; a later sending of it has its number behind that.
+const CALL_LENGTH: usize = 36;
+
+/// The call of a sending.
+pub(super) fn call_of(sending: &str) -> &str {
+    sending.get(..CALL_LENGTH).unwrap_or(sending)
+}
+
+/// Whether the id of a request is that of a call's.
+pub(super) fn is_of_a_call(id: &str) -> bool {
+    id.rsplit_once('.').is_some_and(|(call, _)| call.len() == CALL_LENGTH)
+}
