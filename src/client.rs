@@ -30,6 +30,14 @@ pub struct Handshake {
     pub first_list_served: bool,
 }
 
+impl Handshake {
+    /// For whom the answer to a request is written that does not say so itself: never in the shape of the stateless era, also where a
+    /// request of that one opened the session.
+    pub fn audience_by_handshake(&self) -> Audience {
+        Audience { version: self.audience.version.min(ProtocolVersion::LATEST), ..self.audience }
+    }
+}
+
 /// See the module's documentation.
 #[derive(Debug)]
 pub struct Client {

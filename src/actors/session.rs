@@ -178,7 +178,8 @@ impl SessionActor {
         params: Option<&RawValue>,
     ) {
         let front = &self.client.outbox;
-        let audience = caller.as_ref().map_or_else(|| self.client.handshake().audience, |caller| caller.audience);
+        let audience =
+            caller.as_ref().map_or_else(|| self.client.handshake().audience_by_handshake(), |caller| caller.audience);
         let asked = Asked { key, audience };
         let request = match &caller {
             None => mcp::parse_request(method, params),

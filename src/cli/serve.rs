@@ -86,10 +86,13 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
         companions.end().await;
         exporter.end(&parts, why).await;
         record.remove().await;
+        // Neither is waited for where it is known to be blocked.
         if why == ShutdownReason::InputEnded {
             reader.end();
         }
-        writer.end();
+        if parts.client.outbox.is_flushed() {
+            writer.end();
+        }
         Ok(why)
     });
     // In order, so that the process does not end while a thread is in the middle of something.

@@ -285,7 +285,7 @@ impl Intake {
                 if method == "tools/call" && batch.is_none() {
                     let result = mcp::tool_result(
                         &ToolResult::error(text),
-                        &audience.unwrap_or_else(|| self.with.client.handshake().audience),
+                        &audience.unwrap_or_else(|| self.with.client.handshake().audience_by_handshake()),
                     );
                     front.reject_with_result(id, &result, audience.is_some());
                 } else {

@@ -136,6 +136,19 @@ async fn each_request_is_of_the_era_that_it_says() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_request_that_names_no_version_gets_no_answer_of_this_era() {
+    let (mut gateway, _unity) = beside().await;
+    let listed = result(&mut gateway.client, "tools/list", json!({})).await;
+    assert!(listed["ttlMs"].is_number(), "{listed}");
+    let plainly = gateway.client.request("tools/list", json!({})).await;
+    let listed = gateway.client.result(&plainly).await;
+    assert!(!names(&listed).is_empty());
+    for of_this_era in ["ttlMs", "cacheScope", "resultType", "_meta"] {
+        assert!(listed.get(of_this_era).is_none(), "{of_this_era}: {listed}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_is_not_of_this_version_is_refused_and_nothing_runs() {
     let (mut gateway, unity) = beside().await;
     let client = &mut gateway.client;
