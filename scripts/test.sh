@@ -35,18 +35,19 @@ trap 'rm -rf "$state"' EXIT
 
 # suite NAME COMMAND...: leaves what it said, how it ended, how long it took, and how long a processor was busy with it.
 suite() {
-    name=$1
+    # Names of its own: what runs is a function of this shell as often as a program.
+    suite_name=$1
     shift
-    started=$(date +%s)
+    suite_began=$(date +%s)
     if (
-        status=0
-        "$@" || status=$?
-        times >"$state/$name.times"
-        exit "$status"
-    ) </dev/null >"$state/$name.out" 2>&1; then verdict=passed; else verdict=FAILED; fi
-    busy=$(awk -F '[ms ]+' 'NR == 2 { printf "%d", $1 * 60 + $2 + $3 * 60 + $4 + 0.5 }' "$state/$name.times" 2>/dev/null || true)
-    echo "$verdict $(($(date +%s) - started)) ${busy:-0}" >"$state/$name.partial"
-    mv "$state/$name.partial" "$state/$name.ended"
+        suite_status=0
+        "$@" || suite_status=$?
+        times >"$state/$suite_name.times"
+        exit "$suite_status"
+    ) </dev/null >"$state/$suite_name.out" 2>&1; then suite_verdict=passed; else suite_verdict=FAILED; fi
+    suite_busy=$(awk -F '[ms ]+' 'NR == 2 { printf "%d", $1 * 60 + $2 + $3 * 60 + $4 + 0.5 }' "$state/$suite_name.times" 2>/dev/null || true)
+    echo "$suite_verdict $(($(date +%s) - suite_began)) ${suite_busy:-0}" >"$state/$suite_name.partial"
+    mv "$state/$suite_name.partial" "$state/$suite_name.ended"
 }
 # after NAME: when that suite of the other lane has ended, or its lane.
 after() { until [ -f "$state/$1.ended" ] || [ -f "$state/waits.over" ]; do sleep 1; done; }
