@@ -47,6 +47,9 @@ pub const MAILBOX_MESSAGES_MAX: usize = 64;
 pub const MAILBOX_BYTES_MAX: usize = 2 * CLIENT_LINE_MAX_BYTES;
 /// How long new requests wait in the front while no session actor lives, before they are answered "internal".
 pub const SESSION_ABSENCE_MAX: Duration = Duration::from_secs(2);
+/// How long they wait for the first session actor. It starts in milliseconds; on a machine that gives us hardly any processor it took 2.7 s,
+/// and nothing had failed. Clients give up an `initialize` after ten seconds or more.
+pub const FIRST_SESSION_MAX: Duration = Duration::from_secs(10);
 /// Longest `instructions` text (clients cut at 2 KB).
 pub const INSTRUCTIONS_MAX_BYTES: usize = 2048;
 /// Longest tool description handed to a client (Claude Code cuts at 2 KB).

@@ -1,5 +1,7 @@
 //! A stable address: where the current incarnation of an actor is, across its restarts.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use ractor::{ActorId, ActorRef, Message};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -8,18 +10,25 @@ use tokio::time::Instant;
 #[derive(Debug)]
 pub struct Slot<M> {
     current: watch::Sender<Option<ActorRef<M>>>,
+    was_filled: AtomicBool,
 }
 
 impl<M> Default for Slot<M> {
     fn default() -> Self {
-        Self { current: watch::Sender::new(None) }
+        Self { current: watch::Sender::new(None), was_filled: AtomicBool::new(false) }
     }
 }
 
 impl<M: Message> Slot<M> {
     /// Puts an incarnation in.
     pub fn fill(&self, actor: ActorRef<M>) {
+        self.was_filled.store(true, Ordering::Relaxed);
         self.current.send_replace(Some(actor));
+    }
+
+    /// Whether an incarnation has ever been there.
+    pub fn was_filled(&self) -> bool {
+        self.was_filled.load(Ordering::Relaxed)
     }
 
     /// Takes the incarnation out.

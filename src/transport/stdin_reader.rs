@@ -16,7 +16,9 @@ use tokio::time::Instant;
 use crate::client::Client;
 use crate::core::requests::{BatchKey, NotOpened};
 use crate::core::user_text;
-use crate::limits::{CLIENT_LINE_MAX_BYTES, MAILBOX_BYTES_MAX, OPEN_REQUESTS_MAX, SESSION_ABSENCE_MAX};
+use crate::limits::{
+    CLIENT_LINE_MAX_BYTES, FIRST_SESSION_MAX, MAILBOX_BYTES_MAX, OPEN_REQUESTS_MAX, SESSION_ABSENCE_MAX,
+};
 use crate::link::Calls;
 use crate::protocol::framing::lines::{Line, LineDecoder};
 use crate::protocol::ids::RequestKey;
@@ -358,9 +360,12 @@ fn hand(
 /// Hands what waits to the session, in order, as soon as one lives.
 async fn deliver(with: Surroundings, mut waiting: mpsc::Receiver<Delivery>, backlog: Arc<Backlog>) {
     while let Some(mut delivery) = waiting.recv().await {
-        let (bytes, deadline) = (delivery.bytes, delivery.since + SESSION_ABSENCE_MAX);
+        let bytes = delivery.bytes;
         let mut ended = None;
         loop {
+            // Before the first one has lived nothing has failed.
+            let absence = if with.addresses.session.was_filled() { SESSION_ABSENCE_MAX } else { FIRST_SESSION_MAX };
+            let deadline = delivery.since + absence;
             let Some(session) = with.addresses.session.up(deadline, ended).await else {
                 refuse(&with, delivery);
                 break;

@@ -60,6 +60,18 @@ async fn before_the_handshake_only_a_ping_is_served() {
     assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
+/// The first session may start late where the machine gives hardly any processor: nothing has failed then.
+#[tokio::test(start_paused = true)]
+async fn a_first_session_that_starts_late_still_answers_the_handshake() {
+    let setup = Setup::default();
+    setup.sabotage.slow("registry", limits::SESSION_ABSENCE_MAX * 3);
+    let mut gateway = gateway(setup);
+    let began = Instant::now();
+    gateway.client.open().await;
+    assert!(began.elapsed() >= limits::SESSION_ABSENCE_MAX * 3, "the session started late");
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_whole_session_written_at_once_is_answered_in_order_even_while_the_session_is_still_to_start() {
     let setup = Setup::default();
