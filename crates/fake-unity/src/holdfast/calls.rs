@@ -238,9 +238,11 @@ impl HoldfastFace {
             Err(fault) => return Begun::fault(fault),
         };
         self.set_deadline(key, limit, &arguments, tool.spec.timeout_seconds);
-        editor.event(Event::CallBegun { connection, tool: tool.name.clone(), call: id, parallel });
         let turn = tools::Turn { face: self.clone(), editor: editor.clone(), key };
-        match tools::run(&turn, tool.spec, &arguments, resumed.as_deref()) {
+        let begun = tools::run(&turn, tool.spec, &arguments, resumed.as_deref());
+        // Told once it has: whoever hears of it may release at once what it waits for.
+        editor.event(Event::CallBegun { connection, tool: tool.name.clone(), call: id, parallel });
+        match begun {
             Begun::Done(done) => Begun::Done(done),
             Begun::Later(rest) => Begun::Later(Box::pin(async move {
                 let ended = async { while signal.changed().await.is_ok() {} };

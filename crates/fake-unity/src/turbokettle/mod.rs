@@ -138,8 +138,10 @@ impl TurbokettleFace {
         let parallel = !catalogue::needs_main_thread(spec);
         let (face, tool) = (self.clone(), name.clone());
         let begin = move |editor: &Arc<Editor>| {
+            let begun = face.run(editor, spec, &arguments);
+            // Told once it has: whoever hears of it may release at once what it waits for.
             editor.event(Event::CallBegun { connection, tool, call: None, parallel });
-            face.run(editor, spec, &arguments)
+            begun
         };
         if parallel {
             let begun = begin(editor);

@@ -157,11 +157,13 @@ impl UloopFace {
             Ok(arguments) => arguments,
             Err(fault) => return Begun::fault(fault),
         };
+        let tail = self.tail(editor);
+        let begun = self.run(editor, connection, spec, &arguments);
+        // Told once it has: whoever hears of it may release at once what it waits for.
         if !is_internal(method) {
             editor.event(Event::CallBegun { connection, tool: method.to_owned(), call: None, parallel: false });
         }
-        let tail = self.tail(editor);
-        match self.run(editor, connection, spec, &arguments) {
+        match begun {
             Begun::Done(done) => Begun::Done(finish(done, tail)),
             Begun::Later(rest) => {
                 let limit = self.version.tool_timeouts().then(|| {

@@ -174,8 +174,9 @@ impl UnityMcpFace {
         let test_tools = self.test_tools;
         let (done, waiting) = (job.done(), job.waiting());
         let work = editor.submit(move |editor| {
-            editor.event(Event::CallBegun { connection, tool: job.tool().to_owned(), call: None, parallel: false });
+            let tool = job.tool().to_owned();
             job.run(editor, test_tools);
+            editor.event(Event::CallBegun { connection, tool, call: None, parallel: false });
             Begun::ok(Object::new())
         });
         match timeout(WAIT, work).await {
