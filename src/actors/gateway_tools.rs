@@ -141,7 +141,7 @@ impl GatewayTools {
         Still::of(pulse, running).filter(|_| link.outlook == Outlook::Open)
     }
 
-    /// What a person who watches wants beyond the [`status`]: why each call waits and how the last ones ended, the last times without
+    /// What a person who watches wants beyond the [`status`](Self::status): why each call waits and how the last ones ended, the last times without
     /// the editor, and what the machines did of late. Bounded, whatever a client calls its tools.
     pub fn picture(&self) -> Value {
         let mut picture = self.status();

@@ -1,7 +1,7 @@
 //! A model of a Unity Editor, with a face for each wire protocol.
 //!
 //! It plays what makes an editor hard to talk to: a main thread that ticks, domain reloads with their silence, freezes,
-//! modal dialogs, crashes. It runs in one process with a test (over any [`Net`]) and as a process of its own
+//! modal dialogs, crashes. It runs in one process with a test (over any [`Net`](holdfast_net::Net)) and as a process of its own
 //! ([`run_process`]) that can be killed. It follows the descriptions of the protocols and
 //! shares no codec, constant or table with the gateway: a model that did would repeat the gateway's mistakes.
 //!
