@@ -32,7 +32,7 @@ use crate::telemetry::flight::seconds;
 /// Calls listed when none is said.
 const CALLS_LISTED: usize = 20;
 
-/// What they look at, and what their answers go through.
+/// What the gateway's own tools look at, and what their answers go through.
 #[derive(Debug, Clone)]
 pub struct GatewayTools {
     /// The gateway's surroundings.

@@ -1,5 +1,5 @@
 //! What the actors stand on: supervision, addresses that outlive a restart, bounded mailboxes, timers, the messages of all actors,
-//! and the gateway's surroundings.
+//! and the gateway's surroundings: configuration, network, machine, logs and metrics.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

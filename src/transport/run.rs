@@ -95,7 +95,7 @@ async fn answer_all(parts: &Arc<Parts>, why: ShutdownReason) {
     parts.client.outbox.flushed_while_it_reads(FLUSH_MAX, FLUSH_READING_MAX).await;
 }
 
-/// The tasks that read the client's lines and write the answers; each is watched by the parts.
+/// The tasks that read the client's lines and write the answers; a panic in one of them ends the gateway.
 #[derive(Debug)]
 pub struct Pumps {
     input: tokio::task::JoinHandle<()>,

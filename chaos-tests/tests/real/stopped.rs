@@ -62,7 +62,9 @@ fn a_gateway_that_was_stopped_beyond_every_deadline_answers_each_call_once_and_s
             }
             let took = began.elapsed();
             scenario.record.figure("answered_after_going_on_ms", took.as_secs_f64() * 1000.0);
-            scenario.record.checked("I11", 1);
+            if took < AWAKE_AGAIN {
+                scenario.record.checked("I11", 1);
+            }
             // The editor's one place is taken until it answers the call that it owes.
             unity.order("release");
             unity.hear(mark, ended);
