@@ -11,9 +11,8 @@ use std::sync::Arc;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::time::Instant;
 
-use super::connection::{self, Connection, Order};
+use super::connection::{self, Connection, Order, Surroundings};
 use super::probe;
-use crate::client::Client;
 use crate::config::PortSource;
 use crate::core::calls::Wanted;
 use crate::core::link::EditorIdentity;
@@ -22,12 +21,9 @@ use crate::fsm::bridge::{Bridge, ConnectFailure, Effect, Event, Sign, Timer};
 use crate::fsm::cause::{Loss, Outlook, Return};
 use crate::fsm::{retry, session as session_machine};
 use crate::limits::{HINT_DIAL_SPACING, LIKELY_AFTER_LOSS, PART_AFTER, RETRY_UNLIKELY_MAX};
-use crate::link::{Calls, Link, Tools};
 use crate::platform::host::Liveness;
 use crate::protocol::dialect::Recovery;
 use crate::protocol::ids::Epoch;
-use crate::runtime::addresses::Addresses;
-use crate::runtime::environment::Environment;
 use crate::runtime::messages::bridge::{Message, News};
 use crate::runtime::messages::{discovery, registry, session};
 use crate::runtime::supervisor::Tasks;
@@ -36,18 +32,8 @@ use crate::survey::{Identity, Survey, Target};
 
 /// The actor.
 pub struct BridgeActor {
-    /// The gateway's surroundings.
-    pub env: Arc<Environment>,
-    /// The other actors.
-    pub addresses: Arc<Addresses>,
-    /// Requests, stdout and the handshake.
-    pub client: Arc<Client>,
-    /// The editor's link.
-    pub link: Arc<Link>,
-    /// The editor's tools.
-    pub tools: Arc<Tools>,
-    /// The calls.
-    pub calls: Arc<Calls>,
+    /// What it works with, and each of its connections.
+    pub with: Surroundings,
     /// Its tasks.
     pub tasks: Tasks,
 }
@@ -77,10 +63,10 @@ impl Actor for BridgeActor {
     type Arguments = ();
 
     async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
-        self.addresses.bridge.fill(me.clone());
+        self.with.addresses.bridge.fill(me.clone());
         let mut timers = Timers::new(me.clone(), Message::Timer);
         // A predecessor's editor is as likely to be there as it was for it.
-        let hope = self.link.view.borrow().outages.back().and_then(|last| {
+        let hope = self.with.link.view.borrow().outages.back().and_then(|last| {
             LIKELY_AFTER_LOSS
                 .checked_sub(last.at.elapsed())
                 .filter(|left| !matches!(last.loss, Loss::Quit | Loss::ProjectChanged) && !left.is_zero())
@@ -93,13 +79,13 @@ impl Actor for BridgeActor {
             None => Bridge::new(),
         };
         let (driver, _) = Driver::start(machine);
-        self.env.events.machine_started(driver.machine(), driver.state());
+        self.with.env.events.machine_started(driver.machine(), driver.state());
         Ok(State {
             driver,
             timers,
             me,
             targets: Vec::new(),
-            project: self.link.view.borrow().target.as_ref().map(|target| target.project.clone()),
+            project: self.with.link.view.borrow().target.as_ref().map(|target| target.project.clone()),
             refused: Vec::new(),
             connection: None,
             last_dial: None,
@@ -114,12 +100,12 @@ impl Actor for BridgeActor {
         self.look_for_outcomes(state);
         // A predecessor may have heard of it, and not a word of it is left.
         self.project_moved(state);
-        if self.env.is_draining() {
+        if self.with.env.is_draining() {
             // The order to stop may have gone to a predecessor.
             self.feed(state, Event::StopRequested);
-        } else if self.calls.ledger(|ledger, _| ledger.has_held()) {
+        } else if self.with.calls.ledger(|ledger, _| ledger.has_held()) {
             self.feed(state, Event::CallsWaiting);
-        } else if self.link.is_wanted() {
+        } else if self.with.link.is_wanted() {
             self.feed(state, Event::Wanted);
         }
         Ok(())
@@ -170,7 +156,7 @@ impl Actor for BridgeActor {
             Message::EditorVanished(epoch) => {
                 if state.connection.as_ref().is_some_and(|connection| connection.epoch == epoch) {
                     self.feed(state, Event::EditorVanished);
-                    self.calls.decide(|ledger, now| ledger.journals_gone(None, now));
+                    self.with.calls.decide(|ledger, now| ledger.journals_gone(None, now));
                 }
             }
             Message::Timer(timer) => {
@@ -185,27 +171,17 @@ impl Actor for BridgeActor {
 }
 
 impl BridgeActor {
-    fn for_connection(&self) -> connection::Surroundings {
-        connection::Surroundings {
-            env: Arc::clone(&self.env),
-            addresses: Arc::clone(&self.addresses),
-            client: Arc::clone(&self.client),
-            link: Arc::clone(&self.link),
-            tools: Arc::clone(&self.tools),
-            calls: Arc::clone(&self.calls),
-        }
-    }
-
     /// Asks anew which project is wanted, and tells the machine what that means for what it knows.
     fn project_moved(&self, state: &mut State) {
         // In question: the ledger lets nothing out meanwhile.
-        let Wanted::Settled(project) = self.link.wanted() else { return };
+        let Wanted::Settled(project) = self.with.link.wanted() else { return };
         // Before the first look around nothing tells that there is none.
-        let before = if self.link.survey.borrow().is_some() { state.project.replace(project.clone()) } else { None };
+        let before =
+            if self.with.link.survey.borrow().is_some() { state.project.replace(project.clone()) } else { None };
         if before.is_some_and(|before| before != project) {
             state.refused.clear();
             self.feed(state, Event::ProjectChanged);
-        } else if self.calls.ledger(|ledger, _| ledger.has_held()) {
+        } else if self.with.calls.ledger(|ledger, _| ledger.has_held()) {
             self.feed(state, Event::CallsWaiting);
         }
     }
@@ -213,7 +189,7 @@ impl BridgeActor {
     /// Discovery looked around. What is another project's leads nowhere. While it is in question which one is wanted, the first one
     /// is followed: most likely it is the one.
     fn offered(&self, state: &mut State, survey: &Survey) {
-        let wanted = match self.link.wanted() {
+        let wanted = match self.with.link.wanted() {
             Wanted::Settled(wanted) => wanted,
             Wanted::Asked => state.project.get_or_insert_with(|| survey.project.clone()).clone(),
         };
@@ -275,7 +251,7 @@ impl BridgeActor {
     /// While it reloads, an editor that moved from its own port is seen nowhere, and its own port is somebody else's: it is away for
     /// a moment, and comes back where it was met last.
     fn remember_where_it_moved(&self, state: &mut State) {
-        let Some(last) = self.link.view.borrow().target.clone() else { return };
+        let Some(last) = self.with.link.view.borrow().target.clone() else { return };
         let Some(first) = state.targets.first() else { return };
         let same = last.project == first.project && last.editor_pid == first.editor_pid && last.editor_pid.is_some();
         let known = state.targets.iter().any(|target| target.port == last.port || target.source == PortSource::Process);
@@ -298,7 +274,7 @@ impl BridgeActor {
         while let Some(event) = events.pop_front() {
             let before = state.driver.state();
             let out = state.driver.feed(&event);
-            self.env.events.stepped(&out, before, &event);
+            self.with.env.events.stepped(&out, before, &event);
             for effect in out.effects {
                 if effect == Effect::ShortenRetry {
                     self.shorten_wait(state, &event);
@@ -312,7 +288,7 @@ impl BridgeActor {
     fn carry_out(&self, state: &mut State, effect: Effect, events: &mut VecDeque<Event>) {
         match effect {
             Effect::AskTargets => {
-                self.addresses.discovery.cast(discovery::Message::Wanted);
+                self.with.addresses.discovery.cast(discovery::Message::Wanted);
             }
             Effect::Dial { target } => self.dial(state, usize::from(target), events),
             Effect::Greet => self.order(state, Order::Greeting),
@@ -321,18 +297,18 @@ impl BridgeActor {
             Effect::HangUp(loss) => self.hang_up(state, loss),
             Effect::TellUp => self.tell_up(state),
             Effect::TellDown => {
-                self.addresses.registry.cast(registry::Message::LinkLost);
+                self.with.addresses.registry.cast(registry::Message::LinkLost);
             }
             Effect::TellToolsChanged => {
-                self.addresses.registry.cast(registry::Message::ChangeHinted(None));
+                self.with.addresses.registry.cast(registry::Message::ChangeHinted(None));
             }
             Effect::CheckEditor => self.check_editor(state),
             Effect::AskPulse => self.order(state, Order::Pulse),
             Effect::AwaitClients => self.await_clients(state),
             Effect::Retry { attempt, likely } => {
-                let likely = likely || self.calls.ledger(|ledger, _| ledger.has_held());
-                let delay = retry::delay(u32::from(attempt), likely, self.env.die());
-                self.env.events.backing_off(delay);
+                let likely = likely || self.with.calls.ledger(|ledger, _| ledger.has_held());
+                let delay = retry::delay(u32::from(attempt), likely, self.with.env.die());
+                self.with.env.events.backing_off(delay);
                 state.timers.arm(Timer::Retry, delay);
             }
             // Done where the event is known that brought it.
@@ -344,7 +320,7 @@ impl BridgeActor {
 
     fn await_clients(&self, state: &State) {
         let Some(connection) = &state.connection else { return };
-        let (epoch, me, ledger) = (connection.epoch, state.me.clone(), Arc::clone(&self.calls.shared));
+        let (epoch, me, ledger) = (connection.epoch, state.me.clone(), Arc::clone(&self.with.calls.shared));
         self.tasks.spawn(async move {
             ledger.settled_on(epoch).await;
             tokio::time::sleep(PART_AFTER).await;
@@ -355,7 +331,7 @@ impl BridgeActor {
     fn shorten_wait(&self, state: &mut State, because: &Event) {
         let since = state.last_dial.map_or(HINT_DIAL_SPACING, |dial| dial.elapsed());
         if state.timers.bring_forward(Timer::Retry, HINT_DIAL_SPACING.saturating_sub(since)) {
-            self.env.events.wait_cut_short(because);
+            self.with.env.events.wait_cut_short(because);
         }
     }
 
@@ -370,7 +346,7 @@ impl BridgeActor {
             return;
         }
         state.last_dial = Some(Instant::now());
-        state.connection = Some(connection::open(self.for_connection(), &self.tasks, target, state.me.clone()));
+        state.connection = Some(connection::open(self.with.clone(), &self.tasks, target, state.me.clone()));
     }
 
     fn order(&self, state: &State, order: Order) {
@@ -382,15 +358,15 @@ impl BridgeActor {
 
     fn send_next_call(&self, state: &State, events: &mut VecDeque<Event>) {
         let Some(connection) = &state.connection else { return };
-        match self.calls.ledger(|ledger, _| ledger.reserve(connection.epoch)) {
+        match self.with.calls.ledger(|ledger, _| ledger.reserve(connection.epoch)) {
             Some(held) => {
                 let (call, epoch) = (held.id, connection.epoch);
                 if !connection.order(Order::Call(held)) {
-                    self.calls.ledger(|ledger, _| ledger.unreserve(call, epoch));
+                    self.with.calls.ledger(|ledger, _| ledger.unreserve(call, epoch));
                     // The connection asks for it when it has room again.
                     return events.push_back(Event::WorkFinished { more: false });
                 }
-                if self.calls.ledger(|ledger, _| ledger.has_held()) {
+                if self.with.calls.ledger(|ledger, _| ledger.has_held()) {
                     events.push_back(Event::CallsWaiting);
                 }
             }
@@ -402,13 +378,13 @@ impl BridgeActor {
         let Some(connection) = state.connection.take() else { return };
         let epoch = connection.epoch;
         // The ledger first: from here on no claim, write or frame of that epoch counts. Then the socket falls.
-        self.calls.decide(|ledger, now| ledger.close_epoch(epoch, loss, now));
+        self.with.calls.decide(|ledger, now| ledger.close_epoch(epoch, loss, now));
         drop(connection);
         if loss == Loss::Quit {
-            self.calls.decide(|ledger, now| ledger.journals_gone(None, now));
+            self.with.calls.decide(|ledger, now| ledger.journals_gone(None, now));
         }
         // One that was never greeted is no loss of the editor.
-        self.link.lost(loss);
+        self.with.link.lost(loss);
         self.look_for_outcomes(state);
     }
 
@@ -418,20 +394,20 @@ impl BridgeActor {
         let pid = target.as_ref().and_then(|target| target.editor_pid);
         let editor = EditorIdentity { pid, domain: state.domain };
         // Another project's editor tells nothing of the absence of this one.
-        let before = self.link.view.borrow().clone();
+        let before = self.with.link.view.borrow().clone();
         let project = |target: Option<&Target>| target.map(|target| target.project.clone());
         let is_same = project(before.target.as_ref()) == project(target.as_ref());
         let back = if is_same { before.editor.since(editor) } else { Return::Unknown };
-        let waited_for = self.calls.ledger(|ledger, now| {
+        let waited_for = self.with.calls.ledger(|ledger, now| {
             if back == Return::OtherProcess {
                 ledger.editor_replaced(now);
             }
             ledger.has_held()
         });
         if let Some(target) = &target {
-            self.env.events.link_up(connection.epoch, target.port, target.source.into(), waited_for, back);
+            self.with.env.events.link_up(connection.epoch, target.port, target.source.into(), waited_for, back);
         }
-        self.link.view.send_modify(|link| {
+        self.with.link.view.send_modify(|link| {
             link.epoch = Some(connection.epoch);
             link.target = target;
             link.editor = editor;
@@ -439,14 +415,14 @@ impl BridgeActor {
             link.connections += 1;
             link.is_back(back);
         });
-        self.addresses.registry.cast(registry::Message::LinkReady(connection.epoch));
+        self.with.addresses.registry.cast(registry::Message::LinkReady(connection.epoch));
         self.order(state, Order::Outcomes);
     }
 
     /// A journal dies with its process.
     fn mind_the_dead(&self, survey: &Survey) {
         if survey.evidence.editor == Sign::Dead {
-            self.calls.decide(|ledger, now| ledger.journals_gone(None, now));
+            self.with.calls.decide(|ledger, now| ledger.journals_gone(None, now));
         }
     }
 
@@ -454,7 +430,7 @@ impl BridgeActor {
         let Some(connection) = &state.connection else { return };
         let target = state.targets.get(usize::from(state.driver.machine().target()));
         let Some(target) = target.filter(|target| target.editor_pid.is_some()).cloned() else { return };
-        let (epoch, me, host) = (connection.epoch, state.me.clone(), Arc::clone(&self.env.host));
+        let (epoch, me, host) = (connection.epoch, state.me.clone(), Arc::clone(&self.with.env.host));
         self.tasks.spawn(async move {
             let its = Arc::clone(&host);
             let liveness = crate::platform::host::run(&*host, move || target.liveness(&*its)).await;
@@ -465,7 +441,7 @@ impl BridgeActor {
     }
 
     fn look_for_outcomes(&self, state: &mut State) {
-        let recovering = self.calls.ledger(|ledger, _| ledger.recovering());
+        let recovering = self.with.calls.ledger(|ledger, _| ledger.recovering());
         if recovering.iter().any(|(_, how)| matches!(how, Recovery::Journal(_))) {
             self.order(state, Order::Outcomes);
         }
@@ -473,7 +449,14 @@ impl BridgeActor {
             if let Recovery::ResultFile { path, .. } = &recovery
                 && state.probing.insert(path.clone())
             {
-                probe::start(&self.link, &self.env.host, &self.calls, &self.tasks, (call, recovery), state.me.clone());
+                probe::start(
+                    &self.with.link,
+                    &self.with.env.host,
+                    &self.with.calls,
+                    &self.tasks,
+                    (call, recovery),
+                    state.me.clone(),
+                );
             }
         }
     }
@@ -491,7 +474,7 @@ impl BridgeActor {
         let outlook_changed =
             state.told.map(|(_, outlook, undecided)| (outlook, undecided)) != Some((outlook, undecided));
         state.told = now;
-        self.link.view.send_modify(|link| {
+        self.with.link.view.send_modify(|link| {
             link.state = label;
             link.outlook = outlook;
             link.undecided = undecided;
@@ -502,9 +485,10 @@ impl BridgeActor {
             }
         });
         if outlook_changed {
-            self.env.events.outlook_changed(outlook);
-            self.calls.decide(|ledger, now| ledger.set_outlook(outlook, now));
-            self.addresses
+            self.with.env.events.outlook_changed(outlook);
+            self.with.calls.decide(|ledger, now| ledger.set_outlook(outlook, now));
+            self.with
+                .addresses
                 .session
                 .cast(session::Message::OutlookChanged(session_machine::Outlook::of_link(outlook, undecided)));
         }

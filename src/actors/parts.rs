@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::bridge::BridgeActor;
+use super::connection::Surroundings;
 use super::discovery::DiscoveryActor;
 use super::gateway_tools::GatewayTools;
 use super::push::PushActor;
@@ -77,15 +78,15 @@ impl Parts {
 
     /// A bridge actor.
     pub fn bridge(&self, tasks: Tasks) -> BridgeActor {
-        BridgeActor {
+        let with = Surroundings {
             env: Arc::clone(&self.env),
             addresses: Arc::clone(&self.addresses),
             client: Arc::clone(&self.client),
             link: Arc::clone(&self.link),
             tools: Arc::clone(&self.tools),
             calls: Arc::clone(&self.calls),
-            tasks,
-        }
+        };
+        BridgeActor { with, tasks }
     }
 
     /// A push actor.
@@ -112,12 +113,8 @@ impl Parts {
     /// A session actor.
     pub fn session(&self, tasks: Tasks) -> SessionActor {
         SessionActor {
-            env: Arc::clone(&self.env),
+            with: self.gateway_tools(),
             addresses: Arc::clone(&self.addresses),
-            client: Arc::clone(&self.client),
-            link: Arc::clone(&self.link),
-            tools: Arc::clone(&self.tools),
-            calls: Arc::clone(&self.calls),
             project: Arc::clone(&self.project),
             tasks,
         }

@@ -27,6 +27,7 @@ use crate::runtime::supervisor::Tasks;
 use crate::runtime::timers::Timers;
 
 /// The actor.
+#[derive(Clone)]
 pub struct PushActor {
     /// The gateway's surroundings.
     pub env: Arc<Environment>,
@@ -123,11 +124,6 @@ fn within_rate(state: &mut State) -> bool {
 }
 
 impl PushActor {
-    fn reader(&self) -> Reader {
-        let (env, addresses, link) = (Arc::clone(&self.env), Arc::clone(&self.addresses), Arc::clone(&self.link));
-        Reader { env, addresses, link }
-    }
-
     fn feed(&self, state: &mut State, event: &Event) {
         let before = state.driver.state();
         let out = state.driver.feed(event);
@@ -167,7 +163,7 @@ impl PushActor {
         let Some(listener) = self.link.push_listener() else { return };
         let (open, closed) = watch::channel(());
         state.open = Some(open);
-        let (reader, me, tasks) = (self.reader(), state.me.clone(), self.tasks.clone());
+        let (actor, me, tasks) = (self.clone(), state.me.clone(), self.tasks.clone());
         let sockets = Arc::new(AtomicUsize::new(0));
         // One for all sockets: an editor's numbers go on over its connections.
         let last = Arc::new(AtomicU64::new(0));
@@ -182,14 +178,14 @@ impl PushActor {
                     };
                     if sockets.fetch_add(1, Ordering::Relaxed) >= PUSH_CONNECTIONS_MAX {
                         sockets.fetch_sub(1, Ordering::Relaxed);
-                        reader.env.events.push_dropped(PushEvent::ConnectionEstablished, "more sockets than are taken");
+                        actor.env.events.push_dropped(PushEvent::ConnectionEstablished, "more sockets than are taken");
                         continue;
                     }
                     let _ = me.cast(Message::Attached);
-                    let (reader, me, sockets) = (reader.clone(), me.clone(), Arc::clone(&sockets));
+                    let (actor, me, sockets) = (actor.clone(), me.clone(), Arc::clone(&sockets));
                     let last = Arc::clone(&last);
                     tasks.spawn(until_closed(closed.clone(), async move {
-                        reader.read(socket, &me, &last).await;
+                        actor.read(socket, &me, &last).await;
                         sockets.fetch_sub(1, Ordering::Relaxed);
                         let _ = me.cast(Message::Detached);
                     }));
@@ -218,15 +214,8 @@ fn missing(last: u64, now: u64) -> u64 {
     }
 }
 
-/// What the task of a socket works with.
-#[derive(Clone)]
-struct Reader {
-    env: Arc<Environment>,
-    addresses: Arc<Addresses>,
-    link: Arc<Link>,
-}
-
-impl Reader {
+impl PushActor {
+    /// Reads one socket to its end: the work of its task.
     async fn read(&self, mut socket: BoxStream, me: &ActorRef<Message>, last: &AtomicU64) {
         let mut decoder = LineDecoder::new(PUSH_LINE_MAX_BYTES);
         let mut buffer = vec![0; 4096];
