@@ -229,8 +229,9 @@ pub const OWNER_LOOKUP_MAX: Duration = Duration::from_secs(10);
 pub const IDENTITY_READ_MAX: Duration = Duration::from_millis(500);
 /// How long a connection that nobody waits for any more stays, so that the word of a cancelled call is written before it ends.
 pub const PART_AFTER: Duration = Duration::from_millis(50);
-/// Orders that a connection may owe at once: a window of calls, a list, a greeting, and room.
-pub const ORDERS_MAX: usize = 64;
+/// Withdrawals of calls that wait to be written on a connection: more clients give up at once only while the editor takes no
+/// bytes, and then the word is of no use.
+pub const CANCELS_MAX: usize = 64;
 /// How often the bridge hears that parts of a message arrive.
 pub const BYTES_NEWS_EVERY: Duration = Duration::from_secs(1);
 
@@ -530,7 +531,6 @@ mod tests {
             assert!(TOOL_SCHEMA_MAX_BYTES < TOOLS_LIST_MAX_BYTES && TOOLS_LIST_MAX_BYTES < RESULT_INLINE_MAX_BYTES);
             assert!(CALLS_LISTED_MAX < FINISHED_CALLS_MAX);
             assert!(CLIENT_LINE_MAX_BYTES <= MAILBOX_BYTES_MAX);
-            assert!((WINDOW_MAX as usize) < ORDERS_MAX);
             assert!(ROOT_RESTARTS_MAX != LEAF_RESTARTS_MAX);
         }
         const {

@@ -4,8 +4,8 @@
 
 use chaos_tests::model::graph::Graph;
 use chaos_tests::model::promises::{self, *};
-use chaos_tests::model::world::Kind::{Inferred, Journaled, Plain, Repeatable, Reported};
-use chaos_tests::model::world::{Broken, Kind, Setting};
+use chaos_tests::model::setting::Kind::{Inferred, Journaled, Plain, Reloading, Repeatable, Reported};
+use chaos_tests::model::setting::{Broken, Kind, Setting};
 use chaos_tests::record::Record;
 use holdfast::limits::SENDINGS_MAX;
 use stateright::{Checker, Expectation, Model};
@@ -25,7 +25,16 @@ fn most() -> usize {
 
 fn setting(calls: &[Kind], window: u8, faults: u8) -> Setting {
     let broken = Broken::Nothing;
-    Setting { calls: calls.to_vec(), window, faults, losses_only: false, crashes: false, stop: false, broken }
+    Setting {
+        calls: calls.to_vec(),
+        window,
+        faults,
+        losses_only: false,
+        crashes: false,
+        stop: false,
+        http: false,
+        broken,
+    }
 }
 
 fn with_crashes(setting: Setting) -> Setting {
@@ -37,10 +46,11 @@ fn with_stop(setting: Setting) -> Setting {
 }
 
 fn describe(setting: &Setting) -> String {
-    let Setting { calls, window, faults, losses_only, crashes, stop, .. } = setting;
+    let Setting { calls, window, faults, losses_only, crashes, stop, http, .. } = setting;
     let kind = if *losses_only { "losses" } else { "faults" };
     let and = |yes: &bool, what: &'static str| if *yes { what } else { "" };
-    format!("{calls:?} window {window}, {faults} {kind}{}{}", and(crashes, ", crashes"), and(stop, ", stop"))
+    let [crashes, stop, http] = [and(crashes, ", crashes"), and(stop, ", stop"), and(http, ", over HTTP")];
+    format!("{calls:?} window {window}, {faults} {kind}{crashes}{stop}{http}")
 }
 
 /// No promise is broken in any state, whatever happens in whatever order.
@@ -135,6 +145,20 @@ fn three_calls_survive_a_bridge_that_takes_two() {
 }
 
 #[test]
+fn a_call_that_a_reload_follows_survives_faults_crashes_and_the_stop() {
+    always(setting(&[Reloading], 1, 2));
+    always(with_stop(with_crashes(setting(&[Reloading, Plain], 1, 1))));
+}
+
+#[test]
+fn calls_over_http_survive_faults_crashes_and_the_stop() {
+    let over_http = |setting| Setting { http: true, ..setting };
+    always(over_http(setting(&[Plain], 1, 2)));
+    always(over_http(with_stop(with_crashes(setting(&[Plain, Repeatable], 1, 1)))));
+    always_again(over_http(with_crashes(setting(&[Plain, Repeatable], 1, 1))));
+}
+
+#[test]
 fn the_way_back_to_ready_is_open_from_everywhere() {
     always_again(with_crashes(setting(&[Plain, Repeatable], 1, 1)));
     always_again(setting(&[Plain], 1, 2));
@@ -166,6 +190,9 @@ fn broken_worlds() -> Vec<(Broken, &'static str, Setting)> {
         (Broken::JournalDenies, AT_MOST_ONCE, journaled.clone()),
         (Broken::NeitherFencedNorSealed, AT_MOST_ONCE, journaled.clone()),
         (Broken::JournalUnasked, JOURNAL_ASKED, journaled),
+        (Broken::DoubleCounts, WINDOW, setting(&[Plain, Plain], 1, 1)),
+        (Broken::PlaceKept, SETTLED_AGAIN, setting(&[Plain, Plain], 1, 1)),
+        (Broken::RepliesInOrder, ANSWER_RAN, setting(&[Plain, Plain], 2, 1)),
         (Broken::WakeUpLost, SETTLED_AGAIN, setting(&[Plain], 1, 0)),
         (Broken::EnlistedTooLate, SETTLED_AGAIN, with_crashes(setting(&[Plain], 1, 1))),
         (Broken::PermitLeaks, READY_AGAIN, setting(&[Plain], 1, 1)),

@@ -1,34 +1,35 @@
-//! The bridge actor: the shell around [`fsm::bridge`](crate::fsm::bridge).
+//! The bridge actor: the shell around [`core::bridge`](crate::core::bridge).
 //!
-//! *Owns* the connection's handle, the offered targets and the timers. *Receives* targets from discovery, news from the
+//! *Owns* the connection's handle, the offered targets and the timers. *Receives* targets from discovery, events of the
 //! connection, hints from push, work from session and registry. *Sends* orders to the connection, the link's outlook to the
-//! ledger and the session. *Dies* only of our own bugs; its supervisor then closes its epoch in the ledger first.
+//! session. *Dies* only of our own bugs; its supervisor then closes its epoch in the ledger first.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::time::Instant;
 
-use super::connection::{self, Connection, Order, Surroundings};
+use super::connection::{self, Connection, Surroundings};
 use super::probe;
 use crate::config::PortSource;
+use crate::core::bridge::{BridgeCore, Command, Expectation, Step};
 use crate::core::calls::Wanted;
+use crate::core::exchange::Order;
 use crate::core::link::EditorIdentity;
-use crate::fsm::Driver;
-use crate::fsm::bridge::{Bridge, ConnectFailure, Effect, Event, Sign, Timer};
-use crate::fsm::cause::{Loss, Outlook, Return};
+use crate::fsm::bridge::{ConnectFailure, Event, Timer};
+use crate::fsm::cause::{Loss, Return};
 use crate::fsm::{retry, session as session_machine};
 use crate::limits::{HINT_DIAL_SPACING, LIKELY_AFTER_LOSS, PART_AFTER, RETRY_UNLIKELY_MAX};
 use crate::platform::host::Liveness;
 use crate::protocol::dialect::Recovery;
 use crate::protocol::ids::Epoch;
-use crate::runtime::messages::bridge::{Message, News};
+use crate::runtime::messages::bridge::Message;
 use crate::runtime::messages::{discovery, registry, session};
 use crate::runtime::supervisor::Tasks;
 use crate::runtime::timers::Timers;
-use crate::survey::{Identity, Survey, Target};
+use crate::survey::{Survey, Target};
 
 /// The actor.
 pub struct BridgeActor {
@@ -40,7 +41,7 @@ pub struct BridgeActor {
 
 /// What an incarnation keeps.
 pub struct State {
-    driver: Driver<Bridge>,
+    core: BridgeCore<Connection>,
     timers: Timers<Timer, Message>,
     me: ActorRef<Message>,
     targets: Vec<Target>,
@@ -48,13 +49,9 @@ pub struct State {
     project: Option<Option<PathBuf>>,
     /// Targets that were dialled and are somebody else's, and when that was seen.
     refused: Vec<(Target, ConnectFailure, Instant)>,
-    connection: Option<Connection>,
     last_dial: Option<Instant>,
     /// The files that are looked for: each is one sending's.
     probing: BTreeSet<String>,
-    /// The domain of the editor that was greeted last.
-    domain: Option<u64>,
-    told: Option<(&'static str, Outlook, bool)>,
 }
 
 impl Actor for BridgeActor {
@@ -71,42 +68,32 @@ impl Actor for BridgeActor {
                 .checked_sub(last.at.elapsed())
                 .filter(|left| !matches!(last.loss, Loss::Quit | Loss::ProjectChanged) && !left.is_zero())
         });
-        let machine = match hope {
-            Some(left) => {
-                timers.arm(Timer::Hope, left);
-                Bridge::after_loss()
-            }
-            None => Bridge::new(),
-        };
-        let (driver, _) = Driver::start(machine);
-        self.with.env.events.machine_started(driver.machine(), driver.state());
+        if let Some(left) = hope {
+            timers.arm(Timer::Hope, left);
+        }
+        let core = BridgeCore::new(hope.is_some());
+        self.with.env.events.machine_started(core.machine(), core.state());
         Ok(State {
-            driver,
+            core,
             timers,
             me,
             targets: Vec::new(),
             project: self.with.link.view.borrow().target.as_ref().map(|target| target.project.clone()),
             refused: Vec::new(),
-            connection: None,
             last_dial: None,
             probing: BTreeSet::new(),
-            domain: None,
-            told: None,
         })
     }
 
     async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
         self.publish(state);
-        self.look_for_outcomes(state);
+        self.look_for_results(state);
         // A predecessor may have heard of it, and not a word of it is left.
         self.project_moved(state);
-        if self.with.env.is_draining() {
-            // The order to stop may have gone to a predecessor.
-            self.feed(state, Event::StopRequested);
-        } else if self.with.calls.ledger(|ledger, _| ledger.has_held()) {
-            self.feed(state, Event::CallsWaiting);
-        } else if self.with.link.is_wanted() {
-            self.feed(state, Event::Wanted);
+        let (draining, wanted) = (self.with.env.is_draining(), self.with.link.is_wanted());
+        let ledger = &mut &*self.with.calls.shared;
+        if let Some(event) = BridgeCore::<Connection>::first_event(draining, wanted, ledger) {
+            self.feed(state, event);
         }
         Ok(())
     }
@@ -125,15 +112,9 @@ impl Actor for BridgeActor {
                 state.refused.clear();
                 self.feed(state, Event::NewsArrived);
             }
-            Message::News(epoch, news, _permit) => self.hear(state, epoch, news),
+            Message::Heard(epoch, event, _permit) => self.hear(state, epoch, event),
             Message::CallsWaiting => self.feed(state, Event::CallsWaiting),
             Message::ListWanted => self.feed(state, Event::ListWanted),
-            Message::ListLost => {
-                // One that is still on the wire will find the next registry.
-                if state.connection.as_ref().is_some_and(|connection| !connection.awaits_list()) {
-                    self.feed(state, Event::ListLost);
-                }
-            }
             Message::Hint(hint) => self.feed(state, Event::HintReceived(hint)),
             Message::ProbeEnded(path) => {
                 state.probing.remove(&path);
@@ -142,23 +123,14 @@ impl Actor for BridgeActor {
                 // Kindness, and never needed: what the editor answers to it counts for nobody.
                 self.order(state, Order::Cancel(key));
             }
-            Message::NobodyWaits(epoch) => {
-                if state.connection.as_ref().is_some_and(|connection| connection.epoch == epoch) {
-                    self.feed(state, Event::NobodyWaits);
-                }
-            }
+            Message::NobodyWaits(epoch) => self.hear(state, epoch, Event::NobodyWaits),
             Message::ConnectionFailed(epoch) => {
-                if state.connection.as_ref().is_some_and(|connection| connection.epoch == epoch) {
+                if state.core.epoch() == Some(epoch) {
                     // Our bug: the supervisor closes the epoch and starts anew.
                     return Err(format!("the task of connection {epoch} panicked").into());
                 }
             }
-            Message::EditorVanished(epoch) => {
-                if state.connection.as_ref().is_some_and(|connection| connection.epoch == epoch) {
-                    self.feed(state, Event::EditorVanished);
-                    self.with.calls.decide(|ledger, now| ledger.journals_gone(None, now));
-                }
-            }
+            Message::EditorVanished(epoch) => self.hear(state, epoch, Event::EditorVanished),
             Message::Timer(timer) => {
                 if state.timers.fired(timer) {
                     self.feed(state, Event::Elapsed(timer));
@@ -197,14 +169,13 @@ impl BridgeActor {
         if !is_wanted && survey.project.is_some() {
             return;
         }
-        self.mind_the_dead(survey);
         let evidence = survey.evidence;
         // The wanted one is out of sight for a moment: whose a named port is cannot be told.
         if !is_wanted || survey.targets.is_empty() {
             return self.feed(state, Event::NothingOffered { cause: survey.cause(), evidence });
         }
         // A dial under way keeps the targets it was given: the machine ignores the offer then.
-        if state.connection.is_none() {
+        if state.core.epoch().is_none() {
             state.targets.clone_from(&survey.targets);
             self.remember_where_it_moved(state);
             let targets = &state.targets;
@@ -214,38 +185,19 @@ impl BridgeActor {
         self.feed(state, Event::TargetsOffered { count, evidence });
     }
 
-    /// News of a connection that is not the current one is of no interest: its epoch is closed.
-    fn hear(&self, state: &mut State, epoch: Epoch, news: News) {
-        let Some(connection) = state.connection.as_ref().filter(|connection| connection.epoch == epoch) else { return };
-        if matches!(news, News::ListAnswered | News::ListFailed) && connection.awaits_list() {
-            // A registry ended in between and its successor asked again: only the answer that is owed frees the place.
+    /// What happens on a connection that is not the current one is of no interest: its epoch is closed.
+    fn hear(&self, state: &mut State, epoch: Epoch, event: Event) {
+        if state.core.epoch() != Some(epoch) {
             return;
         }
-        let event = match news {
-            News::Connected(identity) => Event::Connected { checked: identity == Identity::Checked },
-            News::ConnectFailed(failure) => {
-                state.connection = None;
-                self.remember_refusal(state, failure);
-                Event::ConnectFailed(failure)
-            }
-            News::Greeted { window, pulse, domain } => {
-                state.domain = domain;
-                Event::Greeted { window, pulse }
-            }
-            News::GreetingRefused => {
-                self.remember_refusal(state, ConnectFailure::WrongPeer);
-                Event::GreetingRefused
-            }
-            News::ListAnswered => Event::ListAnswered,
-            News::ListFailed => Event::ListLost,
-            News::CallSent { running_max } => Event::CallSent { running_max },
-            News::WorkFinished { more } => Event::WorkFinished { more },
-            News::BytesArrived => Event::BytesArrived,
-            News::PulseArrived => Event::PulseArrived,
-            News::Leaving(reason) => Event::LeavingAnnounced(reason),
-            News::Ended(drop) => Event::Disconnected(drop),
-        };
-        self.feed(state, event);
+        match event {
+            Event::ConnectFailed(failure) => self.remember_refusal(state, failure),
+            Event::GreetingRefused => self.remember_refusal(state, ConnectFailure::WrongPeer),
+            _ => {}
+        }
+        if let Some(step) = state.core.hear(epoch, event, &mut &*self.with.calls.shared) {
+            self.carry_out(state, event, step);
+        }
     }
 
     /// While it reloads, an editor that moved from its own port is seen nowhere, and its own port is somebody else's: it is away for
@@ -262,7 +214,7 @@ impl BridgeActor {
 
     /// Somebody else's editor is not connected to, and its owner not looked up, ten times a second while ours is away.
     fn remember_refusal(&self, state: &mut State, failure: ConnectFailure) {
-        let target = state.targets.get(usize::from(state.driver.machine().target()));
+        let target = state.targets.get(usize::from(state.core.machine().target()));
         if let Some(target) = target.filter(|_| failure.is_somebody_else()) {
             state.refused.retain(|(known, ..)| known != target);
             state.refused.push((target.clone(), failure, Instant::now()));
@@ -270,57 +222,63 @@ impl BridgeActor {
     }
 
     fn feed(&self, state: &mut State, event: Event) {
-        let mut events = VecDeque::from([event]);
-        while let Some(event) = events.pop_front() {
-            let before = state.driver.state();
-            let out = state.driver.feed(&event);
-            self.with.env.events.stepped(&out, before, &event);
-            for effect in out.effects {
-                if effect == Effect::ShortenRetry {
-                    self.shorten_wait(state, &event);
+        let step = state.core.feed(event, &mut &*self.with.calls.shared);
+        self.carry_out(state, event, step);
+    }
+
+    /// Carries out what an event led to, and what follows from that.
+    fn carry_out(&self, state: &mut State, event: Event, step: Step<Connection>) {
+        let mut next = Some((event, step));
+        while let Some((event, step)) = next.take() {
+            self.with.env.events.stepped(&step.out, step.before, &event);
+            for command in step.commands {
+                if let Some(failed) = self.command(state, &event, command) {
+                    next = Some((failed, state.core.feed(failed, &mut &*self.with.calls.shared)));
                 }
-                self.carry_out(state, effect, &mut events);
             }
         }
         self.publish(state);
     }
 
-    fn carry_out(&self, state: &mut State, effect: Effect, events: &mut VecDeque<Event>) {
-        match effect {
-            Effect::AskTargets => {
+    /// Carries out one command. Returns what that led to at once: a connect that is not begun.
+    fn command(&self, state: &mut State, event: &Event, command: Command<Connection>) -> Option<Event> {
+        match command {
+            Command::AskTargets => {
                 self.with.addresses.discovery.cast(discovery::Message::Wanted);
             }
-            Effect::Dial { target } => self.dial(state, usize::from(target), events),
-            Effect::Greet => self.order(state, Order::Greeting),
-            Effect::SendList => self.order(state, Order::List { step: 0 }),
-            Effect::SendNextCall => self.send_next_call(state, events),
-            Effect::HangUp(loss) => self.hang_up(state, loss),
-            Effect::TellUp => self.tell_up(state),
-            Effect::TellDown => {
+            Command::Dial { target } => return self.dial(state, usize::from(target)).err().map(Event::ConnectFailed),
+            Command::Order(order) => self.order(state, order),
+            Command::Settle(settlements) => self.with.calls.settle(settlements),
+            Command::HangUp { connection, loss, .. } => {
+                drop(connection);
+                // One that was never greeted is no loss of the editor.
+                self.with.link.lost(loss);
+                self.look_for_results(state);
+            }
+            Command::TellUp => self.tell_up(state),
+            Command::TellDown => {
                 self.with.addresses.registry.cast(registry::Message::LinkLost);
             }
-            Effect::TellToolsChanged => {
+            Command::TellToolsChanged => {
                 self.with.addresses.registry.cast(registry::Message::ChangeHinted(None));
             }
-            Effect::CheckEditor => self.check_editor(state),
-            Effect::AskPulse => self.order(state, Order::Pulse),
-            Effect::AwaitClients => self.await_clients(state),
-            Effect::Retry { attempt, likely } => {
-                let likely = likely || self.with.calls.ledger(|ledger, _| ledger.has_held());
+            Command::CheckEditor => self.check_editor(state),
+            Command::AwaitClients => self.await_clients(state),
+            Command::Retry { attempt, likely } => {
                 let delay = retry::delay(u32::from(attempt), likely, self.with.env.die());
                 self.with.env.events.backing_off(delay);
                 state.timers.arm(Timer::Retry, delay);
             }
-            // Done where the event is known that brought it.
-            Effect::ShortenRetry => {}
-            Effect::Arm(timer, delay) => state.timers.arm(timer, delay),
-            Effect::Disarm(timer) => state.timers.disarm(timer),
+            Command::ShortenRetry => self.shorten_wait(state, event),
+            Command::Arm(timer, delay) => state.timers.arm(timer, delay),
+            Command::Disarm(timer) => state.timers.disarm(timer),
         }
+        None
     }
 
     fn await_clients(&self, state: &State) {
-        let Some(connection) = &state.connection else { return };
-        let (epoch, me, ledger) = (connection.epoch, state.me.clone(), Arc::clone(&self.with.calls.shared));
+        let Some(epoch) = state.core.epoch() else { return };
+        let (me, ledger) = (state.me.clone(), Arc::clone(&self.with.calls.shared));
         self.tasks.spawn(async move {
             ledger.settled_on(epoch).await;
             tokio::time::sleep(PART_AFTER).await;
@@ -335,64 +293,31 @@ impl BridgeActor {
         }
     }
 
-    fn dial(&self, state: &mut State, index: usize, events: &mut VecDeque<Event>) {
-        let Some(target) = state.targets.get(index).cloned() else {
-            events.push_back(Event::ConnectFailed(ConnectFailure::Refused));
-            return;
-        };
+    fn dial(&self, state: &mut State, index: usize) -> Result<(), ConnectFailure> {
+        // An offer that is out of date may name a target that is known no more.
+        let target = state.targets.get(index).cloned().ok_or(ConnectFailure::Refused)?;
         let refused = state.refused.iter().find(|(known, ..)| *known == target);
         if let Some((_, failure, _)) = refused.filter(|(.., seen)| seen.elapsed() < RETRY_UNLIKELY_MAX) {
-            events.push_back(Event::ConnectFailed(*failure));
-            return;
+            return Err(*failure);
         }
         state.last_dial = Some(Instant::now());
-        state.connection = Some(connection::open(self.with.clone(), &self.tasks, target, state.me.clone()));
+        let epoch = self.with.link.next_epoch();
+        let connection = connection::open(self.with.clone(), &self.tasks, target, epoch, state.me.clone());
+        state.core.dialled(epoch, connection);
+        Ok(())
     }
 
     fn order(&self, state: &State, order: Order) {
-        // A connection that has ended says so by its own news; the order needs no answer then.
-        if let Some(connection) = &state.connection {
+        if let Some(connection) = state.core.connection() {
             connection.order(order);
         }
     }
 
-    fn send_next_call(&self, state: &State, events: &mut VecDeque<Event>) {
-        let Some(connection) = &state.connection else { return };
-        match self.with.calls.ledger(|ledger, _| ledger.reserve(connection.epoch)) {
-            Some(held) => {
-                let (call, epoch) = (held.id, connection.epoch);
-                if !connection.order(Order::Call(held)) {
-                    self.with.calls.ledger(|ledger, _| ledger.unreserve(call, epoch));
-                    // The connection asks for it when it has room again.
-                    return events.push_back(Event::WorkFinished { more: false });
-                }
-                if self.with.calls.ledger(|ledger, _| ledger.has_held()) {
-                    events.push_back(Event::CallsWaiting);
-                }
-            }
-            None => events.push_back(Event::WorkFinished { more: false }),
-        }
-    }
-
-    fn hang_up(&self, state: &mut State, loss: Loss) {
-        let Some(connection) = state.connection.take() else { return };
-        let epoch = connection.epoch;
-        // The ledger first: from here on no claim, write or frame of that epoch counts. Then the socket falls.
-        self.with.calls.decide(|ledger, now| ledger.close_epoch(epoch, loss, now));
-        drop(connection);
-        if loss == Loss::Quit {
-            self.with.calls.decide(|ledger, now| ledger.journals_gone(None, now));
-        }
-        // One that was never greeted is no loss of the editor.
-        self.with.link.lost(loss);
-        self.look_for_outcomes(state);
-    }
-
     fn tell_up(&self, state: &State) {
-        let Some(connection) = &state.connection else { return };
-        let target = state.targets.get(usize::from(state.driver.machine().target())).cloned();
+        let Some((epoch, connection)) = state.core.epoch().zip(state.core.connection()) else { return };
+        let target = state.targets.get(usize::from(state.core.machine().target())).cloned();
         let pid = target.as_ref().and_then(|target| target.editor_pid);
-        let editor = EditorIdentity { pid, domain: state.domain };
+        let editor = EditorIdentity { pid, domain: connection.domain() };
         // Another project's editor tells nothing of the absence of this one.
         let before = self.with.link.view.borrow().clone();
         let project = |target: Option<&Target>| target.map(|target| target.project.clone());
@@ -405,32 +330,24 @@ impl BridgeActor {
             ledger.has_held()
         });
         if let Some(target) = &target {
-            self.with.env.events.link_up(connection.epoch, target.port, target.source.into(), waited_for, back);
+            self.with.env.events.link_up(epoch, target.port, target.source.into(), waited_for, back);
         }
         self.with.link.view.send_modify(|link| {
-            link.epoch = Some(connection.epoch);
+            link.epoch = Some(epoch);
             link.target = target;
             link.editor = editor;
             link.stranger = None;
             link.connections += 1;
             link.is_back(back);
         });
-        self.with.addresses.registry.cast(registry::Message::LinkReady(connection.epoch));
-        self.order(state, Order::Outcomes);
-    }
-
-    /// A journal dies with its process.
-    fn mind_the_dead(&self, survey: &Survey) {
-        if survey.evidence.editor == Sign::Dead {
-            self.with.calls.decide(|ledger, now| ledger.journals_gone(None, now));
-        }
+        self.with.addresses.registry.cast(registry::Message::LinkReady(epoch));
     }
 
     fn check_editor(&self, state: &State) {
-        let Some(connection) = &state.connection else { return };
-        let target = state.targets.get(usize::from(state.driver.machine().target()));
+        let Some(epoch) = state.core.epoch() else { return };
+        let target = state.targets.get(usize::from(state.core.machine().target()));
         let Some(target) = target.filter(|target| target.editor_pid.is_some()).cloned() else { return };
-        let (epoch, me, host) = (connection.epoch, state.me.clone(), Arc::clone(&self.with.env.host));
+        let (me, host) = (state.me.clone(), Arc::clone(&self.with.env.host));
         self.tasks.spawn(async move {
             let its = Arc::clone(&host);
             let liveness = crate::platform::host::run(&*host, move || target.liveness(&*its)).await;
@@ -440,11 +357,9 @@ impl BridgeActor {
         });
     }
 
-    fn look_for_outcomes(&self, state: &mut State) {
+    /// Looks for the results that are also written into files.
+    fn look_for_results(&self, state: &mut State) {
         let recovering = self.with.calls.ledger(|ledger, _| ledger.recovering());
-        if recovering.iter().any(|(_, how)| matches!(how, Recovery::Journal(_))) {
-            self.order(state, Order::Outcomes);
-        }
         for (call, recovery) in recovering {
             if let Recovery::ResultFile { path, .. } = &recovery
                 && state.probing.insert(path.clone())
@@ -461,19 +376,10 @@ impl BridgeActor {
         }
     }
 
-    /// Tells the ledger, the session and whoever watches what may be expected of the link, when that changed.
+    /// Tells the ledger, the session and the link's view what may be expected of the link, when that changed.
     fn publish(&self, state: &mut State) {
-        let machine = state.driver.machine();
-        let label: &'static str = state.driver.state().into();
-        let outlook = machine.outlook(state.driver.state());
-        let undecided = machine.undecided(state.driver.state());
-        let now = Some((label, outlook, undecided));
-        if state.told == now {
-            return;
-        }
-        let outlook_changed =
-            state.told.map(|(_, outlook, undecided)| (outlook, undecided)) != Some((outlook, undecided));
-        state.told = now;
+        let Some(told) = state.core.expectation(&mut &*self.with.calls.shared) else { return };
+        let Expectation { state: label, outlook, undecided, changed } = told;
         self.with.link.view.send_modify(|link| {
             link.state = label;
             link.outlook = outlook;
@@ -484,9 +390,9 @@ impl BridgeActor {
                 outage.cause = cause.or(outage.cause);
             }
         });
-        if outlook_changed {
+        if let Some(settlements) = changed {
             self.with.env.events.outlook_changed(outlook);
-            self.with.calls.decide(|ledger, now| ledger.set_outlook(outlook, now));
+            self.with.calls.settle(settlements);
             self.with
                 .addresses
                 .session

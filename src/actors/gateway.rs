@@ -157,17 +157,7 @@ fn link_recipes<S: Spawn>(parts: &Arc<Parts>, spawn: &S) -> Vec<Recipe> {
 }
 
 fn root_recipes<S: Spawn>(parts: &Arc<Parts>, spawn: &S) -> Vec<Recipe> {
-    let registry = recipe(
-        "registry",
-        spawn,
-        parts,
-        Parts::registry,
-        |parts| &parts.addresses.registry,
-        // A list that was on its way to it is lost; the bridge must not wait for it for ever.
-        |parts| {
-            parts.addresses.bridge.cast(bridge::Message::ListLost);
-        },
-    );
+    let registry = recipe("registry", spawn, parts, Parts::registry, |parts| &parts.addresses.registry, |_| {});
     let session = recipe("session", spawn, parts, Parts::session, |parts| &parts.addresses.session, settle_session);
     vec![registry, link_recipe(parts, spawn), session]
 }

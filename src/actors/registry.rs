@@ -4,7 +4,6 @@
 //! lists. *Sends* wishes for a list to the bridge, and what was published to the session. *Dies* only of our own bugs; a healthy
 //! connection does not notice.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -13,12 +12,10 @@ use ractor::{Actor, ActorProcessingErr, ActorRef};
 use crate::fsm::Driver;
 use crate::fsm::registry::{Effect, Event, Registry, Source, Timer};
 use crate::link::{Link, Tools};
-use crate::protocol::dialect::{EditorTool, OwnTool, ToolListing};
+use crate::protocol::dialect::EditorTool;
 use crate::protocol::ids::Epoch;
-use crate::protocol::mcp::Catalogue;
 use crate::runtime::addresses::Addresses;
 use crate::runtime::environment::Environment;
-use crate::runtime::messages::bridge::News;
 use crate::runtime::messages::registry::Message;
 use crate::runtime::messages::{bridge, session};
 use crate::runtime::supervisor::Tasks;
@@ -44,11 +41,9 @@ pub struct State {
     driver: Driver<Registry>,
     timers: Timers<Timer, Message>,
     me: ActorRef<Message>,
-    /// The list that the next `Publish` publishes.
-    staged: Option<Arc<ToolListing>>,
+    /// The list from disk that the next `Publish` publishes.
+    staged: Option<Vec<Arc<EditorTool>>>,
     read: Option<PathBuf>,
-    /// The project that was looked at last.
-    project: Option<Option<PathBuf>>,
 }
 
 impl Actor for RegistryActor {
@@ -72,7 +67,7 @@ impl Actor for RegistryActor {
         let published = self.tools.published.borrow().source;
         let (driver, _) = Driver::start(Registry { published, ..Registry::default() });
         let timers = Timers::new(me.clone(), Message::Timer);
-        Ok(State { driver, timers, me, staged: None, read: None, project: None })
+        Ok(State { driver, timers, me, staged: None, read: None })
     }
 
     async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
@@ -101,19 +96,18 @@ impl Actor for RegistryActor {
     ) -> Result<(), ActorProcessingErr> {
         match message {
             Message::LinkReady(epoch) => {
-                if self.is_current(state, epoch) {
+                if self.tools.takes_from(epoch) {
                     self.feed(state, &Event::LinkReady);
                 }
             }
             Message::LinkLost => self.feed(state, &Event::LinkLost),
             Message::ChangeHinted(_permit) => self.feed(state, &Event::ChangeHinted),
-            Message::ListReceived(epoch, listing) => self.received(state, epoch, listing),
+            Message::ListReceived(epoch) => self.received(state, epoch),
             Message::ListFailed(epoch, why) => {
                 self.env.events.catalogue_trouble("list_failed", &why);
-                if self.is_current(state, epoch) {
+                if self.tools.takes_from(epoch) {
                     self.feed(state, &Event::ListFailed);
                 }
-                self.list_is_over(epoch, News::ListFailed);
             }
             Message::ProjectKnown(project) => self.project_known(state, project),
             Message::DiskRead(project, read) => self.disk_read(state, &project, read),
@@ -128,46 +122,20 @@ impl Actor for RegistryActor {
 }
 
 impl RegistryActor {
-    /// The list of another project's editor is of no interest, although that is still connected. While it is in question which
-    /// project is wanted, the connected one may be it.
-    fn is_current(&self, state: &State, epoch: Epoch) -> bool {
-        let link = self.link.view.borrow().clone();
-        let Some(target) = link.target.filter(|_| link.epoch == Some(epoch)) else { return false };
-        let known = state.project.as_ref().is_none_or(|known| *known == target.project);
-        known && self.link.wanted().may_be(target.project.as_deref())
-    }
-
-    /// Only now may the bridge send calls: they are looked up in the list that was just published.
-    fn list_is_over(&self, epoch: Epoch, how: News) {
-        self.addresses.bridge.cast(bridge::Message::News(epoch, how, None));
-    }
-
-    fn received(&self, state: &mut State, epoch: Epoch, listing: Arc<ToolListing>) {
-        if !self.is_current(state, epoch) {
-            // Its place at the editor is free all the same.
-            return self.list_is_over(epoch, News::ListFailed);
+    fn received(&self, state: &mut State, epoch: Epoch) {
+        if self.tools.takes_from(epoch) {
+            self.feed(state, &Event::ListReceived { changed: self.tools.take_changed() });
         }
-        self.env.events.tools_listed(listing.tools.len(), &listing.dropped);
-        let known = Arc::clone(&self.tools.published.borrow().tools);
-        let (tools, changed) = adopt(&known, &listing.tools);
-        let listing =
-            Arc::new(ToolListing { tools, revision: listing.revision.clone(), dropped: listing.dropped.clone() });
-        if listing.revision.is_some() {
-            self.tools.keep_listing(Arc::clone(&listing));
-        }
-        state.staged = Some(listing);
-        self.feed(state, &Event::ListReceived { changed });
-        self.list_is_over(epoch, News::ListAnswered);
     }
 
     fn project_known(&self, state: &mut State, project: Option<PathBuf>) {
-        let before = state.project.replace(project.clone());
+        let before = self.tools.is_of(project.clone());
         if before.is_some_and(|before| before != project) {
             state.read = None;
             self.feed(state, &Event::ProjectChanged);
             // It was away from here and is back before its editor was left: that says nothing of it again.
             let epoch = self.link.view.borrow().epoch;
-            if epoch.is_some_and(|epoch| self.is_current(state, epoch)) {
+            if epoch.is_some_and(|epoch| self.tools.takes_from(epoch)) {
                 self.feed(state, &Event::LinkReady);
             }
         }
@@ -183,7 +151,7 @@ impl RegistryActor {
         }
         let found = match read {
             Ok(file) if self.tools.published.borrow().source == Source::None => {
-                state.staged = Some(Arc::new(ToolListing { tools: file.tools, ..ToolListing::default() }));
+                state.staged = Some(file.tools);
                 true
             }
             // What the editor itself said meanwhile is worth more than the file.
@@ -221,29 +189,13 @@ impl RegistryActor {
     }
 
     fn publish(&self, state: &mut State, source: Source) {
-        let development = self.env.config.development;
         let staged = match source {
-            Source::None => Some(Arc::default()),
-            Source::Disk | Source::Live | Source::Stale => state.staged.take(),
+            Source::None => Some(Vec::new()),
+            Source::Disk => state.staged.take(),
+            // The connection has published the editor's list.
+            Source::Live | Source::Stale => None,
         };
-        let dialect = self.link.dialect();
-        let raises_windows = |tool: &EditorTool| dialect.own_tool(&tool.name) == Some(OwnTool::FocusWindow);
-        let can_focus = self.env.can_focus();
-        let known = Arc::clone(&self.tools.published.borrow().tools);
-        // Made before it is put in place: whoever sends a call looks there meanwhile.
-        let fresh = staged.as_ref().filter(|listing| listing.tools != *known).map(|listing| {
-            let shown = listing.tools.iter().filter(|tool| can_focus || !raises_windows(tool));
-            (Arc::new(Catalogue::new(shown.map(Arc::clone), development)), Arc::new(listing.tools.clone()))
-        });
-        self.tools.published.send_modify(|published| {
-            published.source = source;
-            if let Some(listing) = staged {
-                published.unusable = Arc::new(listing.dropped.clone());
-            }
-            if let Some((catalogue, tools)) = fresh {
-                (published.catalogue, published.tools) = (catalogue, tools);
-            }
-        });
+        self.tools.show(source, staged.map(|tools| (tools, Vec::new())));
         let catalogue = Arc::clone(&self.tools.published.borrow().catalogue);
         self.env.events.tools_published(catalogue.entries().iter().map(|entry| entry.name.as_str()));
         self.addresses.session.cast(session::Message::CataloguePublished(source));
@@ -286,63 +238,5 @@ impl RegistryActor {
                 events.catalogue_trouble("catalogue_write", &error.to_string());
             }
         })));
-    }
-}
-
-/// A list with each tool that is known already in place of its copy, and whether anything is new. Its order is the editor's mood
-/// (a hash map's, after a reload) and no change: the known one is kept.
-fn adopt(known: &[Arc<EditorTool>], listed: &[Arc<EditorTool>]) -> (Vec<Arc<EditorTool>>, bool) {
-    let mut by_name: HashMap<&str, &Arc<EditorTool>> = known.iter().map(|tool| (tool.name.as_str(), tool)).collect();
-    let mut changed = known.len() != listed.len();
-    let adopted = listed.iter().map(|tool| {
-        let same = by_name.remove(tool.name.as_str()).filter(|known| *known == tool);
-        changed |= same.is_none();
-        Arc::clone(same.unwrap_or(tool))
-    });
-    let adopted = adopted.collect();
-    if changed { (adopted, true) } else { (known.to_vec(), false) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::protocol::dialect::Annotations;
-
-    fn tool(name: &str, description: &str) -> Arc<EditorTool> {
-        Arc::new(EditorTool {
-            name: name.to_owned(),
-            description: description.to_owned(),
-            input_schema: serde_json::Map::new(),
-            annotations: Annotations {
-                title: name.to_owned(),
-                read_only_hint: false,
-                destructive_hint: true,
-                idempotent_hint: false,
-                open_world_hint: true,
-            },
-            development_only: false,
-            repeatable: false,
-            parallel: false,
-            resumable: false,
-        })
-    }
-
-    #[test]
-    fn another_order_is_no_change_and_another_content_is() {
-        let (a, b, other) = (tool("a", "x"), tool("b", "y"), tool("b", "z"));
-        let known = [a.clone(), b.clone()];
-        assert_eq!(adopt(&known, &[b.clone(), a.clone()]), (known.to_vec(), false));
-        for changed in [vec![a.clone()], vec![a.clone(), other], vec![a.clone(), a.clone()], vec![a, b.clone(), b]] {
-            assert_eq!(adopt(&known, &changed), (changed, true));
-        }
-    }
-
-    #[test]
-    fn what_is_listed_again_is_kept_once() {
-        let known = [tool("a", "x"), tool("b", "y")];
-        let (listed, changed) = adopt(&known, &[tool("c", "new"), tool("b", "y"), tool("a", "other")]);
-        assert!(changed && Arc::ptr_eq(&listed[1], &known[1]));
-        let (again, changed) = adopt(&known, &[tool("a", "x"), tool("b", "y")]);
-        assert!(!changed && again.iter().zip(&known).all(|(listed, known)| Arc::ptr_eq(listed, known)));
     }
 }

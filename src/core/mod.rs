@@ -1,6 +1,8 @@
 //! Values with rules and without I/O: open calls, what is known of the link, texts that users read. Time comes in as a value.
 
+pub mod bridge;
 pub mod calls;
+pub mod exchange;
 pub mod link;
 pub mod logbook;
 pub mod requests;

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::core::calls::Ledger;
+use crate::core::calls::{Ledger, LedgerAccess};
 use crate::protocol::ids::Epoch;
 use crate::runtime::enter;
 
@@ -24,6 +24,12 @@ impl std::fmt::Debug for SharedLedger {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (held, running) = enter(&self.ledger).counts();
         f.debug_struct("SharedLedger").field("held", &held).field("running", &running).finish_non_exhaustive()
+    }
+}
+
+impl LedgerAccess for &SharedLedger {
+    fn with<T>(&mut self, operation: impl FnOnce(&mut Ledger, Instant) -> T) -> T {
+        SharedLedger::with(self, operation)
     }
 }
 

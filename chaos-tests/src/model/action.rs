@@ -1,10 +1,12 @@
 //! What can happen next, and what it costs of the budget of faults.
 
-use holdfast::fsm::bridge::{Event, State, Timer};
+use holdfast::fsm::bridge::{State, Timer};
 
 use super::journal::Status;
-use super::line::{Frame, Line, Order};
-use super::world::{Bridge, Broken, Editor, Kind, Setting, Stage, World, name};
+use super::line::{Frame, Line, Message, Task};
+use super::seam::name;
+use super::setting::{Broken, Kind, Setting};
+use super::world::{Bridge, Editor, Stage, World};
 
 /// Questions for outcomes that may be under way at once: enough for one to be answered behind another.
 const QUESTIONS_MAX: usize = 2;
@@ -36,11 +38,13 @@ pub enum Action {
     Connect(u8),
     /// A task's connect fails.
     Refuse(u8),
-    /// A task takes its next call, and claims it.
+    /// A task takes the order to send a call, and reserves the next one.
     Take(u8),
-    /// A task takes its next call when that was held as long as it may be.
-    TakeLate(u8),
-    /// A task finds that the call it was ordered to send can never be sent.
+    /// A task claims the call that it prepared.
+    Claim(u8),
+    /// A task claims the call that it prepared when that was held as long as it may be.
+    ClaimLate(u8),
+    /// A task finds that the call can never be sent.
     Unsendable(u8),
     /// All of a claimed call is written.
     Write(u8),
@@ -66,6 +70,8 @@ pub enum Action {
     EditorTurnsAway(u8),
     /// The editor answers the call it ran twice.
     EditorRepeats(u8),
+    /// The editor says of the call that it runs that it has it already.
+    EditorDoubles(u8),
     /// The editor says that it is about to reload.
     EditorAnnounces(u8),
     /// The editor says that it quits.
@@ -84,8 +90,10 @@ pub enum Action {
     Keep(u8),
     /// The network delivers the reply it kept on another connection.
     Misdeliver(u8),
-    /// The gateway asks what became of calls.
+    /// What became of calls is to be asked.
     Ask(u8),
+    /// The question what became of calls was not answered for long, and is asked anew.
+    AskAnew(u8),
     /// The editor refuses a call, since it is about to leave.
     EditorPostpones(u8),
     /// A sending that was read begins.
@@ -96,8 +104,6 @@ pub enum Action {
     ReadLate(u8),
     /// A file tells a call's outcome.
     Learn(u8),
-    /// The list came, and the registry crashes over it.
-    LoseList(u8),
     /// The registry crashes.
     RegistryCrashes,
     /// The bridge's actor crashes.
@@ -149,13 +155,15 @@ pub fn describe(world: &World, action: Action) -> String {
         Action::TakeDown => return "the tree is taken down".to_owned(),
         Action::Finish => return "what is left is settled".to_owned(),
         Action::NoPermit(index) => (index, "waited too long for the permit"),
-        Action::Ask(index) => (index, "asks what became of calls"),
+        Action::Ask(index) => (index, "is to ask what became of calls"),
+        Action::AskAnew(index) => (index, "asks anew what became of calls"),
         Action::EditorPostpones(index) => (index, "the editor refuses the call: it is about to leave"),
         Action::Connect(index) => (index, "connects"),
         Action::Refuse(index) => (index, "is refused"),
-        Action::Take(index) => (index, "claims the next call"),
-        Action::TakeLate(index) => (index, "claims the next call too late"),
-        Action::Unsendable(index) => (index, "cannot send the next call"),
+        Action::Take(index) => (index, "reserves the next call"),
+        Action::Claim(index) => (index, "claims the call"),
+        Action::ClaimLate(index) => (index, "claims the call too late"),
+        Action::Unsendable(index) => (index, "cannot send the call"),
         Action::Write(index) => (index, "writes the call"),
         Action::WriteNothing(index) => (index, "could not write a byte of the call"),
         Action::Tear(index) => (index, "wrote a part of the call"),
@@ -168,13 +176,13 @@ pub fn describe(world: &World, action: Action) -> String {
         Action::EditorTurnsAway(index) => (index, "the editor turns the call away"),
         Action::EditorReplies(index) => (index, "the editor's answer is read"),
         Action::EditorRepeats(index) => (index, "the editor answers twice"),
+        Action::EditorDoubles(index) => (index, "the editor says that it has the call already"),
         Action::EditorAnnounces(index) => (index, "the editor announces a reload"),
         Action::EditorQuits(index) => (index, "the editor says goodbye"),
         Action::Keep(index) => (index, "breaks, and the network keeps the answer"),
         Action::Misdeliver(index) => (index, "the network delivers the answer it kept"),
-        Action::LoseList(index) => (index, "its list is lost with the registry"),
     };
-    let epoch = world.lines.get(usize::from(index)).map_or(0, |line| line.epoch);
+    let epoch = world.lines.get(usize::from(index)).map_or(0, Line::epoch);
     format!("connection {epoch}: {what}")
 }
 
@@ -198,6 +206,7 @@ pub fn cost(world: &World, action: Action) -> u8 {
         | Action::AskList
         | Action::Connect(_)
         | Action::Take(_)
+        | Action::Claim(_)
         | Action::Write(_)
         | Action::Read(_)
         | Action::End(_)
@@ -209,6 +218,7 @@ pub fn cost(world: &World, action: Action) -> u8 {
         | Action::Misdeliver(_)
         | Action::Learn(_)
         | Action::Ask(_)
+        | Action::AskAnew(_)
         | Action::Begins(_)
         | Action::Ends(_)
         | Action::ReadLate(_)
@@ -230,7 +240,8 @@ pub fn cost(world: &World, action: Action) -> u8 {
         },
         Action::Cancel(_)
         | Action::NoPermit(_)
-        | Action::TakeLate(_)
+        | Action::ClaimLate(_)
+        | Action::EditorDoubles(_)
         | Action::Unsendable(_)
         | Action::Misgreet(_)
         | Action::EditorRepeats(_)
@@ -242,7 +253,6 @@ pub fn cost(world: &World, action: Action) -> u8 {
         | Action::Crash
         | Action::Freeze
         | Action::Keep(_)
-        | Action::LoseList(_)
         | Action::RegistryCrashes
         | Action::BridgeCrashes => false,
     };
@@ -304,7 +314,7 @@ fn client(world: &World, setting: &Setting, out: &mut Vec<Action>) {
 
 fn bridge(world: &World, setting: &Setting, out: &mut Vec<Action>) {
     match &world.bridge {
-        Bridge::Alive(shell) => {
+        Bridge::Alive(actor) => {
             if !world.news.is_empty() {
                 out.push(Action::Hear);
             }
@@ -316,7 +326,7 @@ fn bridge(world: &World, setting: &Setting, out: &mut Vec<Action>) {
             }
             // A connect comes after a timer: the bound of tasks is kept by letting old ones fall first.
             let crowded = world.lines.len() > 1;
-            for timer in shell.armed.iter() {
+            for timer in actor.armed.iter() {
                 let useful = match timer {
                     Timer::Retry => !crowded,
                     _ => true,
@@ -325,15 +335,13 @@ fn bridge(world: &World, setting: &Setting, out: &mut Vec<Action>) {
                     out.push(Action::Fire(timer));
                 }
             }
-            if world.discovery_asked && shell.enlisted && shell.state() == State::Seeking && !crowded {
+            if world.discovery_asked && actor.enlisted && actor.core.state() == State::Seeking && !crowded {
                 out.push(Action::Offer);
             }
-            // A registry that lost a list says so before its successor asks for one.
-            let says_so = world.news.iter().any(|news| news.event == Event::ListLost);
-            if world.registry_asks && shell.enlisted && !says_so {
+            if world.registry_asks && actor.enlisted {
                 out.push(Action::AskList);
             }
-            if !shell.enlisted {
+            if !actor.enlisted {
                 out.push(Action::Enlist);
             }
             if setting.crashes {
@@ -375,27 +383,32 @@ fn task(world: &World, setting: &Setting, index: u8, line: &Line, out: &mut Vec<
 }
 
 fn open(world: &World, setting: &Setting, index: u8, line: &Line, out: &mut Vec<Action>) {
-    if line.writing.is_some() {
-        out.extend([Action::Write(index), Action::WriteNothing(index), Action::Tear(index)]);
-    } else if !line.orders.is_empty() {
-        out.extend([Action::Take(index), Action::TakeLate(index), Action::Unsendable(index)]);
+    match line.task {
+        Task::Writing(_) => out.extend([Action::Write(index), Action::WriteNothing(index), Action::Tear(index)]),
+        Task::Holding(_) => out.extend([Action::Claim(index), Action::ClaimLate(index), Action::Unsendable(index)]),
+        Task::Idle if line.is_to_call() && line.is_free(setting) => out.push(Action::Take(index)),
+        Task::Idle => {}
     }
-    if let Some(frame) = line.back.front() {
+    // Over HTTP nothing is read while a request is prepared or written.
+    let reads = !setting.http || line.task == Task::Idle;
+    if let Some(frame) = line.back.front().filter(|_| reads) {
         out.push(Action::Read(index));
         if *frame == Frame::Greeting {
             out.push(Action::Misgreet(index));
         }
-        if *frame == Frame::List && setting.crashes && !line.hung_up {
-            out.push(Action::LoseList(index));
-        }
-    } else if line.peer_gone {
+    } else if line.peer_gone && reads {
         out.push(Action::End(index));
     }
     if !line.hung_up {
         out.push(Action::Break(index));
-        let questions = line.asked.len() + line.answers.len();
-        if line.greeted && questions < QUESTIONS_MAX && setting.has_journal() && world.ledger.looks() {
-            out.push(Action::Ask(index));
+        let greeted = line.exchange.met().is_some();
+        if greeted && setting.has_journal() && world.ledger.looks() && line.exchange.peek().is_none() {
+            let questions = line.asked.len() + line.answers.len();
+            match questions {
+                0 => out.push(Action::Ask(index)),
+                _ if questions < QUESTIONS_MAX => out.push(Action::AskAnew(index)),
+                _ => {}
+            }
         }
     }
     if line.peer_gone || world.editor != Editor::Up {
@@ -407,11 +420,11 @@ fn open(world: &World, setting: &Setting, index: u8, line: &Line, out: &mut Vec<
         if setting.has_journal() && world.journal.find(sending) != Some(Status::Running) {
             return told(world, index, line, out);
         }
-        out.extend([Action::EditorReplies(index), Action::EditorRepeats(index)]);
+        out.extend([Action::EditorReplies(index), Action::EditorRepeats(index), Action::EditorDoubles(index)]);
         if world.stray.is_none() {
             out.push(Action::Keep(index));
         }
-    } else if matches!(line.out.front(), Some(Order::Call(_))) {
+    } else if matches!(line.out.front(), Some(Message::Call(_))) {
         let refusal = if setting.has_journal() { Action::EditorPostpones } else { Action::EditorTurnsAway };
         out.extend([Action::EditorTakes(index), refusal(index)]);
     }
@@ -422,7 +435,7 @@ fn open(world: &World, setting: &Setting, index: u8, line: &Line, out: &mut Vec<
 fn told(world: &World, index: u8, line: &Line, out: &mut Vec<Action>) {
     if !line.hung_up {
         out.extend([Action::EditorAnnounces(index), Action::EditorQuits(index)]);
-        if world.stray.is_some_and(|(epoch, _)| epoch != line.epoch) {
+        if world.stray.is_some_and(|(epoch, _)| epoch != line.epoch()) {
             out.push(Action::Misdeliver(index));
         }
     }

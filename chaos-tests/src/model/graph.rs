@@ -6,7 +6,8 @@ use std::collections::{HashMap, VecDeque};
 use stateright::Model;
 
 use super::action::{Action, describe};
-use super::world::{Setting, World};
+use super::setting::Setting;
+use super::world::World;
 
 /// States and steps, by number.
 #[derive(Debug)]

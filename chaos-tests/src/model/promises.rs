@@ -7,11 +7,12 @@ use holdfast::limits::SENDINGS_MAX;
 use stateright::{Model, Property};
 
 use super::action::{self, Action};
+use super::bridge;
 use super::journal::Journal;
 use super::seam::Seam;
-use super::shell;
+use super::setting::{Kind, MAX_CALLS, Setting};
 use super::step::step;
-use super::world::{Bridge, Editor, Ghost, Kind, MAX_CALLS, Setting, Stage, Word, World, Wrong};
+use super::world::{Bridge, Editor, Ghost, Stage, Word, World, Wrong};
 
 /// At most one connection at a time.
 pub const ONE_CONNECTION: &str = "never two live connections";
@@ -48,7 +49,7 @@ fn each(setting: &Setting, holds: impl Fn(usize, Kind) -> bool) -> bool {
 
 /// Whether the bridge is ready.
 pub fn ready(world: &World) -> bool {
-    matches!(&world.bridge, Bridge::Alive(shell) if shell.state() == State::Ready)
+    matches!(&world.bridge, Bridge::Alive(actor) if actor.core.state() == State::Ready)
 }
 
 /// Whether the bridge is ready and the client waits for nothing.
@@ -87,7 +88,7 @@ impl Model for Setting {
             due: false,
             ghost: Ghost::default(),
         };
-        shell::begin(&mut world, self);
+        bridge::begin(&mut world, self);
         let mut elsewhere = world.clone();
         elsewhere.editor = Editor::Dead;
         vec![world, elsewhere]

@@ -7,9 +7,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use holdfast::core::calls::{Ledger, NewCall, Settlement, Terms};
+use holdfast::core::calls::{Ledger, LedgerAccess, NewCall, Settlement, Terms};
 use holdfast::fsm::call::Verdict;
-use holdfast::fsm::cause::{Cause, Loss, Outlook};
+use holdfast::fsm::cause::Loss;
 use holdfast::limits::PATIENCE_MARGIN;
 use holdfast::protocol::dialect::{AnswerBody, EditorAnswer, JournalKey, Recovery};
 use holdfast::protocol::ids::{CallId, Epoch, RequestKey};
@@ -17,16 +17,17 @@ use holdfast::protocol::mcp::ProtocolVersion;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-use super::journal::{Sending, Status};
-use super::world::{Kind, MAX_CALLS};
+use super::journal::Sending;
+use super::setting::{Kind, MAX_CALLS};
 
 /// The instant at which everything happens.
-fn now() -> Instant {
+pub fn now() -> Instant {
     static NOW: OnceLock<Instant> = OnceLock::new();
     *NOW.get_or_init(Instant::now)
 }
 
-fn id(call: u8) -> CallId {
+/// A call's identity.
+pub fn id(call: u8) -> CallId {
     CallId::from_random([call; 16])
 }
 
@@ -34,11 +35,13 @@ fn request(call: u8) -> RequestKey {
     RequestKey(u64::from(call))
 }
 
-fn number(id: CallId) -> u8 {
+/// The call of an identity.
+pub fn number(id: CallId) -> u8 {
     (0..u8::try_from(MAX_CALLS).unwrap_or(u8::MAX)).find(|call| self::id(*call) == id).unwrap_or_default()
 }
 
-fn answer() -> EditorAnswer {
+/// What the editor answers.
+pub fn answer() -> EditorAnswer {
     EditorAnswer { is_error: false, body: AnswerBody::Text("done".to_owned()) }
 }
 
@@ -46,15 +49,22 @@ fn answer() -> EditorAnswer {
 pub fn terms(kind: Kind, key: Option<JournalKey>) -> Terms {
     let recovery = match kind {
         Kind::Journaled => key.map_or(Recovery::None, Recovery::Journal),
-        Kind::Plain | Kind::Repeatable => Recovery::None,
+        Kind::Plain | Kind::Repeatable | Kind::Reloading => Recovery::None,
         Kind::Reported => Recovery::ResultFile { path: "r".to_owned(), busy_files: &[], quiet: Duration::ZERO },
         Kind::Inferred => Recovery::Inferred,
     };
     Terms { recovery, tool_timeout: Duration::ZERO, repeatable: kind == Kind::Repeatable }
 }
 
-fn key((call, nth): Sending, process: u8) -> JournalKey {
+/// Under what the journal of a process knows a sending.
+pub fn key((call, nth): Sending, process: u8) -> JournalKey {
     JournalKey { journal: process.to_string(), id: format!("{call}.{nth}"), seq: u64::from(nth) }
+}
+
+/// The sending of a journal's key.
+pub fn sending(key: &JournalKey) -> Sending {
+    let call = key.id.split('.').next().and_then(|call| call.parse().ok());
+    (call.unwrap_or_default(), u8::try_from(key.seq).unwrap_or(u8::MAX))
 }
 
 /// What the ledger said about a call.
@@ -66,14 +76,18 @@ pub enum Said {
     Note(u8, Verdict),
     /// A late answer is kept.
     KeepLate(u8),
+    /// A call that was sent is held again: the bridge is told.
+    HeldAgain,
 }
 
-fn said(settlements: Vec<Settlement>) -> Vec<Said> {
+/// What settlements say.
+pub fn said(settlements: Vec<Settlement>) -> Vec<Said> {
     let words = settlements.into_iter().filter_map(|settlement| match settlement {
         Settlement::Answer(answer) => Some(Said::Answer(number(answer.call), answer.verdict)),
         Settlement::Noted { call, verdict, .. } => Some(Said::Note(number(call), verdict)),
         Settlement::KeepLate { call, .. } => Some(Said::KeepLate(number(call))),
-        Settlement::Progress { .. } | Settlement::HeldAgain | Settlement::Withdraw { .. } => None,
+        Settlement::HeldAgain => Some(Said::HeldAgain),
+        Settlement::Progress { .. } | Settlement::Withdraw { .. } => None,
     });
     words.collect()
 }
@@ -84,13 +98,17 @@ pub struct Seam {
     ledger: Arc<Ledger>,
     digest: u64,
     open: Vec<u64>,
-    /// Which sending of a call the next one is; follows from the ledger.
-    nths: [u8; MAX_CALLS],
+}
+
+impl LedgerAccess for Seam {
+    fn with<T>(&mut self, operation: impl FnOnce(&mut Ledger, Instant) -> T) -> T {
+        self.change(|ledger| operation(ledger, now()))
+    }
 }
 
 impl Default for Seam {
     fn default() -> Self {
-        let mut seam = Self { ledger: Arc::default(), digest: 0, open: Vec::new(), nths: [0; MAX_CALLS] };
+        let mut seam = Self { ledger: Arc::default(), digest: 0, open: Vec::new() };
         seam.change(|_| ());
         seam
     }
@@ -150,10 +168,9 @@ impl Seam {
         self.open.iter().max().copied()
     }
 
-    /// A connection is over.
-    pub fn close_epoch(&mut self, epoch: u64, loss: Loss) -> Vec<Said> {
+    /// A connection is over: its epoch was closed.
+    pub fn closed(&mut self, epoch: u64) {
         self.open.retain(|open| *open != epoch);
-        said(self.change(|ledger| ledger.close_epoch(Epoch(epoch), loss, now())))
     }
 
     /// Whoever owned connections is gone.
@@ -162,93 +179,14 @@ impl Seam {
         said(self.change(|ledger| ledger.close_all_epochs(loss, now())))
     }
 
-    /// The next call to be sent.
-    pub fn reserve(&mut self, epoch: u64) -> Option<u8> {
-        let held = self.change(|ledger| ledger.reserve(Epoch(epoch)))?;
-        let call = number(held.id);
-        self.nths[usize::from(call)] = held.nth;
-        Some(call)
-    }
-
     /// Whether a call waits for somebody to send it.
     pub fn has_held(&self) -> bool {
         self.ledger.has_held()
     }
 
-    /// The last step before the first byte. `None`: refused. `late`: it is made when the call was held as long as it may be.
-    /// `process`: that of the editor, if it keeps a journal that is asked.
-    pub fn claim(&mut self, call: u8, kind: Kind, epoch: u64, late: bool, process: Option<u8>) -> Option<Vec<Said>> {
-        let at = if late { self.ledger.next_deadline().unwrap_or_else(now) } else { now() };
-        let key = process.map(|process| key((call, self.nth(call)), process));
-        self.change(|ledger| ledger.claim(id(call), Epoch(epoch), terms(kind, key), at)).ok().map(said)
-    }
-
-    /// Which sending of a call was reserved last.
-    pub fn nth(&self, call: u8) -> u8 {
-        self.nths[usize::from(call)]
-    }
-
-    /// The sendings whose outcome a process's journal is to be asked for.
-    pub fn sought(&self, process: u8) -> Vec<Sending> {
-        let of = |(call, how): (CallId, Recovery)| match how {
-            Recovery::Journal(known) if known.journal == process.to_string() => {
-                Some((number(call), u8::try_from(known.seq).unwrap_or(u8::MAX)))
-            }
-            _ => None,
-        };
-        self.ledger.recovering().into_iter().filter_map(of).collect()
-    }
-
-    /// The journals of all processes but this one are gone.
-    pub fn journals_gone(&mut self, but: Option<u8>) -> Vec<Said> {
-        let but = but.map(|process| process.to_string());
-        said(self.change(|ledger| ledger.journals_gone(but.as_deref(), now())))
-    }
-
-    /// The journal's word on a sending; `any`: taken for whatever sending of the call there is.
-    pub fn told(&mut self, sending: Sending, process: u8, status: Status, any: bool) -> Vec<Said> {
-        let call = id(sending.0);
-        if !any && !self.ledger.seeks(call, &key(sending, process)) {
-            return Vec::new();
-        }
-        said(self.change(|ledger| match status {
-            Status::Done => ledger.learn(call, answer(), now()),
-            Status::Interrupted => ledger.found_interrupted(call, now()),
-            Status::NotRun => ledger.proven_unrun(call, now()),
-            Status::Queued | Status::Running => {
-                ledger.found_running(call, now());
-                Vec::new()
-            }
-        }))
-    }
-
-    /// The editor replied that it is about to leave, and ran nothing.
-    pub fn postponed(&mut self, call: u8, epoch: u64) -> (bool, Vec<Said>) {
-        let (known, settlements) = self.change(|ledger| ledger.postponed(id(call), Epoch(epoch), now()));
-        (known, said(settlements))
-    }
-
-    /// Not a byte was written.
-    pub fn revoke_claim(&mut self, call: u8, epoch: u64) -> Vec<Said> {
-        said(self.change(|ledger| ledger.revoke_claim(id(call), Epoch(epoch), now())))
-    }
-
-    /// It cannot be sent.
-    pub fn refuse(&mut self, call: u8) -> Vec<Said> {
-        said(self.change(|ledger| ledger.refuse(id(call), Cause::TooLarge, now())))
-    }
-
-    /// The editor replied. False: that call owes nothing to that connection.
-    pub fn reply(&mut self, call: u8, epoch: u64) -> (bool, Vec<Said>) {
-        let (known, settlements) = self.change(|ledger| ledger.reply(id(call), Epoch(epoch), answer(), now()));
-        (known, said(settlements))
-    }
-
-    /// The editor replied that the call is meant for another, and ran nothing.
-    pub fn turned_away(&mut self, call: u8, epoch: u64) -> (bool, Vec<Said>) {
-        let turned = |ledger: &mut Ledger| ledger.turned_away(id(call), Epoch(epoch), answer(), now());
-        let (known, settlements) = self.change(turned);
-        (known, said(settlements))
+    /// When the next deadline passes.
+    pub fn deadline(&self) -> Instant {
+        self.ledger.next_deadline().unwrap_or_else(now)
     }
 
     /// Whether the outcome of a call is being looked for in a file.
@@ -268,11 +206,6 @@ impl Seam {
         said(self.change(|ledger| ledger.learn(id(call), answer(), now())))
     }
 
-    /// What may be expected of the link.
-    pub fn set_outlook(&mut self, outlook: Outlook) -> Vec<Said> {
-        said(self.change(|ledger| ledger.set_outlook(outlook, now())))
-    }
-
     /// Whether a deadline stands.
     pub fn has_deadline(&self) -> bool {
         self.ledger.next_deadline().is_some()
@@ -280,7 +213,7 @@ impl Seam {
 
     /// The next deadline passes.
     pub fn elapse(&mut self) -> Vec<Said> {
-        let at = self.ledger.next_deadline().unwrap_or_else(now);
+        let at = self.deadline();
         said(self.change(|ledger| ledger.elapse(at)))
     }
 
@@ -288,8 +221,13 @@ impl Seam {
     pub fn describe(&self) -> String {
         let open = self.ledger.records().filter(|record| record.verdict.is_none());
         let mut words: Vec<String> =
-            open.map(|record| format!("{} {}", super::world::name(number(record.id)), record.state)).collect();
+            open.map(|record| format!("{} {}", name(number(record.id)), record.state)).collect();
         words.sort();
         words.join(", ")
     }
+}
+
+/// A call's name.
+pub fn name(call: u8) -> char {
+    char::from(b'A' + call)
 }

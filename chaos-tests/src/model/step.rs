@@ -1,24 +1,31 @@
 //! Carries out one action.
 
+use holdfast::core::calls::{LedgerAccess as _, Settlement};
+use holdfast::core::exchange::{self, After, Answers, Order, Outcome, Settled, Unsendable};
 use holdfast::fsm::bridge::{ConnectFailure, Drop, Event, Evidence, Sign, Timer};
 use holdfast::fsm::cause::{Cause, Loss};
-use holdfast::protocol::dialect::{Activity, LeaveReason};
+use holdfast::limits::OUTCOMES_ASKED_EVERY;
+use holdfast::protocol::dialect::{Activity, LeaveReason, Met, Refusal};
 
 use super::action::{Action, cost};
-use super::journal::Status;
-use super::line::{Frame, Line, Order};
-use super::shell;
-use super::world::{Bridge, Broken, Editor, MAX_CALLS, News, Setting, Stage, World, Wrong};
+use super::bridge;
+use super::journal::{Sending, Status};
+use super::line::{Frame, Line, Message, Task};
+use super::seam::{self, said};
+use super::setting::{Broken, Kind, MAX_CALLS, Setting};
+use super::world::{Bridge, Editor, News, Stage, World, Wrong};
 
 /// The world after an action.
 pub fn step(world: &World, setting: &Setting, action: Action) -> World {
     let mut world = world.clone();
     world.faults -= cost(&world, action);
-    Step { world: &mut world, setting }.run(action);
+    let mut step = Step { world: &mut world, setting };
+    step.run(action);
+    step.write_what_waits();
     if world.editor == Editor::Up {
         let World { lines, journal, .. } = &mut world;
         let open = lines.iter_mut().filter(|line| line.open && !line.peer_gone);
-        open.for_each(|line| line.exchange(journal, setting));
+        open.for_each(|line| line.serve(journal, setting));
     }
     world
 }
@@ -33,8 +40,16 @@ impl Step<'_> {
         self.setting.broken == how
     }
 
-    fn settle(&mut self, said: Vec<super::seam::Said>) {
-        self.world.settle_all(self.setting, said);
+    fn settle(&mut self, settlements: Vec<Settlement>) {
+        self.world.settle_all(self.setting, said(settlements));
+    }
+
+    fn settled(&mut self, index: u8, settled: Settled) {
+        self.settle(settled.settlements);
+        let epoch = self.line(index).epoch();
+        for event in settled.events {
+            self.world.tell(epoch, event);
+        }
     }
 
     fn line(&mut self, index: u8) -> &mut Line {
@@ -46,7 +61,7 @@ impl Step<'_> {
             Action::Call(call) => self.call(call),
             Action::Cancel(call) => {
                 let said = self.world.ledger.cancel(call);
-                self.settle(said);
+                self.world.settle_all(self.setting, said);
             }
             Action::Elapse => {
                 self.world.due = false;
@@ -56,33 +71,37 @@ impl Step<'_> {
             }
             Action::Learn(call) => {
                 let said = self.world.ledger.learn(call);
-                self.settle(said);
+                self.world.settle_all(self.setting, said);
             }
-            Action::Ask(line) => self.ask(line),
+            Action::Ask(line) => self.line(line).exchange.order(Order::Outcomes),
+            Action::AskAnew(line) => self.ask(line, true),
             Action::Hear => {
                 if let Some(news) = self.world.news.pop_front() {
-                    shell::hear(self.world, self.setting, news);
+                    bridge::hear(self.world, self.setting, news);
                 }
             }
             Action::Wake => {
                 self.world.wakings -= 1;
-                shell::feed(self.world, self.setting, Event::CallsWaiting);
+                bridge::feed(self.world, self.setting, Event::CallsWaiting);
             }
             Action::HearStop => {
                 self.world.stop_under_way = false;
-                shell::feed(self.world, self.setting, Event::StopRequested);
+                bridge::feed(self.world, self.setting, Event::StopRequested);
             }
             Action::Fire(timer) => self.fire(timer),
             Action::Offer => self.offer(),
-            Action::LoseList(line) => {
-                self.line(line).back.pop_front();
-                self.line(line).settle(Order::List);
-                self.registry_restarts();
+            Action::RegistryCrashes => {
+                if let Some(epoch) = self.world.linked {
+                    if self.broken(Broken::OldListCounts) {
+                        self.world.tell(epoch, Event::ListAnswered);
+                    }
+                    // Its successor asks again.
+                    self.world.registry_asks = true;
+                }
             }
-            Action::RegistryCrashes => self.registry_restarts(),
             Action::AskList => {
                 self.world.registry_asks = false;
-                shell::feed(self.world, self.setting, Event::ListWanted);
+                bridge::feed(self.world, self.setting, Event::ListWanted);
             }
             Action::NoPermit(line) => self.end_with(line, Event::ConnectFailed(ConnectFailure::PermitHeld)),
             Action::Refuse(line) => self.end_with(line, Event::ConnectFailed(ConnectFailure::Refused)),
@@ -90,17 +109,24 @@ impl Step<'_> {
                 let process = self.world.journal.process;
                 self.line(line).open = true;
                 self.line(line).process = process;
-                let epoch = self.line(line).epoch;
+                let epoch = self.line(line).epoch();
                 self.world.ledger.open_epoch(epoch);
                 self.world.tell(epoch, Event::Connected { checked: true });
             }
-            Action::Take(line) => self.take(line, false),
-            Action::TakeLate(line) => self.take(line, true),
+            Action::Take(line) => self.take(line),
+            Action::Claim(line) => self.claim(line, false),
+            Action::ClaimLate(line) => self.claim(line, true),
             Action::Unsendable(line) => {
-                if let Some(call) = self.line(line).orders.pop_front() {
-                    let said = self.world.ledger.refuse(call);
-                    self.settle(said);
-                    self.free_place(line);
+                if let Task::Holding(call) = self.line(line).task {
+                    self.line(line).task = Task::Idle;
+                    let World { lines, ledger, .. } = &mut *self.world;
+                    let exchange = &lines[usize::from(line)].exchange;
+                    let why = Unsendable::Refused(Cause::TooLarge);
+                    let mut settled = ledger.with(|ledger, now| exchange.unsendable(seam::id(call), why, ledger, now));
+                    if self.broken(Broken::PlaceKept) {
+                        settled.events.clear();
+                    }
+                    self.settled(line, settled);
                 }
             }
             Action::Write(line) => self.write(line),
@@ -112,14 +138,14 @@ impl Step<'_> {
             Action::Read(line) => self.read(line),
             Action::Misgreet(line) => {
                 self.line(line).back.pop_front();
-                let epoch = self.line(line).epoch;
+                let epoch = self.line(line).epoch();
                 self.world.tell(epoch, Event::GreetingRefused);
             }
             Action::End(line) => self.end_with(line, Event::Disconnected(Drop::Eof)),
             Action::Break(line) => self.end_with(line, Event::Disconnected(Drop::Reset)),
             Action::Fall(line) => self.fall(line),
             Action::Keep(line) => {
-                let epoch = self.line(line).epoch;
+                let epoch = self.line(line).epoch();
                 self.world.stray = self.line(line).running.take().map(|call| (epoch, call));
                 self.end_with(line, Event::Disconnected(Drop::Reset));
             }
@@ -132,23 +158,23 @@ impl Step<'_> {
                 self.world.bridge = Bridge::Crashed;
                 self.forget_messages();
                 // Its end of the connection falls with its state.
-                shell::leave(self.world, u64::MAX);
+                bridge::leave(self.world, u64::MAX);
             }
             Action::Settle => self.close_all(),
             Action::Succeed => {
                 self.world.ghost.over = self.newest();
-                shell::begin(self.world, self.setting);
+                bridge::begin(self.world, self.setting);
             }
             Action::Enlist => {
-                if let Bridge::Alive(shell) = &mut self.world.bridge {
-                    shell.enlisted = true;
+                if let Bridge::Alive(actor) = &mut self.world.bridge {
+                    actor.enlisted = true;
                 }
             }
             Action::Drain => {
                 self.world.stage = Stage::Draining;
                 if !self.broken(Broken::DrainForgotten) {
                     let said = self.world.ledger.drain();
-                    self.settle(said);
+                    self.world.settle_all(self.setting, said);
                 }
             }
             Action::TellStop => {
@@ -158,7 +184,7 @@ impl Step<'_> {
             Action::TakeDown => {
                 self.world.stage = Stage::Falling;
                 self.forget_messages();
-                shell::leave(self.world, u64::MAX);
+                bridge::leave(self.world, u64::MAX);
                 self.close_all();
             }
             Action::Finish => {
@@ -168,6 +194,7 @@ impl Step<'_> {
             Action::EditorTakes(_)
             | Action::EditorReplies(_)
             | Action::EditorRepeats(_)
+            | Action::EditorDoubles(_)
             | Action::EditorTurnsAway(_)
             | Action::EditorPostpones(_)
             | Action::Begins(_)
@@ -188,32 +215,21 @@ impl Step<'_> {
     fn call(&mut self, call: u8) {
         self.world.ghost.accepted |= 1 << call;
         let said = self.world.ledger.accept(call, call);
-        self.settle(said);
+        self.world.settle_all(self.setting, said);
         if self.world.found().is_some() && !self.broken(Broken::WakeUpLost) {
             self.world.wakings += 1;
         }
     }
 
-    /// What it held is settled: a list that may be lost with it, told behind whatever it told before. Then its successor asks
-    /// again, while the link is up.
-    fn registry_restarts(&mut self) {
-        if let Some(epoch) = self.world.linked {
-            self.world.tell(epoch, Event::ListLost);
-            self.world.registry_asks = true;
-        }
-    }
-
     fn fire(&mut self, timer: Timer) {
         let mut connection = None;
-        if let Bridge::Alive(shell) = &mut self.world.bridge {
-            shell.armed.remove(timer);
-            connection = shell.connection;
+        if let Bridge::Alive(actor) = &mut self.world.bridge {
+            actor.armed.remove(timer);
+            connection = actor.core.epoch();
         }
-        shell::feed(self.world, self.setting, Event::Elapsed(timer));
+        bridge::feed(self.world, self.setting, Event::Elapsed(timer));
         if let (Timer::Liveness, Some(epoch), Editor::Dead) = (timer, connection, self.world.editor) {
-            shell::hear(self.world, self.setting, News { epoch, event: Event::EditorVanished });
-            let said = self.world.ledger.journals_gone(None);
-            self.settle(said);
+            bridge::hear(self.world, self.setting, News { epoch: epoch.0, event: Event::EditorVanished });
         }
     }
 
@@ -229,14 +245,51 @@ impl Step<'_> {
             Sign::Dead => Event::NothingOffered { cause: Cause::NotRunning, evidence },
             Sign::Alive | Sign::Unknown => Event::TargetsOffered { count: 1, evidence },
         };
-        shell::feed(self.world, self.setting, event);
+        bridge::feed(self.world, self.setting, event);
     }
 
     // ---- a connection's task ----
 
+    /// Each task that is free carries out its next orders, as long as they are no calls.
+    fn write_what_waits(&mut self) {
+        for index in 0..u8::try_from(self.world.lines.len()).unwrap_or(u8::MAX) {
+            while self.line(index).open && !self.line(index).is_to_call() && self.is_free(index) {
+                let epoch = self.line(index).epoch();
+                match self.line(index).exchange.next_order() {
+                    None => break,
+                    Some(Order::Greeting) => {
+                        let line = self.line(index);
+                        line.exchange.asks_greeting(Line::number(epoch, Message::Greeting));
+                        line.put(Message::Greeting);
+                    }
+                    Some(Order::List { step }) => {
+                        let line = self.line(index);
+                        line.exchange.asks_list(Line::number(epoch, Message::List), step);
+                        line.put(Message::List);
+                        self.watch_the_window(index);
+                    }
+                    Some(Order::Outcomes) => self.ask(index, false),
+                    Some(Order::Call | Order::Cancel(_) | Order::Pulse) => {}
+                }
+            }
+        }
+    }
+
+    fn is_free(&mut self, index: u8) -> bool {
+        let setting = self.setting;
+        self.line(index).is_free(setting)
+    }
+
+    /// Not more than the window is with the editor at once, the list included.
+    fn watch_the_window(&mut self, index: u8) {
+        if self.line(index).owed.count_ones() > u32::from(self.setting.window) {
+            self.world.mark(Wrong::Window);
+        }
+    }
+
     /// A task says how it ended, and falls.
     fn end_with(&mut self, index: u8, event: Event) {
-        let epoch = self.line(index).epoch;
+        let epoch = self.line(index).epoch();
         self.world.tell(epoch, event);
         self.fall(index);
     }
@@ -245,8 +298,8 @@ impl Step<'_> {
     fn fall(&mut self, index: u8) {
         let line = self.world.lines.remove(usize::from(index));
         if line.open && !line.peer_gone {
-            for order in line.out {
-                let Order::Call(call) = order else { continue };
+            for message in line.out {
+                let Message::Call(call) = message else { continue };
                 if self.setting.has_journal() {
                     self.world.journal.late.push((call, line.nths[usize::from(call)]));
                 } else {
@@ -256,44 +309,63 @@ impl Step<'_> {
         }
     }
 
-    fn free_place(&mut self, index: u8) {
-        let more = self.world.ledger.has_held();
-        let epoch = self.line(index).epoch;
-        self.world.tell(epoch, Event::WorkFinished { more });
+    /// The task takes the order to send a call, and reserves the next one.
+    fn take(&mut self, index: u8) {
+        self.line(index).exchange.next_order();
+        let sent_before = |call: &u8| self.world.ghost.sent[usize::from(*call)] == 1;
+        let again = (0u8..).take(self.setting.calls.len()).find(sent_before);
+        if let Some(call) = again.filter(|_| self.broken(Broken::ClaimsTwice)) {
+            self.line(index).task = Task::Holding(call);
+            return;
+        }
+        let World { lines, ledger, .. } = &mut *self.world;
+        let line = &mut lines[usize::from(index)];
+        match ledger.with(|ledger, _| line.exchange.reserve(ledger)) {
+            Ok(held) => {
+                let call = seam::number(held.id);
+                line.nths[usize::from(call)] = held.nth;
+                line.task = Task::Holding(call);
+            }
+            Err(settled) => self.settled(index, settled),
+        }
     }
 
-    fn take(&mut self, index: u8, late: bool) {
-        let Some(call) = self.line(index).orders.pop_front() else { return };
-        let epoch = self.line(index).epoch;
+    fn claim(&mut self, index: u8, late: bool) {
+        let Task::Holding(call) = self.line(index).task else { return };
         let kind = self.setting.calls[usize::from(call)];
         if self.broken(Broken::WritesBeforeClaim) {
             self.put(index, call);
         }
         self.world.due |= late;
-        let process = self.line(index).process;
-        let asked = (!self.broken(Broken::JournalUnasked)).then_some(process);
-        match self.world.ledger.claim(call, kind, epoch, late, asked) {
-            Some(said) => {
+        let (process, epoch) = (self.line(index).process, self.line(index).epoch());
+        let key = seam::key((call, self.line(index).nths[usize::from(call)]), process);
+        let key = (!self.broken(Broken::JournalUnasked)).then_some(key);
+        let after = After { in_file: kind == Kind::Reported, reload: kind == Kind::Reloading };
+        let number = Line::number(epoch, Message::Call(call));
+        let World { lines, ledger, .. } = &mut *self.world;
+        let exchange = &mut lines[usize::from(index)].exchange;
+        let deadline = ledger.deadline();
+        let terms = (seam::terms(kind, key), after);
+        let claimed = ledger.with(|ledger, now| {
+            exchange.claim(number, seam::id(call), terms, ledger, if late { deadline } else { now })
+        });
+        match claimed {
+            Ok((_, settled)) => {
                 self.world.sent_to[usize::from(call)] = process;
-                self.settle(said);
+                self.settled(index, settled);
             }
-            None if self.broken(Broken::ClaimsTwice) => {}
-            None => return self.free_place(index),
+            Err(_) if self.broken(Broken::ClaimsTwice) => {}
+            Err(settled) => {
+                self.line(index).task = Task::Idle;
+                return self.settled(index, settled);
+            }
         }
         if self.world.stage >= Stage::Draining {
             self.world.mark(Wrong::AfterStop);
         }
-        let running_max = super::seam::terms(kind, None).running_max();
-        self.world.tell(epoch, Event::CallSent { running_max });
-        let line = self.line(index);
-        line.owed |= Line::bit(Order::Call(call));
-        // Not more than the window is with the editor at once, the list included.
-        if (line.owed & !1).count_ones() > u32::from(self.setting.window) {
-            self.world.mark(Wrong::Window);
-        }
-        if !self.broken(Broken::WritesBeforeClaim) {
-            self.line(index).writing = Some(call);
-        }
+        self.line(index).owed |= Line::bit(Message::Call(call));
+        self.watch_the_window(index);
+        self.line(index).task = if self.broken(Broken::WritesBeforeClaim) { Task::Idle } else { Task::Writing(call) };
     }
 
     /// Bytes of a call leave, and all of them.
@@ -301,33 +373,27 @@ impl Step<'_> {
         if !self.setting.has_journal() {
             self.world.ghost.sent[usize::from(call)] += 1;
         }
-        let nth = self.world.ledger.nth(call);
-        let own = self.setting.has_journal();
-        let line = self.line(index);
-        if own {
-            line.nths[usize::from(call)] = nth;
-        }
-        if !line.peer_gone {
-            line.out.push_back(Order::Call(call));
-        }
+        self.line(index).put(Message::Call(call));
     }
 
     fn write(&mut self, index: u8) {
-        if let Some(call) = self.line(index).writing.take() {
+        if let Task::Writing(call) = self.line(index).task {
+            self.line(index).task = Task::Idle;
             self.put(index, call);
         }
     }
 
     fn revoke(&mut self, index: u8) {
-        let epoch = self.line(index).epoch;
-        if let Some(call) = self.line(index).writing.take() {
-            let said = self.world.ledger.revoke_claim(call, epoch);
-            self.settle(said);
+        if let Task::Writing(call) = self.line(index).task {
+            let World { lines, ledger, .. } = &mut *self.world;
+            let exchange = &mut lines[usize::from(index)].exchange;
+            let settlements = ledger.with(|ledger, now| exchange.not_written(seam::id(call), ledger, now));
+            self.settle(settlements);
         }
     }
 
     fn tear(&mut self, index: u8) {
-        if let Some(call) = self.line(index).writing.filter(|_| !self.setting.has_journal()) {
+        if let (Task::Writing(call), false) = (self.line(index).task, self.setting.has_journal()) {
             self.world.ghost.sent[usize::from(call)] += 1;
         }
         if self.broken(Broken::RevokesTorn) {
@@ -338,98 +404,134 @@ impl Step<'_> {
 
     fn read(&mut self, index: u8) {
         let Some(frame) = self.line(index).back.pop_front() else { return };
-        let epoch = self.line(index).epoch;
+        let epoch = self.line(index).epoch();
         match frame {
             Frame::Greeting => {
-                let line = self.line(index);
-                line.settle(Order::Greeting);
-                line.greeted = true;
-                self.world.tell(epoch, Event::Greeted { window: self.setting.window, pulse: false });
+                let journal = self.setting.has_journal().then(|| self.line(index).process.to_string());
+                let exchange = &mut self.line(index).exchange;
+                if exchange.reply(Line::number(epoch, Message::Greeting), None) == Answers::Greeting {
+                    exchange.greeted(Met { journal, ..Met::default() });
+                    self.world.tell(epoch, Event::Greeted { window: self.setting.window, pulse: false });
+                }
             }
             Frame::List => {
-                self.line(index).settle(Order::List);
-                self.world.tell(epoch, Event::ListAnswered);
+                let line = self.line(index);
+                line.owed &= !Line::bit(Message::List);
+                let answers = line.exchange.reply(Line::number(epoch, Message::List), None);
+                if matches!(answers, Answers::List { .. }) {
+                    self.world.tell(epoch, Event::ListAnswered);
+                }
             }
-            Frame::Outcomes => self.outcomes(index),
+            Frame::Outcomes(question) => self.outcomes(index, question),
             Frame::Reload => self.world.tell(epoch, Event::LeavingAnnounced(LeaveReason::Reload)),
             Frame::Quit => self.world.tell(epoch, Event::LeavingAnnounced(LeaveReason::Quit)),
             // Its number is not open any more.
-            Frame::Again(call) => {
-                if self.line(index).settle(Order::Call(call)) {
-                    self.replied(index, call, epoch);
-                }
-            }
+            Frame::Again(call) => self.replied(index, call, epoch, None),
             // Its number is none of this connection's.
-            Frame::Stray(from, call) => {
-                if self.broken(Broken::OldFrameAccepted) && self.line(index).settle(Order::Call(call)) {
-                    self.replied(index, call, from);
-                }
-            }
+            Frame::Stray(from, call) => self.replied(index, call, from, None),
         }
     }
 
-    fn replied(&mut self, index: u8, call: u8, from: u64) {
-        let epoch = self.line(index).epoch;
-        let (known, said) = self.world.ledger.reply(call, epoch);
-        if known && from <= self.world.ghost.over {
+    /// The editor's reply to a call is read that was sent on the connection `from`.
+    fn replied(&mut self, index: u8, call: u8, from: u64, refusal: Option<Refusal>) {
+        let epoch = self.line(index).epoch();
+        let number = |epoch, call| Line::number(epoch, Message::Call(call));
+        let number = match self.setting.broken {
+            Broken::OldFrameAccepted => number(epoch, call),
+            Broken::RepliesInOrder => {
+                let exchange = &self.line(index).exchange;
+                let open = |call: &u8| exchange.clone().reply(number(epoch, *call), None) != Answers::Nothing;
+                let first = (0..u8::try_from(MAX_CALLS).unwrap_or(u8::MAX)).find(open);
+                number(epoch, first.unwrap_or(call))
+            }
+            _ => number(from, call),
+        };
+        let refusal =
+            refusal.filter(|refusal| !(*refusal == Refusal::Double && self.setting.broken == Broken::DoubleCounts));
+        let World { lines, ledger, .. } = &mut *self.world;
+        let exchange = &mut lines[usize::from(index)].exchange;
+        let Answers::Call(id, after) = exchange.reply(number, refusal) else { return };
+        let answered =
+            ledger.with(|ledger, now| exchange.answered((id, after), refusal, true, seam::answer(), ledger, now));
+        if answered.known && from <= self.world.ghost.over && refusal.is_none() {
             self.world.mark(Wrong::OldFrame);
         }
-        self.settle(said);
-        self.free_place(index);
-    }
-
-    /// The question what became of calls; those of other journals are lost.
-    fn ask(&mut self, index: u8) {
-        let process = self.line(index).process;
-        let said = self.world.ledger.journals_gone(Some(process));
-        self.settle(said);
-        let sought = self.world.ledger.sought(process);
-        let line = self.line(index);
-        if !sought.is_empty() && !line.peer_gone {
-            line.asked.push_back(sought);
-            line.out.push_back(Order::Outcomes);
-        }
-    }
-
-    fn outcomes(&mut self, index: u8) {
-        let answers = self.line(index).answers.pop_front().unwrap_or_default();
-        let (process, any) = (self.line(index).process, self.broken(Broken::StaleOutcomeCounts));
-        for (sending, status) in answers {
-            let said = self.world.ledger.told(sending, process, status, any);
-            self.settle(said);
-        }
-        if self.world.ledger.has_held() && self.world.found().is_some() {
-            // One that is under way says as much as two.
-            self.world.wakings = self.world.wakings.max(1);
-        }
-    }
-
-    fn postponed(&mut self, index: u8) {
-        let line = self.line(index);
-        let (epoch, Some(Order::Call(call))) = (line.epoch, line.out.pop_front()) else { return };
-        if line.settle(Order::Call(call)) {
-            let (known, said) = self.world.ledger.postponed(call, epoch);
-            self.settle(said);
-            if known {
-                self.world.tell(epoch, Event::LeavingAnnounced(LeaveReason::Reload));
-                self.free_place(index);
-            }
-        }
-    }
-
-    fn turned_away(&mut self, index: u8) {
-        let line = self.line(index);
-        let (epoch, Some(Order::Call(call))) = (line.epoch, line.out.pop_front()) else { return };
-        if line.settle(Order::Call(call)) {
-            // The editor's own word that it ran nothing: as if it had never been sent.
-            self.world.ghost.sent[usize::from(call)] -= 1;
-            let (known, said) = self.world.ledger.turned_away(call, epoch);
-            if known && epoch <= self.world.ghost.over {
-                self.world.mark(Wrong::OldFrame);
-            }
-            self.settle(said);
+        self.settled(index, answered.settled);
+        if answered.hang_up {
             self.end_with(index, Event::Disconnected(Drop::Eof));
         }
+    }
+
+    /// Asks what became of calls. `anew`: the question before was not answered for long.
+    fn ask(&mut self, index: u8, anew: bool) {
+        let line = self.line(index);
+        let epoch = line.epoch();
+        let taken = |question: u8| {
+            line.asked.iter().any(|(known, _)| *known == question)
+                || line.answers.iter().any(|(known, _)| *known == question)
+        };
+        let question = (0..8).find(|question| !taken(*question)).unwrap_or_default();
+        let number = Line::number(epoch, Message::Outcomes(question));
+        let World { lines, ledger, .. } = &mut *self.world;
+        let line = &mut lines[usize::from(index)];
+        let (keys, settlements) = ledger.with(|ledger, now| {
+            let now = if anew { now + OUTCOMES_ASKED_EVERY } else { now };
+            line.exchange.asks_outcomes(number, ledger, now)
+        });
+        if let (Some(keys), false) = (keys, line.peer_gone) {
+            let sending = |key: &holdfast::protocol::dialect::JournalKey| seam::sending(key);
+            line.asked.push_back((question, keys.iter().map(sending).collect()));
+            line.put(Message::Outcomes(question));
+        }
+        self.settle(settlements);
+    }
+
+    fn outcomes(&mut self, index: u8, question: u8) {
+        let (_, answers) = self.line(index).answers.pop_front().unwrap_or_default();
+        let (process, epoch) = (self.line(index).process, self.line(index).epoch());
+        let exchange = &mut self.line(index).exchange;
+        let Answers::Outcomes(asked) = exchange.reply(Line::number(epoch, Message::Outcomes(question)), None) else {
+            if self.broken(Broken::StaleOutcomeCounts) {
+                self.told(process, answers);
+            }
+            return;
+        };
+        exchange.outcomes_told(&asked);
+        self.told(process, answers);
+    }
+
+    fn told(&mut self, process: u8, answers: Vec<(Sending, Status)>) {
+        for (sending, status) in answers {
+            let call = seam::id(sending.0);
+            let any = self.broken(Broken::StaleOutcomeCounts);
+            let settlements = self.world.ledger.with(|ledger, now| {
+                let sought = ledger.recovering().into_iter().find(|(id, _)| *id == call);
+                let key = match sought {
+                    Some((_, holdfast::protocol::dialect::Recovery::Journal(key))) if any => key,
+                    _ => seam::key(sending, process),
+                };
+                let outcome = match status {
+                    Status::Done => Outcome::Ended(seam::answer()),
+                    Status::Interrupted => Outcome::Interrupted,
+                    Status::NotRun => Outcome::NotRun,
+                    Status::Queued | Status::Running => Outcome::Running,
+                };
+                exchange::outcome(call, &key, outcome, ledger, now)
+            });
+            self.settle(settlements);
+        }
+    }
+
+    /// The editor refuses the next call that came to it, and runs nothing of it.
+    fn refuse(&mut self, index: u8, refusal: Refusal) {
+        let line = self.line(index);
+        let (epoch, Some(Message::Call(call))) = (line.epoch(), line.out.pop_front()) else { return };
+        line.owed &= !Line::bit(Message::Call(call));
+        if refusal == Refusal::WrongEditor {
+            // The editor's own word that it ran nothing: as if it had never been sent.
+            self.world.ghost.sent[usize::from(call)] -= 1;
+        }
+        self.replied(index, call, epoch, Some(refusal));
     }
 
     // ---- the editor ----
@@ -439,7 +541,7 @@ impl Step<'_> {
             Action::EditorTakes(index) => {
                 let own = self.setting.has_journal();
                 let line = self.line(index);
-                if let Some(Order::Call(call)) = line.out.pop_front() {
+                if let Some(Message::Call(call)) = line.out.pop_front() {
                     let sending = (call, line.nths[usize::from(call)]);
                     if own {
                         if self.world.journal.read(sending) {
@@ -453,22 +555,24 @@ impl Step<'_> {
             }
             Action::EditorReplies(index) | Action::EditorRepeats(index) => {
                 let line = self.line(index);
-                let (epoch, Some(call)) = (line.epoch, line.running.take()) else { return };
+                let (epoch, Some(call)) = (line.epoch(), line.running.take()) else { return };
                 let sending = (call, line.nths[usize::from(call)]);
+                line.owed &= !Line::bit(Message::Call(call));
                 if matches!(action, Action::EditorRepeats(_)) {
                     line.back.push_back(Frame::Again(call));
                 }
                 if self.setting.has_journal() {
                     self.world.journal.moves(sending, Status::Done);
                 }
-                let line = self.line(index);
-                if !line.settle(Order::Call(call)) {
-                    return;
-                }
-                self.replied(index, call, epoch);
+                self.replied(index, call, epoch, None);
             }
-            Action::EditorTurnsAway(index) => self.turned_away(index),
-            Action::EditorPostpones(index) => self.postponed(index),
+            Action::EditorDoubles(index) => {
+                let line = self.line(index);
+                let (epoch, Some(call)) = (line.epoch(), line.running) else { return };
+                self.replied(index, call, epoch, Some(Refusal::Double));
+            }
+            Action::EditorTurnsAway(index) => self.refuse(index, Refusal::WrongEditor),
+            Action::EditorPostpones(index) => self.refuse(index, Refusal::Leaving),
             Action::Begins(call) => {
                 if let Some(sending) = self.world.journal.first(call, Status::Queued) {
                     self.world.journal.moves(sending, Status::Running);
@@ -517,7 +621,7 @@ impl Step<'_> {
     // ---- the supervisor and the end ----
 
     fn newest(&self) -> u64 {
-        self.world.lines.iter().map(|line| line.epoch).max().unwrap_or_default()
+        self.world.lines.iter().map(Line::epoch).max().unwrap_or_default()
     }
 
     fn forget_messages(&mut self) {
@@ -530,7 +634,7 @@ impl Step<'_> {
         if !(self.broken(Broken::EndUnsettled) && self.world.stage >= Stage::Falling) {
             let ending = self.world.stage >= Stage::Draining;
             let said = self.world.ledger.close_all_epochs(if ending { Loss::Shutdown } else { Loss::Gateway });
-            self.settle(said);
+            self.world.settle_all(self.setting, said);
         }
         self.world.bridge = Bridge::Settled;
         if self.world.linked.take().is_some() {

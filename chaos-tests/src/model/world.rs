@@ -4,102 +4,58 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use holdfast::fsm::bridge::Event;
+use holdfast::core::bridge::BridgeCore;
+use holdfast::fsm::bridge::{Event, Timer};
 use holdfast::fsm::call::Verdict;
 use holdfast::fsm::cause::Loss;
 
 use super::journal::Journal;
 use super::line::Line;
 use super::seam::{Said, Seam};
-use super::shell::Shell;
+use super::setting::{Broken, Kind, MAX_CALLS, Setting};
 
-/// Calls that a world can have.
-pub const MAX_CALLS: usize = 3;
+/// Armed timers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Timers(u16);
 
-/// What sort of call a client makes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// Changes something: at most once.
-    Plain,
-    /// Declared repeatable.
-    Repeatable,
-    /// The editor writes its result into a file too.
-    Reported,
-    /// That the editor came back is all that can be learned.
-    Inferred,
-    /// The editor's journal knows what became of it.
-    Journaled,
-}
+impl Timers {
+    const ALL: [Timer; 9] = [
+        Timer::Seek,
+        Timer::Retry,
+        Timer::Greeting,
+        Timer::Stall,
+        Timer::Silence,
+        Timer::Liveness,
+        Timer::Hope,
+        Timer::Leave,
+        Timer::Drain,
+    ];
 
-/// A seam that is wrong. Each must be noticed by a promise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Broken {
-    /// Nothing: the world as it is.
-    Nothing,
-    /// Hanging up leaves the epoch open in the ledger.
-    EpochStaysOpen,
-    /// The ledger lets a call be claimed again after its connection ended.
-    ClaimsTwice,
-    /// The connection task writes first and claims then.
-    WritesBeforeClaim,
-    /// A late answer is given to the client instead of being kept.
-    LateAnswerDelivered,
-    /// A reply is matched by its call alone, not by the number of its message.
-    OldFrameAccepted,
-    /// The supervisor starts a successor while the old epoch is open and its tasks live.
-    SuccessorTooEarly,
-    /// A connection dials without the link's permit.
-    DialsWithoutPermit,
-    /// The end of the gateway is not told to the ledger.
-    DrainForgotten,
-    /// A claim is taken back although some bytes were written.
-    RevokesTorn,
-    /// The bridge is not told of a call that was accepted.
-    WakeUpLost,
-    /// Nothing settles what is left at the end.
-    EndUnsettled,
-    /// A list that came over a registry that ended frees the place of the next one.
-    OldListCounts,
-    /// A connection's task never falls.
-    PermitLeaks,
-    /// A successor of the bridge is found under its address only after it looked for work.
-    EnlistedTooLate,
-    /// A successor of the bridge looks for work although the gateway stops.
-    SuccessorUnaware,
-    /// The journal's answer is taken for whatever sending of the call there is.
-    StaleOutcomeCounts,
-    /// The journal says that nothing ran.
-    JournalDenies,
-    /// What comes late over an old connection is read, and an outcome that was asked for does not seal.
-    NeitherFencedNorSealed,
-    /// A call whose outcome the journal knows is given up when its connection ends.
-    JournalUnasked,
-}
-
-/// What is walked.
-#[derive(Debug, Clone)]
-pub struct Setting {
-    /// The client's calls, in the order in which their patience ends.
-    pub calls: Vec<Kind>,
-    /// How many calls the bridge takes at once.
-    pub window: u8,
-    /// How many faults may happen.
-    pub faults: u8,
-    /// Only the loss of a connection, however it comes.
-    pub losses_only: bool,
-    /// Faults that end the gateway's own parts are among them.
-    pub crashes: bool,
-    /// The gateway may be stopped.
-    pub stop: bool,
-    /// What is wrong with the world.
-    pub broken: Broken,
-}
-
-impl Setting {
-    /// Whether the editor keeps a journal.
-    pub fn has_journal(&self) -> bool {
-        self.calls.contains(&Kind::Journaled)
+    /// A timer is armed.
+    pub fn insert(&mut self, timer: Timer) {
+        self.0 |= 1 << timer as u16;
     }
+
+    /// A timer fires, or is disarmed.
+    pub fn remove(&mut self, timer: Timer) {
+        self.0 &= !(1 << timer as u16);
+    }
+
+    /// All of them.
+    pub fn iter(self) -> impl Iterator<Item = Timer> {
+        Self::ALL.into_iter().filter(move |timer| self.0 & (1 << *timer as u16) != 0)
+    }
+}
+
+/// An incarnation of the bridge's actor.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Actor {
+    /// The gateway's own part of it; a connection is found by its epoch.
+    pub core: BridgeCore<()>,
+    /// Timers that may fire.
+    pub armed: Timers,
+    /// Others find it under its address.
+    pub enlisted: bool,
 }
 
 /// The editor.
@@ -253,7 +209,7 @@ pub struct World {
 #[derive(Debug, Clone, Hash)]
 pub enum Bridge {
     /// It runs.
-    Alive(Shell),
+    Alive(Actor),
     /// It crashed; nothing was settled yet.
     Crashed,
     /// What it held is settled; its tasks are falling.
@@ -302,9 +258,9 @@ impl World {
     }
 
     /// The living bridge, if it can be found under its address.
-    pub fn found(&self) -> Option<&Shell> {
+    pub fn found(&self) -> Option<&Actor> {
         match &self.bridge {
-            Bridge::Alive(shell) if shell.enlisted => Some(shell),
+            Bridge::Alive(actor) if actor.enlisted => Some(actor),
             Bridge::Alive(_) | Bridge::Crashed | Bridge::Settled => None,
         }
     }
@@ -312,7 +268,7 @@ impl World {
     /// A number for a new connection that nothing refers to any more. (The gateway counts up; to the ledger, an epoch that
     /// was closed is as unknown as one that never was, and numbers used again keep the graph finite.)
     pub fn next_epoch(&mut self) -> u64 {
-        let lines = self.lines.iter().map(|line| line.epoch);
+        let lines = self.lines.iter().map(Line::epoch);
         let letters = self.news.iter().map(|news| news.epoch);
         let kept = self.stray.iter().map(|(epoch, _)| *epoch);
         let kept = kept.chain(self.linked);
@@ -338,6 +294,9 @@ impl World {
                     self.ghost.answers[usize::from(call)] += 1;
                 }
                 Said::KeepLate(_) => {}
+                // One that is under way says as much as two.
+                Said::HeldAgain if self.found().is_some() => self.wakings = self.wakings.max(1),
+                Said::HeldAgain => {}
             }
         }
     }
@@ -367,22 +326,17 @@ impl World {
     }
 }
 
-/// A call's name.
-pub fn name(call: u8) -> char {
-    char::from(b'A' + call)
-}
-
 /// One line for a person.
 impl fmt::Display for World {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bridge = match &self.bridge {
-            Bridge::Alive(shell) => shell.label(),
+            Bridge::Alive(actor) => actor.core.state().into(),
             Bridge::Crashed => "crashed",
             Bridge::Settled => "settled",
         };
         write!(f, "bridge {bridge}, editor {:?}, lines", self.editor)?;
         for line in &self.lines {
-            write!(f, " {}{}", line.epoch, if line.hung_up { "(left)" } else { "" })?;
+            write!(f, " {}{}", line.epoch(), if line.hung_up { "(left)" } else { "" })?;
         }
         write!(f, "; {}", self.ledger.describe())
     }

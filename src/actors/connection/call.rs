@@ -1,34 +1,42 @@
-//! A call on its connection: claimed, written, answered.
+//! A call on its connection: looked up, encoded, recorded, sent; and its answer.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::WriteHalf;
-
-use super::{After, Awaited, Line, News, NotWritten, Unclaimed};
-use crate::core::calls::{ClaimRefused, HeldCall, Terms};
+use super::Line;
+use super::writing::{Outgoing, Wire};
+use crate::core::calls::{HeldCall, Terms};
+use crate::core::exchange::{After, Unsendable};
 use crate::core::requests::Asked;
 use crate::core::user_text;
 use crate::fsm::bridge::Drop;
 use crate::fsm::cause::Cause;
-use crate::net::BoxStream;
 use crate::protocol::dialect::{
-    EncodeError, LeaveReason, Order as WireOrder, OwnTool, PreparedCall, Recovery, Refusal, Reply, Sending, Transport,
-    WireId,
+    EncodeError, Order as WireOrder, OwnTool, PreparedCall, Recovery, Refusal, Reply, Sending,
 };
 use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc::RpcError;
-use crate::protocol::policy::Grounds;
 use crate::runtime::messages::session;
 use crate::telemetry::metrics::labels::Stray;
 
 impl Line {
-    pub(super) async fn send_call(&self, socket: &mut WriteHalf<BoxStream>, held: HeldCall) -> Result<(), NotWritten> {
+    pub(super) async fn send_call(&self, wire: &mut Wire) -> Result<(), Drop> {
+        match self.decide(|exchange, ledger, _| exchange.reserve(ledger)) {
+            Ok(held) => self.send_held(wire, held).await,
+            Err(settled) => {
+                self.settle(settled);
+                Ok(())
+            }
+        }
+    }
+
+    async fn send_held(&self, wire: &mut Wire, held: HeldCall) -> Result<(), Drop> {
         let HeldCall { id, tool, arguments, nth, progress, trace, asker } = held;
-        let catalogue = Arc::clone(&self.tools.published.borrow().catalogue);
-        let Some(entry) = catalogue.find(&tool) else { return self.refuse(id, Cause::UnknownTool) };
-        if let Some(grounds) = self.tools.refusal(entry, self.target.project.as_deref()) {
-            return self.turn_down(id, Cause::Policy, grounds);
+        let refused = |cause| self.not_sent(id, Unsendable::Refused(cause));
+        let catalogue = Arc::clone(&self.with.tools.published.borrow().catalogue);
+        let Some(entry) = catalogue.find(&tool) else { return refused(Cause::UnknownTool) };
+        if let Some(grounds) = self.with.tools.refusal(entry, self.target.project.as_deref()) {
+            return self.not_sent(id, Unsendable::TurnedDown(Cause::Policy, grounds));
         }
         let dialect = self.target.dialect;
         let wire_name = &entry.tool.name;
@@ -36,12 +44,13 @@ impl Line {
             self.answer_here(id, own);
             return Ok(());
         }
-        let number = self.link.next_wire_number();
+        let number = self.with.link.next_wire_number();
+        let journal = self.exchange().met().and_then(|met| met.journal.clone());
         let sending = Sending {
             call: id,
             nth,
             seq: number,
-            journal: self.met.get().and_then(|met| met.journal.as_deref()),
+            journal: journal.as_deref(),
             project_known: self.target.project.is_some(),
             package_version: self.target.package_version.as_deref(),
         };
@@ -49,15 +58,15 @@ impl Line {
         let prepared = PreparedCall { trace, ..prepared };
         let order =
             WireOrder::Call { tool: wire_name, call: &prepared, expected: self.target.expected.as_ref(), progress };
-        let frame = match dialect.encode(WireId { number, call: Some(id) }, &order) {
+        let frame = match self.encode_as(number, Some(id), &order) {
             Ok(frame) => frame,
-            Err(EncodeError::TooLarge { .. }) => return self.refuse(id, Cause::TooLarge),
+            Err(EncodeError::TooLarge { .. }) => return refused(Cause::TooLarge),
             // No tool that this editor could be called with: the list that named it was another's.
-            Err(EncodeError::NotSpoken | EncodeError::NoGreeting(_)) => return self.refuse(id, Cause::UnknownTool),
+            Err(EncodeError::NotSpoken | EncodeError::NoGreeting(_)) => return refused(Cause::UnknownTool),
         };
         let (asker, project) = (asker.as_deref(), self.target.project.as_deref());
-        if let Err(grounds) = self.calls.audit.sending(id, nth, &tool, &arguments, asker, project).await {
-            return self.turn_down(id, Cause::Audit, grounds);
+        if let Err(grounds) = self.with.calls.audit.sending(id, nth, &tool, &arguments, asker, project).await {
+            return self.not_sent(id, Unsendable::TurnedDown(Cause::Audit, grounds));
         }
         let after = After {
             in_file: matches!(prepared.recovery, Recovery::ResultFile { .. }),
@@ -68,104 +77,55 @@ impl Line {
             tool_timeout: prepared.timeout.unwrap_or(Duration::ZERO),
             repeatable: entry.tool.repeatable,
         };
-        let unclaimed = Unclaimed { call: id, terms };
-        self.awaiting().insert(number, Awaited::Call { id, after });
-        if dialect.properties().transport == Transport::Http {
-            // It only goes to the carrier here, which has yet to connect for it.
-            self.unclaimed().insert(number, unclaimed);
-            return self.write_frame(socket, &frame).await;
-        }
-        if !self.claim(number, unclaimed) {
-            return Ok(());
-        }
-        let sent = self.write_frame(socket, &frame).await;
-        if sent == Err(NotWritten::NoByte) {
-            self.revoke_claim(id);
-        }
-        sent
+        wire.send(self, number, &frame, Some(Outgoing { call: id, terms, after })).await
     }
 
     /// The last step before the first byte of a call. False: not a byte of it may leave, and its place is free.
-    pub(super) fn claim(&self, number: u64, unclaimed: Unclaimed) -> bool {
-        let Unclaimed { call, terms } = unclaimed;
-        let running_max = terms.running_max();
-        let (claim, sending) = self.calls.ledger(|ledger, now| {
-            let claim = ledger.claim(call, self.epoch, terms, now);
-            (claim, ledger.sending(call))
-        });
-        match claim {
-            Ok(settlements) => self.calls.settle(settlements),
-            Err(refused) => {
-                self.awaiting().remove(&number);
-                if refused == ClaimRefused::OtherProject {
-                    self.calls.decide(|ledger, now| ledger.refuse(call, Cause::ProjectChanged, now));
-                }
-                // Else it was cancelled, has timed out, or the epoch is closed.
-                self.free_place();
-                return false;
+    pub(super) fn claim(&self, number: u64, outgoing: Outgoing) -> bool {
+        let Outgoing { call, terms, after } = outgoing;
+        match self.decide(|exchange, ledger, now| exchange.claim(number, call, (terms, after), ledger, now)) {
+            Ok((sending, settled)) => {
+                self.settle(settled);
+                self.with.env.events.call_sent(call, self.epoch, number, sending);
+                true
+            }
+            Err(settled) => {
+                self.settle(settled);
+                false
             }
         }
-        self.tell(News::CallSent { running_max });
-        self.env.events.call_sent(call, self.epoch, number, sending);
-        true
     }
 
     /// Not a byte of a claimed call was written.
-    pub(super) fn revoke_claim(&self, call: CallId) {
-        self.calls.decide(|ledger, now| ledger.revoke_claim(call, self.epoch, now));
+    pub(super) fn not_written(&self, call: CallId) {
+        let settlements = self.decide(|exchange, ledger, now| exchange.not_written(call, ledger, now));
+        self.with.calls.settle(settlements);
+    }
+
+    #[expect(clippy::unnecessary_wraps, reason = "the last word of a step of sending")]
+    fn not_sent(&self, call: CallId, why: Unsendable) -> Result<(), Drop> {
+        self.settle(self.decide(|exchange, ledger, now| exchange.unsendable(call, why, ledger, now)));
+        Ok(())
     }
 
     /// It was held before anybody knew that its tool is none of the editor's.
     fn answer_here(&self, call: CallId, tool: OwnTool) {
-        if let Some((key, audience, arguments)) = self.calls.ledger(|ledger, _| ledger.give_back(call)) {
-            self.client.outbox.delivered(key);
+        let (given, settled) = self.decide(|exchange, ledger, _| (ledger.give_back(call), exchange.gave_back(ledger)));
+        if let Some((key, audience, arguments)) = given {
+            self.with.client.outbox.delivered(key);
             let told = session::Message::OwnToolCalled(Asked { key, audience }, tool, arguments);
-            if !self.addresses.session.cast(told) {
-                self.client.outbox.answer_error(key, &RpcError::internal(user_text::INTERNAL));
+            if !self.with.addresses.session.cast(told) {
+                self.with.client.outbox.answer_error(key, &RpcError::internal(user_text::INTERNAL));
             }
         }
-        self.free_place();
+        self.settle(settled);
     }
 
-    fn refuse(&self, call: CallId, cause: Cause) -> Result<(), NotWritten> {
-        self.calls.decide(|ledger, now| ledger.refuse(call, cause, now));
-        self.free_place();
-        Ok(())
-    }
-
-    fn turn_down(&self, call: CallId, cause: Cause, grounds: Grounds) -> Result<(), NotWritten> {
-        self.calls.decide(|ledger, now| ledger.turn_down(call, cause, grounds, now));
-        self.free_place();
-        Ok(())
-    }
-
-    pub(super) fn free_place(&self) {
-        let more = self.calls.ledger(|ledger, _| ledger.has_held());
-        // A reservation may have been given back, of which the ledger tells nothing.
-        self.calls.settle(Vec::new());
-        self.tell(News::WorkFinished { more });
-    }
-
-    pub(super) async fn answered(&self, id: CallId, after: After, reply: Reply) -> Result<(), Drop> {
+    pub(super) fn answered(&self, id: CallId, after: After, reply: Reply) -> Result<(), Drop> {
         let dialect = self.target.dialect;
-        // Said only of a request that names whom it is for, and before anything of it runs.
-        let named = self.target.expected.is_some();
-        let refusal = match &reply {
-            Reply::Error(error) => error.refusal,
-            Reply::Result(_) => None,
-        };
-        if refusal == Some(Refusal::Leaving) {
-            let (known, settlements) = self.calls.ledger(|ledger, now| ledger.postponed(id, self.epoch, now));
-            self.calls.settle(settlements);
-            if known {
-                // Before the place is free: nothing more goes to an editor that leaves.
-                // It does not say why.
-                self.tell_unasked(News::Leaving(LeaveReason::Unknown)).await;
-                self.free_place();
-            }
-            return Ok(());
-        }
-        let turned_away = named && refusal == Some(Refusal::WrongEditor);
+        // Said only of a request that names the editor it is for, and before anything of it runs.
+        let names_it = self.target.expected.is_some();
+        let refusal = refusal(&reply);
         // The editor answers with what it writes into the file.
         let reply = match reply {
             Reply::Result(result) if after.in_file => {
@@ -174,28 +134,22 @@ impl Line {
             Reply::Result(_) | Reply::Error(_) => reply,
         };
         let answer = dialect.read_answer(reply);
-        let (known, settlements) = self.calls.ledger(|ledger, now| {
-            if refusal == Some(Refusal::Final) {
-                ledger.says_unrun(id);
-            }
-            if turned_away {
-                ledger.turned_away(id, self.epoch, answer, now)
-            } else if after.reload && !answer.is_error {
-                ledger.withhold(id, self.epoch, answer, now)
-            } else {
-                ledger.reply(id, self.epoch, answer, now)
-            }
-        });
-        if !known {
+        let answered =
+            self.decide(|exchange, ledger, now| exchange.answered((id, after), refusal, names_it, answer, ledger, now));
+        if !answered.known {
             let what = format!("call {id} owes nothing to this connection");
-            self.env.events.reply_unmatched(self.epoch, Stray::Late, &what);
+            self.with.env.events.reply_unmatched(self.epoch, Stray::Late, &what);
         }
-        self.calls.settle(settlements);
-        if turned_away {
-            // It is another editor than its files said: look again. The place falls with the connection.
-            return Err(Drop::Eof);
-        }
-        self.free_place();
-        Ok(())
+        self.settle(answered.settled);
+        // It is another editor than its files said: look again.
+        if answered.hang_up { Err(Drop::Eof) } else { Ok(()) }
+    }
+}
+
+/// As what the editor refused what it was asked.
+pub(super) fn refusal(reply: &Reply) -> Option<Refusal> {
+    match reply {
+        Reply::Error(error) => error.refusal,
+        Reply::Result(_) => None,
     }
 }

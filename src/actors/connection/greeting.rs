@@ -1,25 +1,24 @@
 //! The greeting: a conversation that the dialect leads, until the editor is known to be the right one.
 
-use std::sync::PoisonError;
-
-use tokio::io::WriteHalf;
-
-use super::{Awaited, Dialled, Line, News, NotWritten, Order};
-use crate::net::BoxStream;
+use super::writing::Wire;
+use super::{Dialled, Line};
+use crate::core::exchange::Order;
+use crate::fsm::bridge::{Drop, Event};
 use crate::protocol::dialect::stranger::HEAD_BYTES;
 use crate::protocol::dialect::{Greeted, Order as WireOrder, Reply};
+use crate::runtime::enter;
 
 impl Line {
-    pub(super) async fn send_greeting(&self, socket: &mut WriteHalf<BoxStream>) -> Result<(), NotWritten> {
+    pub(super) async fn send_greeting(&self, wire: &mut Wire) -> Result<(), Drop> {
         let encoded = {
-            let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+            let said = enter(&self.said);
             self.encode(None, &WireOrder::Greeting { hello: &self.hello, said: &said })
         };
         match encoded {
             Ok((number, frame)) => {
                 self.sent.get_or_init(|| frame.slice(..frame.len().min(HEAD_BYTES)));
-                self.awaiting().insert(number, Awaited::Greeting);
-                self.write_frame(socket, &frame).await
+                self.exchange().asks_greeting(number);
+                wire.send(self, number, &frame, None).await
             }
             Err(why) => {
                 self.greeting_refused(&why.to_string());
@@ -30,25 +29,20 @@ impl Line {
 
     pub(super) async fn greeted(&self, reply: Reply) {
         let meaning = {
-            let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut said = enter(&self.said);
             said.push(reply);
             self.target.dialect.check_greeting(&self.hello, &said)
         };
         match meaning {
-            Ok(Greeted::NotYet) => {
-                if self.orders.upgrade().is_none_or(|orders| orders.try_send(Order::Greeting).is_err()) {
-                    self.greeting_refused("the next message could not be sent");
-                }
-            }
+            Ok(Greeted::NotYet) => self.shared.order(Order::Greeting),
             Ok(Greeted::Done(met)) => {
-                let domain = met.domain;
-                let _ = self.met.set(met);
+                self.exchange().greeted(met);
                 if let Some(Dialled { at, accepted }) = self.dial_result() {
-                    self.env.events.dial_succeeded(at, accepted);
+                    self.with.env.events.dial_succeeded(at, accepted);
                 }
                 let properties = self.target.dialect.properties();
                 let window = u8::try_from(properties.window).unwrap_or(u8::MAX);
-                self.tell(News::Greeted { window, pulse: properties.pulse, domain });
+                self.tell(Event::Greeted { window, pulse: properties.pulse });
             }
             Err(said) => {
                 self.name_the_wrong(Some(said.clone())).await;
@@ -59,8 +53,8 @@ impl Line {
 
     pub(super) fn greeting_refused(&self, why: &str) {
         if self.dial_result().is_some() {
-            self.env.events.wrong_peer(self.target.port, why);
+            self.with.env.events.wrong_peer(self.target.port, why);
         }
-        self.tell(News::GreetingRefused);
+        self.tell(Event::GreetingRefused);
     }
 }

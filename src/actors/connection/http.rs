@@ -1,4 +1,4 @@
-//! The carrier of a dialect that speaks HTTP: between the lines of the conversation and a connection for each request.
+//! The carrier of a dialect that speaks HTTP: a connection for each request.
 //!
 //! *Lives* in the connection's own task and falls with it. One request at a time, none of them twice. When one cannot be sent or
 //! is cut, the conversation ends as that of a broken stream does; calls of which not a byte was written are held again then.
@@ -10,43 +10,28 @@
 //! the connection for the call stands: whoever accepted that one still listened then.
 
 use bytes::Bytes;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, ReadHalf};
-use tokio::sync::mpsc;
+use tokio::io::AsyncReadExt as _;
 use tokio::time::{Instant, timeout};
 
-use super::{Line, News, Order, Unclaimed};
-use crate::fsm::bridge::Drop;
+use super::Line;
+use super::writing::{Outgoing, Torn, write_whole};
+use crate::fsm::bridge::{Drop, Event};
 use crate::fsm::cause::Cause;
-use crate::limits::{
-    BYTES_NEWS_EVERY, CONNECT_TIMEOUT, HTTP_BODY_MAX_BYTES, HTTP_PIPE_BYTES, IDLE_WATCH_SPACING, SILENCE_NAMED_AFTER,
-};
+use crate::limits::{BYTES_NEWS_EVERY, CONNECT_TIMEOUT, HTTP_BODY_MAX_BYTES, IDLE_WATCH_SPACING, SILENCE_NAMED_AFTER};
 use crate::net::BoxStream;
 use crate::protocol::dialect::BadMessage;
 use crate::protocol::dialect::http::{Ask, Heard};
-use crate::protocol::framing::Framer as _;
+use crate::protocol::dialect::stranger::HEAD_BYTES;
 use crate::protocol::framing::http::{self, BadResponse, Response, ResponseDecoder};
-use crate::protocol::framing::lines::Lines;
 use crate::protocol::ids::CallId;
 
 /// How much is asked of a socket at once; most answers have 200 bytes.
 const READ_BYTES: usize = 4096;
 
 impl Line {
-    /// Converses over HTTP. `first` is the connection that was dialled and checked: it carries the first request.
-    pub(super) async fn converse_over_http(&self, first: BoxStream, orders: mpsc::Receiver<Order>) -> Drop {
-        let (near, far) = tokio::io::duplex(HTTP_PIPE_BYTES);
-        let mut carrier = Carrier { line: self, first: Some(first), greeting: None, idle: None, end: None };
-        let drop = tokio::select! {
-            biased;
-            drop = self.converse(Box::new(near), orders) => drop,
-            never = carrier.run(far) => match never {},
-        };
-        carrier.end.unwrap_or(drop)
-    }
-
     /// A connection for one request more.
     async fn connect_anew(&self) -> Result<BoxStream, Drop> {
-        match timeout(CONNECT_TIMEOUT, self.env.net.connect(self.target.port)).await {
+        match timeout(CONNECT_TIMEOUT, self.with.env.net.connect(self.target.port)).await {
             Ok(Ok(stream)) => Ok(stream),
             Ok(Err(error)) => Err(self.unsent(&error.to_string())),
             Err(_) => Err(self.unsent("the connect did not end in time")),
@@ -68,7 +53,7 @@ impl Line {
         if is_gone(&mut beside).await {
             return Err(self.unsent("it hung up before it was greeted"));
         }
-        let greeted = self.before_calls(Cause::Stalled, self.exchange(beside, &greeting.request, None)).await?;
+        let greeted = self.before_calls(Cause::Stalled, self.exchange_over(beside, &greeting.request, None)).await?;
         if greeted != greeting.answer {
             return Err(self.unsent("it answers the greeting otherwise than before"));
         }
@@ -90,29 +75,24 @@ impl Line {
     }
 
     /// Sends a request and reads its response. `call`: the claimed call that it carries, if it does.
-    async fn exchange(&self, mut stream: BoxStream, request: &[u8], call: Option<CallId>) -> Result<Response, Drop> {
-        let mut rest = request;
-        while !rest.is_empty() {
-            match stream.write(rest).await {
-                Ok(count) if count > 0 => rest = rest.get(count..).unwrap_or_default(),
-                Ok(_) | Err(_) => {
-                    if let Some(call) = call.filter(|_| rest.len() == request.len()) {
-                        self.revoke_claim(call);
-                    }
-                    return Err(Drop::Reset);
-                }
+    async fn exchange_over(
+        &self,
+        mut stream: BoxStream,
+        request: &[u8],
+        call: Option<CallId>,
+    ) -> Result<Response, Drop> {
+        write_whole(&mut stream, request).await.map_err(|torn| {
+            if let (Torn::NoByte, Some(call)) = (torn, call) {
+                self.not_written(call);
             }
-        }
-        stream.flush().await.map_err(|_| Drop::Reset)?;
+            Drop::Reset
+        })?;
+        self.room().await;
         self.response(&mut stream).await
     }
 
-    fn take_unclaimed(&self, number: u64) -> Option<Unclaimed> {
-        self.unclaimed().remove(&number)
-    }
-
     fn unsent(&self, why: &str) -> Drop {
-        self.env.events.request_unsent(self.target.port, why);
+        self.with.env.events.request_unsent(self.target.port, why);
         Drop::Eof
     }
 
@@ -138,7 +118,7 @@ impl Line {
             }
             if told.elapsed() >= BYTES_NEWS_EVERY {
                 told = Instant::now();
-                self.tell_unasked(News::BytesArrived).await;
+                self.tell_unasked(Event::BytesArrived).await;
             }
         }
     }
@@ -150,55 +130,71 @@ struct Greeting {
     answer: Response,
 }
 
-struct Carrier<'l> {
-    line: &'l Line,
+/// See the module's documentation.
+pub(super) struct Carrier {
+    /// The connection that was dialled and checked: it carries the first request.
     first: Option<BoxStream>,
     greeting: Option<Greeting>,
     /// One that nothing is asked on: its end is the first sign that the editor leaves.
     idle: Option<BoxStream>,
-    /// How it ended.
-    end: Option<Drop>,
 }
 
-impl Carrier<'_> {
-    /// Carries until it cannot go on. The conversation then reads what was heard, and after it the end; it is the one to return.
-    async fn run(&mut self, pipe: DuplexStream) -> std::convert::Infallible {
-        let (mut asks, mut heard) = tokio::io::split(pipe);
-        self.end = self.carry(&mut asks, &mut heard).await.err();
-        let _ = heard.shutdown().await;
-        std::future::pending().await
+impl Carrier {
+    pub(super) fn new(first: BoxStream) -> Self {
+        Self { first: Some(first), greeting: None, idle: None }
     }
 
-    async fn carry(
+    /// Sends a message as a request, and takes its response.
+    pub(super) async fn send(
         &mut self,
-        asks: &mut ReadHalf<DuplexStream>,
-        heard: &mut tokio::io::WriteHalf<DuplexStream>,
+        line: &Line,
+        number: u64,
+        frame: &Bytes,
+        call: Option<Outgoing>,
     ) -> Result<(), Drop> {
-        let mut framer = Lines::new(usize::MAX);
-        let mut buffer = vec![0; READ_BYTES];
-        loop {
-            while let Ok(Some(line)) = framer.next_frame() {
-                // The dialect's own words: what is none of them is a bug of ours, and nothing was sent.
-                let ask: Ask<'_> = serde_json::from_slice(&line).map_err(|_| Drop::Protocol)?;
-                if let Some(response) = self.ask(&ask).await? {
-                    heard.write_all(&said(&ask, &response)).await.map_err(|_| Drop::Eof)?;
+        // The dialect's own words: what is none of them is a bug of ours, and nothing was sent.
+        let ask: Ask<'_> = serde_json::from_slice(frame).map_err(|_| Drop::Protocol)?;
+        let kind = ask.content_type.as_deref();
+        let request = http::request(line.target.port, &ask.method, &ask.path, kind, ask.body.as_bytes());
+        let response = match call {
+            Some(outgoing) => {
+                // Without a greeting no call is ordered.
+                let Some(greeting) = &self.greeting else { return Err(Drop::Protocol) };
+                let stream = line.connect_for_call(greeting).await?;
+                let call = outgoing.call;
+                if !line.claim(number, outgoing) {
+                    return Ok(());
                 }
+                line.exchange_over(stream, &request, Some(call)).await?
             }
-            let read = tokio::select! {
-                biased;
-                read = asks.read(&mut buffer) => read,
-                gone = self.watch() => return Err(gone),
-            };
-            match read {
-                Ok(count @ 1..) => framer.push(buffer.get(..count).unwrap_or_default()),
-                Ok(_) | Err(_) => return Ok(()),
+            None => {
+                let asked = async {
+                    let stream = match self.first.take() {
+                        Some(first) => first,
+                        None => line.connect_anew().await?,
+                    };
+                    line.exchange_over(stream, &request, None).await
+                };
+                let response = line.before_calls(Cause::Stalled, asked).await?;
+                self.greeting.get_or_insert_with(|| Greeting { request, answer: response.clone() });
+                response
             }
+        };
+        line.with.env.events.frame_written(frame.len());
+        let heard = said(&ask, &response);
+        let head = heard.slice(..heard.len().min(HEAD_BYTES));
+        drop(response);
+        line.with.env.events.bytes_read(heard.len());
+        let taken = line.take(heard).await;
+        if taken.is_err() {
+            line.mind_the_stranger(&head).await;
         }
+        taken
     }
 
     /// Returns when nobody listens any more. Losing the future loses nothing.
-    async fn watch(&mut self) -> Drop {
-        if self.line.met.get().is_none() {
+    pub(super) async fn watch(&mut self, line: &Line) -> Drop {
+        if !line.is_greeted() {
             return std::future::pending().await;
         }
         loop {
@@ -208,40 +204,13 @@ impl Carrier<'_> {
                 let _ = idle.read(&mut [0]).await;
                 self.idle = None;
             }
-            match self.line.connect_anew().await {
+            match line.connect_anew().await {
                 Ok(stream) => self.idle = Some(stream),
                 Err(drop) => return drop,
             }
             // A server that ends them all at once is not to be dialled all the time.
             tokio::time::sleep_until(since + IDLE_WATCH_SPACING).await;
         }
-    }
-
-    /// `None`: it was a call that nobody wants sent any more, and not a byte of it was written.
-    async fn ask(&mut self, ask: &Ask<'_>) -> Result<Option<Response>, Drop> {
-        let line = self.line;
-        let (port, kind) = (line.target.port, ask.content_type.as_deref());
-        let request = http::request(port, &ask.method, &ask.path, kind, ask.body.as_bytes());
-        if let Some(unclaimed) = line.take_unclaimed(ask.number) {
-            // Without a greeting no call is ordered.
-            let Some(greeting) = &self.greeting else { return Err(Drop::Protocol) };
-            let stream = line.connect_for_call(greeting).await?;
-            let call = unclaimed.call;
-            if !line.claim(ask.number, unclaimed) {
-                return Ok(None);
-            }
-            return line.exchange(stream, &request, Some(call)).await.map(Some);
-        }
-        let asked = async {
-            let stream = match self.first.take() {
-                Some(first) => first,
-                None => line.connect_anew().await?,
-            };
-            line.exchange(stream, &request, None).await
-        };
-        let response = line.before_calls(Cause::Stalled, asked).await?;
-        self.greeting.get_or_insert_with(|| Greeting { request, answer: response.clone() });
-        Ok(Some(response))
     }
 }
 
@@ -250,14 +219,14 @@ struct Hindered<'l>(&'l Line);
 
 impl<'l> Hindered<'l> {
     fn by(line: &'l Line, cause: Cause) -> Self {
-        line.calls.ledger(|ledger, _| ledger.hinder(line.epoch, Some(cause)));
+        line.with.calls.ledger(|ledger, _| ledger.hinder(line.epoch, Some(cause)));
         Self(line)
     }
 }
 
 impl std::ops::Drop for Hindered<'_> {
     fn drop(&mut self) {
-        self.0.calls.ledger(|ledger, _| ledger.hinder(self.0.epoch, None));
+        self.0.with.calls.ledger(|ledger, _| ledger.hinder(self.0.epoch, None));
     }
 }
 
@@ -271,8 +240,8 @@ async fn is_gone(stream: &mut BoxStream) -> bool {
     }
 }
 
-/// The line for a response.
-fn said(ask: &Ask<'_>, response: &Response) -> Vec<u8> {
+/// The dialect's frame for a response.
+fn said(ask: &Ask<'_>, response: &Response) -> Bytes {
     let heard = Heard {
         number: ask.number,
         call: ask.call.as_deref().map(Into::into),
@@ -282,7 +251,5 @@ fn said(ask: &Ask<'_>, response: &Response) -> Vec<u8> {
         body: String::from_utf8_lossy(&response.body),
     };
     // Texts and numbers always have a JSON form.
-    let mut line = serde_json::to_vec(&heard).unwrap_or_default();
-    line.push(b'\n');
-    line
+    serde_json::to_vec(&heard).unwrap_or_default().into()
 }

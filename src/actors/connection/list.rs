@@ -1,59 +1,49 @@
-//! The tool list of a connection: asked for, or known already; handed to the registry.
+//! The tool list of a connection: asked for, or known already; published here, so that it cannot be lost on its way.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
-use tokio::io::WriteHalf;
-
-use super::{Awaited, Line, News, NotWritten, Order};
-use crate::net::BoxStream;
-use crate::protocol::dialect::{ListStep, Order as WireOrder, Reply};
-use crate::runtime::messages::{bridge, registry};
+use super::Line;
+use super::writing::Wire;
+use crate::core::exchange::Order;
+use crate::fsm::bridge::{Drop, Event};
+use crate::protocol::dialect::{ListStep, Order as WireOrder, Reply, ToolListing};
+use crate::runtime::messages::registry;
 
 impl Line {
-    pub(super) async fn send_list(&self, socket: &mut WriteHalf<BoxStream>, step: usize) -> Result<(), NotWritten> {
-        // What the greeting told of the tools holds for the first list that is wanted; later ones are wanted because they changed.
-        let first = !self.asked_list.swap(true, Ordering::Relaxed);
-        let told = self.met.get().and_then(|met| met.tools_revision.as_deref()).filter(|_| first);
-        if let Some(known) = told.and_then(|revision| self.tools.listing_of(revision)) {
-            self.list_is(registry::Message::ListReceived(self.epoch, known));
+    pub(super) async fn send_list(&self, wire: &mut Wire, step: usize) -> Result<(), Drop> {
+        let told = self.exchange().take_revision();
+        if let Some(known) = told.and_then(|revision| self.with.tools.listing_of(&revision)) {
+            self.list_is(known);
             return Ok(());
         }
         // Development-only tools are always asked for and hidden on our side: showing them then needs no new list.
         match self.encode(None, &WireOrder::ListTools { step, development: true }) {
             Ok((number, frame)) => {
-                self.awaiting().insert(number, Awaited::List { step });
-                self.write_frame(socket, &frame).await
+                self.exchange().asks_list(number, step);
+                wire.send(self, number, &frame, None).await
             }
             Err(_) => {
-                self.list_owed.store(false, Ordering::Release);
-                self.tell(News::ListAnswered);
+                self.tell(Event::ListAnswered);
                 Ok(())
             }
         }
     }
 
     pub(super) fn listed(&self, reply: &Reply, step: usize) {
-        let told = match self.target.dialect.read_tools(reply, step) {
-            ListStep::Tools(listing) => registry::Message::ListReceived(self.epoch, Arc::new(listing)),
-            ListStep::TryNext => {
-                let orders = self.orders.upgrade();
-                if orders.is_some_and(|orders| orders.try_send(Order::List { step: step + 1 }).is_ok()) {
-                    return;
-                }
-                registry::Message::ListFailed(self.epoch, "the next method could not be tried".to_owned())
+        match self.target.dialect.read_tools(reply, step) {
+            ListStep::Tools(listing) => self.list_is(Arc::new(listing)),
+            ListStep::TryNext => self.shared.order(Order::List { step: step + 1 }),
+            ListStep::Failed(why) => {
+                self.with.addresses.registry.cast(registry::Message::ListFailed(self.epoch, why));
+                self.tell(Event::ListLost);
             }
-            ListStep::Failed(why) => registry::Message::ListFailed(self.epoch, why),
-        };
-        self.list_is(told);
+        }
     }
 
-    fn list_is(&self, told: registry::Message) {
-        // Before the registry hears of it: if it ends over that message, the bridge must know that nothing is owed any more.
-        self.list_owed.store(false, Ordering::Release);
-        // The registry publishes the list and then lets the bridge send calls: see `registry::publish`.
-        if !self.addresses.registry.cast(told) {
-            let _ = self.bridge.cast(bridge::Message::ListLost);
-        }
+    /// It is published before the bridge may send calls: they are looked up in it.
+    fn list_is(&self, listing: Arc<ToolListing>) {
+        let adopted = self.with.tools.adopt(self.epoch, listing);
+        self.with.addresses.registry.cast(registry::Message::ListReceived(self.epoch));
+        self.tell(if adopted { Event::ListAnswered } else { Event::ListLost });
     }
 }

@@ -14,3 +14,11 @@ pub use self::types::{
     Terms,
 };
 pub use self::wanted::Wanted;
+
+use tokio::time::Instant;
+
+/// Access to the ledger, wherever it lies: behind a lock, or in the state of a model.
+pub trait LedgerAccess {
+    /// Runs one short operation at the present time and returns its value.
+    fn with<T>(&mut self, operation: impl FnOnce(&mut Ledger, Instant) -> T) -> T;
+}

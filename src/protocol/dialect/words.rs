@@ -312,7 +312,7 @@ pub enum Greeted {
 }
 
 /// What the greeting told of the editor.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Met {
     /// The journal it keeps: one process's. Another name is another journal, which knows nothing of the first.
     pub journal: Option<String>,

@@ -1,55 +1,12 @@
-//! What the bridge receives, and what it hears of its connection.
+//! What the bridge receives.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use crate::fsm::bridge::{ConnectFailure, Drop, Timer};
-use crate::protocol::dialect::{JournalKey, LeaveReason, PushEvent};
+use crate::fsm::bridge::{Event, Timer};
+use crate::protocol::dialect::{JournalKey, PushEvent};
 use crate::protocol::ids::Epoch;
 use crate::runtime::mailbox::Permit;
-use crate::survey::{Identity, Survey};
-
-/// What the bridge hears of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum News {
-    /// It is up, and the peer may be called.
-    Connected(Identity),
-    /// It never was.
-    ConnectFailed(ConnectFailure),
-    /// The greeting was answered rightly.
-    Greeted {
-        /// Calls that the editor takes at once.
-        window: u8,
-        /// It answers for itself off its main thread.
-        pulse: bool,
-        /// The domain it is in, if it tells ([`Met::domain`](crate::protocol::dialect::Met::domain)).
-        domain: Option<u64>,
-    },
-    /// The greeting was answered wrongly.
-    GreetingRefused,
-    /// The list is published.
-    ListAnswered,
-    /// There is none to be had now.
-    ListFailed,
-    /// A call was claimed: its bytes leave now.
-    CallSent {
-        /// How long it may run before its client is told that it still does.
-        running_max: Duration,
-    },
-    /// A call's place is free.
-    WorkFinished {
-        /// More calls wait.
-        more: bool,
-    },
-    /// Bytes came, but no whole message yet.
-    BytesArrived,
-    /// The editor said how it is.
-    PulseArrived,
-    /// The editor says goodbye.
-    Leaving(LeaveReason),
-    /// It ended.
-    Ended(Drop),
-}
+use crate::survey::Survey;
 
 /// What the bridge receives.
 #[derive(Debug)]
@@ -64,14 +21,12 @@ pub enum Message {
     ProjectMoved,
     /// Discovery has good news: do not wait any longer.
     GoodNews,
-    /// The connection of this epoch says something.
-    News(Epoch, News, Option<Permit>),
+    /// What happened on the connection of this epoch.
+    Heard(Epoch, Event, Option<Permit>),
     /// A call was put into the ledger.
     CallsWaiting,
     /// The registry wants a fresh list.
     ListWanted,
-    /// A list that came, or was on its way to the registry, may be lost with it.
-    ListLost,
     /// The push channel said something.
     Hint(PushEvent),
     /// The probe for this file ended.

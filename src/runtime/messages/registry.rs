@@ -1,10 +1,8 @@
 //! What the registry receives.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use crate::fsm::registry::Timer;
-use crate::protocol::dialect::ToolListing;
 use crate::protocol::ids::Epoch;
 use crate::runtime::mailbox::Permit;
 use crate::storage::catalogue_file::{CatalogueFile, Unusable};
@@ -18,8 +16,8 @@ pub enum Message {
     LinkLost,
     /// The editor's list may have changed.
     ChangeHinted(Option<Permit>),
-    /// A list came on this connection.
-    ListReceived(Epoch, Arc<ToolListing>),
+    /// A list came on this connection, and is published if it is of the wanted project.
+    ListReceived(Epoch),
     /// No list came.
     ListFailed(Epoch, String),
     /// The project is known, and its catalogue can be read; or there is none.

@@ -16,7 +16,7 @@ use crate::survey;
 impl Line {
     /// What it said first is no greeting of this dialect.
     pub(super) async fn mind_the_stranger(&self, head: &[u8]) {
-        if self.met.get().is_none() {
+        if !self.is_greeted() {
             let sent = self.sent.get().map(AsRef::as_ref).unwrap_or_default();
             self.name_the_wrong(stranger::kind(head, sent).map(str::to_owned)).await;
         }
@@ -31,22 +31,22 @@ impl Line {
     /// Nobody listens there any more, so nobody is met there.
     pub(super) fn nobody_is_there(&self) {
         let port = self.target.port;
-        self.link.view.send_if_modified(|link| link.stranger.take_if(|stranger| stranger.port == port).is_some());
+        self.with.link.view.send_if_modified(|link| link.stranger.take_if(|stranger| stranger.port == port).is_some());
     }
 
     /// One that does not answer the greeting at all is named after a moment; never ends.
     pub(super) async fn name_the_silent(&self) -> Infallible {
         tokio::time::sleep(SILENCE_NAMED_AFTER).await;
-        if self.met.get().is_none() {
+        if !self.is_greeted() {
             self.stranger_is(None).await;
         }
         std::future::pending().await
     }
 
     async fn stranger_is(&self, what: Option<String>) {
-        let (host, port) = (Arc::clone(&self.env.host), self.target.port);
+        let (host, port) = (Arc::clone(&self.with.env.host), self.target.port);
         // It walks all processes, which is worth it once for a port that is not what it should be.
-        let looked_up = crate::platform::host::run(&*self.env.host, move || host.port_owner(port));
+        let looked_up = crate::platform::host::run(&*self.with.env.host, move || host.port_owner(port));
         let owner = tokio::time::timeout(OWNER_LOOKUP_MAX, looked_up).await.ok().flatten().flatten();
         // What its process tells is more than its words do.
         let is_ours = |owner: &Owner| {
@@ -61,7 +61,7 @@ impl Line {
         });
         let what = known.or(what);
         let owner = owner.map(|owner| format!("{} (pid {})", clean(&owner.name), owner.pid));
-        self.link.view.send_modify(|link| {
+        self.with.link.view.send_modify(|link| {
             link.stranger = Some(Stranger { port, what, owner, since: Instant::now(), ours });
         });
     }

@@ -1,0 +1,139 @@
+//! What comes from the editor: bytes, frames, and what they mean.
+
+use bytes::Bytes;
+use tokio::io::{AsyncReadExt as _, ReadHalf};
+use tokio::time::Instant;
+
+use super::Line;
+use super::call::refusal;
+use crate::core::exchange::Answers;
+use crate::fsm::bridge::{Drop, Event};
+use crate::limits::{BYTES_NEWS_EVERY, LIVENESS_EVERY};
+use crate::net::BoxStream;
+use crate::protocol::dialect::stranger::HEAD_BYTES;
+use crate::protocol::dialect::{EditorEvent, Inbound, Reply};
+use crate::runtime::messages::registry;
+use crate::telemetry::metrics::labels::Stray;
+
+impl Line {
+    pub(super) async fn read(&self, mut socket: ReadHalf<BoxStream>) -> Drop {
+        let mut framer = self.target.dialect.framer();
+        let mut buffer = vec![0; 64 * 1024];
+        let mut told = Instant::now();
+        // Of a peer that is not known yet: what it says first tells what it is.
+        let mut head = Vec::new();
+        loop {
+            self.room().await;
+            let count = match socket.read(&mut buffer).await {
+                Ok(0) => return Drop::Eof,
+                Ok(count) => count,
+                Err(_) => return Drop::Reset,
+            };
+            self.with.env.events.bytes_read(count);
+            let bytes = buffer.get(..count).unwrap_or_default();
+            framer.push(bytes);
+            if !self.is_greeted() {
+                head.extend(bytes.iter().take(HEAD_BYTES.saturating_sub(head.len())));
+            }
+            let mut whole = false;
+            loop {
+                match framer.next_frame() {
+                    Ok(Some(frame)) => {
+                        whole = true;
+                        if let Err(drop) = self.take(frame).await {
+                            self.mind_the_stranger(&head).await;
+                            return drop;
+                        }
+                    }
+                    Ok(None) => break,
+                    Err(bad) => {
+                        let drop = self.bad_bytes((&bad).into(), &bad.to_string());
+                        self.mind_the_stranger(&head).await;
+                        return drop;
+                    }
+                }
+            }
+            if !whole && told.elapsed() >= BYTES_NEWS_EVERY {
+                told = Instant::now();
+                self.tell_unasked(Event::BytesArrived).await;
+            }
+        }
+    }
+
+    pub(super) fn bad_bytes(&self, fault: &'static str, why: &str) -> Drop {
+        self.with.env.events.frame_error(self.epoch, fault, why);
+        if self.exchange().awaits_greeting() && self.dial_result().is_some() {
+            self.with.env.events.wrong_peer(self.target.port, why);
+        }
+        Drop::Protocol
+    }
+
+    /// Takes a whole frame.
+    pub(super) async fn take(&self, frame: Bytes) -> Result<(), Drop> {
+        self.with.env.events.frame_read();
+        let inbound =
+            self.target.dialect.decode(&frame).map_err(|bad| self.bad_bytes((&bad).into(), &bad.to_string()))?;
+        let inbound = self.addressed(inbound, &frame);
+        // It may have megabytes, and rendering the answer takes as much again.
+        drop(frame);
+        match inbound {
+            Inbound::Reply { number, reply } => return self.replied(number, reply).await,
+            Inbound::Unmatched { what } => self.with.env.events.reply_unmatched(self.epoch, Stray::NoId, &what),
+            Inbound::Event(EditorEvent::ToolsChanged) => {
+                let permit = self.with.addresses.edges.bridge.permit(0).await;
+                self.with.addresses.registry.cast(registry::Message::ChangeHinted(permit));
+            }
+            Inbound::Event(EditorEvent::Leaving(reason)) => self.tell_unasked(Event::LeavingAnnounced(reason)).await,
+            Inbound::Event(EditorEvent::State(state)) => {
+                self.with.link.view.send_if_modified(|link| {
+                    let Some((pulse, _)) = &mut link.pulse else { return false };
+                    std::mem::replace(&mut pulse.state, state) != state
+                });
+            }
+            Inbound::Event(EditorEvent::Settled) => self.want_outcomes(),
+            Inbound::Progress(progress) => self.with.calls.decide(|ledger, now| ledger.progressed(progress, now)),
+        }
+        Ok(())
+    }
+
+    async fn replied(&self, number: u64, reply: Reply) -> Result<(), Drop> {
+        let stray = |stray, what: String| self.with.env.events.reply_unmatched(self.epoch, stray, &what);
+        let answers = self.exchange().reply(number, refusal(&reply));
+        match answers {
+            Answers::Greeting => self.greeted(reply).await,
+            Answers::List { step } => self.listed(&reply, step),
+            Answers::Call(call, after) => return self.answered(call, after, reply),
+            Answers::Doubled(call) => {
+                stray(Stray::Late, format!("call {call} came twice; its answer is still to come"));
+            }
+            Answers::Outcomes(question) => self.outcomes(question, reply),
+            Answers::Pulse { asked } => self.felt(&reply, asked),
+            Answers::Nothing => stray(Stray::UnknownId, format!("no open request has number {number}")),
+        }
+        Ok(())
+    }
+
+    /// A reply that names no request belongs to the only one that is open, where the dialect says so.
+    fn addressed(&self, inbound: Inbound, frame: &[u8]) -> Inbound {
+        let Inbound::Unmatched { .. } = inbound else { return inbound };
+        let Some(number) = self.exchange().only_open() else { return inbound };
+        self.target.dialect.read_unnamed(frame).map_or(inbound, |reply| Inbound::Reply { number, reply })
+    }
+
+    /// Waits for room at the client, before what may be for it is read. A blocked stdout must not pile up results here: the editor's
+    /// socket waits, and the calls' deadlines run on. What the editor says meanwhile is not read, so the silence is ours.
+    ///
+    /// Called before reading, and never between an answer's reading and its settling: what was read cannot be lost with this task.
+    pub(super) async fn room(&self) {
+        if !self.exchange().owes_answers() {
+            return;
+        }
+        loop {
+            tokio::select! {
+                biased;
+                () = self.with.client.outbox.room() => return,
+                () = tokio::time::sleep(LIVENESS_EVERY) => self.tell(Event::BytesArrived),
+            }
+        }
+    }
+}

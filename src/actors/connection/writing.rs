@@ -1,0 +1,147 @@
+//! What goes to the editor: orders, one after another, over either transport.
+
+use bytes::Bytes;
+use tokio::io::{AsyncWriteExt as _, WriteHalf};
+use tokio::time::Instant;
+
+use super::Line;
+use super::http::Carrier;
+use crate::core::calls::Terms;
+use crate::core::exchange::{After, Order};
+use crate::fsm::bridge::Drop;
+use crate::limits::OUTCOMES_ASKED_EVERY;
+use crate::net::BoxStream;
+use crate::protocol::dialect::{EncodeError, Order as WireOrder, WireId};
+use crate::protocol::ids::CallId;
+
+/// A call that is encoded, and claimed as the last step before its first byte.
+pub(super) struct Outgoing {
+    pub(super) call: CallId,
+    pub(super) terms: Terms,
+    pub(super) after: After,
+}
+
+/// How messages leave.
+pub(super) enum Wire {
+    /// On one connection, replies beside them.
+    Stream(WriteHalf<BoxStream>),
+    /// Each as a request, with its response.
+    Http(Carrier),
+}
+
+impl Wire {
+    /// Sends a message under this number. `call`: what is to be claimed before its first byte, if it carries a call.
+    ///
+    /// # Errors
+    /// How the connection ends.
+    pub(super) async fn send(
+        &mut self,
+        line: &Line,
+        number: u64,
+        frame: &Bytes,
+        call: Option<Outgoing>,
+    ) -> Result<(), Drop> {
+        match self {
+            Self::Stream(socket) => {
+                let id = call.as_ref().map(|call| call.call);
+                if call.is_some_and(|call| !line.claim(number, call)) {
+                    return Ok(());
+                }
+                write_whole(socket, frame).await.map_err(|torn| {
+                    if let (Torn::NoByte, Some(call)) = (torn, id) {
+                        line.not_written(call);
+                    }
+                    Drop::Reset
+                })?;
+                line.with.env.events.frame_written(frame.len());
+                Ok(())
+            }
+            Self::Http(carrier) => carrier.send(line, number, frame, call).await,
+        }
+    }
+
+    /// Returns when the editor is gone, where that is not seen by reading. Losing the future loses nothing.
+    async fn gone(&mut self, line: &Line) -> Drop {
+        match self {
+            Self::Stream(_) => std::future::pending().await,
+            Self::Http(carrier) => carrier.watch(line).await,
+        }
+    }
+}
+
+impl Line {
+    /// Carries out orders until the connection ends.
+    pub(super) async fn write(&self, mut wire: Wire) -> Drop {
+        let mut asked = Instant::now();
+        loop {
+            let order = tokio::select! {
+                biased;
+                // Before the orders: where they never cease it would never be due.
+                () = tokio::time::sleep_until(asked + OUTCOMES_ASKED_EVERY) => Order::Outcomes,
+                order = self.next_order() => order,
+                drop = wire.gone(self) => return drop,
+            };
+            if order == Order::Outcomes {
+                asked = Instant::now();
+            }
+            let sent = match order {
+                Order::Greeting => self.send_greeting(&mut wire).await,
+                Order::List { step } => self.send_list(&mut wire, step).await,
+                Order::Call => self.send_call(&mut wire).await,
+                Order::Outcomes => self.ask_outcomes(&mut wire).await,
+                Order::Cancel(key) => self.send_cancel(&mut wire, &key).await,
+                Order::Pulse => self.ask_pulse(&mut wire).await,
+            };
+            if let Err(drop) = sent {
+                return drop;
+            }
+        }
+    }
+
+    async fn next_order(&self) -> Order {
+        loop {
+            // In a statement of its own: its lock must not last over the wait.
+            let order = self.exchange().next_order();
+            match order {
+                Some(order) => return order,
+                None => self.shared.ordered.notified().await,
+            }
+        }
+    }
+
+    pub(super) fn encode(&self, call: Option<CallId>, order: &WireOrder<'_>) -> Result<(u64, Bytes), EncodeError> {
+        let number = self.with.link.next_wire_number();
+        self.encode_as(number, call, order).map(|frame| (number, frame))
+    }
+
+    pub(super) fn encode_as(
+        &self,
+        number: u64,
+        call: Option<CallId>,
+        order: &WireOrder<'_>,
+    ) -> Result<Bytes, EncodeError> {
+        self.target.dialect.encode(WireId { number, call }, order)
+    }
+}
+
+/// What was written of a message that is not written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Torn {
+    /// Proof that not a byte of it left.
+    NoByte,
+    /// Some of it may have left.
+    Part,
+}
+
+/// Writes all of a message.
+pub(super) async fn write_whole(socket: &mut (impl tokio::io::AsyncWrite + Unpin), frame: &[u8]) -> Result<(), Torn> {
+    let mut rest = frame;
+    while !rest.is_empty() {
+        match socket.write(rest).await {
+            Ok(count) if count > 0 => rest = rest.get(count..).unwrap_or_default(),
+            Ok(_) | Err(_) if rest.len() == frame.len() => return Err(Torn::NoByte),
+            Ok(_) | Err(_) => return Err(Torn::Part),
+        }
+    }
+    socket.flush().await.map_err(|_| Torn::Part)
+}

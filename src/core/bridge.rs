@@ -1,0 +1,225 @@
+//! The bridge without its sockets and timers: its machine, its connection's epoch, and what its decisions mean for the calls.
+//!
+//! A value without I/O. The bridge actor feeds it events and carries out its [`Command`]s; the model checker does the same with
+//! a world of its own. Whatever concerns the calls is decided here, on the ledger that the caller lends.
+
+use std::time::Duration;
+
+use crate::core::calls::{LedgerAccess, Settlement};
+use crate::core::exchange::Order;
+use crate::fsm::bridge::{Bridge, Effect, Event, Evidence, Sign, State, Timer};
+use crate::fsm::cause::{Loss, Outlook};
+use crate::fsm::{Driver, Outbox};
+use crate::protocol::ids::Epoch;
+
+/// What is to be carried out for the bridge, in this order.
+#[derive(Debug)]
+pub enum Command<C> {
+    /// Ask discovery for targets.
+    AskTargets,
+    /// Connect to this target of the offer; then [`BridgeCore::dialled`], or [`Event::ConnectFailed`] if that is not even begun.
+    Dial {
+        /// Its place in the offer.
+        target: u8,
+    },
+    /// Give the connection an order.
+    Order(Order),
+    /// Let the connection go. Its epoch is closed in the ledger already.
+    HangUp {
+        /// The connection.
+        connection: C,
+        /// Its epoch.
+        epoch: Epoch,
+        /// Why.
+        loss: Loss,
+    },
+    /// Carry out what the ledger ordered.
+    Settle(Vec<Settlement>),
+    /// Tell that the connection is usable.
+    TellUp,
+    /// Tell that it no longer is.
+    TellDown,
+    /// Tell that the editor's tools changed.
+    TellToolsChanged,
+    /// Look whether the editor's process lives.
+    CheckEditor,
+    /// Say [`Event::NobodyWaits`] once no client waits for what was sent on this connection.
+    AwaitClients,
+    /// Arm [`Timer::Retry`] by the rule of [`retry`](crate::fsm::retry).
+    Retry {
+        /// Failed rounds so far.
+        attempt: u8,
+        /// An editor is likely, or calls are held.
+        likely: bool,
+    },
+    /// Bring a running [`Timer::Retry`] forward, as soon as the spacing of dials allows.
+    ShortenRetry,
+    /// Arm a timer.
+    Arm(Timer, Duration),
+    /// Disarm a timer.
+    Disarm(Timer),
+}
+
+/// What one event led to.
+#[derive(Debug)]
+#[must_use]
+pub struct Step<C> {
+    /// The state before.
+    pub before: State,
+    /// The machine's transitions, and whether it decided the event. Its effects are the commands.
+    pub out: Outbox<Bridge>,
+    /// What is to be carried out.
+    pub commands: Vec<Command<C>>,
+}
+
+/// What may be expected of the link from now on.
+#[derive(Debug)]
+#[must_use]
+pub struct Expectation {
+    /// The machine's state.
+    pub state: &'static str,
+    /// What callers may expect.
+    pub outlook: Outlook,
+    /// Nothing speaks for or against an editor yet.
+    pub undecided: bool,
+    /// What the ledger ordered; `None` if only the state's name changed.
+    pub changed: Option<Vec<Settlement>>,
+}
+
+/// See the module's documentation. `C` is the handle of a connection.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct BridgeCore<C> {
+    driver: Driver<Bridge>,
+    connection: Option<(Epoch, C)>,
+    told: Option<(&'static str, Outlook, bool)>,
+}
+
+impl<C> BridgeCore<C> {
+    /// A bridge that begins. `after_loss`: its predecessor lost an editor a moment ago; then [`Timer::Hope`] is to be armed.
+    pub fn new(after_loss: bool) -> Self {
+        let (driver, _) = Driver::start(if after_loss { Bridge::after_loss() } else { Bridge::new() });
+        Self { driver, connection: None, told: None }
+    }
+
+    /// What it is fed first. `draining`: the gateway stops, and the order to stop may have gone to a predecessor.
+    pub fn first_event(draining: bool, wanted: bool, ledger: &mut impl LedgerAccess) -> Option<Event> {
+        if draining {
+            Some(Event::StopRequested)
+        } else if ledger.with(|ledger, _| ledger.has_held()) {
+            Some(Event::CallsWaiting)
+        } else {
+            wanted.then_some(Event::Wanted)
+        }
+    }
+
+    /// The machine.
+    pub fn machine(&self) -> &Bridge {
+        self.driver.machine()
+    }
+
+    /// The machine's state.
+    pub fn state(&self) -> State {
+        self.driver.state()
+    }
+
+    /// The connection, if there is one.
+    pub fn connection(&self) -> Option<&C> {
+        self.connection.as_ref().map(|(_, connection)| connection)
+    }
+
+    /// Its epoch.
+    pub fn epoch(&self) -> Option<Epoch> {
+        self.connection.as_ref().map(|(epoch, _)| *epoch)
+    }
+
+    /// A connection is being opened.
+    pub fn dialled(&mut self, epoch: Epoch, connection: C) {
+        self.connection = Some((epoch, connection));
+    }
+
+    /// Feeds what a connection says. `None`: it is not the current one, whose epoch is closed.
+    pub fn hear(&mut self, epoch: Epoch, event: Event, ledger: &mut impl LedgerAccess) -> Option<Step<C>> {
+        if self.epoch() != Some(epoch) {
+            return None;
+        }
+        if matches!(event, Event::ConnectFailed(_)) {
+            self.connection = None;
+        }
+        Some(self.feed(event, ledger))
+    }
+
+    /// Feeds an event.
+    pub fn feed(&mut self, event: Event, ledger: &mut impl LedgerAccess) -> Step<C> {
+        let mut commands = Vec::new();
+        // A journal dies with its process.
+        let dead = |evidence: Evidence| evidence.editor == Sign::Dead;
+        if matches!(event, Event::TargetsOffered { evidence, .. } | Event::NothingOffered { evidence, .. } if dead(evidence))
+        {
+            commands.push(journals_gone(ledger));
+        }
+        let before = self.driver.state();
+        let mut out = self.driver.feed(&event);
+        for effect in std::mem::take(&mut out.effects) {
+            self.carry_out(effect, ledger, &mut commands);
+        }
+        if event == Event::EditorVanished {
+            commands.push(journals_gone(ledger));
+        }
+        Step { before, out, commands }
+    }
+
+    fn carry_out(&mut self, effect: Effect, ledger: &mut impl LedgerAccess, commands: &mut Vec<Command<C>>) {
+        let command = match effect {
+            Effect::AskTargets => Command::AskTargets,
+            Effect::Dial { target } => Command::Dial { target },
+            Effect::Greet => Command::Order(Order::Greeting),
+            Effect::SendList => Command::Order(Order::List { step: 0 }),
+            Effect::SendNextCall => Command::Order(Order::Call),
+            Effect::AskPulse => Command::Order(Order::Pulse),
+            Effect::HangUp(loss) => {
+                let Some((epoch, connection)) = self.connection.take() else { return };
+                // The ledger first: from here on no claim, write or frame of that epoch counts. Then the socket falls.
+                commands.push(Command::Settle(ledger.with(|ledger, now| ledger.close_epoch(epoch, loss, now))));
+                if loss == Loss::Quit {
+                    commands.push(journals_gone(ledger));
+                }
+                Command::HangUp { connection, epoch, loss }
+            }
+            Effect::TellUp => {
+                commands.push(Command::TellUp);
+                Command::Order(Order::Outcomes)
+            }
+            Effect::TellDown => Command::TellDown,
+            Effect::TellToolsChanged => Command::TellToolsChanged,
+            Effect::CheckEditor => Command::CheckEditor,
+            Effect::AwaitClients => Command::AwaitClients,
+            Effect::Retry { attempt, likely } => {
+                let likely = likely || ledger.with(|ledger, _| ledger.has_held());
+                Command::Retry { attempt, likely }
+            }
+            Effect::ShortenRetry => Command::ShortenRetry,
+            Effect::Arm(timer, delay) => Command::Arm(timer, delay),
+            Effect::Disarm(timer) => Command::Disarm(timer),
+        };
+        commands.push(command);
+    }
+
+    /// What may be expected of the link, if that has changed since it was asked last; the ledger goes by it at once.
+    pub fn expectation(&mut self, ledger: &mut impl LedgerAccess) -> Option<Expectation> {
+        let state: &'static str = self.driver.state().into();
+        let outlook = self.machine().outlook(self.driver.state());
+        let undecided = self.machine().undecided(self.driver.state());
+        let now = Some((state, outlook, undecided));
+        if self.told == now {
+            return None;
+        }
+        let before = std::mem::replace(&mut self.told, now);
+        let same = before.is_some_and(|(_, before, open)| (before, open) == (outlook, undecided));
+        let changed = (!same).then(|| ledger.with(|ledger, now| ledger.set_outlook(outlook, now)));
+        Some(Expectation { state, outlook, undecided, changed })
+    }
+}
+
+fn journals_gone<C>(ledger: &mut impl LedgerAccess) -> Command<C> {
+    Command::Settle(ledger.with(|ledger, now| ledger.journals_gone(None, now)))
+}
