@@ -12,7 +12,7 @@ use ractor::{Actor, ActorProcessingErr, ActorRef};
 use crate::fsm::Driver;
 use crate::fsm::registry::{Effect, Event, Registry, Source, Timer};
 use crate::link::{Link, Tools};
-use crate::protocol::dialect::EditorTool;
+use crate::protocol::dialect::ToolListing;
 use crate::protocol::ids::Epoch;
 use crate::runtime::addresses::Addresses;
 use crate::runtime::environment::Environment;
@@ -42,7 +42,7 @@ pub struct State {
     timers: Timers<Timer, Message>,
     me: ActorRef<Message>,
     /// The list from disk that the next `Publish` publishes.
-    staged: Option<Vec<Arc<EditorTool>>>,
+    staged: Option<ToolListing>,
     read: Option<PathBuf>,
 }
 
@@ -151,7 +151,7 @@ impl RegistryActor {
         }
         let found = match read {
             Ok(file) if self.tools.published.borrow().source == Source::None => {
-                state.staged = Some(file.tools);
+                state.staged = Some(ToolListing { tools: file.tools, ..ToolListing::default() });
                 true
             }
             // What the editor itself said meanwhile is worth more than the file.
@@ -190,12 +190,12 @@ impl RegistryActor {
 
     fn publish(&self, state: &mut State, source: Source) {
         let staged = match source {
-            Source::None => Some(Vec::new()),
+            Source::None => Some(ToolListing::default()),
             Source::Disk => state.staged.take(),
             // The connection has published the editor's list.
             Source::Live | Source::Stale => None,
         };
-        self.tools.show(source, staged.map(|tools| (tools, Vec::new())));
+        self.tools.show(source, staged.as_ref());
         let catalogue = Arc::clone(&self.tools.published.borrow().catalogue);
         self.env.events.tools_published(catalogue.entries().iter().map(|entry| entry.name.as_str()));
         self.addresses.session.cast(session::Message::CataloguePublished(source));

@@ -103,15 +103,15 @@ impl Tools {
         let known = Arc::clone(&self.published.borrow().tools);
         let (tools, changed) = adopt(&known, &listing.tools);
         let (revision, dropped) = (listing.revision.clone(), listing.dropped.clone());
+        let listing = Arc::new(ToolListing { tools, revision, dropped });
         {
             let mut shelf = enter(&self.shelf);
             shelf.changed |= changed;
-            if revision.is_some() {
-                let (tools, dropped) = (tools.clone(), dropped.clone());
-                shelf.listing = Some(Arc::new(ToolListing { tools, revision, dropped }));
+            if listing.revision.is_some() {
+                shelf.listing = Some(Arc::clone(&listing));
             }
         }
-        self.show(Source::Live, Some((tools, dropped)));
+        self.show(Source::Live, Some(&listing));
         true
     }
 
@@ -126,20 +126,20 @@ impl Tools {
     }
 
     /// Publishes these tools, and what stood beside them and is none; `None`: those that are published stay.
-    pub fn show(&self, source: Source, listed: Option<(Vec<Arc<EditorTool>>, Vec<(String, String)>)>) {
+    pub fn show(&self, source: Source, listed: Option<&ToolListing>) {
         let dialect = self.link.dialect();
         let raises_windows = |tool: &EditorTool| dialect.own_tool(&tool.name) == Some(OwnTool::FocusWindow);
         let can_focus = self.env.can_focus();
         let known = Arc::clone(&self.published.borrow().tools);
         // Made before it is put in place: calls are looked up there meanwhile.
-        let fresh = listed.as_ref().filter(|(tools, _)| *tools != *known).map(|(tools, _)| {
+        let fresh = listed.filter(|listing| listing.tools != *known).map(|ToolListing { tools, .. }| {
             let shown = tools.iter().filter(|tool| can_focus || !raises_windows(tool));
             (Arc::new(Catalogue::new(shown.map(Arc::clone), self.env.config.development)), Arc::new(tools.clone()))
         });
         self.published.send_modify(|published| {
             published.source = source;
-            if let Some((_, unusable)) = listed {
-                published.unusable = Arc::new(unusable);
+            if let Some(listing) = listed {
+                published.unusable = Arc::new(listing.dropped.clone());
             }
             if let Some((catalogue, tools)) = fresh {
                 (published.catalogue, published.tools) = (catalogue, tools);
