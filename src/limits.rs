@@ -136,8 +136,6 @@ pub const UNITY_MCP_REQUEST_MAX_BYTES: usize = MIB;
 pub const HTTP_HEAD_MAX_BYTES: usize = 16 * 1024;
 /// Most headers of such a response, or of a chunked body's end; Mono sends five.
 pub const HTTP_HEADERS_MAX: usize = 64;
-/// Bytes between a connection and its HTTP carrier that neither has taken: requests and answers have a few hundred.
-pub const HTTP_PIPE_BYTES: usize = 64 * 1024;
 /// Largest message accepted from an editor. The editor does not limit itself; the official servers died at 1 MiB.
 pub const EDITOR_MESSAGE_MAX_BYTES: usize = 64 * MIB;
 /// Largest header block of a Content-Length frame; real ones have 25 bytes.

@@ -82,9 +82,10 @@ fn cut_off(setting: &Setting, promise: &'static str) -> Option<Vec<String>> {
     let graph = Graph::walk(setting, &[promises::running, goal], most());
     let lost = graph.cut_off(0, 1);
     println!(
-        "live  {}: {} states, {} steps, depth {}, {} cut off from \"{promise}\", {:.1} s",
+        "live  {}: {} states, {} of bridge and exchanges, {} steps, depth {}, {} cut off from \"{promise}\", {:.1} s",
         describe(setting),
         graph.states(),
+        graph.parts(),
         graph.steps(),
         graph.depth(),
         lost.len(),

@@ -8,6 +8,9 @@
 //! Orders cannot pile up: of each kind at most one waits, calls are bounded by the window that the bridge keeps, and withdrawals
 //! beyond [`CANCELS_MAX`] are dropped, since they are only a courtesy.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, VecDeque};
 
 use tokio::time::Instant;
@@ -130,10 +133,20 @@ pub enum Unsendable {
     TurnedDown(Cause, Grounds),
 }
 
+/// Whether the place of a call that is answered goes to the next one at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Places {
+    /// It is the bridge's to give.
+    Kept,
+    /// It goes to the next held call: the bridge has ordered calls and not said otherwise since.
+    PassedOn,
+}
+
 /// See the module's documentation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Exchange {
     epoch: Epoch,
+    places: Places,
     /// What the greeting told of the editor; `None` until it is greeted.
     met: Option<Met>,
     orders: VecDeque<Order>,
@@ -144,7 +157,7 @@ pub struct Exchange {
 impl Exchange {
     /// A connection on which nothing was said.
     pub fn new(epoch: Epoch) -> Self {
-        Self { epoch, met: None, orders: VecDeque::new(), open: BTreeMap::new() }
+        Self { epoch, places: Places::Kept, met: None, orders: VecDeque::new(), open: BTreeMap::new() }
     }
 
     /// The connection's epoch.
@@ -162,7 +175,10 @@ impl Exchange {
     /// Takes an order. One that says nothing new is dropped.
     pub fn order(&mut self, order: Order) {
         let stands = match &order {
-            Order::Call => false,
+            Order::Call => {
+                self.places = Places::PassedOn;
+                false
+            }
             Order::Cancel(_) => {
                 self.orders.iter().filter(|known| matches!(known, Order::Cancel(_))).count() >= CANCELS_MAX
             }
@@ -173,6 +189,11 @@ impl Exchange {
         if !stands {
             self.orders.push_back(order);
         }
+    }
+
+    /// From now on a place that becomes free is the bridge's to give, until it orders the next call.
+    pub fn keep_places(&mut self) {
+        self.places = Places::Kept;
     }
 
     /// The next order to be carried out.
@@ -361,6 +382,7 @@ impl Exchange {
     ) -> Answered {
         match refusal {
             Some(Refusal::Leaving) => {
+                self.keep_places();
                 let (known, settlements) = ledger.postponed(call, self.epoch, now);
                 let mut settled = Settled { settlements, events: Vec::new() };
                 if known {
@@ -383,7 +405,14 @@ impl Exchange {
         } else {
             ledger.reply(call, self.epoch, answer, now)
         };
-        Answered { known, settled: free_place(ledger, settlements), hang_up: false }
+        let settled = if self.places == Places::PassedOn && ledger.has_held() {
+            // It leaves as soon as the reply came; the bridge hears that it is sent.
+            self.orders.push_back(Order::Call);
+            Settled { settlements, events: Vec::new() }
+        } else {
+            free_place(ledger, settlements)
+        };
+        Answered { known, settled, hang_up: false }
     }
 
     /// A question for outcomes was answered: whether it is to be asked again.

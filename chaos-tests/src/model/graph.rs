@@ -1,7 +1,7 @@
 //! A walk over the whole graph of states, and what can be asked of it: the shortest way to a state, and from which states
 //! another kind of state can still be reached. (`eventually` of the checker does not see cycles; this does.)
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use stateright::Model;
 
@@ -21,6 +21,8 @@ pub struct Graph {
     steps: Vec<(u32, u32)>,
     /// What was asked of each state: one bit per question.
     answers: Vec<u8>,
+    /// The bridge and its connections' exchanges, as they were met together.
+    parts: HashSet<u64>,
     starts: Vec<World>,
     start_of: HashMap<u32, usize>,
 }
@@ -59,6 +61,7 @@ impl Graph {
             depth: Vec::new(),
             steps: Vec::new(),
             answers: Vec::new(),
+            parts: HashSet::new(),
             starts: setting.init_states(),
             start_of: HashMap::new(),
         };
@@ -102,12 +105,18 @@ impl Graph {
         self.depth.push(depth);
         let bits = questions.iter().enumerate().map(|(bit, asks)| u8::from(asks(world)) << bit);
         self.answers.push(bits.sum());
+        self.parts.insert(world.parts());
         number
     }
 
     /// States.
     pub fn states(&self) -> usize {
         self.via.len()
+    }
+
+    /// Configurations of the bridge and its connections' exchanges together.
+    pub fn parts(&self) -> usize {
+        self.parts.len()
     }
 
     /// Steps between them.

@@ -231,6 +231,16 @@ impl World {
         hasher.finish()
     }
 
+    /// A number for the bridge and its connections' exchanges alone.
+    pub fn parts(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        if let Bridge::Alive(actor) = &self.bridge {
+            actor.core.hash(&mut hasher);
+        }
+        self.lines.iter().for_each(|line| line.exchange.hash(&mut hasher));
+        hasher.finish()
+    }
+
     /// Notes that something went wrong.
     pub fn mark(&mut self, wrong: Wrong) {
         self.ghost.wrong |= wrong as u8;

@@ -1,0 +1,260 @@
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+
+use super::*;
+use crate::core::calls::NewCall;
+use crate::fsm::call::Verdict;
+use crate::protocol::dialect::AnswerBody;
+use crate::protocol::ids::RequestKey;
+use crate::protocol::mcp::ProtocolVersion;
+
+const EPOCH: Epoch = Epoch(1);
+const FREE: Event = Event::WorkFinished { more: false };
+const MORE: Event = Event::WorkFinished { more: true };
+
+/// A connection whose editor is greeted, and calls that wait for it.
+struct Desk {
+    exchange: Exchange,
+    ledger: Ledger,
+    now: Instant,
+}
+
+fn id(call: u8) -> CallId {
+    CallId::from_random([call; 16])
+}
+
+fn key(call: u8) -> JournalKey {
+    JournalKey { journal: "j".to_owned(), id: call.to_string(), seq: 1 }
+}
+
+fn said() -> EditorAnswer {
+    EditorAnswer { is_error: false, body: AnswerBody::Text("said".to_owned()) }
+}
+
+fn journaled(call: u8) -> Terms {
+    Terms { recovery: Recovery::Journal(key(call)), tool_timeout: Duration::ZERO, repeatable: false }
+}
+
+fn verdicts(settlements: &[Settlement]) -> Vec<Verdict> {
+    let of = |settlement: &Settlement| match settlement {
+        Settlement::Answer(answer) => Some(answer.verdict),
+        _ => None,
+    };
+    settlements.iter().filter_map(of).collect()
+}
+
+impl Desk {
+    fn new(calls: u8) -> Self {
+        let mut desk = Self { exchange: Exchange::new(EPOCH), ledger: Ledger::default(), now: Instant::now() };
+        desk.exchange.greeted(Met { journal: Some("j".to_owned()), ..Met::default() });
+        desk.ledger.open_epoch(EPOCH);
+        for call in 0..calls {
+            let _ = desk.ledger.accept(
+                NewCall {
+                    id: id(call),
+                    request: RequestKey(u64::from(call)),
+                    tool: "t".to_owned(),
+                    arguments: RawValue::NULL.to_owned().into(),
+                    progress_token: None,
+                    trace: None,
+                    asker: None,
+                    parallel: false,
+                    patience: Duration::from_secs(60),
+                    audience: ProtocolVersion::LATEST.into(),
+                },
+                desk.now,
+            );
+        }
+        desk
+    }
+
+    /// Sends the next call, under this number.
+    fn send(&mut self, number: u64, after: After) -> CallId {
+        let held = self.exchange.reserve(&mut self.ledger).expect("a call waits");
+        let terms = (journaled(0), after);
+        let claimed = self.exchange.claim(number, held.id, terms, &mut self.ledger, self.now);
+        let (_, settled) = claimed.expect("it is claimed");
+        assert!(matches!(settled.events[0], Event::CallSent { .. }), "{settled:?}");
+        held.id
+    }
+
+    fn answered(&mut self, number: u64, refusal: Option<Refusal>, names_it: bool) -> Answered {
+        let Answers::Call(call, after) = self.exchange.reply(number, refusal) else { panic!("no call is open") };
+        self.exchange.answered((call, after), refusal, names_it, said(), &mut self.ledger, self.now)
+    }
+}
+
+#[test]
+fn of_each_kind_one_order_waits_and_calls_wait_each() {
+    let mut exchange = Exchange::new(EPOCH);
+    let orders = [Order::Outcomes, Order::List { step: 0 }, Order::Pulse, Order::Greeting];
+    for order in orders.iter().chain(&orders) {
+        exchange.order(order.clone());
+    }
+    exchange.order(Order::Call);
+    exchange.order(Order::Call);
+    let taken: Vec<Order> = std::iter::from_fn(|| exchange.next_order()).collect();
+    assert_eq!(taken, orders.into_iter().chain([Order::Call, Order::Call]).collect::<Vec<_>>());
+}
+
+#[test]
+fn withdrawals_are_bounded_and_take_no_calls_place() {
+    let mut exchange = Exchange::new(EPOCH);
+    for _ in 0..2 * CANCELS_MAX {
+        exchange.order(Order::Cancel(key(0)));
+    }
+    exchange.order(Order::Call);
+    let taken: Vec<Order> = std::iter::from_fn(|| exchange.next_order()).collect();
+    assert_eq!((taken.len(), taken.last()), (CANCELS_MAX + 1, Some(&Order::Call)));
+}
+
+#[test]
+fn a_heartbeat_that_is_not_answered_is_not_asked_again() {
+    let mut desk = Desk::new(0);
+    desk.exchange.asks_pulse(7, desk.now);
+    desk.exchange.order(Order::Pulse);
+    assert_eq!(desk.exchange.next_order(), None);
+    assert_eq!(desk.exchange.reply(7, None), Answers::Pulse { asked: desk.now });
+    desk.exchange.order(Order::Pulse);
+    assert_eq!(desk.exchange.next_order(), Some(Order::Pulse));
+}
+
+#[test]
+fn a_reply_answers_what_its_number_asked_once() {
+    let mut desk = Desk::new(1);
+    let call = desk.send(5, After::default());
+    assert_eq!(desk.exchange.reply(4, None), Answers::Nothing);
+    assert_eq!(desk.exchange.reply(5, None), Answers::Call(call, After::default()));
+    assert_eq!(desk.exchange.reply(5, None), Answers::Nothing);
+}
+
+#[test]
+fn a_double_leaves_the_call_open() {
+    let mut desk = Desk::new(1);
+    let call = desk.send(5, After::default());
+    assert_eq!(desk.exchange.reply(5, Some(Refusal::Double)), Answers::Doubled(call));
+    assert!(desk.exchange.owes_answers());
+    assert_eq!(verdicts(&desk.answered(5, None, true).settled.settlements), [Verdict::Ok]);
+}
+
+#[test]
+fn an_answer_frees_the_place_and_says_whether_more_waits() {
+    let mut desk = Desk::new(2);
+    desk.send(5, After::default());
+    let first = desk.answered(5, None, true);
+    assert!(first.known && !first.hang_up);
+    assert_eq!(first.settled.events, [MORE]);
+    desk.send(6, After::default());
+    assert_eq!(desk.answered(6, None, true).settled.events, [FREE]);
+}
+
+#[test]
+fn where_no_call_waits_the_place_is_free() {
+    let mut desk = Desk::new(0);
+    let settled = desk.exchange.reserve(&mut desk.ledger).expect_err("no call waits");
+    assert_eq!(settled.events, [FREE]);
+}
+
+#[test]
+fn a_claim_that_is_refused_awaits_nothing_and_frees_the_place() {
+    let mut desk = Desk::new(1);
+    let held = desk.exchange.reserve(&mut desk.ledger).expect("a call waits");
+    let _ = desk.ledger.cancel(RequestKey(0), desk.now);
+    let terms = (journaled(0), After::default());
+    let refused = desk.exchange.claim(5, held.id, terms, &mut desk.ledger, desk.now);
+    assert_eq!(refused.expect_err("it was cancelled").events, [FREE]);
+    assert!(!desk.exchange.awaits_reply());
+}
+
+#[test]
+fn a_call_that_cannot_be_sent_is_told_so_and_frees_the_place() {
+    let mut desk = Desk::new(2);
+    let held = desk.exchange.reserve(&mut desk.ledger).expect("a call waits");
+    let why = Unsendable::Refused(Cause::TooLarge);
+    let settled = desk.exchange.unsendable(held.id, why, &mut desk.ledger, desk.now);
+    assert_eq!(verdicts(&settled.settlements), [Verdict::NotExecuted(Cause::TooLarge)]);
+    assert_eq!(settled.events, [MORE]);
+}
+
+#[test]
+fn an_editor_that_leaves_is_told_of_before_the_place_is_free() {
+    let mut desk = Desk::new(1);
+    desk.send(5, After::default());
+    let answered = desk.answered(5, Some(Refusal::Leaving), true);
+    assert_eq!(answered.settled.events, [Event::LeavingAnnounced(LeaveReason::Unknown), MORE]);
+    assert!(verdicts(&answered.settled.settlements).is_empty(), "it is held again");
+}
+
+#[test]
+fn another_editor_ends_the_connection_only_where_the_call_named_one() {
+    for names_it in [true, false] {
+        let mut desk = Desk::new(1);
+        desk.send(5, After::default());
+        let answered = desk.answered(5, Some(Refusal::WrongEditor), names_it);
+        assert_eq!(answered.hang_up, names_it);
+        assert_eq!(verdicts(&answered.settled.settlements).is_empty(), names_it, "else it is its answer");
+    }
+}
+
+#[test]
+fn an_answer_that_a_reload_follows_is_withheld_until_that_has_shown_itself() {
+    let mut desk = Desk::new(1);
+    desk.send(5, After { reload: true, in_file: false });
+    let answered = desk.answered(5, None, true);
+    assert!(answered.known && verdicts(&answered.settled.settlements).is_empty(), "{answered:?}");
+    let told = desk.ledger.drain(desk.now);
+    assert_eq!(verdicts(&told), [Verdict::Ok]);
+}
+
+#[test]
+fn nothing_of_which_a_byte_left_is_taken_back() {
+    let mut desk = Desk::new(1);
+    let call = desk.send(5, After::default());
+    let _ = desk.exchange.not_written(call, &mut desk.ledger, desk.now);
+    assert!(desk.ledger.has_held());
+    let torn = desk.ledger.close_epoch(EPOCH, crate::fsm::cause::Loss::Disconnect, desk.now);
+    assert!(verdicts(&torn).is_empty(), "no byte of it left");
+}
+
+#[test]
+fn the_revision_of_the_greeting_holds_for_the_first_list() {
+    let mut exchange = Exchange::new(EPOCH);
+    assert_eq!(exchange.take_revision(), None);
+    exchange.greeted(Met { tools_revision: Some("r".to_owned()), ..Met::default() });
+    assert_eq!(exchange.take_revision(), Some("r".to_owned()));
+    assert_eq!(exchange.take_revision(), None);
+}
+
+#[test]
+fn a_reply_without_a_number_belongs_to_the_only_open_message() {
+    let mut exchange = Exchange::new(EPOCH);
+    assert_eq!(exchange.only_open(), None);
+    exchange.asks_greeting(3);
+    assert_eq!(exchange.only_open(), Some(3));
+    exchange.asks_list(4, 0);
+    assert_eq!(exchange.only_open(), None);
+}
+
+#[test]
+fn one_question_for_outcomes_is_under_way_and_what_is_wanted_meanwhile_is_asked_behind_it() {
+    let mut desk = Desk::new(1);
+    let call = desk.send(5, After::default());
+    let _ = desk.ledger.close_epoch(EPOCH, crate::fsm::cause::Loss::Disconnect, desk.now);
+    let mut next = Exchange::new(Epoch(2));
+    next.greeted(Met { journal: Some("j".to_owned()), ..Met::default() });
+    let ask = |next: &mut Exchange, number, ledger: &mut Ledger, now| next.asks_outcomes(number, ledger, now).0;
+    assert_eq!(ask(&mut next, 8, &mut desk.ledger, desk.now), Some(vec![key(0)]));
+    assert_eq!(ask(&mut next, 9, &mut desk.ledger, desk.now), None);
+    let Answers::Outcomes(question) = next.reply(8, None) else { panic!("the question is open") };
+    next.outcomes_told(&question);
+    assert_eq!(next.next_order(), Some(Order::Outcomes));
+    // One that is not answered for long is given up: its answer says nothing then.
+    let _ = ask(&mut next, 10, &mut desk.ledger, desk.now);
+    let later = desk.now + OUTCOMES_ASKED_EVERY;
+    assert_eq!(ask(&mut next, 11, &mut desk.ledger, later), Some(vec![key(0)]));
+    assert_eq!(next.reply(10, None), Answers::Nothing);
+    let told = outcome(call, &key(0), Outcome::Ended(said()), &mut desk.ledger, later);
+    assert_eq!(verdicts(&told), [Verdict::Ok]);
+    assert!(outcome(call, &key(0), Outcome::NotRun, &mut desk.ledger, later).is_empty(), "it is sought no more");
+}
