@@ -281,7 +281,9 @@ impl Exchange {
     /// # Errors
     /// What the bridge is told where no call waits.
     pub fn reserve(&self, ledger: &mut Ledger) -> Result<HeldCall, Settled> {
-        ledger.reserve(self.epoch).ok_or_else(|| free_place(ledger, Vec::new()))
+        // What is held for another project waits for another connection: more of it must not be asked for here.
+        let free = || Settled { settlements: Vec::new(), events: vec![Event::WorkFinished { more: false }] };
+        ledger.reserve(self.epoch).ok_or_else(free)
     }
 
     /// The last step before the first byte of a call.

@@ -141,6 +141,8 @@ impl Line {
             self.with.env.events.reply_unmatched(self.epoch, Stray::Late, &what);
         }
         self.settle(answered.settled);
+        // The next call may have been ordered.
+        self.shared.ordered.notify_one();
         // It is another editor than its files said: look again.
         if answered.hang_up { Err(Drop::Eof) } else { Ok(()) }
     }

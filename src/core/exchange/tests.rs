@@ -3,7 +3,7 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 
 use super::*;
-use crate::core::calls::NewCall;
+use crate::core::calls::{NewCall, Wanted};
 use crate::fsm::call::Verdict;
 use crate::protocol::dialect::AnswerBody;
 use crate::protocol::ids::RequestKey;
@@ -154,6 +154,34 @@ fn where_no_call_waits_the_place_is_free() {
     let mut desk = Desk::new(0);
     let settled = desk.exchange.reserve(&mut desk.ledger).expect_err("no call waits");
     assert_eq!(settled.events, [FREE]);
+}
+
+/// Else the bridge would ask for it again, and at once.
+#[test]
+fn a_call_for_another_project_is_not_told_of_as_one_that_waits_here() {
+    let mut desk = Desk::new(1);
+    let _ = desk.ledger.want(Wanted::Settled(Some("/elsewhere".into())), desk.now);
+    assert!(desk.ledger.has_held());
+    let settled = desk.exchange.reserve(&mut desk.ledger).expect_err("it waits for another connection");
+    assert_eq!(settled.events, [FREE]);
+}
+
+#[test]
+fn a_place_is_passed_on_to_the_next_call_until_the_bridge_keeps_it() {
+    for kept in [false, true] {
+        let mut desk = Desk::new(2);
+        desk.exchange.order(Order::Call);
+        assert_eq!(desk.exchange.next_order(), Some(Order::Call));
+        desk.send(5, After::default());
+        if kept {
+            desk.exchange.keep_places();
+        }
+        let told = desk.answered(5, None, true).settled.events;
+        assert_eq!(
+            (told.as_slice(), desk.exchange.next_order()),
+            if kept { (&[MORE][..], None) } else { (&[][..], Some(Order::Call)) }
+        );
+    }
 }
 
 #[test]
