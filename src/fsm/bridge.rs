@@ -388,8 +388,7 @@ impl Bridge {
         }
     }
 
-    fn rest(&mut self, out: &mut Outbox<Self>) {
-        self.running_max = Duration::ZERO;
+    fn rest(&self, out: &mut Outbox<Self>) {
         out.order(Effect::Disarm(Timer::Stall));
         out.order(Effect::Disarm(Timer::Silence));
     }
@@ -430,8 +429,16 @@ impl Bridge {
         }
     }
 
-    fn finish_one(&mut self, more: bool, out: &mut Outbox<Self>) {
+    /// The limit of calls that are over is none of the next one's.
+    fn end_call(&mut self) {
         self.in_flight = self.in_flight.saturating_sub(1);
+        if self.in_flight == 0 {
+            self.running_max = Duration::ZERO;
+        }
+    }
+
+    fn finish_one(&mut self, more: bool, out: &mut Outbox<Self>) {
+        self.end_call();
         self.calls_waiting |= more;
         self.after_answer(out);
     }

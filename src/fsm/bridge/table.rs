@@ -44,8 +44,8 @@ impl Machine for Bridge {
             State::Leaving => out.order(Effect::Arm(Timer::Leave, LEAVE_MAX)),
             State::Parting => {
                 // Only what is owed matters from here on.
-                let Self { pulse, foretold, running_max, in_flight, .. } = *self;
-                *self = Self { pulse, foretold, running_max, in_flight, ..Self::new() };
+                let Self { target, pulse, foretold, running_max, in_flight, .. } = *self;
+                *self = Self { target, pulse, foretold, running_max, in_flight, ..Self::new() };
                 out.order(Effect::AwaitClients);
             }
             State::Draining => {
@@ -300,7 +300,7 @@ impl Machine for Bridge {
                 Outcome::Handled
             }
             (State::Leaving, Event::WorkFinished { more }) => {
-                self.in_flight = self.in_flight.saturating_sub(1);
+                self.end_call();
                 self.calls_waiting |= more;
                 Outcome::Handled
             }

@@ -246,6 +246,15 @@ fn ready_call_sent_waits_for_its_whole_run_before_silence_counts() {
 }
 
 #[test]
+fn ready_the_limit_of_a_finished_call_is_not_the_next_ones() {
+    let sent = [Event::CallsWaiting, Event::CallSent { running_max: Duration::from_secs(3600) }];
+    let out = fed(ready(1), &sent).feed(&Event::WorkFinished { more: true }).effects;
+    assert_eq!((sends(&out), silence(&out)), (vec![Effect::SendNextCall], Some(SILENCE_MAX)), "a call that waited");
+    let out = fed(fed(ready(1), &sent), &[Event::ListWanted]).feed(&CALL_DONE).effects;
+    assert_eq!((sends(&out), silence(&out)), (vec![Effect::SendList], Some(SILENCE_MAX)), "a list that was wanted");
+}
+
+#[test]
 fn stalled_elapsed_silence_gives_the_connection_up() {
     let mut it = fed(ready(1), &[Event::CallsWaiting, Event::Elapsed(Timer::Stall)]);
     assert_eq!((it.state(), outlook(&it)), (State::Stalled, Outlook::Open));
@@ -608,6 +617,15 @@ fn parting_ends_when_no_client_waits() {
     assert!(out.contains(&Effect::AwaitClients), "{out:?}");
     let out = it.feed(&Event::NobodyWaits).effects;
     assert!(out.contains(&Effect::HangUp(Loss::ProjectChanged)), "{out:?}");
+}
+
+/// The shell looks at this target's process: another one's may be dead.
+#[test]
+fn parting_keeps_the_target_that_it_is_connected_to() {
+    let up = [Event::Greeted { window: 1, pulse: false }, Event::ListWanted, Event::ListAnswered];
+    let second = fed(new(&[Event::Wanted, offered(2, ALIVE), REFUSED, CHECKED]), &up);
+    let it = fed(second, &[Event::CallsWaiting, Event::ProjectChanged]);
+    assert_eq!((it.state(), it.machine().target()), (State::Parting, 1));
 }
 
 #[test]
