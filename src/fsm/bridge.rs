@@ -100,7 +100,8 @@ impl Bridge {
             listing: false,
             list_wanted: false,
             listed: false,
-            calls_waiting: false,
+            // The ledger is asked for what waits on each connection.
+            calls_waiting: true,
         }
     }
 
@@ -277,17 +278,18 @@ impl Bridge {
         self.cause = cause;
         self.foretold = None;
         self.running_max = Duration::ZERO;
-        // The next connection asks the ledger for what waits. What was on its way may be held again (never written, or safe to
-        // repeat), and a call that this connection could not take as it ended is.
+        // What was on its way may be held again (never written, or safe to repeat), and a call that this connection could not
+        // take as it ended is: the next connection asks the ledger.
         self.calls_waiting = true;
         self.in_flight = 0;
         self.listing = false;
         self.list_wanted = false;
         self.listed = false;
         (self.window, self.pulse) = (1, false);
+        // What was surveyed before it says nothing of the time after it.
+        self.evidence = false;
         if cause == Cause::Closed {
             self.hope = false;
-            self.evidence = false;
             out.order(Effect::Disarm(Timer::Hope));
         } else {
             self.hope = true;
@@ -353,8 +355,7 @@ impl Bridge {
     /// What is known is of the former project's editor, and says nothing of the wanted one's.
     fn forget(&mut self, out: &mut Outbox<Self>) {
         out.order(Effect::Disarm(Timer::Hope));
-        // The next connection asks the ledger for what waits.
-        *self = Self { calls_waiting: true, ..Self::new() };
+        *self = Self::new();
     }
 
     /// The process is gone, whatever its socket says.

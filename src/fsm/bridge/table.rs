@@ -108,11 +108,7 @@ impl Machine for Bridge {
             }
 
             // ---- idle ----
-            (State::Idle, Event::Wanted) => Outcome::Transition(State::Seeking),
-            (State::Idle, Event::CallsWaiting) => {
-                self.calls_waiting = true;
-                Outcome::Transition(State::Seeking)
-            }
+            (State::Idle, Event::Wanted | Event::CallsWaiting) => Outcome::Transition(State::Seeking),
             (State::Idle, Event::TargetsOffered { .. } | Event::NothingOffered { .. }) => {
                 out.ignore("nobody needs the editor yet")
             }
@@ -152,8 +148,7 @@ impl Machine for Bridge {
             (State::Seeking, Event::Elapsed(Timer::Seek)) => Outcome::Transition(State::Seeking),
             (State::Seeking, Event::NewsArrived) => out.ignore("discovery is looking already"),
             (State::Seeking | State::Dialing | State::Greeting, Event::CallsWaiting) => {
-                self.calls_waiting = true;
-                Outcome::Handled
+                out.ignore("every connection asks the ledger for what waits")
             }
 
             // ---- dialing ----
@@ -192,9 +187,8 @@ impl Machine for Bridge {
                 self.next_target(ConnectFailure::Refused)
             }
             (State::Greeting, Event::BytesArrived) => out.ignore("only the whole greeting counts"),
-            (State::Greeting, Event::LeavingAnnounced(reason)) => {
-                self.foretold = Some(reason);
-                Outcome::Handled
+            (State::Greeting, Event::LeavingAnnounced(_)) => {
+                out.ignore("nothing was sent to it yet: its end is one of a target")
             }
             (State::Greeting, Event::TargetsOffered { .. } | Event::NothingOffered { .. }) => {
                 out.ignore("the greeting under way decides first")
@@ -208,12 +202,9 @@ impl Machine for Bridge {
                 Outcome::Handled
             }
             (State::BackingOff, Event::CallsWaiting) if self.cause == Cause::Reloading && self.likely() => {
-                // It is tried ten times a second as it is, and its listener may still be closing.
-                self.calls_waiting = true;
-                Outcome::Handled
+                out.ignore("it is dialled ten times a second as it is, and its listener may still be closing")
             }
             (State::BackingOff, Event::CallsWaiting) => {
-                self.calls_waiting = true;
                 out.order(Effect::ShortenRetry);
                 Outcome::Handled
             }
@@ -286,8 +277,7 @@ impl Machine for Bridge {
             }
             (State::Leaving, Event::HintReceived(_)) => out.ignore("what the connection itself said stands"),
             (State::Leaving, Event::CallsWaiting) => {
-                self.calls_waiting = true;
-                out.ignore("nothing more is sent to an editor that leaves; remembered for the next connection")
+                out.ignore("nothing more is sent to an editor that leaves; the next connection asks the ledger")
             }
             (State::Leaving, Event::ListWanted) => out.ignore("the next connection begins with a list"),
             (State::Leaving, Event::ListAnswered) => {
@@ -299,9 +289,8 @@ impl Machine for Bridge {
                 self.listing = false;
                 Outcome::Handled
             }
-            (State::Leaving, Event::WorkFinished { more }) => {
+            (State::Leaving, Event::WorkFinished { .. }) => {
                 self.end_call();
-                self.calls_waiting |= more;
                 Outcome::Handled
             }
             (State::Leaving, Event::Elapsed(Timer::Stall)) => out.ignore("it is about to go anyway"),
@@ -502,8 +491,7 @@ impl Machine for Bridge {
             (Group::Away, Event::BytesArrived | Event::PulseArrived | Event::LeavingAnnounced(_)) => {
                 out.ignore("the connection it came on is gone")
             }
-            (Group::Away, Event::WorkFinished { more }) => {
-                self.calls_waiting |= more;
+            (Group::Away, Event::WorkFinished { .. }) => {
                 out.ignore("its connection is gone, and its place with it")
             }
             (Group::Away, Event::ListAnswered | Event::ListLost | Event::CallSent { .. }) => {
@@ -531,6 +519,7 @@ impl Machine for Bridge {
                 self.pump(out);
                 Outcome::Handled
             }
+            (Group::Up, Event::CallSent { .. }) if self.in_flight == 0 => out.ignore("no call has a place"),
             (Group::Up, Event::CallSent { running_max }) => {
                 self.running_max = self.running_max.max(running_max);
                 self.watch(out);

@@ -27,7 +27,7 @@ fn new(events: &[Event]) -> Driver<Bridge> {
     fed(Driver::start(Bridge::new()).0, events)
 }
 
-/// Connected to the first of so many targets, with a published list.
+/// Connected to the first of so many targets, with a published list, and told by the ledger that no call waits.
 fn ready(targets: u8) -> Driver<Bridge> {
     let up = [
         Event::Wanted,
@@ -36,6 +36,7 @@ fn ready(targets: u8) -> Driver<Bridge> {
         Event::Greeted { window: 1, pulse: false },
         Event::ListWanted,
         Event::ListAnswered,
+        CALL_DONE,
     ];
     let it = new(&up);
     assert_eq!(it.state(), State::Ready);
@@ -216,6 +217,7 @@ fn ready_calls_waiting_never_sends_beyond_the_window() {
         Event::Greeted { window: 2, pulse: false },
         Event::ListWanted,
         Event::ListAnswered,
+        CALL_DONE,
     ] {
         it.feed(&event);
     }
