@@ -1,6 +1,6 @@
 use super::*;
 use crate::fsm::Driver;
-use crate::limits::{GREETING_TIMEOUT, GREETING_TIMEOUT_ASSUMED, LIVENESS_EVERY, WINDOW_MAX};
+use crate::limits::{GREETING_TIMEOUT, GREETING_TIMEOUT_ASSUMED, LIVENESS_EVERY, SILENCE_MAX, WINDOW_MAX};
 
 const NOTHING: Evidence = Evidence { editor: Sign::Unknown, activity: None, announces: Some(true) };
 const ALIVE: Evidence = Evidence { editor: Sign::Alive, activity: None, announces: Some(true) };
@@ -49,7 +49,7 @@ fn steady(targets: u8) -> Driver<Bridge> {
 }
 
 fn outlook(it: &Driver<Bridge>) -> Outlook {
-    it.machine().outlook(it.state())
+    it.machine().outlook()
 }
 
 fn sends(effects: &[Effect]) -> Vec<Effect> {
@@ -231,9 +231,10 @@ fn ready_calls_waiting_never_sends_beyond_the_window() {
 #[test]
 fn a_window_beyond_the_bound_is_cut() {
     for (claimed, window) in [(u8::MAX, WINDOW_MAX), (0, 1)] {
-        let mut it = new(&[Event::Wanted, offered(1, ALIVE), CHECKED]);
-        it.feed(&Event::Greeted { window: claimed, pulse: false });
-        assert_eq!(it.machine().window, window);
+        let up = [Event::Greeted { window: claimed, pulse: false }, Event::ListWanted, Event::ListAnswered];
+        let it = fed(new(&[Event::Wanted, offered(1, ALIVE), CHECKED]), &up);
+        let it = fed(it, &[Event::CallsWaiting; 2 * WINDOW_MAX as usize]);
+        assert_eq!(it.machine().outstanding(), window);
     }
 }
 
@@ -593,7 +594,7 @@ fn up_project_changed_leaves_at_once_if_nothing_was_sent() {
     let out = it.feed(&Event::ProjectChanged).effects;
     assert!(out.contains(&Effect::HangUp(Loss::ProjectChanged)) && out.contains(&Effect::TellDown), "{out:?}");
     assert_eq!(it.state(), State::Seeking);
-    assert!(it.machine().undecided(it.state()), "what was known of the former editor says nothing of this one");
+    assert!(it.machine().undecided(), "what was known of the former editor says nothing of this one");
 }
 
 #[test]
