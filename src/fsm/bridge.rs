@@ -133,7 +133,7 @@ impl Bridge {
         self.at.absence().is_some_and(|absence| absence.cause == Cause::Connecting)
     }
 
-    /// The target that is dialled or connected, by its place in the offer.
+    /// The target that is dialled or connected, by its place in the offer; 0 while there is none.
     pub fn target(&self) -> u8 {
         match self.at {
             Place::Dialing(_, round) | Place::Greeting(_, round) => round.target,
