@@ -183,6 +183,19 @@ fn ready_calls_waiting_sends_nothing_before_a_published_list() {
     assert_eq!(sends(&it.feed(&Event::ListAnswered).effects), [Effect::SendNextCall]);
 }
 
+#[test]
+fn ready_list_answered_asks_the_ledger_on_every_connection() {
+    // A wake-up may have gone to a predecessor of ours.
+    let up = [Event::Wanted, offered(1, ALIVE), CHECKED, Event::Greeted { window: 1, pulse: false }, Event::ListWanted];
+    assert_eq!(sends(&new(&up).feed(&Event::ListAnswered).effects), [Effect::SendNextCall]);
+}
+
+#[test]
+fn ready_call_sent_without_a_place_is_not_watched_over() {
+    let out = ready(1).feed(&Event::CallSent { running_max: Duration::from_secs(3600) });
+    assert!(out.effects.is_empty() && out.ignored.is_some(), "{out:?}");
+}
+
 /// "Unknown tool" is said only against a live list: without one, the calls wait.
 #[test]
 fn ready_list_lost_frees_the_place_and_lets_no_call_out() {
@@ -370,6 +383,12 @@ fn away_elapsed_hope_ends_the_holding() {
     assert_eq!(outlook(&it), Outlook::Coming(Cause::Lost));
     it.feed(&Event::Elapsed(Timer::Hope));
     assert_eq!(outlook(&it), Outlook::Absent(Cause::Lost));
+}
+
+#[test]
+fn away_what_was_surveyed_before_the_connection_is_no_evidence_after_it() {
+    let it = fed(steady(1), &[EOF, Event::Elapsed(Timer::Hope)]);
+    assert_eq!((it.state(), outlook(&it)), (State::Seeking, Outlook::Absent(Cause::Lost)));
 }
 
 #[test]
