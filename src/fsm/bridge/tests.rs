@@ -266,6 +266,8 @@ fn ready_the_limit_of_a_finished_call_is_not_the_next_ones() {
     let sent = [Event::CallsWaiting, Event::CallSent { running_max: Duration::from_secs(3600) }];
     let out = fed(ready(1), &sent).feed(&Event::WorkFinished { more: true }).effects;
     assert_eq!((sends(&out), silence(&out)), (vec![Effect::SendNextCall], Some(SILENCE_MAX)), "a call that waited");
+    let out = fed(ready(1), &sent).feed(&Event::CallSent { running_max: Duration::ZERO }).effects;
+    assert_eq!(silence(&out), Some(SILENCE_MAX), "a call that took its place");
     let out = fed(fed(ready(1), &sent), &[Event::ListWanted]).feed(&CALL_DONE).effects;
     assert_eq!((sends(&out), silence(&out)), (vec![Effect::SendList], Some(SILENCE_MAX)), "a list that was wanted");
 }
