@@ -388,7 +388,7 @@ pub const DRAIN_MAX: Duration = Duration::from_secs(1);
 
 /// Configurations (storage and state) that the exhaustive walk over one machine may meet. The real ones stay far below; more
 /// means that a storage counts without bound.
-pub const WALK_CONFIGURATIONS_MAX: usize = 400_000;
+pub const WALK_CONFIGURATIONS_MAX: usize = 40_000;
 
 // ---- The command line ----------------------------------------------------------------------------------------------
 

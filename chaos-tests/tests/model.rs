@@ -33,6 +33,7 @@ fn setting(calls: &[Kind], window: u8, faults: u8) -> Setting {
         crashes: false,
         stop: false,
         http: false,
+        rests: false,
         broken,
     }
 }
@@ -41,16 +42,22 @@ fn with_crashes(setting: Setting) -> Setting {
     Setting { crashes: true, ..setting }
 }
 
+/// Nobody needs the editor before the first call.
+fn that_rests(setting: Setting) -> Setting {
+    Setting { rests: true, ..setting }
+}
+
 fn with_stop(setting: Setting) -> Setting {
     Setting { stop: true, ..setting }
 }
 
 fn describe(setting: &Setting) -> String {
-    let Setting { calls, window, faults, losses_only, crashes, stop, http, .. } = setting;
+    let Setting { calls, window, faults, losses_only, crashes, stop, http, rests, .. } = setting;
     let kind = if *losses_only { "losses" } else { "faults" };
     let and = |yes: &bool, what: &'static str| if *yes { what } else { "" };
     let [crashes, stop, http] = [and(crashes, ", crashes"), and(stop, ", stop"), and(http, ", over HTTP")];
-    format!("{calls:?} window {window}, {faults} {kind}{crashes}{stop}{http}")
+    let rests = and(rests, ", at rest");
+    format!("{calls:?} window {window}, {faults} {kind}{crashes}{stop}{http}{rests}")
 }
 
 /// No promise is broken in any state, whatever happens in whatever order.
@@ -162,6 +169,7 @@ fn calls_over_http_survive_faults_crashes_and_the_stop() {
 #[test]
 fn the_way_back_to_ready_is_open_from_everywhere() {
     always_again(with_crashes(setting(&[Plain, Repeatable], 1, 1)));
+    always_again(with_crashes(that_rests(setting(&[Plain], 1, 1))));
     always_again(setting(&[Plain], 1, 2));
     always_again(with_crashes(setting(&[Repeatable], 1, 2)));
     always_again(setting(&[Reported], 1, 2));
@@ -195,7 +203,7 @@ fn broken_worlds() -> Vec<(Broken, &'static str, Setting)> {
         (Broken::PlaceKept, SETTLED_AGAIN, setting(&[Plain, Plain], 1, 1)),
         (Broken::RepliesInOrder, ANSWER_RAN, setting(&[Plain, Plain], 2, 1)),
         (Broken::WakeUpLost, SETTLED_AGAIN, setting(&[Plain], 1, 0)),
-        (Broken::EnlistedTooLate, SETTLED_AGAIN, with_crashes(setting(&[Plain], 1, 1))),
+        (Broken::EnlistedTooLate, SETTLED_AGAIN, with_crashes(that_rests(setting(&[Plain], 1, 1)))),
         (Broken::PermitLeaks, READY_AGAIN, setting(&[Plain], 1, 1)),
     ]
 }

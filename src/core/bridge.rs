@@ -207,8 +207,8 @@ impl<C> BridgeCore<C> {
     /// What may be expected of the link, if that has changed since it was asked last; the ledger goes by it at once.
     pub fn expectation(&mut self, ledger: &mut impl LedgerAccess) -> Option<Expectation> {
         let state: &'static str = self.driver.state().into();
-        let outlook = self.machine().outlook(self.driver.state());
-        let undecided = self.machine().undecided(self.driver.state());
+        let outlook = self.machine().outlook();
+        let undecided = self.machine().undecided();
         let now = Some((state, outlook, undecided));
         if self.told == now {
             return None;

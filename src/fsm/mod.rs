@@ -56,7 +56,8 @@ impl<M: Machine> Outbox<M> {
     }
 }
 
-/// A state machine. `self` is the storage beside the state (attempt counters, flags): small, hashable, without time.
+/// A state machine. `self` is what it keeps beside the state: small, hashable, without time. A machine whose states keep different
+/// things stores an enum with a variant for each state (`bridge`): what is kept is dropped with its state.
 pub trait Machine: Clone + Eq + Hash + Debug + Send + 'static {
     /// Its name in charts, logs and labels.
     const NAME: &'static str;

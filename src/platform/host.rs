@@ -15,7 +15,9 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-pub use self::interface::{Host, Liveness, NotRead, Owner, Process, Watch, is_lack_of_descriptors, is_temporary, run};
+pub use self::interface::{
+    FocusError, Host, Liveness, NotRead, Owner, Process, Watch, is_lack_of_descriptors, is_temporary, run,
+};
 pub use self::processes::Parent;
 pub use self::system::System;
 pub use self::watch::follow;
@@ -183,8 +185,8 @@ impl Host for RealHost {
         focus::means().is_some()
     }
 
-    fn focus(&self, pid: u32) -> Result<(), String> {
-        focus::look().map_err(|none| none.to_string()).and_then(|means| focus::focus(pid, &means))
+    fn focus(&self, pid: u32) -> Result<(), FocusError> {
+        focus::focus(pid, &focus::look()?)
     }
 
     fn blocking(&self, work: Box<dyn FnOnce() + Send>) -> BoxFuture<'static, ()> {

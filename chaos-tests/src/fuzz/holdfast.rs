@@ -107,7 +107,7 @@ pub fn greeting(input: &[u8]) {
     let [Some(first), second] = replies.map(raw) else { return };
     let mut said = vec![Reply::Result(first.clone())];
     match Holdfast.check_greeting(&hello(), &said) {
-        Err(why) => check_words(&why),
+        Err(why) => check_words(&why.to_string()),
         Ok(Greeted::Done(met)) => panic!("greeted before it proved anything: {met:?}"),
         Ok(Greeted::NotYet) => {
             let stranger = Credentials { token: Secret::new("0".repeat(64)), ..credentials() };
@@ -124,7 +124,7 @@ pub fn greeting(input: &[u8]) {
     let proven = proven.and_then(|answer| answer.get("proven").and_then(Value::as_bool)).unwrap_or_default();
     said.push(Reply::Result(second));
     match Holdfast.check_greeting(&hello(), &said) {
-        Err(why) => check_words(&why),
+        Err(why) => check_words(&why.to_string()),
         Ok(Greeted::NotYet) => panic!("there is nothing more to say"),
         Ok(Greeted::Done(met)) => assert!(proven && met.journal == Some(credentials().nonce)),
     }
@@ -142,7 +142,7 @@ pub fn outcomes(result: &[u8]) {
     let key = |id: String| JournalKey { journal: text(&value, "nonce"), id, seq: 1 };
     let asked: Vec<JournalKey> = said.iter().map(|outcome| key(text(outcome, "callId"))).collect();
     match Holdfast.read_outcomes(Reply::Result(raw.clone()), &asked) {
-        Err(why) => check_words(&why),
+        Err(why) => check_words(&why.to_string()),
         Ok(outcomes) => {
             assert_eq!(outcomes.len(), asked.len());
             for (outcome, said) in outcomes.iter().zip(&said) {

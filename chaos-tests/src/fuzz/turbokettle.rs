@@ -32,7 +32,7 @@ fn check_reply(reply: Reply, line: &Value) {
     let data = line.get("data").and_then(Value::as_str).unwrap_or_default().to_owned();
     let said = [reply];
     match Turbokettle.check_greeting(&Hello::default(), &said) {
-        Err(why) => check_words(&why),
+        Err(why) => check_words(&why.to_string()),
         Ok(Greeted::NotYet) => panic!("there is nothing more to say"),
         Ok(Greeted::Done(_)) => {
             let pong: Value = serde_json::from_str(&data).unwrap_or_default();

@@ -20,7 +20,7 @@ pub(super) const DIALECT: Uloop = Uloop;
 pub(super) fn check_reply(dialect: &dyn Dialect, reply: Reply, body: &Value) {
     let said = [reply];
     if let Err(why) = dialect.check_greeting(&Hello::default(), &said) {
-        check_words(&why);
+        check_words(&why.to_string());
     }
     let [reply] = said;
     match &reply {

@@ -22,7 +22,8 @@ pub fn begin(world: &mut World, setting: &Setting) {
     publish(world, setting, &mut actor);
     world.bridge = Bridge::Alive(actor);
     let draining = world.stage >= Stage::Draining && setting.broken != Broken::SuccessorUnaware;
-    if let Some(event) = BridgeCore::<()>::first_event(draining, true, &mut world.ledger) {
+    let wanted = !setting.rests || world.ghost.accepted != 0;
+    if let Some(event) = BridgeCore::<()>::first_event(draining, wanted, &mut world.ledger) {
         feed(world, setting, event);
     }
 }

@@ -88,6 +88,8 @@ pub struct Setting {
     pub stop: bool,
     /// Each message is a request of its own, with its response.
     pub http: bool,
+    /// Nobody needs the editor before the first call: until then the bridge rests.
+    pub rests: bool,
     /// What is wrong with the world.
     pub broken: Broken,
 }

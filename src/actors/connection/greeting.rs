@@ -44,9 +44,10 @@ impl Line {
                 let window = u8::try_from(properties.window).unwrap_or(u8::MAX);
                 self.tell(Event::Greeted { window, pulse: properties.pulse });
             }
-            Err(said) => {
-                self.name_the_wrong(Some(said.clone())).await;
-                self.greeting_refused(&said);
+            Err(why) => {
+                let why = why.to_string();
+                self.name_the_wrong(Some(why.clone())).await;
+                self.greeting_refused(&why);
             }
         }
     }

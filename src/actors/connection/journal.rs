@@ -52,7 +52,7 @@ impl Line {
         let outcomes = match dialect.read_outcomes(reply, &keys) {
             Ok(outcomes) => outcomes,
             // It is asked again; the ledger bounds for how long.
-            Err(why) => return self.with.env.events.reply_unmatched(self.epoch, Stray::UnknownId, &why),
+            Err(why) => return self.with.env.events.reply_unmatched(self.epoch, Stray::UnknownId, &why.to_string()),
         };
         for ((call, key), told) in calls.into_iter().zip(&keys).zip(outcomes) {
             if !self.with.calls.ledger(|ledger, _| ledger.seeks(call, key)) {

@@ -1,11 +1,11 @@
 //! The transition table of the connection.
 
-use super::{ATTEMPT_CAP, Bridge, ConnectFailure, Drop, Effect, Event, Group, Sign, State, Timer, Unreached};
+use super::absence::{Absence, Round};
+use super::link::{End, Up, hear};
+use super::{Bridge, ConnectFailure, Drop, Effect, Event, Group, Place, State, Timer};
 use crate::fsm::cause::{Cause, Loss};
 use crate::fsm::{Machine, Outbox, Outcome};
-use crate::limits::{
-    DRAIN_MAX, GREETING_TIMEOUT, GREETING_TIMEOUT_ASSUMED, LEAVE_MAX, LIVENESS_EVERY, SEEK_TIMEOUT, WINDOW_MAX,
-};
+use crate::limits::{DRAIN_MAX, GREETING_TIMEOUT, GREETING_TIMEOUT_ASSUMED, LEAVE_MAX, LIVENESS_EVERY, SEEK_TIMEOUT};
 use crate::protocol::dialect::{LeaveReason, PushEvent};
 
 impl Machine for Bridge {
@@ -28,34 +28,20 @@ impl Machine for Bridge {
         }
     }
 
-    fn entered(&mut self, state: State, out: &mut Outbox<Self>) {
-        match state {
-            State::Seeking => {
+    fn entered(&mut self, _: State, out: &mut Outbox<Self>) {
+        match self.at {
+            Place::Seeking(_) => {
                 out.order(Effect::Arm(Timer::Seek, SEEK_TIMEOUT));
                 out.order(Effect::AskTargets);
             }
-            State::Dialing => out.order(Effect::Dial { target: self.target }),
-            State::Greeting => {
-                let patience = if self.checked { GREETING_TIMEOUT } else { GREETING_TIMEOUT_ASSUMED };
-                out.order(Effect::Arm(Timer::Greeting, patience));
-                out.order(Effect::Greet);
+            Place::Dialing(_, round) => out.order(Effect::Dial { target: round.target }),
+            Place::BackingOff(absence) => {
+                out.order(Effect::Retry { attempt: absence.attempt, likely: absence.likely() });
             }
-            State::BackingOff => out.order(Effect::Retry { attempt: self.attempt, likely: self.likely() }),
-            State::Leaving => out.order(Effect::Arm(Timer::Leave, LEAVE_MAX)),
-            State::Parting => {
-                // Only what is owed matters from here on.
-                let Self { pulse, foretold, running_max, in_flight, .. } = *self;
-                *self = Self { pulse, foretold, running_max, in_flight, ..Self::new() };
-                out.order(Effect::AwaitClients);
-            }
-            State::Draining => {
-                // Only what is owed matters from here on.
-                let (in_flight, listing) = (self.in_flight, self.listing);
-                *self = Self { in_flight, listing, ..Self::new() };
-                out.order(Effect::Arm(Timer::Drain, DRAIN_MAX));
-            }
-            State::Stopped => *self = Self::new(),
-            State::Idle | State::Ready | State::Stalled => {}
+            Place::Leaving(..) => out.order(Effect::Arm(Timer::Leave, LEAVE_MAX)),
+            Place::Parting(..) => out.order(Effect::AwaitClients),
+            Place::Draining(_) => out.order(Effect::Arm(Timer::Drain, DRAIN_MAX)),
+            Place::Idle(_) | Place::Greeting(..) | Place::Ready(_) | Place::Stalled(_) | Place::Stopped => {}
         }
     }
 
@@ -70,19 +56,11 @@ impl Machine for Bridge {
         }
     }
 
-    fn entered_group(&mut self, group: Group, out: &mut Outbox<Self>) {
-        if group == Group::Up {
-            self.met = true;
-            self.cut_off = false;
-            self.jilted = false;
-            self.hope = false;
-            self.foretold = None;
-            self.checked = false;
-            self.refusal = None;
-            self.unreached = Unreached::No;
+    fn entered_group(&mut self, _: Group, out: &mut Outbox<Self>) {
+        if let Some(peer) = self.at.peer() {
             out.order(Effect::Disarm(Timer::Hope));
             out.order(Effect::Arm(Timer::Liveness, LIVENESS_EVERY));
-            self.heard(out);
+            peer.heard(out);
             out.order(Effect::TellUp);
         }
     }
@@ -98,281 +76,339 @@ impl Machine for Bridge {
 
     #[expect(clippy::too_many_lines, reason = "the transition table is read as one")]
     fn on(&mut self, state: State, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
-        match (state, *event) {
+        debug_assert_eq!(self.at.state(), state, "what is stored is another state's");
+        match (&mut self.at, *event) {
             // ---- another project ----
-            (State::Dialing | State::Greeting, Event::ProjectChanged) => self.leave_project(Loss::ProjectChanged, out),
-            (State::Idle | State::Seeking | State::BackingOff, Event::ProjectChanged) => {
-                self.forget(out);
-                // What was offered for the former one leads nowhere, and that for this one may have been passed over.
-                if state == State::Idle { Outcome::Handled } else { Outcome::Transition(State::Seeking) }
+            (Place::Idle(absence), Event::ProjectChanged) => {
+                *absence = Absence::UNKNOWN;
+                out.order(Effect::Disarm(Timer::Hope));
+                Outcome::Handled
+            }
+            // What was offered for the former one leads nowhere, and that for this one may have been passed over.
+            (Place::Seeking(_) | Place::BackingOff(_), Event::ProjectChanged) => self.begin_anew(out),
+            (Place::Dialing(..) | Place::Greeting(..), Event::ProjectChanged) => {
+                self.leave_project(Loss::ProjectChanged, out)
+            }
+            (Place::Ready(up) | Place::Stalled(up), Event::ProjectChanged) => {
+                let (peer, foretold) = (up.link.peer, up.foretold);
+                self.part(peer, foretold, out)
+            }
+            (Place::Leaving(link, reason), Event::ProjectChanged) => {
+                let (peer, reason) = (link.peer, *reason);
+                self.part(peer, Some(reason), out)
             }
 
             // ---- idle ----
-            (State::Idle, Event::Wanted) => Outcome::Transition(State::Seeking),
-            (State::Idle, Event::CallsWaiting) => {
-                self.calls_waiting = true;
-                Outcome::Transition(State::Seeking)
+            (Place::Idle(absence), Event::Wanted | Event::CallsWaiting) => {
+                let absence = *absence;
+                self.go(Place::Seeking(absence))
             }
-            (State::Idle, Event::TargetsOffered { .. } | Event::NothingOffered { .. }) => {
+            (Place::Idle(_), Event::TargetsOffered { .. } | Event::NothingOffered { .. } | Event::NewsArrived) => {
                 out.ignore("nobody needs the editor yet")
             }
-            (State::Idle, Event::NewsArrived) => out.ignore("nobody needs the editor yet"),
 
             // ---- seeking ----
-            (State::Seeking, Event::TargetsOffered { count, evidence }) => {
-                self.learn(evidence, out);
-                self.targets = count;
-                self.target = 0;
-                if self.cause == Cause::Ambiguous {
-                    self.cause = Cause::Connecting;
-                }
-                if count == 0 {
-                    self.unreached = Unreached::Absent;
-                    self.round_failed()
-                } else {
-                    Outcome::Transition(State::Dialing)
-                }
+            (Place::Seeking(absence), Event::TargetsOffered { count, evidence }) => {
+                absence.found(evidence, out);
+                let absence = *absence;
+                self.dial(absence, Round::new(count))
             }
-            (State::Seeking, Event::NothingOffered { cause, evidence }) => {
-                self.learn(evidence, out);
-                // An editor that was met and is only out of sight keeps its better-known cause, and one that lives does run.
-                let known = self.cause.is_gone() || matches!(self.cause, Cause::Reloading | Cause::Compiling);
-                match cause {
-                    Cause::NotRunning if known => {}
-                    Cause::NotRunning if evidence.editor == Sign::Alive => {
-                        if self.is_open_question() {
-                            self.cause = Cause::BridgeDown;
-                        }
-                    }
-                    _ => self.cause = cause,
-                }
-                self.attempt = (self.attempt + 1).min(ATTEMPT_CAP);
-                Outcome::Transition(State::BackingOff)
+            (Place::Seeking(absence), Event::NothingOffered { cause, evidence }) => {
+                absence.found_nothing(cause, evidence, out);
+                let absence = *absence;
+                self.go(Place::BackingOff(absence))
             }
-            (State::Seeking, Event::Elapsed(Timer::Seek)) => Outcome::Transition(State::Seeking),
-            (State::Seeking, Event::NewsArrived) => out.ignore("discovery is looking already"),
-            (State::Seeking | State::Dialing | State::Greeting, Event::CallsWaiting) => {
-                self.calls_waiting = true;
-                Outcome::Handled
+            (Place::Seeking(absence), Event::Elapsed(Timer::Seek)) => {
+                let absence = *absence;
+                self.go(Place::Seeking(absence))
+            }
+            (Place::Seeking(_), Event::NewsArrived) => out.ignore("discovery is looking already"),
+            (Place::Seeking(_) | Place::Dialing(..) | Place::Greeting(..), Event::CallsWaiting) => {
+                out.ignore("every connection asks the ledger for what waits")
             }
 
             // ---- dialing ----
-            (State::Dialing, Event::Connected { checked }) => {
-                self.checked = checked;
-                Outcome::Transition(State::Greeting)
+            (Place::Dialing(absence, round), Event::Connected { checked }) => {
+                let patience = if checked { GREETING_TIMEOUT } else { GREETING_TIMEOUT_ASSUMED };
+                out.order(Effect::Arm(Timer::Greeting, patience));
+                out.order(Effect::Greet);
+                let greeting = Place::Greeting(*absence, *round);
+                self.go(greeting)
             }
-            (State::Dialing, Event::ConnectFailed(failure)) => self.next_target(failure),
-            (State::Dialing, Event::TargetsOffered { .. } | Event::NothingOffered { .. }) => {
+            (Place::Dialing(absence, round), Event::ConnectFailed(failure)) => {
+                let (absence, round) = (*absence, round.failed(failure));
+                self.dial(absence, round)
+            }
+            (Place::Dialing(..), Event::TargetsOffered { .. } | Event::NothingOffered { .. }) => {
                 out.ignore("the dial under way decides first")
             }
-            (State::Dialing, Event::NewsArrived) => out.ignore("a dial is under way"),
+            (Place::Dialing(..), Event::NewsArrived) => out.ignore("a dial is under way"),
 
             // ---- greeting ----
-            (State::Greeting, Event::Greeted { window, pulse }) => {
-                self.window = window.clamp(1, WINDOW_MAX);
-                self.pulse = pulse;
-                Outcome::Transition(State::Ready)
+            (Place::Greeting(absence, round), Event::Greeted { window, pulse }) => {
+                let up = Up::new(round.target, absence.attempt, window, pulse);
+                self.go(Place::Ready(up))
             }
-            (State::Greeting, Event::GreetingRefused | Event::Disconnected(Drop::Protocol)) => {
+            (Place::Greeting(absence, round), Event::GreetingRefused | Event::Disconnected(Drop::Protocol)) => {
                 out.order(Effect::HangUp(Loss::Protocol));
-                self.next_target(ConnectFailure::WrongPeer)
+                let (absence, round) = (*absence, round.failed(ConnectFailure::WrongPeer));
+                self.dial(absence, round)
             }
-            (State::Greeting, Event::Disconnected(Drop::Eof | Drop::Reset)) => {
+            (Place::Greeting(absence, round), Event::Disconnected(Drop::Eof | Drop::Reset)) => {
                 out.order(Effect::HangUp(Loss::Disconnect));
-                self.jilted = true;
-                self.next_target(ConnectFailure::Refused)
+                let absence = Absence { jilted: true, ..*absence };
+                let round = round.failed(ConnectFailure::Refused);
+                self.dial(absence, round)
             }
-            (State::Greeting, Event::Elapsed(Timer::Greeting)) => {
+            (Place::Greeting(absence, round), Event::Elapsed(Timer::Greeting)) => {
                 out.order(Effect::HangUp(Loss::Silence));
-                self.cause = Cause::Stalled;
-                self.next_target(ConnectFailure::TimedOut)
+                let absence = Absence { cause: Cause::Stalled, ..*absence };
+                let round = round.failed(ConnectFailure::TimedOut);
+                self.dial(absence, round)
             }
-            (State::Greeting, Event::EditorVanished) => {
+            (Place::Greeting(absence, round), Event::EditorVanished) => {
                 out.order(Effect::HangUp(Loss::Disconnect));
-                self.next_target(ConnectFailure::Refused)
+                let (absence, round) = (*absence, round.failed(ConnectFailure::Refused));
+                self.dial(absence, round)
             }
-            (State::Greeting, Event::BytesArrived) => out.ignore("only the whole greeting counts"),
-            (State::Greeting, Event::LeavingAnnounced(reason)) => {
-                self.foretold = Some(reason);
-                Outcome::Handled
+            (Place::Greeting(..), Event::BytesArrived) => out.ignore("only the whole greeting counts"),
+            (Place::Greeting(..), Event::LeavingAnnounced(_)) => {
+                out.ignore("nothing was sent to it yet: its end is one of a target")
             }
-            (State::Greeting, Event::TargetsOffered { .. } | Event::NothingOffered { .. }) => {
+            (Place::Greeting(..), Event::TargetsOffered { .. } | Event::NothingOffered { .. }) => {
                 out.ignore("the greeting under way decides first")
             }
-            (State::Greeting, Event::NewsArrived) => out.ignore("a greeting is under way"),
+            (Place::Greeting(..), Event::NewsArrived) => out.ignore("a greeting is under way"),
 
             // ---- backing off ----
-            (State::BackingOff, Event::Elapsed(Timer::Retry)) => Outcome::Transition(State::Seeking),
-            (State::BackingOff, Event::NewsArrived) => {
+            (Place::BackingOff(absence), Event::Elapsed(Timer::Retry)) => {
+                let absence = *absence;
+                self.go(Place::Seeking(absence))
+            }
+            (Place::BackingOff(absence), Event::CallsWaiting)
+                if absence.cause == Cause::Reloading && absence.likely() =>
+            {
+                out.ignore("it is dialled ten times a second as it is, and its listener may still be closing")
+            }
+            (Place::BackingOff(_), Event::CallsWaiting | Event::NewsArrived) => {
                 out.order(Effect::ShortenRetry);
                 Outcome::Handled
             }
-            (State::BackingOff, Event::CallsWaiting) if self.cause == Cause::Reloading && self.likely() => {
-                // It is tried ten times a second as it is, and its listener may still be closing.
-                self.calls_waiting = true;
-                Outcome::Handled
-            }
-            (State::BackingOff, Event::CallsWaiting) => {
-                self.calls_waiting = true;
-                out.order(Effect::ShortenRetry);
-                Outcome::Handled
-            }
-            (State::BackingOff, Event::TargetsOffered { evidence, .. } | Event::NothingOffered { evidence, .. }) => {
-                self.learn_while_waiting(evidence, out);
+            (
+                Place::BackingOff(absence),
+                Event::TargetsOffered { evidence, .. } | Event::NothingOffered { evidence, .. },
+            ) => {
+                absence.learn_while_waiting(evidence, out);
                 Outcome::Handled
             }
 
-            // ---- ready ----
-            (State::Ready, Event::Elapsed(Timer::Stall)) if self.outstanding() > 0 => {
-                Outcome::Transition(State::Stalled)
+            // ---- whatever brings it about ----
+            (
+                Place::Idle(absence)
+                | Place::Seeking(absence)
+                | Place::Dialing(absence, _)
+                | Place::Greeting(absence, _)
+                | Place::BackingOff(absence),
+                Event::HintReceived(hint),
+            ) => {
+                absence.hear(hint, out);
+                Outcome::Handled
             }
-            (State::Ready, Event::Elapsed(Timer::Stall)) => out.ignore("nothing is outstanding"),
-            (State::Ready, Event::LeavingAnnounced(reason)) => {
-                self.foretold = Some(reason);
-                Outcome::Transition(State::Leaving)
-            }
-            (State::Ready, Event::BytesArrived) => {
-                self.heard(out);
-                if self.outstanding() > 0 {
-                    self.watch(out);
-                }
+            (
+                Place::Idle(absence)
+                | Place::Seeking(absence)
+                | Place::Dialing(absence, _)
+                | Place::Greeting(absence, _)
+                | Place::BackingOff(absence),
+                Event::Elapsed(Timer::Hope),
+            ) => {
+                absence.lose_hope();
                 Outcome::Handled
             }
 
-            // ---- stalled ----
-            (State::Stalled, Event::BytesArrived) => {
-                self.heard(out);
-                self.watch(out);
-                Outcome::Transition(State::Ready)
+            // ---- ready and stalled: a word of the editor ends the stall ----
+            (Place::Ready(up), Event::Elapsed(Timer::Stall)) if up.outstanding() > 0 => {
+                let stalled = Place::Stalled(*up);
+                self.go(stalled)
             }
-            (State::Stalled, Event::PulseArrived) => {
-                self.heard(out);
-                self.watch(out);
-                Outcome::Transition(State::Ready)
+            (Place::Ready(_), Event::Elapsed(Timer::Stall)) => out.ignore("nothing is outstanding"),
+            (Place::Stalled(_), Event::Elapsed(Timer::Stall)) => out.ignore("it shows already"),
+            (Place::Ready(up) | Place::Stalled(up), Event::BytesArrived | Event::PulseArrived) => {
+                up.heard(out);
+                self.unstall()
             }
-            (State::Stalled, Event::WorkFinished { more }) => {
-                self.finish_one(more, out);
-                Outcome::Transition(State::Ready)
+            (Place::Ready(up) | Place::Stalled(up), Event::WorkFinished { more }) => {
+                up.finish_call(more, out);
+                self.unstall()
             }
-            (State::Stalled, Event::ListAnswered) => {
-                self.finish_list(out);
-                Outcome::Transition(State::Ready)
+            (Place::Ready(up) | Place::Stalled(up), Event::ListAnswered) => {
+                up.finish_list(out);
+                self.unstall()
             }
-            (State::Stalled, Event::ListLost) if self.listing => {
-                self.lose_list(out);
-                Outcome::Transition(State::Ready)
+            (Place::Ready(up) | Place::Stalled(up), Event::ListLost) if up.link.listing => {
+                up.lose_list(out);
+                self.unstall()
             }
-            (State::Stalled, Event::LeavingAnnounced(reason)) => {
-                self.foretold = Some(reason);
-                Outcome::Transition(State::Leaving)
+            (Place::Ready(_) | Place::Stalled(_), Event::ListLost) => out.ignore("no list is owed"),
+            (Place::Ready(up) | Place::Stalled(up), Event::ListWanted) => {
+                up.want_list(out);
+                Outcome::Handled
             }
-            (State::Stalled, Event::Elapsed(Timer::Stall)) => out.ignore("it shows already"),
+            (Place::Ready(up) | Place::Stalled(up), Event::CallsWaiting) => {
+                up.take_calls(out);
+                Outcome::Handled
+            }
+            (Place::Ready(up) | Place::Stalled(up), Event::LeavingAnnounced(reason)) => {
+                let leaving = Place::Leaving(up.link, reason);
+                self.go(leaving)
+            }
+            (Place::Ready(up) | Place::Stalled(up), Event::Disconnected(drop)) => {
+                let (link, end) = (up.link, End::of_stream(up.foretold, drop));
+                self.lost(link, end, out)
+            }
+            (Place::Ready(up) | Place::Stalled(up), Event::EditorVanished) => {
+                let (link, end) = (up.link, End::of_process(up.foretold));
+                self.lost(link, end, out)
+            }
 
             // ---- leaving ----
-            (State::Leaving, Event::BytesArrived | Event::PulseArrived) => {
+            (Place::Leaving(..), Event::BytesArrived | Event::PulseArrived) => {
                 out.ignore("it may finish what it began; its goodbye stands")
             }
-            (State::Leaving, Event::LeavingAnnounced(LeaveReason::Unknown)) => {
+            (Place::Leaving(..), Event::LeavingAnnounced(LeaveReason::Unknown)) => {
                 out.ignore("why it leaves was said before")
             }
-            (State::Leaving, Event::LeavingAnnounced(reason)) => {
-                self.foretold = Some(reason);
+            (Place::Leaving(_, why), Event::LeavingAnnounced(reason)) => {
+                *why = reason;
                 Outcome::Handled
             }
-            (State::Leaving, Event::Elapsed(Timer::Leave)) => self.disconnect(Drop::Eof, out),
-            (State::Leaving, Event::HintReceived(PushEvent::ToolsChanged)) => {
+            (Place::Leaving(..), Event::HintReceived(PushEvent::ToolsChanged)) => {
                 out.order(Effect::TellToolsChanged);
                 Outcome::Handled
             }
-            (State::Leaving, Event::HintReceived(_)) => out.ignore("what the connection itself said stands"),
-            (State::Leaving, Event::CallsWaiting) => {
-                self.calls_waiting = true;
-                out.ignore("nothing more is sent to an editor that leaves; remembered for the next connection")
+            (Place::Leaving(..), Event::HintReceived(_)) => out.ignore("what the connection itself said stands"),
+            (Place::Leaving(..), Event::CallsWaiting) => {
+                out.ignore("nothing more is sent to an editor that leaves; the next connection asks the ledger")
             }
-            (State::Leaving, Event::ListWanted) => out.ignore("the next connection begins with a list"),
-            (State::Leaving, Event::ListAnswered) => {
-                self.listing = false;
-                self.listed = true;
+            (Place::Leaving(..), Event::ListWanted) => out.ignore("the next connection begins with a list"),
+            (Place::Leaving(link, _), Event::ListAnswered) => {
+                link.list_came();
                 Outcome::Handled
             }
-            (State::Leaving, Event::ListLost) => {
-                self.listing = false;
+            (Place::Leaving(link, _), Event::ListLost) => {
+                link.listing = false;
                 Outcome::Handled
             }
-            (State::Leaving, Event::WorkFinished { more }) => {
-                self.in_flight = self.in_flight.saturating_sub(1);
-                self.calls_waiting |= more;
+            (Place::Leaving(link, _), Event::WorkFinished { .. }) => {
+                link.peer.end_call();
                 Outcome::Handled
             }
-            (State::Leaving, Event::Elapsed(Timer::Stall)) => out.ignore("it is about to go anyway"),
+            (Place::Leaving(..), Event::Elapsed(Timer::Stall)) => out.ignore("it is about to go anyway"),
+            (Place::Leaving(link, reason), Event::Elapsed(Timer::Leave)) => {
+                let (link, end) = (*link, End::of_stream(Some(*reason), Drop::Eof));
+                self.lost(link, end, out)
+            }
+            (Place::Leaving(link, reason), Event::Disconnected(drop)) => {
+                let (link, end) = (*link, End::of_stream(Some(*reason), drop));
+                self.lost(link, end, out)
+            }
+            (Place::Leaving(link, reason), Event::EditorVanished) => {
+                let (link, end) = (*link, End::of_process(Some(*reason)));
+                self.lost(link, end, out)
+            }
 
             // ---- parting ----
-            (State::Parting, Event::WorkFinished { .. }) => {
-                self.in_flight = self.in_flight.saturating_sub(1);
-                if self.in_flight == 0 { self.leave_project(Loss::ProjectChanged, out) } else { Outcome::Handled }
+            (Place::Parting(peer, _), Event::WorkFinished { .. }) => {
+                peer.end_call();
+                if peer.in_flight == 0 { self.leave_project(Loss::ProjectChanged, out) } else { Outcome::Handled }
             }
-            (State::Parting, Event::NobodyWaits) => self.leave_project(Loss::ProjectChanged, out),
-            (State::Parting, Event::Elapsed(Timer::Silence | Timer::Pulse)) => self.leave_project(Loss::Silence, out),
-            (State::Parting, Event::Disconnected(drop)) => {
-                let (loss, _) = self.meaning_of(drop);
-                self.leave_project(loss, out)
+            (Place::Parting(..), Event::NobodyWaits) => self.leave_project(Loss::ProjectChanged, out),
+            (Place::Parting(..), Event::Elapsed(Timer::Silence | Timer::Pulse)) => {
+                self.leave_project(Loss::Silence, out)
             }
-            (State::Parting, Event::EditorVanished) => self.leave_project(Loss::Disconnect, out),
-            (State::Parting, Event::CallSent { running_max }) => {
-                self.running_max = self.running_max.max(running_max);
-                self.watch(out);
-                Outcome::Handled
+            (Place::Parting(_, foretold), Event::Disconnected(drop)) => {
+                let end = End::of_stream(*foretold, drop);
+                self.leave_project(end.loss, out)
             }
-            (State::Parting, Event::CallsWaiting) => out.ignore("the next connection asks the ledger for what waits"),
-            (State::Parting, Event::ListWanted | Event::ListAnswered | Event::ListLost) => {
+            (Place::Parting(..), Event::EditorVanished) => self.leave_project(Loss::Disconnect, out),
+            (Place::Parting(peer, _), Event::CallSent { running_max }) => peer.sent_call(running_max, out),
+            (Place::Parting(..), Event::CallsWaiting) => {
+                out.ignore("the next connection asks the ledger for what waits")
+            }
+            (Place::Parting(..), Event::ListWanted | Event::ListAnswered | Event::ListLost) => {
                 out.ignore("the former project's tools are of no interest")
             }
-            (State::Parting, Event::BytesArrived | Event::PulseArrived) => {
-                self.heard(out);
-                self.watch(out);
+            (Place::Parting(peer, _), Event::BytesArrived | Event::PulseArrived) => {
+                peer.heard(out);
+                peer.watch(out);
                 Outcome::Handled
             }
-            (State::Parting, Event::LeavingAnnounced(reason)) => {
-                self.foretold = Some(reason);
+            (Place::Parting(_, foretold), Event::LeavingAnnounced(reason)) => {
+                *foretold = Some(reason);
                 Outcome::Handled
             }
-            (State::Parting, Event::Elapsed(Timer::Stall)) => out.ignore("it is left anyway"),
-            (State::Parting, Event::ProjectChanged) => {
+            (Place::Parting(..), Event::Elapsed(Timer::Stall)) => out.ignore("it is left anyway"),
+            (Place::Parting(peer, _), Event::Elapsed(Timer::Liveness)) => peer.check(out),
+            (Place::Parting(..), Event::ProjectChanged) => {
                 out.ignore("which one is dialled next is asked when this connection has ended")
             }
 
-            // ---- draining ----
-            (State::Draining, Event::WorkFinished { .. }) => {
-                self.in_flight = self.in_flight.saturating_sub(1);
-                if self.outstanding() == 0 {
-                    out.order(Effect::HangUp(Loss::Shutdown));
-                    Outcome::Transition(State::Stopped)
-                } else {
-                    Outcome::Handled
-                }
-            }
-            (State::Draining, Event::ListAnswered | Event::ListLost) => {
-                self.listing = false;
-                if self.outstanding() == 0 {
-                    out.order(Effect::HangUp(Loss::Shutdown));
-                    Outcome::Transition(State::Stopped)
-                } else {
-                    Outcome::Handled
-                }
-            }
-            (State::Draining | State::Stopped, Event::CallSent { .. }) => out.ignore("the end has its own clock"),
-            (State::Draining, Event::Elapsed(Timer::Drain) | Event::Disconnected(_) | Event::EditorVanished) => {
-                out.order(Effect::HangUp(Loss::Shutdown));
-                Outcome::Transition(State::Stopped)
-            }
-            (State::Draining, Event::BytesArrived | Event::PulseArrived) => out.ignore("only whole answers count now"),
-            (State::Draining | State::Stopped, Event::StopRequested) => out.ignore("it is stopping already"),
+            // ---- whatever is connected ----
             (
-                State::Draining | State::Stopped,
+                Place::Ready(Up { link, .. }) | Place::Stalled(Up { link, .. }) | Place::Leaving(link, _),
+                Event::CallSent { running_max },
+            ) => link.peer.sent_call(running_max, out),
+            (
+                Place::Ready(Up { link, .. }) | Place::Stalled(Up { link, .. }) | Place::Leaving(link, _),
+                Event::Elapsed(Timer::Liveness),
+            ) => {
+                link.steady = true;
+                link.peer.check(out)
+            }
+            (
+                Place::Ready(Up { link, .. }) | Place::Stalled(Up { link, .. }) | Place::Leaving(link, _),
+                Event::Elapsed(Timer::Silence | Timer::Pulse),
+            ) => {
+                let link = *link;
+                self.lost(link, End::SILENCE, out)
+            }
+            (
+                Place::Ready(Up { foretold, .. }) | Place::Stalled(Up { foretold, .. }) | Place::Parting(_, foretold),
+                Event::HintReceived(hint),
+            ) => hear(foretold, hint, out),
+            (
+                Place::Ready(Up { foretold, .. }) | Place::Stalled(Up { foretold, .. }) | Place::Parting(_, foretold),
+                Event::Elapsed(Timer::Leave),
+            ) => {
+                *foretold = None;
+                Outcome::Handled
+            }
+
+            // ---- draining ----
+            (Place::Draining(owed), Event::WorkFinished { .. }) => {
+                owed.calls = owed.calls.saturating_sub(1);
+                let left = *owed;
+                if left.count() == 0 { self.stop(out) } else { Outcome::Handled }
+            }
+            (Place::Draining(owed), Event::ListAnswered | Event::ListLost) => {
+                owed.list = false;
+                let left = *owed;
+                if left.count() == 0 { self.stop(out) } else { Outcome::Handled }
+            }
+            (Place::Draining(_) | Place::Stopped, Event::CallSent { .. }) => out.ignore("the end has its own clock"),
+            (Place::Draining(_), Event::Elapsed(Timer::Drain) | Event::Disconnected(_) | Event::EditorVanished) => {
+                self.stop(out)
+            }
+            (Place::Draining(_), Event::BytesArrived | Event::PulseArrived) => {
+                out.ignore("only whole answers count now")
+            }
+            (Place::Draining(_) | Place::Stopped, Event::StopRequested) => out.ignore("it is stopping already"),
+            (
+                Place::Draining(_) | Place::Stopped,
                 Event::Wanted | Event::ProjectChanged | Event::ListWanted | Event::CallsWaiting,
             ) => out.ignore("nothing new is sent while the gateway stops"),
             (
-                State::Draining | State::Stopped,
+                Place::Draining(_) | Place::Stopped,
                 Event::TargetsOffered { .. }
                 | Event::NothingOffered { .. }
                 | Event::NewsArrived
@@ -380,11 +416,11 @@ impl Machine for Bridge {
                 | Event::HintReceived(_)
                 | Event::LeavingAnnounced(_),
             ) => out.ignore("the gateway stops"),
-            (State::Draining, Event::Elapsed(_)) => out.ignore("the gateway stops"),
+            (Place::Draining(_), Event::Elapsed(_)) => out.ignore("the gateway stops"),
 
             // ---- stopped ----
             (
-                State::Stopped,
+                Place::Stopped,
                 Event::Connected { .. }
                 | Event::ConnectFailed(_)
                 | Event::Greeted { .. }
@@ -401,10 +437,9 @@ impl Machine for Bridge {
 
             // ---- handed up: decided for the whole group, or a surprise ----
             (
-                State::Idle | State::Seeking | State::Dialing | State::Greeting | State::BackingOff,
+                Place::Idle(_) | Place::Seeking(_) | Place::Dialing(..) | Place::Greeting(..) | Place::BackingOff(_),
                 Event::Wanted
                 | Event::ListWanted
-                | Event::HintReceived(_)
                 | Event::StopRequested
                 | Event::Elapsed(_)
                 | Event::Connected { .. }
@@ -422,23 +457,9 @@ impl Machine for Bridge {
                 | Event::NobodyWaits
                 | Event::EditorVanished,
             )
+            | (Place::Ready(_) | Place::Stalled(_) | Place::Leaving(..), Event::NobodyWaits)
             | (
-                State::Ready | State::Stalled | State::Leaving,
-                Event::ProjectChanged
-                | Event::ListWanted
-                | Event::ListAnswered
-                | Event::ListLost
-                | Event::CallsWaiting
-                | Event::CallSent { .. }
-                | Event::WorkFinished { .. }
-                | Event::PulseArrived
-                | Event::Disconnected(_)
-                | Event::NobodyWaits
-                | Event::EditorVanished
-                | Event::Elapsed(_),
-            )
-            | (
-                State::Ready | State::Stalled | State::Leaving | State::Parting,
+                Place::Ready(_) | Place::Stalled(_) | Place::Leaving(..) | Place::Parting(..),
                 Event::Wanted
                 | Event::TargetsOffered { .. }
                 | Event::NothingOffered { .. }
@@ -446,13 +467,12 @@ impl Machine for Bridge {
                 | Event::ConnectFailed(_)
                 | Event::Greeted { .. }
                 | Event::GreetingRefused
-                | Event::HintReceived(_)
                 | Event::NewsArrived
-                | Event::StopRequested,
+                | Event::StopRequested
+                | Event::Elapsed(_),
             )
-            | (State::Parting, Event::Elapsed(_))
             | (
-                State::Draining,
+                Place::Draining(_),
                 Event::Connected { .. } | Event::ConnectFailed(_) | Event::Greeted { .. } | Event::GreetingRefused,
             ) => Outcome::Super,
         }
@@ -460,41 +480,14 @@ impl Machine for Bridge {
 
     fn on_group(&mut self, group: Group, event: &Event, out: &mut Outbox<Self>) -> Outcome<State> {
         match (group, *event) {
-            (Group::Up, Event::ProjectChanged) => self.part(out),
-
             // ---- away ----
             (Group::Away, Event::Wanted) => out.ignore("it is being brought about already"),
             (Group::Away, Event::ListWanted) => out.ignore("every connection begins with a list"),
-            (Group::Away, Event::HintReceived(hint)) => {
-                match hint {
-                    // It names the cause of an absence of which nothing is known; whether the editor comes back it does not decide.
-                    PushEvent::DomainReload
-                        if matches!(self.cause, Cause::Lost | Cause::BridgeStopped) && self.likely() =>
-                    {
-                        self.cause = Cause::Reloading;
-                    }
-                    PushEvent::ConnectionEstablished | PushEvent::DomainReloadRecovered | PushEvent::ToolsChanged => {
-                        out.order(Effect::ShortenRetry);
-                    }
-                    PushEvent::DomainReload
-                    | PushEvent::UserDisconnect
-                    | PushEvent::UnityShutdown
-                    | PushEvent::Unknown => {
-                        return out.ignore("the connection is gone already, for a cause of its own");
-                    }
-                }
-                Outcome::Handled
-            }
-            (Group::Away, Event::Elapsed(Timer::Hope)) => {
-                self.hope = false;
-                Outcome::Handled
-            }
-            (Group::Away, Event::Elapsed(_)) => out.ignore("a timer of a state that was left"),
             (Group::Away, Event::StopRequested) => {
                 // Also for a dial or greeting under way: the shell ends whatever socket there is.
                 out.order(Effect::HangUp(Loss::Shutdown));
                 out.order(Effect::Disarm(Timer::Hope));
-                Outcome::Transition(State::Stopped)
+                self.go(Place::Stopped)
             }
             (Group::Away, Event::Disconnected(_) | Event::EditorVanished) => {
                 out.ignore("there is no connection to lose")
@@ -502,97 +495,50 @@ impl Machine for Bridge {
             (Group::Away, Event::BytesArrived | Event::PulseArrived | Event::LeavingAnnounced(_)) => {
                 out.ignore("the connection it came on is gone")
             }
-            (Group::Away, Event::WorkFinished { more }) => {
-                self.calls_waiting |= more;
-                out.ignore("its connection is gone, and its place with it")
-            }
+            (Group::Away, Event::WorkFinished { .. }) => out.ignore("its connection is gone, and its place with it"),
             (Group::Away, Event::ListAnswered | Event::ListLost | Event::CallSent { .. }) => {
                 out.ignore("its connection is gone")
             }
 
             // ---- up ----
             (Group::Up, Event::Wanted) => out.ignore("it is up"),
-            (Group::Up, Event::ListWanted) => {
-                self.list_wanted = true;
-                self.pump(out);
-                Outcome::Handled
-            }
-            (Group::Up, Event::ListAnswered) => {
-                self.finish_list(out);
-                Outcome::Handled
-            }
-            (Group::Up, Event::ListLost) if self.listing => {
-                self.lose_list(out);
-                Outcome::Handled
-            }
-            (Group::Up, Event::ListLost) => out.ignore("no list is owed"),
-            (Group::Up, Event::CallsWaiting) => {
-                self.calls_waiting = true;
-                self.pump(out);
-                Outcome::Handled
-            }
-            (Group::Up, Event::CallSent { running_max }) => {
-                self.running_max = self.running_max.max(running_max);
-                self.watch(out);
-                Outcome::Handled
-            }
-            (Group::Up, Event::WorkFinished { more }) => {
-                self.finish_one(more, out);
-                Outcome::Handled
-            }
-            (Group::Up, Event::HintReceived(hint)) => {
-                self.hear(hint, out);
-                Outcome::Handled
-            }
-            (Group::Up, Event::Elapsed(Timer::Leave)) => {
-                self.foretold = None;
-                Outcome::Handled
-            }
-            (Group::Up, Event::Elapsed(Timer::Silence | Timer::Pulse)) => self.lost(Loss::Silence, Cause::Stalled, out),
-            (Group::Up, Event::Elapsed(Timer::Liveness)) => {
-                self.steady = true;
-                out.order(Effect::CheckEditor);
-                if self.pulse {
-                    out.order(Effect::AskPulse);
-                }
-                out.order(Effect::Arm(Timer::Liveness, LIVENESS_EVERY));
-                Outcome::Handled
-            }
-            (Group::Up, Event::PulseArrived) => {
-                self.heard(out);
-                if self.outstanding() > 0 {
-                    self.watch(out);
-                }
-                Outcome::Handled
-            }
-            (Group::Up, Event::Elapsed(_)) => out.ignore("a timer of a state that was left"),
-            (Group::Up, Event::Disconnected(drop)) => self.disconnect(drop, out),
-            (Group::Up, Event::EditorVanished) => self.vanish(out),
-            (Group::Up, Event::StopRequested) => {
-                if self.outstanding() == 0 {
-                    out.order(Effect::HangUp(Loss::Shutdown));
-                    Outcome::Transition(State::Stopped)
-                } else {
-                    Outcome::Transition(State::Draining)
-                }
-            }
-            (Group::Away | Group::Up, Event::NobodyWaits) => out.ignore("only a connection that parts ends by that"),
             (Group::Up, Event::TargetsOffered { .. } | Event::NothingOffered { .. } | Event::NewsArrived) => {
                 out.ignore("the connection that works is kept")
             }
+            (Group::Up, Event::StopRequested) => {
+                let owed = self.at.owed();
+                if owed.count() == 0 { self.stop(out) } else { self.go(Place::Draining(owed)) }
+            }
+
+            // ---- both ----
+            (Group::Away | Group::Up, Event::Elapsed(_)) => out.ignore("a timer of a state that was left"),
+            (Group::Away | Group::Up, Event::NobodyWaits) => out.ignore("only a connection that parts ends by that"),
+
+            // ---- decided in the states, or by nobody ----
             (
                 Group::Away | Group::Up,
-                Event::Connected { .. } | Event::ConnectFailed(_) | Event::Greeted { .. } | Event::GreetingRefused,
-            )
-            | (
-                Group::Away,
-                Event::TargetsOffered { .. }
-                | Event::NothingOffered { .. }
-                | Event::NewsArrived
+                Event::ProjectChanged
+                | Event::HintReceived(_)
                 | Event::CallsWaiting
-                | Event::ProjectChanged,
+                | Event::Connected { .. }
+                | Event::ConnectFailed(_)
+                | Event::Greeted { .. }
+                | Event::GreetingRefused,
             )
-            | (Group::Up, Event::BytesArrived | Event::LeavingAnnounced(_))
+            | (Group::Away, Event::TargetsOffered { .. } | Event::NothingOffered { .. } | Event::NewsArrived)
+            | (
+                Group::Up,
+                Event::ListWanted
+                | Event::ListAnswered
+                | Event::ListLost
+                | Event::CallSent { .. }
+                | Event::WorkFinished { .. }
+                | Event::BytesArrived
+                | Event::PulseArrived
+                | Event::LeavingAnnounced(_)
+                | Event::Disconnected(_)
+                | Event::EditorVanished,
+            )
             | (Group::Root, _) => Outcome::Super,
         }
     }

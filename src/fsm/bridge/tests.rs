@@ -1,6 +1,6 @@
 use super::*;
 use crate::fsm::Driver;
-use crate::limits::{GREETING_TIMEOUT, GREETING_TIMEOUT_ASSUMED, LIVENESS_EVERY, WINDOW_MAX};
+use crate::limits::{GREETING_TIMEOUT, GREETING_TIMEOUT_ASSUMED, LIVENESS_EVERY, SILENCE_MAX, WINDOW_MAX};
 
 const NOTHING: Evidence = Evidence { editor: Sign::Unknown, activity: None, announces: Some(true) };
 const ALIVE: Evidence = Evidence { editor: Sign::Alive, activity: None, announces: Some(true) };
@@ -27,7 +27,7 @@ fn new(events: &[Event]) -> Driver<Bridge> {
     fed(Driver::start(Bridge::new()).0, events)
 }
 
-/// Connected to the first of so many targets, with a published list.
+/// Connected to the first of so many targets, with a published list, and told by the ledger that no call waits.
 fn ready(targets: u8) -> Driver<Bridge> {
     let up = [
         Event::Wanted,
@@ -36,6 +36,7 @@ fn ready(targets: u8) -> Driver<Bridge> {
         Event::Greeted { window: 1, pulse: false },
         Event::ListWanted,
         Event::ListAnswered,
+        CALL_DONE,
     ];
     let it = new(&up);
     assert_eq!(it.state(), State::Ready);
@@ -48,7 +49,7 @@ fn steady(targets: u8) -> Driver<Bridge> {
 }
 
 fn outlook(it: &Driver<Bridge>) -> Outlook {
-    it.machine().outlook(it.state())
+    it.machine().outlook()
 }
 
 fn sends(effects: &[Effect]) -> Vec<Effect> {
@@ -182,6 +183,19 @@ fn ready_calls_waiting_sends_nothing_before_a_published_list() {
     assert_eq!(sends(&it.feed(&Event::ListAnswered).effects), [Effect::SendNextCall]);
 }
 
+#[test]
+fn ready_list_answered_asks_the_ledger_on_every_connection() {
+    // A wake-up may have gone to a predecessor of ours.
+    let up = [Event::Wanted, offered(1, ALIVE), CHECKED, Event::Greeted { window: 1, pulse: false }, Event::ListWanted];
+    assert_eq!(sends(&new(&up).feed(&Event::ListAnswered).effects), [Effect::SendNextCall]);
+}
+
+#[test]
+fn ready_call_sent_without_a_place_is_not_watched_over() {
+    let out = ready(1).feed(&Event::CallSent { running_max: Duration::from_secs(3600) });
+    assert!(out.effects.is_empty() && out.ignored.is_some(), "{out:?}");
+}
+
 /// "Unknown tool" is said only against a live list: without one, the calls wait.
 #[test]
 fn ready_list_lost_frees_the_place_and_lets_no_call_out() {
@@ -216,6 +230,7 @@ fn ready_calls_waiting_never_sends_beyond_the_window() {
         Event::Greeted { window: 2, pulse: false },
         Event::ListWanted,
         Event::ListAnswered,
+        CALL_DONE,
     ] {
         it.feed(&event);
     }
@@ -229,9 +244,10 @@ fn ready_calls_waiting_never_sends_beyond_the_window() {
 #[test]
 fn a_window_beyond_the_bound_is_cut() {
     for (claimed, window) in [(u8::MAX, WINDOW_MAX), (0, 1)] {
-        let mut it = new(&[Event::Wanted, offered(1, ALIVE), CHECKED]);
-        it.feed(&Event::Greeted { window: claimed, pulse: false });
-        assert_eq!(it.machine().window, window);
+        let up = [Event::Greeted { window: claimed, pulse: false }, Event::ListWanted, Event::ListAnswered];
+        let it = fed(new(&[Event::Wanted, offered(1, ALIVE), CHECKED]), &up);
+        let it = fed(it, &[Event::CallsWaiting; 2 * WINDOW_MAX as usize]);
+        assert_eq!(it.machine().outstanding(), window);
     }
 }
 
@@ -243,6 +259,17 @@ fn ready_call_sent_waits_for_its_whole_run_before_silence_counts() {
     assert_eq!(silence(&it.feed(&Event::BytesArrived).effects), Some(hour + SILENCE_MAX));
     it.feed(&CALL_DONE);
     assert_eq!(silence(&it.feed(&Event::CallsWaiting).effects), Some(SILENCE_MAX), "the next call has its own limit");
+}
+
+#[test]
+fn ready_the_limit_of_a_finished_call_is_not_the_next_ones() {
+    let sent = [Event::CallsWaiting, Event::CallSent { running_max: Duration::from_secs(3600) }];
+    let out = fed(ready(1), &sent).feed(&Event::WorkFinished { more: true }).effects;
+    assert_eq!((sends(&out), silence(&out)), (vec![Effect::SendNextCall], Some(SILENCE_MAX)), "a call that waited");
+    let out = fed(ready(1), &sent).feed(&Event::CallSent { running_max: Duration::ZERO }).effects;
+    assert_eq!(silence(&out), Some(SILENCE_MAX), "a call that took its place");
+    let out = fed(fed(ready(1), &sent), &[Event::ListWanted]).feed(&CALL_DONE).effects;
+    assert_eq!((sends(&out), silence(&out)), (vec![Effect::SendList], Some(SILENCE_MAX)), "a list that was wanted");
 }
 
 #[test]
@@ -358,6 +385,12 @@ fn away_elapsed_hope_ends_the_holding() {
     assert_eq!(outlook(&it), Outlook::Coming(Cause::Lost));
     it.feed(&Event::Elapsed(Timer::Hope));
     assert_eq!(outlook(&it), Outlook::Absent(Cause::Lost));
+}
+
+#[test]
+fn away_what_was_surveyed_before_the_connection_is_no_evidence_after_it() {
+    let it = fed(steady(1), &[EOF, Event::Elapsed(Timer::Hope)]);
+    assert_eq!((it.state(), outlook(&it)), (State::Seeking, Outlook::Absent(Cause::Lost)));
 }
 
 #[test]
@@ -582,7 +615,7 @@ fn up_project_changed_leaves_at_once_if_nothing_was_sent() {
     let out = it.feed(&Event::ProjectChanged).effects;
     assert!(out.contains(&Effect::HangUp(Loss::ProjectChanged)) && out.contains(&Effect::TellDown), "{out:?}");
     assert_eq!(it.state(), State::Seeking);
-    assert!(it.machine().undecided(it.state()), "what was known of the former editor says nothing of this one");
+    assert!(it.machine().undecided(), "what was known of the former editor says nothing of this one");
 }
 
 #[test]
@@ -608,6 +641,15 @@ fn parting_ends_when_no_client_waits() {
     assert!(out.contains(&Effect::AwaitClients), "{out:?}");
     let out = it.feed(&Event::NobodyWaits).effects;
     assert!(out.contains(&Effect::HangUp(Loss::ProjectChanged)), "{out:?}");
+}
+
+/// The shell looks at this target's process: another one's may be dead.
+#[test]
+fn parting_keeps_the_target_that_it_is_connected_to() {
+    let up = [Event::Greeted { window: 1, pulse: false }, Event::ListWanted, Event::ListAnswered];
+    let second = fed(new(&[Event::Wanted, offered(2, ALIVE), REFUSED, CHECKED]), &up);
+    let it = fed(second, &[Event::CallsWaiting, Event::ProjectChanged]);
+    assert_eq!((it.state(), it.machine().target()), (State::Parting, 1));
 }
 
 #[test]

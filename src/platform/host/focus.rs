@@ -2,13 +2,14 @@
 //!
 //! uLoop's own server did so too, and for the same reason: an editor out of focus draws seldom and answers late.
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 
-use super::System;
+use super::{FocusError, System};
 use crate::limits::{FOCUS_LOOK_EVERY, FOCUS_MAX, FOCUS_OUTPUT_MAX_BYTES};
 use crate::protocol::text::clean;
 
@@ -24,11 +25,6 @@ pub enum Means {
     /// X11: `wmctrl`.
     Wmctrl(PathBuf),
 }
-
-/// Why no window can be brought to the front here.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Unsupported(pub String);
 
 /// Where programs are looked for and windows are shown.
 #[derive(Debug, Clone, Default)]
@@ -54,14 +50,15 @@ impl Desk {
         folders.map(|folder| folder.join(program)).find(|file| is_program(file))
     }
 
-    fn or_missing(&self, program: &str, means: fn(PathBuf) -> Means) -> Result<Means, Unsupported> {
+    fn or_missing(&self, program: &str, means: fn(PathBuf) -> Means) -> Result<Means, FocusError> {
         self.find(program).map(means).ok_or_else(|| {
-            Unsupported(format!("{program}, which brings windows to the front on this system, is not on the PATH"))
+            let why = "which brings windows to the front on this system, is not on the PATH";
+            FocusError::Unsupported(format!("{program}, {why}").into())
         })
     }
 
-    fn x11(&self) -> Result<Means, Unsupported> {
-        let no = |why: &str| Err(Unsupported(why.to_owned()));
+    fn x11(&self) -> Result<Means, FocusError> {
+        let no = |why| Err(FocusError::Unsupported(Cow::Borrowed(why)));
         if self.wayland {
             return no("Wayland lets no program bring another one's window to the front");
         }
@@ -96,7 +93,7 @@ pub fn means() -> Option<Means> {
 ///
 /// # Errors
 /// Why there is none.
-pub fn look() -> Result<Means, Unsupported> {
+pub fn look() -> Result<Means, FocusError> {
     let desk = Desk::ours();
     match System::HERE {
         System::Macos => desk.or_missing("osascript", Means::AppleScript),
@@ -110,7 +107,7 @@ pub fn look() -> Result<Means, Unsupported> {
 ///
 /// # Errors
 /// What the program said, that it found no window, or that it took too long and was ended. The window may be where it was.
-pub fn focus(pid: u32, means: &Means) -> Result<(), String> {
+pub fn focus(pid: u32, means: &Means) -> Result<(), FocusError> {
     match means {
         Means::AppleScript(program) => {
             let process = format!("first process whose unix id is {pid}");
@@ -128,7 +125,7 @@ pub fn focus(pid: u32, means: &Means) -> Result<(), String> {
         }
         Means::Wmctrl(program) => {
             let windows = run(program, &["-l", "-p"])?;
-            let window = window_of(&windows, pid).ok_or_else(|| format!("process {pid} shows no window"))?;
+            let window = window_of(&windows, pid).ok_or(FocusError::NoWindow { pid })?;
             run(program, &["-i", "-a", window]).map(drop)
         }
     }
@@ -144,11 +141,12 @@ fn window_of(list: &str, pid: u32) -> Option<&str> {
 }
 
 /// What a program writes to its stdout.
-fn run(program: &Path, arguments: &[&str]) -> Result<String, String> {
+fn run(program: &Path, arguments: &[&str]) -> Result<String, FocusError> {
     let name = program.file_name().unwrap_or(OsStr::new("the program")).to_string_lossy().into_owned();
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(|error| format!("{name} could not be started: {error}"))?;
+    let mut child =
+        command.spawn().map_err(|error| FocusError::NotStarted { name: name.clone(), why: error.to_string() })?;
     let (out, words) = (heard(child.stdout.take()), heard(child.stderr.take()));
     let looks = FOCUS_MAX.as_millis() / FOCUS_LOOK_EVERY.as_millis().max(1);
     for _ in 0..looks {
@@ -159,18 +157,18 @@ fn run(program: &Path, arguments: &[&str]) -> Result<String, String> {
                 let said = all_of(&words);
                 let said = clean(said.trim());
                 return Err(if said.is_empty() {
-                    format!("{name} found no window, or may not touch it ({status})")
+                    FocusError::Failed { name, how: format!("found no window, or may not touch it ({status})") }
                 } else {
-                    format!("{name} failed: {said}")
+                    FocusError::Failed { name, how: format!("failed: {said}") }
                 });
             }
-            Err(error) => return Err(format!("{name} cannot be waited for: {error}")),
+            Err(error) => return Err(FocusError::Failed { name, how: format!("cannot be waited for: {error}") }),
         }
     }
     // It may have ended in this moment; then there is nothing left to end.
     let _ = child.kill();
     let _ = child.wait();
-    Err(format!("{name} took longer than {} s and was ended", FOCUS_MAX.as_secs()))
+    Err(FocusError::TooSlow { name })
 }
 
 /// Reads beside the waiting, so that a program that talks much does not stand still.
@@ -229,36 +227,36 @@ mod tests {
         let means = desk(folder.path(), "wmctrl", list).x11().unwrap();
         assert_eq!(focus(4711, &means), Ok(()));
         assert_eq!(said(folder.path()), "-l -p\n-i -a 0x02\n");
-        assert!(focus(5, &means).unwrap_err().contains("process 5 shows no window"));
+        assert_eq!(focus(5, &means), Err(FocusError::NoWindow { pid: 5 }));
     }
 
     #[test]
     fn a_failure_is_told_in_the_programs_words() {
         let folder = tempfile::tempdir().unwrap();
         let means = desk(folder.path(), "xdotool", "echo 'no such screen' >&2; exit 3").x11().unwrap();
-        assert_eq!(focus(1, &means), Err("xdotool failed: no such screen".to_owned()));
+        assert_eq!(focus(1, &means).unwrap_err().to_string(), "xdotool failed: no such screen");
         let means = desk(folder.path(), "xdotool", "exit 1").x11().unwrap();
-        assert!(focus(1, &means).unwrap_err().contains("found no window"));
+        assert!(focus(1, &means).unwrap_err().to_string().contains("found no window"));
     }
 
     #[test]
     fn a_program_that_hangs_is_ended() {
         let folder = tempfile::tempdir().unwrap();
         let means = desk(folder.path(), "xdotool", "exec sleep 600").x11().unwrap();
-        assert!(focus(1, &means).unwrap_err().contains("was ended"));
+        assert_eq!(focus(1, &means), Err(FocusError::TooSlow { name: "xdotool".to_owned() }));
     }
 
     #[test]
     fn where_there_is_no_means_the_reason_is_told() {
         let folder = tempfile::tempdir().unwrap();
         let there = desk(folder.path(), "xdotool", "");
-        let why = |desk: Desk| desk.x11().unwrap_err().0;
+        let why = |desk: Desk| desk.x11().unwrap_err().to_string();
         assert!(why(Desk { wayland: true, ..there.clone() }).contains("Wayland"));
         assert!(why(Desk { display: false, ..there.clone() }).contains("DISPLAY"));
         assert!(why(Desk { path: OsString::new(), ..there.clone() }).contains("xdotool"));
         std::fs::set_permissions(folder.path().join("xdotool"), std::fs::Permissions::from_mode(0o644)).unwrap();
         assert!(why(there).contains("xdotool"), "a file that cannot be run");
         let none = Desk::default().or_missing("osascript", Means::AppleScript).unwrap_err();
-        assert!(none.0.contains("osascript"));
+        assert!(none.to_string().contains("osascript"));
     }
 }

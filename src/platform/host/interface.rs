@@ -1,5 +1,6 @@
 //! What the machine can be asked.
 
+use std::borrow::Cow;
 use std::io;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -9,6 +10,7 @@ use std::time::SystemTime;
 
 use tokio::sync::mpsc;
 
+use crate::limits::FOCUS_MAX;
 use crate::net::BoxFuture;
 
 /// File changes, coalesced: one `()` for any number of changes since the last was taken. Ends the watching when dropped.
@@ -135,9 +137,9 @@ pub trait Host: Send + Sync + 'static {
     /// Brings a window of this process to the front. May block for seconds.
     ///
     /// # Errors
-    /// Why it may not be there, in words.
-    fn focus(&self, _pid: u32) -> Result<(), String> {
-        Err("nothing on this machine can bring a window to the front".to_owned())
+    /// Why it may not be there.
+    fn focus(&self, _pid: u32) -> Result<(), FocusError> {
+        Err(FocusError::Unsupported("nothing on this machine can bring a window to the front".into()))
     }
     /// Runs blocking work where it disturbs no actor.
     fn blocking(&self, work: Box<dyn FnOnce() + Send>) -> BoxFuture<'static, ()>;
@@ -168,6 +170,42 @@ pub fn is_lack_of_descriptors(error: &io::Error) -> bool {
     #[cfg(not(unix))]
     let codes = [4, 10024];
     error.raw_os_error().is_some_and(|code| codes.contains(&code))
+}
+
+/// Why a window may not be in front.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FocusError {
+    /// Nothing can bring one there.
+    #[error("{0}")]
+    Unsupported(Cow<'static, str>),
+    /// The process has none.
+    #[error("process {pid} shows no window")]
+    NoWindow {
+        /// The process.
+        pid: u32,
+    },
+    /// The program for it could not be started.
+    #[error("{name} could not be started: {why}")]
+    NotStarted {
+        /// The program.
+        name: String,
+        /// In the system's words.
+        why: String,
+    },
+    /// The program for it failed.
+    #[error("{name} {how}")]
+    Failed {
+        /// The program.
+        name: String,
+        /// In its words, or those of the system.
+        how: String,
+    },
+    /// The program for it took too long.
+    #[error("{name} took longer than {} s and was ended", FOCUS_MAX.as_secs())]
+    TooSlow {
+        /// The program.
+        name: String,
+    },
 }
 
 /// Why a file is not read that is there; inside of an [`io::Error`].

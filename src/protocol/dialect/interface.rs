@@ -4,9 +4,9 @@ use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use super::{
-    BadMessage, Companion, EditorAnswer, EditorTool, EncodeError, Greeted, Hello, Inbound, JournalKey, JournalOutcome,
-    ListStep, Order, OwnTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, Pulse, PushEvent,
-    Reply, Secret, Sending, WireId,
+    BadGreeting, BadMessage, BadOutcomes, Companion, EditorAnswer, EditorTool, EncodeError, Greeted, Hello, Inbound,
+    JournalKey, JournalOutcome, ListStep, Order, OwnTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles,
+    Properties, Pulse, PushEvent, Reply, Secret, Sending, WireId,
 };
 use crate::protocol::framing::Framer;
 
@@ -49,8 +49,8 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     /// What the replies to the greeting so far mean; the last one is new.
     ///
     /// # Errors
-    /// What the peer said that this dialect's editor, or the one that is meant, does not say; in words.
-    fn check_greeting(&self, hello: &Hello, said: &[Reply]) -> Result<Greeted, String>;
+    /// What the peer said that this dialect's editor, or the one that is meant, does not say.
+    fn check_greeting(&self, hello: &Hello, said: &[Reply]) -> Result<Greeted, BadGreeting>;
     /// What a reply to the `step`-th list method means.
     fn read_tools(&self, reply: &Reply, step: usize) -> ListStep;
     /// Makes a call ready: the package's own parameters for surviving a reload, its time limit. `tool` is `None` when the tool
@@ -81,9 +81,9 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     /// What a reply to [`Order::Outcomes`] says of each of the sendings that were asked for, in their order.
     ///
     /// # Errors
-    /// Why it is no such answer, in words.
-    fn read_outcomes(&self, _reply: Reply, _asked: &[JournalKey]) -> Result<Vec<JournalOutcome>, String> {
-        Err("this editor's protocol has no journal".to_owned())
+    /// Why it is no such answer.
+    fn read_outcomes(&self, _reply: Reply, _asked: &[JournalKey]) -> Result<Vec<JournalOutcome>, BadOutcomes> {
+        Err(BadOutcomes::NotSpoken)
     }
     /// What a reply to [`Order::Pulse`] says.
     fn read_pulse(&self, _reply: &Reply) -> Option<Pulse> {

@@ -2,6 +2,7 @@
 //! listed and called, and what its frames mean. Machines and actors know no dialect by name, only its [`Properties`].
 
 mod arguments;
+mod errors;
 pub mod holdfast;
 pub mod http;
 mod interface;
@@ -19,6 +20,7 @@ pub mod unity_mcp;
 pub mod unspoken;
 mod words;
 
+pub use self::errors::*;
 pub use self::interface::Dialect;
 pub use self::project::*;
 pub use self::words::*;

@@ -166,25 +166,6 @@ pub enum Order<'a> {
     Pulse,
 }
 
-/// Why an order cannot be put on the wire. Nothing was sent.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum EncodeError {
-    /// The encoded message is larger than the editor accepts.
-    #[error("the request has {bytes} bytes on the wire, more than the {max} that the editor accepts")]
-    TooLarge {
-        /// Encoded size, header included.
-        bytes: usize,
-        /// The bound.
-        max: usize,
-    },
-    /// The dialect has no such message.
-    #[error("this editor's protocol has no such message")]
-    NotSpoken,
-    /// The greeting cannot go on.
-    #[error("the editor cannot be greeted: {0}")]
-    NoGreeting(String),
-}
-
 /// A message from the editor.
 #[derive(Debug)]
 pub enum Inbound {
@@ -370,24 +351,6 @@ impl PushEvent {
             _ => Self::Unknown,
         }
     }
-}
-
-/// Why a message is not one of the dialect. The connection has a wrong peer or a broken one and is closed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, strum::IntoStaticStr, strum::VariantNames)]
-#[strum(serialize_all = "snake_case")]
-pub enum BadMessage {
-    /// Not UTF-8.
-    #[error("not UTF-8")]
-    NotUtf8,
-    /// Not JSON.
-    #[error("not JSON")]
-    NotJson,
-    /// Nested deeper than the bound.
-    #[error("nested too deep")]
-    TooDeep,
-    /// JSON, but no message of this dialect.
-    #[error("not a message of this dialect: {0}")]
-    NotAMessage(&'static str),
 }
 
 /// A tool of the editor, normalised: the same shape for every dialect, and the shape of the catalogue on disk.

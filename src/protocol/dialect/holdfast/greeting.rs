@@ -5,7 +5,7 @@ use serde::Deserialize;
 use sha2::Sha256;
 
 use super::super::rpc::{loggable, quoted};
-use super::super::{Credentials, EditorError, Expected, Greeted, Hello, Met, Reply};
+use super::super::{BadGreeting, Credentials, EditorError, Expected, Greeted, Hello, Met, Reply};
 
 /// The protocol's number.
 pub(super) const PROTOCOL: u64 = 1;
@@ -14,7 +14,7 @@ pub(super) const PROTOCOL: u64 = 1;
 ///
 /// # Errors
 /// Why the greeting cannot go on.
-pub(super) fn next(hello: &Hello, said: &[Reply]) -> Result<(&'static str, String), String> {
+pub(super) fn next(hello: &Hello, said: &[Reply]) -> Result<(&'static str, String), BadGreeting> {
     let credentials = credentials(hello)?;
     let Some(reply) = said.first() else { return Ok(("holdfast/hello", hello_params(hello))) };
     let editor = Editor::read(reply)?;
@@ -27,10 +27,10 @@ pub(super) fn next(hello: &Hello, said: &[Reply]) -> Result<(&'static str, Strin
 ///
 /// # Errors
 /// What it said that the project's editor does not say.
-pub(super) fn check(hello: &Hello, said: &[Reply]) -> Result<Greeted, String> {
+pub(super) fn check(hello: &Hello, said: &[Reply]) -> Result<Greeted, BadGreeting> {
     let credentials = credentials(hello)?;
     match said {
-        [] => Err("it said nothing".to_owned()),
+        [] => Err(BadGreeting::Silent),
         [reply] => {
             Editor::read(reply)?.prove(hello, credentials)?;
             Ok(Greeted::NotYet)
@@ -39,7 +39,7 @@ pub(super) fn check(hello: &Hello, said: &[Reply]) -> Result<Greeted, String> {
             Reply::Result(result) => {
                 let answer: Proven = serde_json::from_str(result.get()).unwrap_or_default();
                 if !answer.proven {
-                    return Err("it does not say that it takes our proof".to_owned());
+                    return Err(BadGreeting::Stranger("it does not say that it takes our proof".into()));
                 }
                 let journal = Some(credentials.nonce.clone());
                 let domain = Editor::read(hello).ok().and_then(|editor| editor.generation);
@@ -50,17 +50,15 @@ pub(super) fn check(hello: &Hello, said: &[Reply]) -> Result<Greeted, String> {
     }
 }
 
-fn credentials(hello: &Hello) -> Result<&Credentials, String> {
+fn credentials(hello: &Hello) -> Result<&Credentials, BadGreeting> {
     match &hello.expected {
         Some(Expected::Proven(credentials)) => Ok(credentials),
-        Some(Expected::Told { .. }) | None => Err("its project's Library/Holdfast/instance.json is not known, and \
-             without it neither side can prove who it is: name the project (--project)"
-            .to_owned()),
+        Some(Expected::Told { .. }) | None => Err(BadGreeting::NoCredentials),
     }
 }
 
-fn refused(error: &EditorError) -> String {
-    format!("it refused the greeting: {}", loggable(&error.message))
+fn refused(error: &EditorError) -> BadGreeting {
+    BadGreeting::Refused { what: "greeting", why: loggable(&error.message) }
 }
 
 fn hello_params(hello: &Hello) -> String {
@@ -102,30 +100,33 @@ struct Editor {
 }
 
 impl Editor {
-    fn read(reply: &Reply) -> Result<Self, String> {
+    fn read(reply: &Reply) -> Result<Self, BadGreeting> {
         match reply {
-            Reply::Result(result) => serde_json::from_str(result.get())
-                .map_err(|error| format!("its answer to hello is not that of the package: {error}")),
+            Reply::Result(result) => serde_json::from_str(result.get()).map_err(|error| {
+                BadGreeting::Stranger(format!("its answer to hello is not that of the package: {error}").into())
+            }),
             Reply::Error(error) => Err(refused(error)),
         }
     }
 
-    fn prove(&self, hello: &Hello, expected: &Credentials) -> Result<(), String> {
+    fn prove(&self, hello: &Hello, expected: &Credentials) -> Result<(), BadGreeting> {
         if (&self.nonce, self.pid, &self.project) != (&expected.nonce, expected.pid, &expected.project) {
-            return Err(format!(
+            let other = format!(
                 "it is not the editor of the instance file: it says process {} with the project {}, the file says process {} \
                  with {}",
                 self.pid,
                 loggable(&self.project),
                 expected.pid,
                 loggable(&expected.project),
-            ));
+            );
+            return Err(BadGreeting::Unproven(other.into()));
         }
         let Self { challenge, nonce, pid, project, .. } = self;
         let message = format!("holdfast 1 editor\n{}\n{challenge}\n{nonce}\n{pid}\n{project}", hello.challenge);
-        let told = hex(&self.proof).ok_or_else(|| "its proof is not one".to_owned())?;
+        let told = hex(&self.proof).ok_or(BadGreeting::Unproven("its proof is not one".into()))?;
         mac(expected, &message).verify_slice(&told).map_err(|_| {
-            "it does not know the token of the instance file: it is not the editor that wrote it".to_owned()
+            let stranger = "it does not know the token of the instance file: it is not the editor that wrote it";
+            BadGreeting::Unproven(stranger.into())
         })
     }
 }

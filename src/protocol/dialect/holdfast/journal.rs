@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::super::rpc::loggable;
-use super::super::{JournalKey, JournalOutcome, Reply};
+use super::super::{BadOutcomes, JournalKey, JournalOutcome, Reply};
 use super::answer::read_error;
 
 #[derive(Deserialize)]
@@ -30,23 +30,24 @@ struct Outcome<'a> {
 /// What the answer says of each sending that was asked for.
 ///
 /// # Errors
-/// Why it answers another question, in words: nothing may be taken from it then.
-pub(super) fn read(reply: Reply, asked: &[JournalKey]) -> Result<Vec<JournalOutcome>, String> {
+/// Why it answers another question: nothing may be taken from it then.
+pub(super) fn read(reply: Reply, asked: &[JournalKey]) -> Result<Vec<JournalOutcome>, BadOutcomes> {
     let result = match reply {
         Reply::Result(result) => result,
-        Reply::Error(error) => return Err(format!("the editor refused: {}", loggable(&error.message))),
+        Reply::Error(error) => return Err(BadOutcomes::Refused(loggable(&error.message))),
     };
-    let answer: Answer<'_> = serde_json::from_str(result.get()).map_err(|error| error.to_string())?;
+    let answer: Answer<'_> =
+        serde_json::from_str(result.get()).map_err(|error| BadOutcomes::Malformed(error.to_string()))?;
     let of_asked =
         asked.iter().map(|key| key.id.as_str()).eq(answer.outcomes.iter().map(|found| found.call_id.as_str()));
     let same_journal = asked.iter().all(|key| key.journal == answer.nonce);
     if !of_asked || !same_journal {
-        return Err("it answers for other calls than those asked for".to_owned());
+        return Err(BadOutcomes::OtherCalls);
     }
     answer.outcomes.into_iter().map(outcome).collect()
 }
 
-fn outcome(said: Outcome<'_>) -> Result<JournalOutcome, String> {
+fn outcome(said: Outcome<'_>) -> Result<JournalOutcome, BadOutcomes> {
     Ok(match said.status.as_str() {
         "queued" | "running" => JournalOutcome::Running,
         "interrupted" => JournalOutcome::Interrupted,
@@ -61,6 +62,6 @@ fn outcome(said: Outcome<'_>) -> Result<JournalOutcome, String> {
                 _ => "the editor's journal does not hold its result".to_owned(),
             }),
         },
-        other => return Err(format!("a status that is not known: {}", loggable(other))),
+        other => return Err(BadOutcomes::UnknownStatus(loggable(other))),
     })
 }

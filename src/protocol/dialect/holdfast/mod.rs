@@ -22,9 +22,9 @@ use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use super::{
-    BadMessage, Dialect, EditorAnswer, EditorTool, EncodeError, Greeted, Hello, Inbound, JournalKey, JournalOutcome,
-    ListStep, Order, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, Pulse, PushEvent, Recovery,
-    Reply, Secret, Sending, Transport, WireId,
+    BadGreeting, BadMessage, BadOutcomes, Dialect, EditorAnswer, EditorTool, EncodeError, Greeted, Hello, Inbound,
+    JournalKey, JournalOutcome, ListStep, Order, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties,
+    Pulse, PushEvent, Recovery, Reply, Secret, Sending, Transport, WireId,
 };
 use crate::limits::{EDITOR_MESSAGE_MAX_BYTES, HOLDFAST_REQUEST_MAX_BYTES, HOLDFAST_WINDOW, TOOL_TIMEOUT_MAX};
 use crate::protocol::framing::Framer;
@@ -81,7 +81,7 @@ impl Dialect for Holdfast {
         answer::decode(frame)
     }
 
-    fn check_greeting(&self, hello: &Hello, said: &[Reply]) -> Result<Greeted, String> {
+    fn check_greeting(&self, hello: &Hello, said: &[Reply]) -> Result<Greeted, BadGreeting> {
         greeting::check(hello, said)
     }
 
@@ -107,7 +107,7 @@ impl Dialect for Holdfast {
         None
     }
 
-    fn read_outcomes(&self, reply: Reply, asked: &[JournalKey]) -> Result<Vec<JournalOutcome>, String> {
+    fn read_outcomes(&self, reply: Reply, asked: &[JournalKey]) -> Result<Vec<JournalOutcome>, BadOutcomes> {
         journal::read(reply, asked)
     }
 

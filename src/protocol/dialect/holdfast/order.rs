@@ -10,7 +10,7 @@ use crate::limits::HOLDFAST_REQUEST_MAX_BYTES;
 /// A whole frame for this order. The order of members is that of the golden vectors.
 pub(super) fn encode(id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError> {
     let (method, params) = match order {
-        Order::Greeting { hello, said } => greeting::next(hello, said).map_err(EncodeError::NoGreeting)?,
+        Order::Greeting { hello, said } => greeting::next(hello, said)?,
         Order::ListTools { development, .. } => {
             ("holdfast/tools", format!(r#"{{"includeDevelopmentOnly":{development}}}"#))
         }

@@ -185,7 +185,7 @@ fn both_sides_prove_themselves_before_a_call() {
         let replayed = Hello { challenge: "b".repeat(32), ..hello.clone() };
         assert!(Holdfast.check_greeting(&replayed, &said[..1]).is_err(), "an answer to another challenge");
         let unnamed = Hello { expected: None, ..hello };
-        assert!(Holdfast.check_greeting(&unnamed, &said[..1]).unwrap_err().contains("--project"));
+        assert!(Holdfast.check_greeting(&unnamed, &said[..1]).unwrap_err().to_string().contains("--project"));
         assert!(Holdfast.encode(first.id(), &Order::Greeting { hello: &unnamed, said: &[] }).is_err());
         proven += 1;
     }

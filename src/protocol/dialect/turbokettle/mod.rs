@@ -19,9 +19,9 @@ use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use super::{
-    BadMessage, Dialect, EditorAnswer, EditorTool, EncodeError, Greeted, Hello, Inbound, ListStep, Order, OwnTool,
-    PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Secret, Sending, Transport,
-    WireId,
+    BadGreeting, BadMessage, Dialect, EditorAnswer, EditorTool, EncodeError, Greeted, Hello, Inbound, ListStep, Order,
+    OwnTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Secret, Sending,
+    Transport, WireId,
 };
 use crate::limits::{EDITOR_MESSAGE_MAX_BYTES, TURBOKETTLE_REQUEST_MAX_BYTES, TURBOKETTLE_WINDOW};
 use crate::protocol::framing::Framer;
@@ -80,7 +80,7 @@ impl Dialect for Turbokettle {
         wire::decode(frame)
     }
 
-    fn check_greeting(&self, hello: &Hello, said: &[Reply]) -> Result<Greeted, String> {
+    fn check_greeting(&self, hello: &Hello, said: &[Reply]) -> Result<Greeted, BadGreeting> {
         wire::check_greeting(hello, said)
     }
 

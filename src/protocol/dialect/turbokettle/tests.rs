@@ -99,7 +99,7 @@ fn a_greeting_says_why_it_is_none() {
     let error = |text: &str| {
         let line = json!({ "id": "holdfast.1", "ok": false, "data": "", "error": text }).to_string();
         let Ok(Inbound::Reply { reply, .. }) = Turbokettle.decode(line.as_bytes()) else { panic!("{line}") };
-        Turbokettle.check_greeting(&Hello::default(), &[reply]).unwrap_err()
+        Turbokettle.check_greeting(&Hello::default(), &[reply]).unwrap_err().to_string()
     };
     for text in ["Ping handler not registered", "Tool registry not initialized"] {
         assert!(error(text).contains("still starting"), "{text}");

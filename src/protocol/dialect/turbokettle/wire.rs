@@ -6,7 +6,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::super::rpc::{self, loggable, object_text, parse_object, quoted};
-use super::super::{BadMessage, EditorError, EncodeError, Greeted, Hello, Inbound, Met, Order, Refusal, Reply, WireId};
+use super::super::{
+    BadGreeting, BadMessage, EditorError, EncodeError, Greeted, Hello, Inbound, Met, Order, Refusal, Reply, WireId,
+};
 use crate::limits::TURBOKETTLE_REQUEST_MAX_BYTES;
 
 /// What the package says before its registry of tools is there. The only text that proves that nothing ran: a tool of the project may
@@ -77,8 +79,8 @@ pub(super) fn data(result: &RawValue) -> Option<String> {
 }
 
 /// A ping that says `ok`: the package asks nothing and proves nothing.
-pub(super) fn check_greeting(hello: &Hello, said: &[Reply]) -> Result<Greeted, String> {
-    match said.last().ok_or_else(|| "it said nothing".to_owned())? {
+pub(super) fn check_greeting(hello: &Hello, said: &[Reply]) -> Result<Greeted, BadGreeting> {
+    match said.last().ok_or(BadGreeting::Silent)? {
         Reply::Result(result) => {
             let pong: Value = data(result).and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
             if pong.get("status").and_then(Value::as_str) == Some("ok") {
@@ -86,11 +88,11 @@ pub(super) fn check_greeting(hello: &Hello, said: &[Reply]) -> Result<Greeted, S
                 let domain = Some(u64::from(hello.editor_port));
                 return Ok(Greeted::Done(Met { domain, ..Met::default() }));
             }
-            Err("it answered the ping, but not with the status ok".to_owned())
+            Err(BadGreeting::Stranger("it answered the ping, but not with the status ok".into()))
         }
         Reply::Error(error) if error.message == NO_PING || error.message == NO_REGISTRY => {
-            Err(format!("the editor is still starting its bridge: {}", loggable(&error.message)))
+            Err(BadGreeting::Starting(loggable(&error.message)))
         }
-        Reply::Error(error) => Err(format!("it refused the ping: {}", loggable(&error.message))),
+        Reply::Error(error) => Err(BadGreeting::Refused { what: "ping", why: loggable(&error.message) }),
     }
 }

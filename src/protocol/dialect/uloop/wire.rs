@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::super::rpc::{self, loggable, quoted};
 use super::super::{
-    BadMessage, EditorError, EditorEvent, EncodeError, Expected, Greeted, Hello, Inbound, LeaveReason, Met, Order,
-    Refusal, Reply, WireId,
+    BadGreeting, BadMessage, EditorError, EditorEvent, EncodeError, Expected, Greeted, Hello, Inbound, LeaveReason,
+    Met, Order, Refusal, Reply, WireId,
 };
 use crate::limits::ULOOP_REQUEST_MAX_BYTES;
 
@@ -136,19 +136,22 @@ pub(in crate::protocol::dialect) fn unknown_method(error: &EditorError) -> bool 
 /// An unknown tool is no greeting: `set-client-name` exists since v0.20 and frames since v0.27, so an editor that is framed
 /// and does not know it is another server (the older `setClientName` was only ever spoken in lines). The package's own
 /// timeout of the greeting is one: only uLoop words it so, its main thread was busy, and the name is shown to people only.
-pub(super) fn check_greeting(said: &[Reply]) -> Result<Greeted, String> {
+pub(super) fn check_greeting(said: &[Reply]) -> Result<Greeted, BadGreeting> {
     let met = || Ok(Greeted::Done(Met::default()));
-    match said.last().ok_or_else(|| "it said nothing".to_owned())? {
+    match said.last().ok_or(BadGreeting::Silent)? {
         Reply::Result(result) if is_greeting(result) => met(),
-        Reply::Result(_) => {
-            Err("it answered the greeting with a result that has neither ClientName nor Message".to_owned())
-        }
-        Reply::Error(error) if timed_out(error, "set-client-name") => met(),
-        Reply::Error(error) if unknown_method(error) => Err(format!(
-            "it does not know set-client-name, which every uLoopMCP since v0.27 knows: {}",
-            loggable(&error.message)
+        Reply::Result(_) => Err(BadGreeting::Stranger(
+            "it answered the greeting with a result that has neither ClientName nor Message".into(),
         )),
-        Reply::Error(error) => Err(format!("it refused the greeting: {}", loggable(&error.message))),
+        Reply::Error(error) if timed_out(error, "set-client-name") => met(),
+        Reply::Error(error) if unknown_method(error) => Err(BadGreeting::Stranger(
+            format!(
+                "it does not know set-client-name, which every uLoopMCP since v0.27 knows: {}",
+                loggable(&error.message)
+            )
+            .into(),
+        )),
+        Reply::Error(error) => Err(BadGreeting::Refused { what: "greeting", why: loggable(&error.message) }),
     }
 }
 

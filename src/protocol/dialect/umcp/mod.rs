@@ -17,8 +17,9 @@ use serde_json::value::RawValue;
 use super::uloop::project::Era;
 use super::uloop::{call, project};
 use super::{
-    BadMessage, Dialect, EditorAnswer, EditorTool, EncodeError, Greeted, Hello, Inbound, ListStep, Order, PreparedCall,
-    ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Secret, Sending, Transport, WireId,
+    BadGreeting, BadMessage, Dialect, EditorAnswer, EditorTool, EncodeError, Greeted, Hello, Inbound, ListStep, Order,
+    PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Secret, Sending, Transport,
+    WireId,
 };
 use crate::limits::{EDITOR_MESSAGE_MAX_BYTES, UMCP_REQUEST_MAX_BYTES};
 use crate::protocol::framing::Framer;
@@ -86,7 +87,7 @@ impl Dialect for Umcp {
         wire::read_unnamed(frame)
     }
 
-    fn check_greeting(&self, _hello: &Hello, said: &[Reply]) -> Result<Greeted, String> {
+    fn check_greeting(&self, _hello: &Hello, said: &[Reply]) -> Result<Greeted, BadGreeting> {
         wire::check_greeting(said)
     }
 

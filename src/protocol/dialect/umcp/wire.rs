@@ -10,7 +10,7 @@ use super::super::rpc::{self, loggable, quoted};
 use super::super::uloop::tools;
 use super::super::uloop::wire::{LIST_METHODS, is_greeting, notified, read_error, timed_out, unknown_method};
 use super::super::{
-    BadMessage, EditorEvent, EncodeError, Greeted, Hello, Inbound, ListStep, Met, Order, Reply, WireId,
+    BadGreeting, BadMessage, EditorEvent, EncodeError, Greeted, Hello, Inbound, ListStep, Met, Order, Reply, WireId,
 };
 use crate::limits::UMCP_REQUEST_MAX_BYTES;
 use crate::protocol::jsonrpc;
@@ -93,16 +93,16 @@ pub(super) fn read_unnamed(line: &[u8]) -> Option<Reply> {
 
 /// What the replies to the greeting mean. An editor that does not know a method says so, and the next one is tried. The package's
 /// own timeout is a greeting too: only this family words it so, and the name is shown to people only.
-pub(super) fn check_greeting(said: &[Reply]) -> Result<Greeted, String> {
+pub(super) fn check_greeting(said: &[Reply]) -> Result<Greeted, BadGreeting> {
     let met = || Ok(Greeted::Done(Met::default()));
-    match said.last().ok_or_else(|| "it said nothing".to_owned())? {
+    match said.last().ok_or(BadGreeting::Silent)? {
         Reply::Result(result) if is_greeting(result) || is_pong(result) => met(),
-        Reply::Result(_) => {
-            Err("it answered the greeting with a result that has neither ClientName nor Message".to_owned())
-        }
+        Reply::Result(_) => Err(BadGreeting::Stranger(
+            "it answered the greeting with a result that has neither ClientName nor Message".into(),
+        )),
         Reply::Error(error) if unknown_method(error) && said.len() < GREETINGS.len() => Ok(Greeted::NotYet),
         Reply::Error(error) if GREETINGS.iter().any(|method| timed_out(error, method)) => met(),
-        Reply::Error(error) => Err(format!("it refused the greeting: {}", loggable(&error.message))),
+        Reply::Error(error) => Err(BadGreeting::Refused { what: "greeting", why: loggable(&error.message) }),
     }
 }
 

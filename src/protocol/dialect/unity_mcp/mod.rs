@@ -22,9 +22,9 @@ use serde_json::value::RawValue;
 
 use super::arguments::Members;
 use super::{
-    BadMessage, Companion, Dialect, EditorAnswer, EditorTool, EncodeError, Greeted, Hello, Inbound, ListStep, Order,
-    OwnTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Secret, Sending,
-    Transport, WireId,
+    BadGreeting, BadMessage, Companion, Dialect, EditorAnswer, EditorTool, EncodeError, Greeted, Hello, Inbound,
+    ListStep, Order, OwnTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply,
+    Secret, Sending, Transport, WireId,
 };
 use crate::limits::{EDITOR_MESSAGE_MAX_BYTES, TOOL_TIMEOUT_MAX, UNITY_MCP_REQUEST_MAX_BYTES};
 use crate::protocol::framing::Framer;
@@ -89,7 +89,7 @@ impl Dialect for UnityMcp {
         wire::decode(frame)
     }
 
-    fn check_greeting(&self, _hello: &Hello, said: &[Reply]) -> Result<Greeted, String> {
+    fn check_greeting(&self, _hello: &Hello, said: &[Reply]) -> Result<Greeted, BadGreeting> {
         wire::check_greeting(said)
     }
 

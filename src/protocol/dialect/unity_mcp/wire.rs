@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::super::arguments::Members;
 use super::super::http::{Ask, Heard};
 use super::super::rpc::{loggable, object_text, parse_object};
-use super::super::{BadMessage, EncodeError, Greeted, Inbound, Met, Order, Reply, WireId};
+use super::super::{BadGreeting, BadMessage, EncodeError, Greeted, Inbound, Met, Order, Reply, WireId};
 use super::names::{self, CODE, QUERY};
 use crate::limits::UNITY_MCP_REQUEST_MAX_BYTES;
 
@@ -89,32 +89,35 @@ pub(super) fn heard(reply: &Reply) -> Option<Heard<'_>> {
 }
 
 /// Only this package answers `/ping` with four bare letters.
-pub(super) fn check_greeting(said: &[Reply]) -> Result<Greeted, String> {
-    let heard = said.last().and_then(heard).ok_or_else(|| "it said nothing".to_owned())?;
+pub(super) fn check_greeting(said: &[Reply]) -> Result<Greeted, BadGreeting> {
+    let heard = said.last().and_then(heard).ok_or(BadGreeting::Silent)?;
     ping(&heard).map(|()| Greeted::Done(Met::default()))
 }
 
 /// Whether this is how the package answers `/ping`.
 ///
 /// # Errors
-/// What else it is, in words.
-pub(super) fn ping(heard: &Heard<'_>) -> Result<(), String> {
+/// What else it is.
+pub(super) fn ping(heard: &Heard<'_>) -> Result<(), BadGreeting> {
     let body = heard.body.trim();
-    match heard.status {
-        200 if body == "pong" => Ok(()),
-        200 if body == "\"pong\"" => Err(
+    let other: Cow<'static, str> = match heard.status {
+        200 if body == "pong" => return Ok(()),
+        200 if body == "\"pong\"" => {
             "it is the ASP.NET host of an early Unity-MCP, a program beside Unity that only pretends to execute: stop it, and use \
              the editor package (folder unity-client)"
-                .to_owned(),
-        ),
-        200 if body.contains(HELLO) => Err(
-            "it is a Unity-MCP that does not know /ping: an older commit of the package; bring it to its newest one".to_owned(),
-        ),
+                .into()
+        }
+        200 if body.contains(HELLO) => {
+            "it is a Unity-MCP that does not know /ping: an older commit of the package; bring it to its newest one".into()
+        }
         status => match refusal(heard) {
-            Some(why) => Err(why),
-            None => Err(format!("it is another HTTP server: it answered /ping with status {status} and `{}`", loggable(body))),
+            Some(why) => why.into(),
+            None => {
+                format!("it is another HTTP server: it answered /ping with status {status} and `{}`", loggable(body)).into()
+            }
         },
-    }
+    };
+    Err(BadGreeting::Stranger(other))
 }
 
 /// What the HTTP server refuses by itself, before the package's own code has a say.
