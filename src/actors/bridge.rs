@@ -248,6 +248,11 @@ impl BridgeActor {
             }
             Command::Dial { target } => return self.dial(state, usize::from(target)).err().map(Event::ConnectFailed),
             Command::Order(order) => self.order(state, order),
+            Command::KeepPlaces => {
+                if let Some(connection) = state.core.connection() {
+                    connection.keep_places();
+                }
+            }
             Command::Settle(settlements) => self.with.calls.settle(settlements),
             Command::HangUp { connection, loss, .. } => {
                 drop(connection);

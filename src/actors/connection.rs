@@ -62,6 +62,11 @@ impl Connection {
         self.shared.order(order);
     }
 
+    /// Has it keep the places of answered calls.
+    pub fn keep_places(&self) {
+        enter(&self.shared.exchange).keep_places();
+    }
+
     /// The domain of the editor that was greeted, if it tells.
     pub fn domain(&self) -> Option<u64> {
         enter(&self.shared.exchange).met().and_then(|met| met.domain)

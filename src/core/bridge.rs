@@ -24,6 +24,8 @@ pub enum Command<C> {
     },
     /// Give the connection an order.
     Order(Order),
+    /// Have the connection keep the places of answered calls.
+    KeepPlaces,
     /// Let the connection go. Its epoch is closed in the ledger already.
     HangUp {
         /// The connection.
@@ -175,6 +177,7 @@ impl<C> BridgeCore<C> {
             Effect::Greet => Command::Order(Order::Greeting),
             Effect::SendList => Command::Order(Order::List { step: 0 }),
             Effect::SendNextCall => Command::Order(Order::Call),
+            Effect::KeepPlaces => Command::KeepPlaces,
             Effect::AskPulse => Command::Order(Order::Pulse),
             Effect::HangUp(loss) => {
                 let Some((epoch, connection)) = self.connection.take() else { return };

@@ -89,6 +89,13 @@ fn carry_out(world: &mut World, setting: &Setting, actor: &mut Actor, command: C
         }
         Command::Dial { .. } => return Some(Event::ConnectFailed(ConnectFailure::Refused)),
         Command::Order(order) => self::order(world, actor, order),
+        Command::KeepPlaces => {
+            let epoch = actor.core.epoch();
+            let line = world.lines.iter_mut().find(|line| Some(line.exchange.epoch()) == epoch);
+            if let Some(line) = line {
+                line.exchange.keep_places();
+            }
+        }
         Command::Settle(_) if setting.broken == Broken::EpochStaysOpen => {}
         Command::Settle(settlements) => world.settle_all(setting, said(settlements)),
         Command::HangUp { epoch: Epoch(epoch), loss, .. } => {

@@ -423,13 +423,20 @@ impl Step<'_> {
                 }
             }
             Frame::Outcomes(question) => self.outcomes(index, question),
-            Frame::Reload => self.world.tell(epoch, Event::LeavingAnnounced(LeaveReason::Reload)),
-            Frame::Quit => self.world.tell(epoch, Event::LeavingAnnounced(LeaveReason::Quit)),
+            Frame::Reload => self.leaves(index, LeaveReason::Reload),
+            Frame::Quit => self.leaves(index, LeaveReason::Quit),
             // Its number is not open any more.
             Frame::Again(call) => self.replied(index, call, epoch, None),
             // Its number is none of this connection's.
             Frame::Stray(from, call) => self.replied(index, call, from, None),
         }
+    }
+
+    fn leaves(&mut self, index: u8, why: LeaveReason) {
+        let exchange = &mut self.line(index).exchange;
+        exchange.keep_places();
+        let epoch = exchange.epoch().0;
+        self.world.tell(epoch, Event::LeavingAnnounced(why));
     }
 
     /// The editor's reply to a call is read that was sent on the connection `from`.

@@ -83,7 +83,11 @@ impl Line {
                 let permit = self.with.addresses.edges.bridge.permit(0).await;
                 self.with.addresses.registry.cast(registry::Message::ChangeHinted(permit));
             }
-            Inbound::Event(EditorEvent::Leaving(reason)) => self.tell_unasked(Event::LeavingAnnounced(reason)).await,
+            Inbound::Event(EditorEvent::Leaving(reason)) => {
+                // Before the bridge hears of it: the next reply must let no call out to an editor that leaves.
+                self.exchange().keep_places();
+                self.tell_unasked(Event::LeavingAnnounced(reason)).await;
+            }
             Inbound::Event(EditorEvent::State(state)) => {
                 self.with.link.view.send_if_modified(|link| {
                     let Some((pulse, _)) = &mut link.pulse else { return false };

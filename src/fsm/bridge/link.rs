@@ -139,6 +139,10 @@ impl Up {
     pub(super) fn want_list(&mut self, out: &mut Outbox<Bridge>) {
         self.list_wanted = true;
         self.pump(out);
+        if self.list_wanted {
+            // Else the calls that wait would never let it in between.
+            out.order(Effect::KeepPlaces);
+        }
     }
 
     pub(super) fn take_calls(&mut self, out: &mut Outbox<Bridge>) {

@@ -38,10 +38,20 @@ impl Machine for Bridge {
             Place::BackingOff(absence) => {
                 out.order(Effect::Retry { attempt: absence.attempt, likely: absence.likely() });
             }
-            Place::Leaving(..) => out.order(Effect::Arm(Timer::Leave, LEAVE_MAX)),
-            Place::Parting(..) => out.order(Effect::AwaitClients),
-            Place::Draining(_) => out.order(Effect::Arm(Timer::Drain, DRAIN_MAX)),
-            Place::Idle(_) | Place::Greeting(..) | Place::Ready(_) | Place::Stalled(_) | Place::Stopped => {}
+            Place::Stalled(_) => out.order(Effect::KeepPlaces),
+            Place::Leaving(..) => {
+                out.order(Effect::KeepPlaces);
+                out.order(Effect::Arm(Timer::Leave, LEAVE_MAX));
+            }
+            Place::Parting(..) => {
+                out.order(Effect::KeepPlaces);
+                out.order(Effect::AwaitClients);
+            }
+            Place::Draining(_) => {
+                out.order(Effect::KeepPlaces);
+                out.order(Effect::Arm(Timer::Drain, DRAIN_MAX));
+            }
+            Place::Idle(_) | Place::Greeting(..) | Place::Ready(_) | Place::Stopped => {}
         }
     }
 

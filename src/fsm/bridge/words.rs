@@ -225,8 +225,10 @@ pub enum Effect {
     Greet,
     /// Ask for the tool list.
     SendList,
-    /// Send the next call of the ledger.
+    /// Send the next call of the ledger; the places of answered calls are passed on from then on.
     SendNextCall,
+    /// Pass no places on: what becomes free is given by the next [`SendNextCall`](Self::SendNextCall).
+    KeepPlaces,
     /// Close the epoch in the ledger, then the socket.
     HangUp(Loss),
     /// Tell the registry that the connection is usable.
