@@ -13,7 +13,7 @@ use super::withheld::Withheld;
 use crate::fsm::Driver;
 use crate::fsm::call::{Call, State};
 use crate::fsm::cause::Cause;
-use crate::limits::{HOLD_MAX, PATIENCE_MARGIN, RECOVERY_MAX};
+use crate::limits::{HOLD_MAX, HOLD_WITHOUT_EVIDENCE, PATIENCE_MARGIN, RECOVERY_MAX, RELOAD_GRACE};
 use crate::protocol::dialect::Recovery;
 use crate::protocol::ids::{CallId, Epoch, RequestKey};
 use crate::protocol::mcp::{Audience, ClientInfo};
@@ -85,6 +85,37 @@ impl Entry {
             Some(sent) => patience.min(sent + self.running_max),
             None => patience,
         }
+    }
+
+    /// When holding it ends, with an editor that shows no sign of life since then.
+    pub(super) fn held_until(&self, absent_since: Option<Instant>) -> Instant {
+        let limit = self.hold_limit();
+        absent_since.map_or(limit, |since| limit.min(since.max(self.accepted) + HOLD_WITHOUT_EVIDENCE))
+    }
+
+    /// When its withheld answer is told, come what may: its client waits no longer than for any other. One that has had its answer
+    /// waits for nothing, and then only what may follow counts.
+    pub(super) fn grace_end(&self) -> Option<Instant> {
+        let withheld = self.withheld.as_ref()?;
+        Some(match (withheld.reloading, self.settled) {
+            (true, _) => self.answer_by().min(self.recovery_end()),
+            (false, false) => self.answer_by().min(withheld.since + RELOAD_GRACE),
+            (false, true) => withheld.since + RELOAD_GRACE,
+        })
+    }
+
+    /// When something of it falls due.
+    pub(super) fn deadline(&self, absent_since: Option<Instant>) -> Option<Instant> {
+        let own = match self.state() {
+            _ if self.withheld.is_some() => self.grace_end(),
+            State::Accepted | State::Held => Some(self.held_until(absent_since)),
+            State::Sent => Some(self.answer_by()),
+            State::Recovering => Some(self.answer_by().min(self.recovery_end())),
+            State::Abandoned => self.lost.map(|_| self.recovery_end()),
+            State::Answered | State::Uncertain | State::Cancelled => None,
+        };
+        let progress = self.progress.as_ref().filter(|_| !self.settled).map(|progress| progress.next);
+        own.into_iter().chain(progress).min()
     }
 
     /// Until then its outcome is looked for.

@@ -14,13 +14,14 @@ mod reader;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
+use super::entries::Entries;
 use super::entry::Entry;
 use super::finished::Finished;
 use super::progress::Progress;
@@ -30,7 +31,7 @@ use crate::core::user_text;
 use crate::fsm::Driver;
 use crate::fsm::call::{Call, Effect, Event, State, Verdict};
 use crate::fsm::cause::{Cause, Loss, Outlook};
-use crate::limits::{HOLD_WITHOUT_EVIDENCE, RUNNING_MAX};
+use crate::limits::RUNNING_MAX;
 use crate::protocol::dialect::{EditorAnswer, Recovery};
 use crate::protocol::ids::{CallId, Epoch, RequestKey};
 use crate::protocol::mcp::Audience;
@@ -39,7 +40,7 @@ use crate::protocol::policy::Grounds;
 /// See the module's documentation.
 #[derive(Clone, Default)]
 pub struct Ledger {
-    entries: VecDeque<Entry>,
+    entries: Entries,
     finished: Finished,
     /// Connections that are usable, and whose editor each leads to.
     open_epochs: BTreeMap<Epoch, Option<PathBuf>>,
@@ -66,7 +67,7 @@ impl Ledger {
         let (mut machine, _) = Driver::start(Call::default());
         machine.feed(&Event::Queued);
         let progress = call.progress_token.map(|token| Progress::new(token.into(), now));
-        self.entries.push_back(Entry {
+        let mut entry = Entry {
             id: call.id,
             request: call.request,
             tool: call.tool.into(),
@@ -92,27 +93,23 @@ impl Ledger {
             refused: None,
             unrun: false,
             settled: false,
-        });
-        if let Some(cause) = self.entries.back().map(|entry| self.hold_cause(entry))
-            && let Some(entry) = self.entries.back_mut()
-        {
-            entry.waits_for = cause;
-        }
+        };
+        entry.waits_for = self.hold_cause(&entry);
+        self.entries.push(entry);
         if self.draining { self.refuse(call.id, Cause::ShuttingDown, now) } else { Vec::new() }
     }
 
     /// Whether a client's request became a call here.
     pub fn owns(&self, request: RequestKey) -> bool {
-        self.entries.iter().any(|entry| !entry.settled && entry.request == request)
+        self.entries.position_of_request(request).is_some()
     }
 
     /// The client cancelled a request. True if it was a call that still owed an answer.
     pub fn cancel(&mut self, request: RequestKey, now: Instant) -> (bool, Vec<Settlement>) {
-        let found = self.entries.iter().position(|entry| !entry.settled && entry.request == request);
-        let Some(index) = found else { return (false, Vec::new()) };
+        let Some(index) = self.entries.position_of_request(request) else { return (false, Vec::new()) };
         let mut out = Vec::new();
         self.feed(index, &Event::CancelledByClient, None, now, &mut out);
-        self.sweep();
+        self.entries.sweep();
         (true, out)
     }
 
@@ -139,23 +136,23 @@ impl Ledger {
     /// it is accepted. One operation, before a successor may start.
     pub fn close_epoch(&mut self, epoch: Epoch, loss: Loss, now: Instant) -> Vec<Settlement> {
         self.open_epochs.remove(&epoch);
-        for entry in &mut self.entries {
+        self.entries.change_all(|entry| {
             if entry.reserved == Some(epoch) {
                 entry.reserved = None;
             }
             if entry.epoch == Some(epoch) {
                 entry.lost.get_or_insert(now);
             }
-        }
+        });
         let mut out = self.feed_all(now, |entry| (entry.epoch == Some(epoch)).then_some(Event::EpochClosed(loss)));
-        for entry in &mut self.entries {
+        self.entries.change_all(|entry| {
             if entry.epoch == Some(epoch) && entry.state() != State::Sent {
                 entry.epoch = None;
             }
-        }
+        });
         out.extend(self.give_up_elsewhere(now));
         self.refuse_held_at_the_end(now, &mut out);
-        self.sweep();
+        self.entries.sweep();
         out
     }
 
@@ -178,8 +175,8 @@ impl Ledger {
         if !self.is_wanted(epoch) {
             return None;
         }
-        let index = self.next_to_send()?;
-        let entry = self.entries.get_mut(index)?;
+        let index = self.entries.next_to_send()?;
+        let mut entry = self.entries.get_mut(index)?;
         entry.reserved = Some(epoch);
         Some(HeldCall {
             id: entry.id,
@@ -194,26 +191,15 @@ impl Ledger {
 
     /// A reserved call was not taken by its connection: it waits for the next one who sends.
     pub fn unreserve(&mut self, call: CallId, epoch: Epoch) {
-        let reserved = |entry: &&mut Entry| entry.id == call && entry.reserved == Some(epoch);
-        if let Some(entry) = self.entries.iter_mut().find(reserved) {
+        let entry = self.position(call).and_then(|index| self.entries.get_mut(index));
+        if let Some(mut entry) = entry.filter(|entry| entry.reserved == Some(epoch)) {
             entry.reserved = None;
         }
     }
 
     /// Whether a held call waits for somebody to send it, and nothing that has a place stands against it.
     pub fn has_held(&self) -> bool {
-        self.next_to_send().is_some()
-    }
-
-    /// Calls that want to be alone are sent one after another, so that what waits has provably not run.
-    fn next_to_send(&self) -> Option<usize> {
-        let one_alone = self.entries.iter().any(|entry| {
-            let placed = entry.epoch.is_some() || entry.reserved.is_some();
-            entry.withheld.is_some() || !entry.parallel && placed
-        });
-        self.entries.iter().position(|entry| {
-            entry.state() == State::Held && entry.reserved.is_none() && (entry.parallel || !one_alone)
-        })
+        self.entries.next_to_send().is_some()
     }
 
     /// The last step before the first byte: from here on the call may have run.
@@ -232,7 +218,7 @@ impl Ledger {
         }
         let wanted = self.is_wanted(epoch);
         let index = self.position(call).ok_or(ClaimRefused::NotHeld)?;
-        let Some(entry) = self.entries.get_mut(index).filter(|entry| entry.state() == State::Held) else {
+        let Some(mut entry) = self.entries.get_mut(index).filter(|entry| entry.state() == State::Held) else {
             return Err(ClaimRefused::NotHeld);
         };
         if now >= entry.hold_limit() {
@@ -262,6 +248,7 @@ impl Ledger {
         entry.sent = Some(now);
         // An earlier connection's end says nothing about this one: it must not end the wait for the answer on it.
         entry.lost = None;
+        drop(entry);
         let mut out = Vec::new();
         self.feed(index, &Event::Claimed { recoverable, repeatable }, None, now, &mut out);
         self.report_progress(index, now, &mut out);
@@ -273,12 +260,12 @@ impl Ledger {
         let mut out = Vec::new();
         if let Some(index) = self.position_in(call, epoch) {
             self.feed(index, &Event::ClaimRevoked, None, now, &mut out);
-            if let Some(entry) = self.entries.get_mut(index).filter(|entry| entry.state() == State::Held) {
+            if let Some(mut entry) = self.entries.get_mut(index).filter(|entry| entry.state() == State::Held) {
                 entry.epoch = None;
                 entry.sent = None;
             }
             self.refuse_held_at_the_end(now, &mut out);
-            self.sweep();
+            self.entries.sweep();
         }
         out
     }
@@ -300,8 +287,8 @@ impl Ledger {
 
     /// As [`refuse`](Self::refuse), for a cause that does not tell all.
     pub fn turn_down(&mut self, call: CallId, cause: Cause, grounds: Grounds, now: Instant) -> Vec<Settlement> {
-        let held = |entry: &&mut Entry| entry.id == call && entry.state() == State::Held;
-        if let Some(entry) = self.entries.iter_mut().find(held) {
+        let entry = self.position(call).and_then(|index| self.entries.get_mut(index));
+        if let Some(mut entry) = entry.filter(|entry| entry.state() == State::Held) {
             entry.refused = Some(Box::new(Refused { grounds, arguments: Arc::clone(&entry.arguments) }));
         }
         self.refuse(call, cause, now)
@@ -316,10 +303,10 @@ impl Ledger {
         let mut out = Vec::new();
         let event = Event::ReplyArrived { error: answer.is_error };
         self.feed(index, &event, Some(answer), now, &mut out);
-        if let Some(entry) = self.entries.get_mut(index) {
+        if let Some(mut entry) = self.entries.get_mut(index) {
             entry.epoch = None;
         }
-        self.sweep();
+        self.entries.sweep();
         (true, out)
     }
 
@@ -336,14 +323,14 @@ impl Ledger {
         let Some(index) = self.position_in(call, epoch).filter(|_| open) else { return (false, Vec::new()) };
         let mut out = Vec::new();
         self.feed(index, &Event::TurnedAway, Some(answer), now, &mut out);
-        if let Some(entry) = self.entries.get_mut(index) {
+        if let Some(mut entry) = self.entries.get_mut(index) {
             entry.epoch = None;
             if entry.state() == State::Held {
                 entry.sent = None;
             }
         }
         self.refuse_held_at_the_end(now, &mut out);
-        self.sweep();
+        self.entries.sweep();
         (true, out)
     }
 
@@ -366,9 +353,7 @@ impl Ledger {
     pub fn set_outlook(&mut self, outlook: Outlook, now: Instant) -> Vec<Settlement> {
         self.outlook = Some(outlook);
         if let Some(cause) = outlook.cause() {
-            for entry in self.entries.iter_mut().filter(|entry| entry.state() == State::Held) {
-                entry.waits_for = cause;
-            }
+            self.now_wait_for(cause);
         }
         if outlook.cause().is_some_and(|cause| cause.is_gone() || cause == Cause::Stalled) {
             self.no_reload = Some(now);
@@ -377,6 +362,7 @@ impl Ledger {
             Outlook::Absent(_) => self.absent_since.or(Some(now)),
             Outlook::Open | Outlook::Coming(_) => None,
         };
+        self.mind_absence();
         let mut out = Vec::new();
         self.see_reload(outlook, now, &mut out);
         if outlook != Outlook::Open {
@@ -398,19 +384,28 @@ impl Ledger {
     // ---- inside ----
 
     fn position(&self, call: CallId) -> Option<usize> {
-        self.entries.iter().position(|entry| entry.id == call)
+        self.entries.position(call)
     }
 
     fn position_in(&self, call: CallId, epoch: Epoch) -> Option<usize> {
-        self.entries.iter().position(|entry| entry.id == call && entry.epoch == Some(epoch))
+        self.position(call).filter(|index| self.entries.get(*index).is_some_and(|entry| entry.epoch == Some(epoch)))
     }
 
-    fn held_until(&self, entry: &Entry) -> Instant {
-        let limit = entry.hold_limit();
-        match self.absent_since.filter(|_| self.wanted != Wanted::Asked) {
-            Some(since) => limit.min(since.max(entry.accepted) + HOLD_WITHOUT_EVIDENCE),
-            None => limit,
-        }
+    fn entry(&self, call: CallId) -> Option<&Entry> {
+        self.position(call).and_then(|index| self.entries.get(index))
+    }
+
+    /// While it is in question which project is wanted, an absence says nothing.
+    fn mind_absence(&mut self) {
+        self.entries.set_absence(self.absent_since.filter(|_| self.wanted != Wanted::Asked));
+    }
+
+    fn now_wait_for(&mut self, cause: Cause) {
+        self.entries.change_all(|entry| {
+            if entry.state() == State::Held {
+                entry.waits_for = cause;
+            }
+        });
     }
 
     fn hold_cause(&self, entry: &Entry) -> Cause {
@@ -418,7 +413,7 @@ impl Ledger {
             _ if self.wanted == Wanted::Asked => Cause::ProjectUnsettled,
             Some(Outlook::Coming(cause) | Outlook::Absent(cause)) => cause,
             Some(Outlook::Open) => {
-                let busy = self.entries.iter().any(|other| other.has_place() && other.id != entry.id);
+                let busy = self.entries.places() > usize::from(entry.has_place());
                 // What is reserved has a place, and no list is waited for any more.
                 let otherwise = match (entry.reserved.is_some(), busy) {
                     (true, _) => Cause::Connecting,
@@ -435,7 +430,7 @@ impl Ledger {
         let mut out = Vec::new();
         if let Some(index) = self.position(call) {
             self.feed(index, event, body, now, &mut out);
-            self.sweep();
+            self.entries.sweep();
         }
         out
     }
@@ -447,7 +442,7 @@ impl Ledger {
                 self.feed(index, &event, None, now, &mut out);
             }
         }
-        self.sweep();
+        self.entries.sweep();
         out
     }
 
@@ -462,7 +457,7 @@ impl Ledger {
         let behind = self.running().map(|(id, _, since)| (id, now.saturating_duration_since(since)));
         let lost = self.entries.get(index).and_then(|entry| entry.lost);
         let reload_likely = lost.is_some_and(|lost| self.may_have_reloaded(lost));
-        let Some(entry) = self.entries.get_mut(index) else { return };
+        let Some(mut entry) = self.entries.get_mut(index) else { return };
         self.moved = true;
         let was_held = entry.state() == State::Held;
         let mut late = false;
@@ -549,7 +544,7 @@ impl Ledger {
 
     fn report_progress(&mut self, index: usize, now: Instant, out: &mut Vec<Settlement>) {
         let cause = self.entries.get(index).map(|entry| self.hold_cause(entry));
-        let Some(entry) = self.entries.get_mut(index).filter(|entry| !entry.settled) else { return };
+        let Some(mut entry) = self.entries.get_mut(index).filter(|entry| !entry.settled) else { return };
         let message = match (entry.state(), cause) {
             (State::Sent, _) => "running in Unity".to_owned(),
             _ if entry.withheld.is_some() => "answered; waiting for the reload that may follow".to_owned(),
@@ -566,14 +561,5 @@ impl Ledger {
         let Some(progress) = entry.progress.as_mut().filter(|progress| changed || now >= progress.next) else { return };
         let news = progress.beat(message, now);
         out.push(Settlement::Progress { request, news, version });
-    }
-
-    /// Drops entries that owe nothing to anybody: answered, and holding no place on a connection.
-    fn sweep(&mut self) {
-        self.entries.retain(|entry| {
-            let ended = matches!(entry.state(), State::Answered | State::Uncertain | State::Cancelled);
-            // What may follow an answer follows it, whether or not its client still wants that.
-            !ended || entry.has_place()
-        });
     }
 }

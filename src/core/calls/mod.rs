@@ -1,5 +1,6 @@
 //! Every open call, what was sent of it, and late results: the [`Ledger`].
 
+mod entries;
 mod entry;
 mod finished;
 mod ledger;

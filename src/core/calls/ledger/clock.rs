@@ -3,7 +3,6 @@
 use tokio::time::Instant;
 
 use super::Ledger;
-use super::grace::grace_end;
 use crate::core::calls::entry::Entry;
 use crate::core::calls::types::Settlement;
 use crate::fsm::call::{Event, State};
@@ -11,22 +10,7 @@ use crate::fsm::call::{Event, State};
 impl Ledger {
     /// When [`elapse`](Ledger::elapse) has something to do.
     pub fn next_deadline(&self) -> Option<Instant> {
-        let deadlines = self.entries.iter().filter_map(|entry| {
-            let own = match entry.state() {
-                _ if entry.withheld.is_some() => entry.withheld.as_ref().map(|withheld| grace_end(entry, withheld)),
-                State::Accepted | State::Held => Some(self.held_until(entry)),
-                State::Sent => Some(entry.answer_by()),
-                State::Recovering => Some(entry.answer_by().min(entry.recovery_end())),
-                State::Abandoned => entry.lost.map(|_| entry.recovery_end()),
-                State::Answered | State::Uncertain | State::Cancelled => None,
-            };
-            let progress = entry.progress.as_ref().filter(|_| !entry.settled).map(|progress| progress.next);
-            match (own, progress) {
-                (Some(own), Some(progress)) => Some(own.min(progress)),
-                (own, progress) => own.or(progress),
-            }
-        });
-        deadlines.min()
+        self.entries.next_deadline()
     }
 
     /// As [`next_deadline`](Ledger::next_deadline), and remembers that somebody wakes then.
@@ -52,7 +36,7 @@ impl Ledger {
     pub fn elapse(&mut self, now: Instant) -> Vec<Settlement> {
         let mut out = Vec::new();
         self.end_grace(now, &mut out);
-        for index in 0..self.entries.len() {
+        for index in self.entries.due(now) {
             // What is given up as lost may be held again, and have been held for as long as it may be.
             while let Some(event) = self.entries.get(index).and_then(|entry| self.due(entry, now)) {
                 self.feed(index, &event, None, now, &mut out);
@@ -60,7 +44,7 @@ impl Ledger {
             self.report_progress(index, now, &mut out);
         }
         self.refuse_held_at_the_end(now, &mut out);
-        self.sweep();
+        self.entries.sweep();
         out
     }
 
@@ -69,7 +53,7 @@ impl Ledger {
         match entry.state() {
             // Its answer is there: what it waits for has an end of its own.
             _ if entry.withheld.is_some() => None,
-            State::Accepted | State::Held if now >= self.held_until(entry) => {
+            State::Accepted | State::Held if now >= entry.held_until(self.entries.absent_since()) => {
                 Some(Event::HoldEnded(self.hold_cause(entry)))
             }
             State::Recovering | State::Abandoned if entry.lost.is_some() && now >= entry.recovery_end() => {

@@ -12,7 +12,6 @@ use crate::core::calls::withheld::Withheld;
 use crate::core::user_text;
 use crate::fsm::call::Event;
 use crate::fsm::cause::Outlook;
-use crate::limits::RELOAD_GRACE;
 use crate::protocol::dialect::EditorAnswer;
 use crate::protocol::ids::{CallId, Epoch};
 
@@ -45,14 +44,14 @@ impl Ledger {
         }
         // The editor may have said before that it leaves.
         let reloading = !self.outlook.is_some_and(Outlook::is_no_absence);
-        if let Some(entry) = self.entries.get_mut(index) {
+        if let Some(mut entry) = self.entries.get_mut(index) {
             entry.lost.get_or_insert(now);
             entry.epoch = None;
             entry.withheld = Some(Withheld { answer, since: now, reloading });
         }
         let mut out = Vec::new();
         self.feed(index, &Event::ReplyWithheld, None, now, &mut out);
-        self.sweep();
+        self.entries.sweep();
         (true, out)
     }
 
@@ -68,10 +67,12 @@ impl Ledger {
 
     /// The link's outlook has changed: it is the sign of a reload, or of its end.
     pub(super) fn see_reload(&mut self, outlook: Outlook, now: Instant, out: &mut Vec<Settlement>) {
-        for entry in &mut self.entries {
-            if let Some(withheld) = entry.withheld.as_mut().filter(|_| !outlook.is_no_absence()) {
-                withheld.reloading = true;
-            }
+        if !outlook.is_no_absence() {
+            self.entries.change_all(|entry| {
+                if let Some(withheld) = entry.withheld.as_mut() {
+                    withheld.reloading = true;
+                }
+            });
         }
         if outlook == Outlook::Open {
             self.tell_withheld(now, out, |_, withheld| {
@@ -84,7 +85,7 @@ impl Ledger {
     pub(super) fn end_grace(&mut self, now: Instant, out: &mut Vec<Settlement>) {
         self.tell_withheld(now, out, |entry, withheld| {
             let waited = now.saturating_duration_since(withheld.since);
-            let due = now >= grace_end(entry, withheld);
+            let due = entry.grace_end().is_some_and(|end| now >= end);
             due.then_some(if withheld.reloading { Signs::Away(waited) } else { Signs::None })
         });
     }
@@ -110,19 +111,20 @@ impl Ledger {
             let since =
                 self.entries.get(index).and_then(|entry| entry.withheld.as_ref()).map(|withheld| withheld.since);
             let likely = since.is_some_and(|since| self.may_have_reloaded(since));
-            let Some(entry) = self.entries.get_mut(index) else { continue };
-            let Some(signs) = entry.withheld.as_ref().and_then(|withheld| signs(entry, withheld)) else { continue };
+            let Some(mut entry) = self.entries.get_mut(index) else { continue };
+            let Some(signs) = entry.withheld.as_ref().and_then(|withheld| signs(&entry, withheld)) else { continue };
             let Some(Withheld { answer, .. }) = entry.withheld.take() else { continue };
             let answer = match signs {
                 Signs::None => answer,
                 Signs::Back(waited) => answer.with_note(&user_text::reloaded(waited, likely)),
                 Signs::Away(waited) => answer.with_note(&user_text::still_reloading(waited, likely)),
             };
+            drop(entry);
             told = true;
             self.feed(index, &Event::OutcomeLearned { error: answer.is_error }, Some(answer), now, out);
         }
         if told {
-            self.sweep();
+            self.entries.sweep();
             self.go_on(out);
         }
     }
@@ -132,15 +134,5 @@ impl Ledger {
         if self.has_held() {
             out.push(Settlement::HeldAgain);
         }
-    }
-}
-
-/// When a withheld answer is told, come what may: its client waits no longer than for any other. One that has had its answer waits
-/// for nothing, and then only what may follow counts.
-pub(super) fn grace_end(entry: &Entry, withheld: &Withheld) -> Instant {
-    match (withheld.reloading, entry.settled) {
-        (true, _) => entry.answer_by().min(entry.recovery_end()),
-        (false, false) => entry.answer_by().min(withheld.since + RELOAD_GRACE),
-        (false, true) => withheld.since + RELOAD_GRACE,
     }
 }

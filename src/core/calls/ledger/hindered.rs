@@ -1,7 +1,6 @@
 //! What stands before the calls of a connection that is open: its editor is not heard, or cannot be connected to for the next call.
 
 use super::Ledger;
-use crate::fsm::call::State;
 use crate::fsm::cause::Cause;
 use crate::protocol::ids::Epoch;
 
@@ -12,9 +11,7 @@ impl Ledger {
         match cause {
             Some(cause) if self.open_epochs.contains_key(&epoch) => {
                 self.hindered = Some((epoch, cause));
-                for entry in self.entries.iter_mut().filter(|entry| entry.state() == State::Held) {
-                    entry.waits_for = cause;
-                }
+                self.now_wait_for(cause);
             }
             Some(_) => {}
             None => self.hindered = self.hindered.filter(|(hindered, _)| *hindered != epoch),

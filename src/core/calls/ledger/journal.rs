@@ -14,7 +14,7 @@ impl Ledger {
     /// By the editor's own word nothing of it ran: its answer is a refusal.
     pub fn says_unrun(&mut self, call: CallId) {
         if let Some(index) = self.position(call)
-            && let Some(entry) = self.entries.get_mut(index)
+            && let Some(mut entry) = self.entries.get_mut(index)
         {
             entry.unrun = true;
         }
@@ -29,7 +29,7 @@ impl Ledger {
     pub fn postponed(&mut self, call: CallId, epoch: Epoch, now: Instant) -> (bool, Vec<Settlement>) {
         let open = self.open_epochs.contains_key(&epoch);
         let Some(index) = self.position_in(call, epoch).filter(|_| open) else { return (false, Vec::new()) };
-        if let Some(entry) = self.entries.get_mut(index) {
+        if let Some(mut entry) = self.entries.get_mut(index) {
             entry.epoch = None;
         }
         (true, self.spare(index, now))
@@ -51,7 +51,7 @@ impl Ledger {
 
     /// The editor's journal says that a call still waits or runs there: its outcome is looked for as long as it says so.
     pub fn found_running(&mut self, call: CallId, now: Instant) {
-        if let Some(entry) = self.position(call).and_then(|index| self.entries.get_mut(index)) {
+        if let Some(mut entry) = self.position(call).and_then(|index| self.entries.get_mut(index)) {
             entry.lost = entry.lost.map(|_| now);
         }
     }
@@ -111,10 +111,10 @@ impl Ledger {
 
     /// What was sent and is held again has left nothing behind on any connection.
     fn hold_again(&mut self, index: usize, now: Instant, out: &mut Vec<Settlement>) {
-        if let Some(entry) = self.entries.get_mut(index).filter(|entry| entry.state() == State::Held) {
+        if let Some(mut entry) = self.entries.get_mut(index).filter(|entry| entry.state() == State::Held) {
             entry.sent = None;
         }
         self.refuse_held_at_the_end(now, out);
-        self.sweep();
+        self.entries.sweep();
     }
 }

@@ -3,6 +3,7 @@
 use tokio::time::Instant;
 
 use super::Ledger;
+use crate::core::calls::entries::EntryMut;
 use crate::core::calls::types::Settlement;
 use crate::fsm::call::State;
 use crate::protocol::dialect::CallProgress;
@@ -11,8 +12,9 @@ impl Ledger {
     /// How far a call is, by its tool's own word.
     pub fn progressed(&mut self, progress: CallProgress, now: Instant) -> Vec<Settlement> {
         let CallProgress { call, done, total, message } = progress;
-        let entry = self.entries.iter_mut().find(|entry| entry.id == call && !entry.settled);
-        let Some(entry) = entry.filter(|entry| matches!(entry.state(), State::Sent | State::Recovering)) else {
+        let entry = self.position(call).and_then(|index| self.entries.get_mut(index));
+        let runs = |entry: &EntryMut<'_>| !entry.settled && matches!(entry.state(), State::Sent | State::Recovering);
+        let Some(mut entry) = entry.filter(runs) else {
             return Vec::new();
         };
         let (version, request) = (entry.audience.version, entry.request);

@@ -35,16 +35,21 @@ impl Ledger {
             return (false, Vec::new());
         }
         self.wanted = wanted;
+        if self.wanted != Wanted::Asked {
+            // That the editor is away is known of a former question at best.
+            self.absent_since = self.absent_since.map(|_| now);
+        }
+        self.mind_absence();
         let Wanted::Settled(project) = self.wanted.clone() else { return (true, Vec::new()) };
-        // That the editor is away is known of a former question at best.
-        self.absent_since = self.absent_since.map(|_| now);
         let elsewhere = |entry: &Entry| entry.project.is_some() && entry.project != project;
         let held = |entry: &Entry| entry.state() == State::Held;
         let mut out = self
             .feed_all(now, |entry| (held(entry) && elsewhere(entry)).then_some(Event::Refused(Cause::ProjectChanged)));
-        for entry in self.entries.iter_mut().filter(|entry| entry.state() == State::Held) {
-            entry.project = entry.project.take().or_else(|| project.clone());
-        }
+        self.entries.change_all(|entry| {
+            if entry.state() == State::Held {
+                entry.project = entry.project.take().or_else(|| project.clone());
+            }
+        });
         // Of what its editor does nothing is seen any more.
         self.tell_withheld_of(elsewhere, now, &mut out);
         out.extend(self.give_up_elsewhere(now));
@@ -53,7 +58,7 @@ impl Ledger {
 
     /// The project that an open call is for.
     pub fn project_of(&self, call: CallId) -> Option<PathBuf> {
-        self.entries.iter().find(|entry| entry.id == call).and_then(|entry| entry.project.clone())
+        self.entry(call).and_then(|entry| entry.project.clone())
     }
 
     /// Whether a connection leads to the editor of the project that is wanted.

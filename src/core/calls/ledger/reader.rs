@@ -24,7 +24,7 @@ impl std::fmt::Debug for Ledger {
 /// (arguments, version, limits) follows from its identity, and the records of ended calls decide nothing.
 impl Hash for Ledger {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
-        for entry in &self.entries {
+        for entry in self.entries.iter() {
             let Entry { id, machine, reserved, epoch, sent, lost, withheld, settled, project, .. } = entry;
             let withheld = withheld.as_ref().map(Withheld::is_reloading);
             (id, machine, reserved, epoch, sent, lost, withheld, settled, project).hash(hasher);
@@ -38,7 +38,7 @@ impl Hash for Ledger {
 impl Ledger {
     /// What is to be told of a call that was claimed just now.
     pub fn sending(&self, call: CallId) -> Option<Sending> {
-        self.position(call).and_then(|index| self.entries.get(index)).and_then(|entry| entry.sending)
+        self.entry(call).and_then(|entry| entry.sending)
     }
 
     /// What should never have been seen.
@@ -66,7 +66,7 @@ impl Ledger {
 
     /// The call that has the editor's place on a connection, and since when.
     pub fn running(&self) -> Option<(CallId, Arc<str>, Instant)> {
-        let entry = self.entries.iter().find(|entry| entry.has_place())?;
+        let entry = self.entries.with_place()?;
         Some((entry.id, Arc::clone(&entry.tool), entry.sent.unwrap_or(entry.accepted)))
     }
 
@@ -87,7 +87,7 @@ impl Ledger {
 
     /// A call's record.
     pub fn record(&self, call: CallId) -> Option<Cow<'_, Record>> {
-        let open = self.entries.iter().find(|entry| entry.id == call && !entry.settled);
+        let open = self.entry(call).filter(|entry| !entry.settled);
         let open = open.map(|entry| Cow::Owned(self.open_record(entry)));
         open.or_else(|| self.finished.get(call).map(Cow::Borrowed))
     }
@@ -103,9 +103,9 @@ impl Ledger {
         let flying = |entry: &&Entry| {
             // A cancelled call that has its place still is Unity's to answer.
             let ended = matches!(entry.state(), State::Answered | State::Uncertain | State::Cancelled);
-            entry.id == call && !(ended && entry.epoch.is_none())
+            !(ended && entry.epoch.is_none())
         };
-        if let Some(entry) = self.entries.iter().find(flying) {
+        if let Some(entry) = self.entry(call).filter(flying) {
             return Lookup::Open(entry.record());
         }
         if let Some(record) = self.finished.get(call) {
@@ -121,10 +121,7 @@ impl Ledger {
 
     /// Whether a call with so many bytes of arguments may be taken in beside those that are open.
     pub fn takes(&self, bytes: usize) -> bool {
-        // What is settled has let go of its arguments.
-        let unsettled = self.entries.iter().filter(|entry| !entry.settled);
-        let open: usize = unsettled.map(|entry| entry.arguments.get().len()).sum();
-        open + bytes <= OPEN_CALLS_MAX_BYTES
+        self.entries.bytes() + bytes <= OPEN_CALLS_MAX_BYTES
     }
 
     /// Keeps a rendered late result, within the bounds of count, bytes and age.

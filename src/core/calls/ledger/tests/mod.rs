@@ -1,5 +1,6 @@
 mod grace;
 mod hindered;
+mod index;
 
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use crate::limits::{
     FINISHED_CALLS_MAX, LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES, OPEN_CALLS_MAX_BYTES, PATIENCE_MARGIN,
     PROGRESS_EVERY, RECOVERY_MAX,
 };
-use crate::protocol::dialect::{AnswerBody, JournalKey};
+use crate::protocol::dialect::{AnswerBody, CallProgress, JournalKey};
 use crate::protocol::mcp::ProtocolVersion;
 
 /// A ledger at a time that only the test moves.
@@ -45,6 +46,21 @@ fn result_file() -> Recovery {
     Recovery::ResultFile { path: "r.json".to_owned(), busy_files: &[], quiet: Duration::ZERO }
 }
 
+fn new_call(id: CallId, request: RequestKey) -> NewCall {
+    NewCall {
+        id,
+        request,
+        tool: "compile".to_owned(),
+        arguments: raw("{}").into(),
+        progress_token: None,
+        trace: None,
+        asker: None,
+        parallel: false,
+        patience: secs(600),
+        audience: ProtocolVersion::LATEST.into(),
+    }
+}
+
 fn secs(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
@@ -77,18 +93,7 @@ impl Book {
     fn accept_with(&mut self, patience: u64, token: Option<&str>) -> (CallId, Vec<Settlement>) {
         self.ids += 1;
         let id = CallId::from_random([self.ids; 16]);
-        let call = NewCall {
-            id,
-            request: self.request(),
-            tool: "compile".to_owned(),
-            arguments: raw("{}").into(),
-            progress_token: token.map(raw),
-            trace: None,
-            asker: None,
-            parallel: false,
-            patience: secs(patience),
-            audience: ProtocolVersion::LATEST.into(),
-        };
+        let call = NewCall { progress_token: token.map(raw), patience: secs(patience), ..new_call(id, self.request()) };
         let settlements = self.ledger.accept(call, self.now);
         (id, settlements)
     }

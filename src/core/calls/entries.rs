@@ -1,0 +1,274 @@
+//! The open calls in the order in which they came, and the indexes that find them: by id, by request, by deadline, and those
+//! that may be sent.
+//!
+//! An entry is changed through [`EntryMut`] or [`Entries::change_all`] only; both put what changed into the indexes, so that no
+//! operation can forget it.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::{Deref, DerefMut};
+
+use tokio::time::Instant;
+
+use super::entry::Entry;
+use crate::fsm::call::State;
+use crate::protocol::ids::{CallId, RequestKey};
+
+/// Which entry came first. Never given twice.
+type Place = u64;
+
+/// What the indexes hold of an entry.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Keys {
+    /// Its client waits for an answer to this request.
+    owed: Option<RequestKey>,
+    /// Bytes of the arguments that it still needs.
+    bytes: usize,
+    deadline: Option<Instant>,
+    /// It may be reserved; and whether it may run beside others.
+    free: Option<bool>,
+    has_place: bool,
+    /// No call that wants to be alone may be sent beside it.
+    excludes: bool,
+    /// It owes nothing to anybody: answered, and holding no place on a connection.
+    over: bool,
+}
+
+impl Keys {
+    fn of(entry: &Entry, absent_since: Option<Instant>) -> Self {
+        let ended = matches!(entry.state(), State::Answered | State::Uncertain | State::Cancelled);
+        let free = entry.state() == State::Held && entry.reserved.is_none();
+        let placed = entry.epoch.is_some() || entry.reserved.is_some();
+        Self {
+            owed: (!entry.settled).then_some(entry.request),
+            // What is settled has let go of its arguments.
+            bytes: if entry.settled { 0 } else { entry.arguments.get().len() },
+            deadline: entry.deadline(absent_since),
+            free: free.then_some(entry.parallel),
+            has_place: entry.has_place(),
+            excludes: entry.withheld.is_some() || !entry.parallel && placed,
+            // What may follow an answer follows it, whether or not its client still wants that.
+            over: ended && !entry.has_place(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Index {
+    by_id: BTreeMap<CallId, Place>,
+    by_request: BTreeMap<RequestKey, Place>,
+    deadlines: BTreeSet<(Instant, Place)>,
+    /// Held calls that nobody has reserved: those that want to be alone, those that may run beside others.
+    free_alone: BTreeSet<Place>,
+    free_parallel: BTreeSet<Place>,
+    with_place: BTreeSet<Place>,
+    over: BTreeSet<Place>,
+    /// How many exclude those that want to be alone.
+    excluding: usize,
+    bytes: usize,
+}
+
+impl Index {
+    fn replace(&mut self, place: Place, old: Keys, new: Keys) {
+        if old.owed != new.owed {
+            if let Some(request) = old.owed {
+                self.by_request.remove(&request);
+            }
+            if let Some(request) = new.owed {
+                self.by_request.insert(request, place);
+            }
+        }
+        if old.deadline != new.deadline {
+            if let Some(deadline) = old.deadline {
+                self.deadlines.remove(&(deadline, place));
+            }
+            if let Some(deadline) = new.deadline {
+                self.deadlines.insert((deadline, place));
+            }
+        }
+        mark(&mut self.free_alone, place, old.free == Some(false), new.free == Some(false));
+        mark(&mut self.free_parallel, place, old.free == Some(true), new.free == Some(true));
+        mark(&mut self.with_place, place, old.has_place, new.has_place);
+        mark(&mut self.over, place, old.over, new.over);
+        self.excluding = self.excluding + usize::from(new.excludes) - usize::from(old.excludes);
+        self.bytes = self.bytes + new.bytes - old.bytes;
+    }
+}
+
+fn mark(places: &mut BTreeSet<Place>, place: Place, was: bool, is: bool) {
+    if is && !was {
+        places.insert(place);
+    } else if was && !is {
+        places.remove(&place);
+    }
+}
+
+#[derive(Clone)]
+struct Slot {
+    place: Place,
+    entry: Entry,
+    /// As the indexes know it.
+    keys: Keys,
+}
+
+/// See the module's documentation. A position is good until an entry is removed.
+#[derive(Clone, Default)]
+pub(super) struct Entries {
+    slots: VecDeque<Slot>,
+    next: Place,
+    index: Index,
+    /// Since when nothing shows that the editor comes back, as long as that shortens the hold.
+    absent_since: Option<Instant>,
+}
+
+impl Entries {
+    pub(super) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The oldest first.
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Entry> {
+        self.slots.iter().map(|slot| &slot.entry)
+    }
+
+    pub(super) fn get(&self, position: usize) -> Option<&Entry> {
+        self.slots.get(position).map(|slot| &slot.entry)
+    }
+
+    pub(super) fn get_mut(&mut self, position: usize) -> Option<EntryMut<'_>> {
+        let slot = self.slots.get_mut(position)?;
+        Some(EntryMut { slot, index: &mut self.index, absent_since: self.absent_since })
+    }
+
+    /// Changes every entry.
+    pub(super) fn change_all(&mut self, mut change: impl FnMut(&mut Entry)) {
+        for slot in &mut self.slots {
+            change(&mut EntryMut { slot, index: &mut self.index, absent_since: self.absent_since });
+        }
+    }
+
+    /// Puts an entry behind all others.
+    pub(super) fn push(&mut self, entry: Entry) {
+        let place = self.next;
+        self.next += 1;
+        let keys = Keys::of(&entry, self.absent_since);
+        self.index.by_id.insert(entry.id, place);
+        self.index.replace(place, Keys::default(), keys);
+        self.slots.push_back(Slot { place, entry, keys });
+    }
+
+    pub(super) fn remove(&mut self, position: usize) {
+        if let Some(Slot { place, entry, keys }) = self.slots.remove(position) {
+            self.index.by_id.remove(&entry.id);
+            self.index.replace(place, keys, Keys::default());
+        }
+    }
+
+    /// Drops entries that owe nothing to anybody.
+    pub(super) fn sweep(&mut self) {
+        while let Some(position) = self.index.over.first().and_then(|place| self.position_of(*place)) {
+            self.remove(position);
+        }
+    }
+
+    /// From then on what is held is held for a while only; `None`: for as long as its client is patient.
+    pub(super) fn set_absence(&mut self, absent_since: Option<Instant>) {
+        if self.absent_since != absent_since {
+            self.absent_since = absent_since;
+            self.change_all(|_| ());
+        }
+    }
+
+    pub(super) fn absent_since(&self) -> Option<Instant> {
+        self.absent_since
+    }
+
+    // ---- what the indexes tell ----
+
+    pub(super) fn position(&self, call: CallId) -> Option<usize> {
+        self.position_of(*self.index.by_id.get(&call)?)
+    }
+
+    /// Where the call is whose client waits for the answer to this request.
+    pub(super) fn position_of_request(&self, request: RequestKey) -> Option<usize> {
+        self.position_of(*self.index.by_request.get(&request)?)
+    }
+
+    pub(super) fn next_deadline(&self) -> Option<Instant> {
+        self.index.deadlines.first().map(|(deadline, _)| *deadline)
+    }
+
+    /// The positions of those whose deadline has come, the oldest first.
+    pub(super) fn due(&self, now: Instant) -> Vec<usize> {
+        let due = self.index.deadlines.range(..=(now, Place::MAX));
+        let mut positions: Vec<usize> = due.filter_map(|(_, place)| self.position_of(*place)).collect();
+        positions.sort_unstable();
+        positions
+    }
+
+    /// The oldest held call that nobody has reserved. Calls that want to be alone are sent one after another, so that what
+    /// waits has provably not run.
+    pub(super) fn next_to_send(&self) -> Option<usize> {
+        let alone = self.index.free_alone.first().filter(|_| self.index.excluding == 0);
+        let next = alone.into_iter().chain(self.index.free_parallel.first()).min()?;
+        self.position_of(*next)
+    }
+
+    /// The oldest that has the editor's place.
+    pub(super) fn with_place(&self) -> Option<&Entry> {
+        self.index.with_place.first().and_then(|place| self.get(self.position_of(*place)?))
+    }
+
+    /// How many have the editor's place.
+    pub(super) fn places(&self) -> usize {
+        self.index.with_place.len()
+    }
+
+    /// Bytes of the arguments of calls that are not settled.
+    pub(super) fn bytes(&self) -> usize {
+        self.index.bytes
+    }
+
+    fn position_of(&self, place: Place) -> Option<usize> {
+        self.slots.binary_search_by_key(&place, |slot| slot.place).ok()
+    }
+
+    /// Whether the indexes say what a look at every entry says.
+    #[cfg(test)]
+    pub(super) fn agree(&self) -> bool {
+        let mut scanned = Index::default();
+        for Slot { place, entry, .. } in &self.slots {
+            scanned.by_id.insert(entry.id, *place);
+            scanned.replace(*place, Keys::default(), Keys::of(entry, self.absent_since));
+        }
+        scanned == self.index
+    }
+}
+
+/// An entry that is being changed. The indexes follow when it is dropped.
+pub(super) struct EntryMut<'e> {
+    slot: &'e mut Slot,
+    index: &'e mut Index,
+    absent_since: Option<Instant>,
+}
+
+impl Deref for EntryMut<'_> {
+    type Target = Entry;
+
+    fn deref(&self) -> &Entry {
+        &self.slot.entry
+    }
+}
+
+impl DerefMut for EntryMut<'_> {
+    fn deref_mut(&mut self) -> &mut Entry {
+        &mut self.slot.entry
+    }
+}
+
+impl Drop for EntryMut<'_> {
+    fn drop(&mut self) {
+        let keys = Keys::of(&self.slot.entry, self.absent_since);
+        self.index.replace(self.slot.place, self.slot.keys, keys);
+        self.slot.keys = keys;
+    }
+}
