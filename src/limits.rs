@@ -352,6 +352,9 @@ pub const FLUSH_READING_MAX: Duration = Duration::from_secs(10);
 /// Bytes given to stdout at once: what a pipe takes on Linux. A large line is given in pieces, so that it is seen whether the client
 /// takes any of it.
 pub const STDOUT_WRITE_MAX_BYTES: usize = 64 * 1024;
+/// The longest line that is written by whoever made it, where stdout takes it at once: what a pipe takes whole or not at all. A longer
+/// one is written by the thread of stdout, so that copying it holds up no actor.
+pub const STDOUT_AT_ONCE_MAX_BYTES: usize = 4096;
 /// How often the client's process is looked at.
 pub const PARENT_WATCH_EVERY: Duration = Duration::from_millis(500);
 /// How often the lock of our own record is tried for: whoever looks at it holds it for microseconds.

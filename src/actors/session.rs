@@ -13,12 +13,12 @@ use serde_json::value::RawValue;
 use super::gateway_tools::GatewayTools;
 use super::own_tools;
 use crate::core::calls::NewCall;
-use crate::core::requests::Asked;
+use crate::core::requests::{Asked, Hold};
 use crate::core::user_text;
 use crate::fsm::Driver;
 use crate::fsm::registry::Source;
 use crate::fsm::session::{Effect, Event, Kind, Outlook, Session, Timer};
-use crate::link::Project;
+use crate::link::{Project, TakenIn};
 use crate::protocol::dialect::OwnTool;
 use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::{RequestId, RpcError};
@@ -66,6 +66,7 @@ pub struct State {
 /// A call that the client asks for.
 struct NewRequest {
     asked: Asked,
+    hold: Hold,
     id: RequestId,
     /// Who asks, for a request of the stateless era.
     caller: Option<Arc<Caller>>,
@@ -137,10 +138,10 @@ impl SessionActor {
 
     fn delivered(&self, state: &mut State, message: Delivered) {
         match message {
-            Delivered::Request { key, id, caller, method, params } => {
+            Delivered::Request { hold, id, caller, method, params } => {
                 // Cancelled while it waited here: it gets no answer, and nothing is begun.
-                if self.with.client.outbox.is_open(key) {
-                    self.request(state, key, id, caller, &method, params.as_deref());
+                if hold.is_open() {
+                    self.request(state, hold, id, caller, &method, params.as_deref());
                 }
             }
             Delivered::Notification { method, params } => self.notification(state, &method, params.as_deref()),
@@ -151,7 +152,7 @@ impl SessionActor {
     fn request(
         &self,
         state: &mut State,
-        key: RequestKey,
+        hold: Hold,
         id: RequestId,
         caller: Option<Arc<Caller>>,
         method: &str,
@@ -161,6 +162,7 @@ impl SessionActor {
         let audience = caller
             .as_ref()
             .map_or_else(|| self.with.client.handshake().audience_by_handshake(), |caller| caller.audience);
+        let key = hold.key();
         let asked = Asked { key, audience };
         let request = match &caller {
             None => mcp::parse_request(method, params),
@@ -190,7 +192,7 @@ impl SessionActor {
                 self.feed(state, &Event::ListRequested);
             }
             Ok(Request::CallTool(call)) => {
-                state.call = Some(NewRequest { asked, id, caller, call });
+                state.call = Some(NewRequest { asked, hold, id, caller, call });
                 self.feed(state, &Event::CallRequested);
             }
         }
@@ -374,7 +376,7 @@ impl SessionActor {
     }
 
     fn accept(&self, new: NewRequest) {
-        let NewRequest { asked, id, caller, call } = new;
+        let NewRequest { asked, hold, id, caller, call } = new;
         let Asked { key, audience } = asked;
         if let Some(tool) = GatewayTool::from_name(&call.name) {
             self.with.run(&self.tasks, asked, tool, &call.arguments);
@@ -396,11 +398,6 @@ impl SessionActor {
             self.with.client.outbox.answer_error(key, &mcp::unknown_tool(&call.name));
             return;
         }
-        if !self.with.calls.ledger(|ledger, _| ledger.takes(call.arguments.get().len())) {
-            self.with.env.events.bad_line(TOO_MANY_REQUESTS);
-            self.with.calls.answers.own(asked, ToolResult::error(user_text::too_many_bytes()));
-            return;
-        }
         let parallel = {
             let published = self.with.tools.published.borrow();
             published.catalogue.find(&call.name).is_some_and(|entry| entry.tool.parallel)
@@ -417,18 +414,15 @@ impl SessionActor {
             patience: audience.client.patience,
             audience,
         };
-        // Cancelled just now: nothing is begun.
-        if !self.with.client.outbox.is_open(key) {
-            return;
+        match self.with.calls.take_from_client(new, &hold, refused, id.as_json()) {
+            TakenIn::Yes => {
+                self.addresses.bridge.cast(bridge::Message::CallsWaiting);
+            }
+            TakenIn::Cancelled => {}
+            TakenIn::NoRoom => {
+                self.with.env.events.bad_line(TOO_MANY_REQUESTS);
+                self.with.calls.answers.own(asked, ToolResult::error(user_text::too_many_bytes()));
+            }
         }
-        self.with.env.events.call_accepted(new.id, &new.tool, id.as_json(), new.trace.as_deref());
-        self.with.calls.take_in(new, refused);
-        self.with.client.outbox.became_call(key);
-        // A cancel that came between the look above and the ledger found nothing to cancel there.
-        if !self.with.client.outbox.is_open(key) {
-            self.with.calls.decide(|ledger, now| ledger.cancel(key, now).1);
-            return;
-        }
-        self.addresses.bridge.cast(bridge::Message::CallsWaiting);
     }
 }

@@ -75,6 +75,9 @@ pub fn run(arguments: &GatewayArgs, bare: bool) -> ExitCode {
         if let Some(logs) = &logs {
             parts.env.events.watch_logs(logs.counts());
         }
+        if let Some(write) = stdio::stdout_at_once() {
+            parts.client.outbox.write_at_once(write);
+        }
         let (pumps, [reader, writer]) = pumps_on_threads(&parts, Stdin, Stdout)?;
         let record = RunRecord::keep(&parts.gateway_tools());
         let exporter = Exporter::start(&parts);

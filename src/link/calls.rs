@@ -14,6 +14,7 @@ use super::state::Link;
 use super::tools::Tools;
 use crate::client::Client;
 use crate::core::calls::{Ledger, NewCall, Settlement};
+use crate::core::requests::{Hold, Holder};
 use crate::fsm::cause::{Cause, Loss};
 use crate::protocol::dialect::{Dialect, Transport};
 use crate::protocol::jsonrpc::compact;
@@ -22,6 +23,17 @@ use crate::protocol::policy::Grounds;
 use crate::runtime::addresses::Addresses;
 use crate::runtime::environment::Environment;
 use crate::runtime::messages::bridge;
+
+/// What became of a call that a client asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TakenIn {
+    /// It is in the ledger.
+    Yes,
+    /// Its client had cancelled it: it gets no answer.
+    Cancelled,
+    /// The open calls have too many bytes with it: it must be answered.
+    NoRoom,
+}
 
 /// See the module's documentation.
 #[derive(Debug)]
@@ -110,19 +122,43 @@ impl Calls {
         }
     }
 
-    /// Takes a call in; one that is refused is answered by that.
-    pub fn take_in(&self, call: NewCall, refused: Option<Grounds>) {
-        let id = call.id;
+    /// Takes in the call that a client's request asks for, unless it was cancelled.
+    pub fn take_from_client(&self, call: NewCall, hold: &Hold, refused: Option<Grounds>, id: &str) -> TakenIn {
+        if !hold.is_open() {
+            return TakenIn::Cancelled;
+        }
+        if !self.take_in(call, refused, id) {
+            return TakenIn::NoRoom;
+        }
+        if hold.pass(Holder::Ledger) {
+            return TakenIn::Yes;
+        }
+        // A cancel that came between the look above and the ledger found nothing to cancel there.
+        self.decide(|ledger, now| ledger.cancel(hold.key(), now).1);
+        TakenIn::Cancelled
+    }
+
+    /// Takes a call in; one that is refused is answered by that. `asked_as` is the id of its request. False, and nothing is taken in,
+    /// if the open calls have too many bytes with it.
+    fn take_in(&self, call: NewCall, refused: Option<Grounds>, asked_as: &str) -> bool {
+        let (id, tool, trace) = (call.id, call.tool.clone(), call.trace.clone());
         let too_large = self.is_too_large(&call.arguments);
-        self.decide(|ledger, now| {
+        let settlements = self.ledger(|ledger, now| {
+            if !ledger.takes(call.arguments.get().len()) {
+                return None;
+            }
             let mut settlements = ledger.accept(call, now);
             match refused {
                 Some(grounds) => settlements.extend(ledger.turn_down(id, Cause::Policy, grounds, now)),
                 None if too_large => settlements.extend(ledger.refuse(id, Cause::TooLarge, now)),
                 None => {}
             }
-            settlements
+            Some(settlements)
         });
+        let Some(settlements) = settlements else { return false };
+        self.env.events.call_accepted(id, &tool, asked_as, trace.as_deref());
+        self.settle(settlements);
+        true
     }
 
     /// Whether the editor that is or was connected never takes arguments of this size. It is known at once: such a call need not be
@@ -137,9 +173,6 @@ impl Calls {
 
     /// Calls a tool for a guest, who waits so long. `None` if more guests' calls are open than may be: nothing was sent.
     pub fn take_from_guest(&self, tool: &str, arguments: Box<RawValue>, patience: Duration) -> Option<GuestCall> {
-        if !self.ledger(|ledger, _| ledger.takes(arguments.get().len())) {
-            return None;
-        }
         let request = self.client.outbox.foreign_key();
         let answer = self.answers.guests.wait(request)?;
         let id = self.env.next_call_id();
@@ -155,9 +188,11 @@ impl Calls {
             patience,
             audience: self.client.handshake().audience,
         };
-        self.env.events.call_accepted(id, tool, "guest", None);
         self.link.want_editor();
-        self.take_in(new, self.tools.refusal_at_once(tool));
+        if !self.take_in(new, self.tools.refusal_at_once(tool), "guest") {
+            self.answers.guests.take(request);
+            return None;
+        }
         self.addresses.bridge.cast(bridge::Message::CallsWaiting);
         Some(GuestCall { id, answer })
     }

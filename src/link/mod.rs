@@ -24,7 +24,7 @@ mod whereabouts;
 
 pub use self::answers::Answers;
 pub use self::audit::AuditTrail;
-pub use self::calls::Calls;
+pub use self::calls::{Calls, TakenIn};
 pub use self::guests::{GuestAnswer, GuestCall};
 pub use self::ledger::SharedLedger;
 pub use self::project::Project;

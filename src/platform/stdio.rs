@@ -57,6 +57,14 @@ mod system {
         polled && fd.revents().intersects(PollFlags::HUP | PollFlags::ERR)
     }
 
+    /// The flag holds for this one write, whoever else has the pipe open.
+    #[cfg(target_os = "linux")]
+    pub fn write_at_once(to: impl AsFd, bytes: &[u8]) -> io::Result<usize> {
+        use rustix::io::{ReadWriteFlags, pwritev2};
+        // At the place where it stands: a pipe has no other.
+        Ok(pwritev2(to, &[io::IoSlice::new(bytes)], u64::MAX, ReadWriteFlags::NOWAIT)?)
+    }
+
     pub fn write(to: impl AsFd, bytes: &[u8]) -> io::Result<usize> {
         patiently(to.as_fd(), PollFlags::OUT, || rustix::io::write(&to, bytes))
     }
@@ -90,6 +98,14 @@ pub fn stdin_hung_up() -> bool {
 /// Whether nobody reads stdout any more; also before anything is written to it, which Windows does not tell.
 pub fn stdout_hung_up() -> bool {
     system::has_hung_up(io::stdout())
+}
+
+/// Writes to stdout what it takes without blocking. `None` where the system has no such write.
+pub fn stdout_at_once() -> Option<fn(&[u8]) -> io::Result<usize>> {
+    #[cfg(target_os = "linux")]
+    return Some(|bytes| system::write_at_once(io::stdout(), bytes));
+    #[cfg(not(target_os = "linux"))]
+    None
 }
 
 impl Read for Stdin {

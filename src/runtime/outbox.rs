@@ -2,10 +2,16 @@
 //!
 //! Not an actor: [`Requests`] behind a lock that is never held across an await, and the two things that can be waited for. It is
 //! the only place that can put a line on stdout.
+//!
+//! One part writes at a time, the one that has the [`Right`]: the pump of stdout, or, for a short answer while nothing is queued, the
+//! part that answers. That one takes the request out of the table and the right in one step, makes the line outside of the lock, and
+//! writes it itself if stdout takes it without blocking; else it leaves the line to the pump. So a plain answer takes the lock once
+//! and wakes no thread.
 
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
@@ -13,14 +19,15 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
 use crate::core::requests::{
-    Array, BatchKey, Holder, NotOpened, Notified, Open, RequestCounts, Requests, TooManySubscriptions, line_of,
+    Array, BatchKey, Hold, Holder, NotOpened, Notified, Open, RequestCounts, Requests, TooManySubscriptions, line_of,
 };
-use crate::limits::{CLIENT_MESSAGE_MAX_BYTES, STDOUT_WRITE_MAX_BYTES};
+use crate::limits::{CLIENT_MESSAGE_MAX_BYTES, STDOUT_AT_ONCE_MAX_BYTES, STDOUT_WRITE_MAX_BYTES};
 use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::{self, RequestId, RpcError};
 use crate::protocol::mcp::request::Filter;
 use crate::protocol::mcp::stateless::{self, Caller};
 use crate::protocol::mcp::{Method, ServerInfo};
+use crate::runtime::enter;
 use crate::telemetry::events::Events;
 use crate::telemetry::metrics::labels::{MessageKind, Outcome};
 
@@ -34,16 +41,76 @@ pub const PING: &str = "ping";
 /// The kind of the notification that the tools are others.
 pub const TOOLS_CHANGED: &str = "tools/list_changed";
 
+/// Writes what stdout takes without blocking, and tells how much that was.
+pub type WriteAtOnce = fn(&[u8]) -> io::Result<usize>;
+
 /// See the module's documentation.
 #[derive(Default)]
 pub struct Outbox {
     events: Events,
     requests: Mutex<Requests>,
+    /// How often the lock was taken.
+    locked: AtomicU64,
+    /// Lines in the queue, and whether more answers have no room, as of when the lock was last let go.
+    queued: AtomicUsize,
+    full: AtomicBool,
+    /// The right to write is taken.
+    writing: AtomicBool,
+    /// What the holder of the right leaves to the pump, with the right.
+    left_to_pump: Mutex<Option<Vec<u8>>>,
+    /// Not set where stdout cannot be written to without blocking.
+    at_once: OnceLock<WriteAtOnce>,
     filled: Notify,
     /// Lines left, or a request was answered.
     emptied: Notify,
     /// Bytes that stdout took so far.
     left: AtomicU64,
+}
+
+/// The lock, entered.
+struct Entered<'o> {
+    requests: MutexGuard<'o, Requests>,
+    outbox: &'o Outbox,
+}
+
+impl Deref for Entered<'_> {
+    type Target = Requests;
+
+    fn deref(&self) -> &Requests {
+        &self.requests
+    }
+}
+
+impl DerefMut for Entered<'_> {
+    fn deref_mut(&mut self) -> &mut Requests {
+        &mut self.requests
+    }
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        self.outbox.queued.store(self.requests.queued(), Ordering::SeqCst);
+        self.outbox.full.store(!self.requests.has_room(), Ordering::SeqCst);
+    }
+}
+
+/// The right to write to stdout. It falls with this, also where making the line panics, unless it is left to the pump.
+struct Right<'o> {
+    outbox: &'o Outbox,
+    left_to_pump: bool,
+}
+
+impl Drop for Right<'_> {
+    fn drop(&mut self) {
+        if !self.left_to_pump {
+            self.outbox.writing.store(false, Ordering::SeqCst);
+        }
+        self.outbox.emptied.notify_waiters();
+        // What was queued meanwhile found the right taken.
+        if self.left_to_pump || self.outbox.queued.load(Ordering::SeqCst) > 0 {
+            self.outbox.filled.notify_one();
+        }
+    }
 }
 
 impl std::fmt::Debug for Outbox {
@@ -60,16 +127,32 @@ impl Outbox {
     }
 
     /// A lock whose holder panicked is entered again: every operation leaves the table whole.
-    fn lock(&self) -> MutexGuard<'_, Requests> {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> Entered<'_> {
+        self.locked.fetch_add(1, Ordering::Relaxed);
+        Entered { requests: self.requests.lock().unwrap_or_else(PoisonError::into_inner), outbox: self }
+    }
+
+    /// How often the lock was taken so far: what a call costs is bounded by a test.
+    pub fn times_locked(&self) -> u64 {
+        self.locked.load(Ordering::Relaxed)
+    }
+
+    /// From now on a short answer that nothing waits before is written by whoever answers, as far as stdout takes it.
+    pub fn write_at_once(&self, write: WriteAtOnce) {
+        let _ = self.at_once.set(write);
+    }
+
+    /// Takes the right to write, if nobody has it. While the lock is held, so that the order of lines is that of the lock.
+    fn take_right(&self, _locked: &Entered<'_>) -> Option<Right<'_>> {
+        (!self.writing.swap(true, Ordering::SeqCst)).then_some(Right { outbox: self, left_to_pump: false })
     }
 
     /// Opens a request: from here on it has exactly one answer, and a place for it in the queue. `caller` is who asks, for a
-    /// request of the stateless era. Its key names it from here on.
+    /// request of the stateless era. Its key names it from here on, and who has it hands it on by [`Hold::pass`].
     ///
     /// # Errors
     /// [`NotOpened`]; the request must be answered by [`reject`](Outbox::reject).
-    pub fn open(&self, id: &RequestId, method: Method, caller: Option<Arc<Caller>>) -> Result<RequestKey, NotOpened> {
+    pub fn open(&self, id: &RequestId, method: Method, caller: Option<Arc<Caller>>) -> Result<Hold, NotOpened> {
         self.lock().open(id, method, caller, Instant::now())
     }
 
@@ -78,34 +161,26 @@ impl Outbox {
         self.lock().next_key()
     }
 
-    /// Marks a request as handed to a session.
-    pub fn delivered(&self, key: RequestKey) {
-        self.lock().hold(key, Holder::Session);
-    }
-
-    /// Marks a request as not taken by the session it was handed to.
-    pub fn returned(&self, key: RequestKey) {
-        self.lock().hold(key, Holder::Intake);
-    }
-
-    /// Marks a request as a call in the ledger: from here on a session's end does not answer it.
-    pub fn became_call(&self, key: RequestKey) {
-        self.lock().hold(key, Holder::Ledger);
+    /// Gives an open request back to the session: it is no call any more.
+    pub fn given_back(&self, key: RequestKey) {
+        if let Some(open) = self.lock().get(key) {
+            open.hold.pass(Holder::Session);
+        }
     }
 
     /// The open requests that a session had and that did not become calls.
     pub fn delivered_requests(&self) -> Vec<RequestKey> {
-        self.lock().held(|holder| holder == Holder::Session)
+        self.lock().held_by(&[Holder::Session])
     }
 
     /// The open requests that did not become calls.
     pub fn requests_without_call(&self) -> Vec<RequestKey> {
-        self.lock().held(|holder| matches!(holder, Holder::Intake | Holder::Session))
+        self.lock().held_by(&[Holder::Intake, Holder::Session])
     }
 
     /// The open requests that became calls.
     pub fn requests_with_call(&self) -> Vec<RequestKey> {
-        self.lock().held(|holder| holder == Holder::Ledger)
+        self.lock().held_by(&[Holder::Ledger])
     }
 
     /// Whether a request is open.
@@ -120,16 +195,24 @@ impl Outbox {
 
     /// Answers an open request with a result (JSON on one line). False if it was not open: nothing is written.
     pub fn answer(&self, key: RequestKey, result_json: &str) -> bool {
-        self.settle(key, Outcome::Ok, |open| result_line(&open.id, result_json, open.caller.is_some()))
+        let short = result_json.len() <= STDOUT_AT_ONCE_MAX_BYTES;
+        self.settle(key, Outcome::Ok, short, |open| result_line(&open.id, result_json, open.caller.is_some()))
     }
 
     /// Answers an open request with an error. False if it was not open.
     pub fn answer_error(&self, key: RequestKey, error: &RpcError) -> bool {
-        self.settle(key, Outcome::Error, |open| jsonrpc::error(Some(&open.id), error))
+        self.settle(key, Outcome::Error, true, |open| jsonrpc::error(Some(&open.id), error))
     }
 
-    fn settle(&self, key: RequestKey, outcome: Outcome, line: impl FnOnce(&Open) -> String) -> bool {
-        let Some(open) = self.lock().take(key) else { return false };
+    fn settle(&self, key: RequestKey, outcome: Outcome, short: bool, line: impl FnOnce(&Open) -> String) -> bool {
+        let mut requests = self.lock();
+        let Some(open) = requests.take(key) else { return false };
+        let past_the_queue = short && open.batch.is_none() && requests.is_next();
+        let right = if past_the_queue { self.take_right(&requests) } else { None };
+        if right.is_none() {
+            requests.render();
+        }
+        drop(requests);
         // Rendered outside the lock: results reach megabytes. The request is taken, so nobody else can answer meanwhile.
         let mut text = line(&open);
         // With the brackets of a batch.
@@ -139,8 +222,28 @@ impl Outbox {
         }
         self.events.request_ended(open.method, outcome, open.since.elapsed());
         self.events.message_queued(MessageKind::Response, &text);
-        self.push_answer(open.batch, Some(text), true);
+        match right {
+            Some(right) => self.write_out(right, text),
+            None => self.push_answer(open.batch, Some(text), true),
+        }
         true
+    }
+
+    /// Writes a line past the empty queue, or leaves to the pump what stdout does not take at once.
+    fn write_out(&self, mut right: Right<'_>, line: String) {
+        let mut bytes = line.into_bytes();
+        bytes.push(b'\n');
+        let at_once = self.at_once.get().filter(|_| bytes.len() <= STDOUT_AT_ONCE_MAX_BYTES);
+        // An error is for the pump to meet: it ends by it.
+        let count = at_once.and_then(|write| write(&bytes).ok()).unwrap_or(0);
+        self.left.fetch_add(count as u64, Ordering::Relaxed);
+        if count < bytes.len() {
+            bytes.drain(..count);
+            *enter(&self.left_to_pump) = Some(bytes);
+            right.left_to_pump = true;
+        } else {
+            self.events.stdout_written();
+        }
     }
 
     /// Forgets the open request with this id, which the client cancelled: it gets no answer. `None` if there is none.
@@ -214,7 +317,7 @@ impl Outbox {
 
     /// Tells every subscription that asked for it, or only this one, that the list of tools is another one.
     pub fn tools_changed(&self, only: Option<RequestKey>) {
-        let listening = self.lock().held(|holder| matches!(holder, Holder::Subscription(Filter { tools: true })));
+        let listening = self.lock().subscriptions(|filter| filter.tools);
         for key in listening.into_iter().filter(|key| only.is_none_or(|only| only == *key)) {
             let Some(id) = self.id(key) else { continue };
             self.notify_of(Some(key), TOOLS_CHANGED, stateless::tools_list_changed(&id), true);
@@ -223,9 +326,9 @@ impl Outbox {
 
     /// Ends every subscription with the answer to its request.
     pub fn end_subscriptions(&self) {
-        let subscriptions = self.lock().held(|holder| matches!(holder, Holder::Subscription(_)));
+        let subscriptions = self.lock().subscriptions(|_| true);
         for key in subscriptions {
-            self.settle(key, Outcome::Ok, |open| stateless::subscription_ended(&open.id));
+            self.settle(key, Outcome::Ok, true, |open| stateless::subscription_ended(&open.id));
         }
     }
 
@@ -290,7 +393,9 @@ impl Outbox {
 
     /// Waits until stdout has room for more answers. Only a blocked stdout makes anybody wait here.
     pub async fn room(&self) {
-        self.until(Requests::has_room).await;
+        if self.full.load(Ordering::SeqCst) {
+            self.until(Requests::has_room).await;
+        }
     }
 
     /// True while a full queue keeps requests from being read.
@@ -300,12 +405,16 @@ impl Outbox {
 
     /// True when everything that was queued has been written.
     pub fn is_flushed(&self) -> bool {
-        self.lock().is_flushed()
+        self.has_flushed(&self.lock())
+    }
+
+    fn has_flushed(&self, requests: &Requests) -> bool {
+        requests.is_broken() || requests.is_empty() && !self.writing.load(Ordering::SeqCst)
     }
 
     /// Waits until everything that was queued has been written.
     pub async fn flushed(&self) {
-        self.until(Requests::is_flushed).await;
+        self.until(|requests| self.has_flushed(requests)).await;
     }
 
     /// The same, for as long as the client takes something every `stall`, and for `most` in all. False if something is left that it
@@ -326,7 +435,7 @@ impl Outbox {
 
     /// Waits until no request that became a call is open.
     pub async fn calls_answered(&self) {
-        self.until(|requests| requests.held(|holder| holder == Holder::Ledger).is_empty()).await;
+        self.until(|requests| requests.held_by(&[Holder::Ledger]).is_empty()).await;
     }
 
     async fn until(&self, reached: impl Fn(&Requests) -> bool) {
@@ -341,17 +450,17 @@ impl Outbox {
 
     /// What was counted.
     pub fn counts(&self) -> RequestCounts {
-        self.lock().counts()
+        let counts = self.lock().counts();
+        let left_to_pump = usize::from(enter(&self.left_to_pump).is_some());
+        RequestCounts { queued: counts.queued + left_to_pump, ..counts }
     }
 
     /// Writes the queue to `out` until that fails (the client is gone). One write per batch of lines.
     pub async fn pump_out(&self, mut out: impl AsyncWrite + Unpin) {
         loop {
-            let bytes = self.next_write().await;
-            let failed = self.write(&mut out, &bytes).await.is_err();
-            self.lock().written(failed);
-            self.emptied.notify_waiters();
-            if failed {
+            let (bytes, _right) = self.next_write().await;
+            if self.write(&mut out, &bytes).await.is_err() {
+                self.lock().fail();
                 return;
             }
             self.events.stdout_written();
@@ -371,12 +480,19 @@ impl Outbox {
         out.flush().await
     }
 
-    async fn next_write(&self) -> Vec<u8> {
+    async fn next_write(&self) -> (Vec<u8>, Right<'_>) {
         loop {
             let filled = self.filled.notified();
-            let bytes = self.lock().take_write();
-            if let Some(bytes) = bytes {
-                return bytes;
+            if let Some(bytes) = enter(&self.left_to_pump).take() {
+                return (bytes, Right { outbox: self, left_to_pump: false });
+            }
+            if self.queued.load(Ordering::SeqCst) > 0 {
+                let mut requests = self.lock();
+                if let Some(right) = self.take_right(&requests)
+                    && let Some(bytes) = requests.take_write()
+                {
+                    return (bytes, right);
+                }
             }
             filled.await;
         }

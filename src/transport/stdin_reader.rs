@@ -14,14 +14,13 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::client::Client;
-use crate::core::requests::{BatchKey, NotOpened};
+use crate::core::requests::{BatchKey, Hold, Holder, NotOpened};
 use crate::core::user_text;
 use crate::limits::{
     CLIENT_LINE_MAX_BYTES, FIRST_SESSION_MAX, MAILBOX_BYTES_MAX, OPEN_REQUESTS_MAX, SESSION_ABSENCE_MAX,
 };
 use crate::link::Calls;
 use crate::protocol::framing::lines::{Line, LineDecoder};
-use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::{self, Fault, Invalid, Message, RequestId, RpcError};
 use crate::protocol::mcp::stateless::{self, Caller};
 use crate::protocol::mcp::{self, Audience, Method, Notification, ProtocolVersion, Request, ToolResult};
@@ -211,13 +210,13 @@ impl Intake {
             Message::Request { id, method, params } => {
                 let caller = self.caller(&method, params.as_deref());
                 let stateless = matches!(caller, Ok(Some(_)));
-                let Some(key) = self.open(&id, &method, caller.as_ref().ok().and_then(Clone::clone), batch) else {
+                let Some(hold) = self.open(&id, &method, caller.as_ref().ok().and_then(Clone::clone), batch) else {
                     return Then::GoOn;
                 };
                 let caller = match caller {
                     Ok(caller) => caller,
                     Err(error) => {
-                        self.with.client.outbox.answer_error(key, &error);
+                        self.with.client.outbox.answer_error(hold.key(), &error);
                         return Then::GoOn;
                     }
                 };
@@ -230,10 +229,10 @@ impl Intake {
                 }
                 // The stateless era has neither.
                 if !stateless && matches!(method.as_str(), "ping" | "shutdown") {
-                    self.with.client.outbox.answer(key, "{}");
+                    self.with.client.outbox.answer(hold.key(), "{}");
                     return if method == "ping" { Then::GoOn } else { Then::End };
                 }
-                Delivered::Request { key, id, caller, method, params }
+                Delivered::Request { hold, id, caller, method, params }
             }
             Message::Notification { method, params } => {
                 if let Notification::Cancelled { id, .. } = mcp::parse_notification(&method, params.as_deref()) {
@@ -257,21 +256,15 @@ impl Intake {
         }))
     }
 
-    fn open(
-        &self,
-        id: &RequestId,
-        method: &str,
-        caller: Option<Arc<Caller>>,
-        batch: Option<BatchKey>,
-    ) -> Option<RequestKey> {
+    fn open(&self, id: &RequestId, method: &str, caller: Option<Arc<Caller>>, batch: Option<BatchKey>) -> Option<Hold> {
         let front = &self.with.client.outbox;
         let audience = caller.as_ref().map(|caller| caller.audience);
         match front.open(id, Method::from_name(method), caller) {
-            Ok(key) => {
+            Ok(hold) => {
                 if let Some(batch) = batch {
-                    front.join_batch(key, batch);
+                    front.join_batch(hold.key(), batch);
                 }
-                Some(key)
+                Some(hold)
             }
             Err(NotOpened::Duplicate) => {
                 self.with.env.events.bad_line(DUPLICATE_ID);
@@ -334,23 +327,23 @@ fn hand(
     permit: Option<Permit>,
 ) -> Result<(), Delivery> {
     let Delivery { message, bytes, since } = delivery;
-    let request = message.request();
+    let request = message.request().cloned();
     // Marked first: from here on the session's end answers it.
-    if let Some(request) = request {
-        with.client.outbox.delivered(request);
+    if let Some(request) = &request {
+        request.pass(Holder::Session);
     }
     match session.cast(session::Message::Delivered(message, permit)) {
         Ok(()) => Ok(()),
         Err(MessagingErr::SendErr(session::Message::Delivered(message, _))) => {
-            if let Some(request) = request {
-                with.client.outbox.returned(request);
+            if let Some(request) = &request {
+                request.pass(Holder::Intake);
             }
             Err(Delivery { message, bytes, since })
         }
         // ractor gives a message back that it did not take; anything else would be ours to answer all the same.
         Err(_) => {
             if let Some(request) = request {
-                with.client.outbox.answer_error(request, &RpcError::internal(user_text::INTERNAL));
+                with.client.outbox.answer_error(request.key(), &RpcError::internal(user_text::INTERNAL));
             }
             Ok(())
         }
@@ -385,6 +378,6 @@ async fn deliver(with: Surroundings, mut waiting: mpsc::Receiver<Delivery>, back
 /// No session came: our fault, nothing ran.
 fn refuse(with: &Surroundings, delivery: Delivery) {
     if let Some(request) = delivery.message.request() {
-        with.client.outbox.answer_error(request, &RpcError::internal(user_text::INTERNAL));
+        with.client.outbox.answer_error(request.key(), &RpcError::internal(user_text::INTERNAL));
     }
 }

@@ -112,7 +112,7 @@ impl Line {
     fn answer_here(&self, call: CallId, tool: OwnTool) {
         let (given, settled) = self.decide(|exchange, ledger, _| (ledger.give_back(call), exchange.gave_back(ledger)));
         if let Some((key, audience, arguments)) = given {
-            self.with.client.outbox.delivered(key);
+            self.with.client.outbox.given_back(key);
             let told = session::Message::OwnToolCalled(Asked { key, audience }, tool, arguments);
             if !self.with.addresses.session.cast(told) {
                 self.with.client.outbox.answer_error(key, &RpcError::internal(user_text::INTERNAL));

@@ -5,6 +5,7 @@
 //! counted.
 
 mod batches;
+mod hold;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use tokio::time::Instant;
 
 use self::batches::Batches;
 pub use self::batches::{Array, BatchKey, line_of};
+pub use self::hold::{Hold, Holder};
 use crate::limits::{
     OPEN_REQUESTS_MAX, SHARED_WRITE_BYTES, STDOUT_NOTIFICATIONS_MAX, STDOUT_QUEUE_HIGH_BYTES, STDOUT_QUEUE_MAX_LINES,
     SUBSCRIPTIONS_MAX,
@@ -36,19 +38,6 @@ pub enum NotOpened {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooManySubscriptions;
 
-/// In whose hands an open request is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Holder {
-    /// The stdin reader's: no session has it.
-    Intake,
-    /// A session's.
-    Session,
-    /// The ledger's: it became a call, whose verdict is its answer.
-    Ledger,
-    /// No part's: it is open to be told of changes.
-    Subscription(Filter),
-}
-
 /// A request that was taken up: what its answer goes to, and for whom it is written. Made once, when the session takes it up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked {
@@ -66,7 +55,9 @@ pub struct Open {
     /// The batch that it is a member of.
     pub batch: Option<BatchKey>,
     /// In whose hands it is.
-    pub holder: Holder,
+    pub hold: Hold,
+    /// What its client wants to be told, where it is a subscription.
+    pub subscription: Option<Filter>,
     /// Its method.
     pub method: Method,
     /// Who asks, where the request says so itself.
@@ -127,7 +118,6 @@ pub struct Requests {
     notifications: usize,
     dropped_notifications: u64,
     surplus_answers: u64,
-    writing: bool,
     /// The client is gone: nothing is queued any more.
     broken: bool,
 }
@@ -145,7 +135,7 @@ impl Requests {
         method: Method,
         caller: Option<Arc<Caller>>,
         now: Instant,
-    ) -> Result<RequestKey, NotOpened> {
+    ) -> Result<Hold, NotOpened> {
         if self.keys.contains_key(id) {
             return Err(NotOpened::Duplicate);
         }
@@ -153,10 +143,12 @@ impl Requests {
             return Err(NotOpened::Full);
         }
         let key = self.next_key();
-        let open = Open { id: id.clone(), batch: None, holder: Holder::Intake, method, caller, since: now };
+        let hold = Hold::new(key);
+        let open =
+            Open { id: id.clone(), batch: None, hold: hold.clone(), subscription: None, method, caller, since: now };
         self.open.insert(key, open);
         self.keys.insert(id.clone(), key);
-        Ok(key)
+        Ok(hold)
     }
 
     /// A key that no other request has.
@@ -170,35 +162,36 @@ impl Requests {
         self.open.get(&key)
     }
 
-    /// Puts an open request into other hands.
-    pub fn hold(&mut self, key: RequestKey, holder: Holder) {
-        if let Some(held) = self.open.get_mut(&key) {
-            held.holder = holder;
-        }
+    /// The open requests in such hands, in the order in which they were opened.
+    pub fn held_by(&self, holders: &[Holder]) -> Vec<RequestKey> {
+        self.those(|open| holders.iter().any(|holder| open.hold.is_with(*holder)))
     }
 
-    /// The open requests in such hands, in the order in which they were opened.
-    pub fn held(&self, wanted: impl Fn(Holder) -> bool) -> Vec<RequestKey> {
+    /// The subscriptions, in the order in which they were opened.
+    pub fn subscriptions(&self, wanted: impl Fn(Filter) -> bool) -> Vec<RequestKey> {
+        self.those(|open| open.subscription.is_some_and(&wanted))
+    }
+
+    fn those(&self, wanted: impl Fn(&Open) -> bool) -> Vec<RequestKey> {
         let mut keys: Vec<RequestKey> =
-            self.open.iter().filter(|(_, open)| wanted(open.holder)).map(|(key, _)| *key).collect();
+            self.open.iter().filter(|(_, open)| wanted(open)).map(|(key, _)| *key).collect();
         keys.sort();
         keys
     }
 
     fn close(&mut self, key: RequestKey) -> Option<Open> {
         let open = self.open.remove(&key)?;
+        open.hold.end();
         self.keys.remove(&open.id);
         self.progress.remove(&key);
         Some(open)
     }
 
-    /// Takes a request out of the table to answer it; what it is answered is owed to the queue from now on. `None` if it is not
-    /// open.
+    /// Takes a request out of the table to answer it. `None` if it is not open.
     pub fn take(&mut self, key: RequestKey) -> Option<Open> {
         let open = self.close(key);
-        match &open {
-            Some(_) => self.rendering += 1,
-            None => self.surplus_answers += 1,
+        if open.is_none() {
+            self.surplus_answers += 1;
         }
         open
     }
@@ -324,12 +317,12 @@ impl Requests {
     /// # Errors
     /// More are open than may be: the request is still open, and must be answered.
     pub fn subscribe(&mut self, key: RequestKey, filter: Filter) -> Result<bool, TooManySubscriptions> {
-        let count = self.open.values().filter(|open| matches!(open.holder, Holder::Subscription(_))).count();
-        if count >= SUBSCRIPTIONS_MAX {
+        if self.open.values().filter(|open| open.subscription.is_some()).count() >= SUBSCRIPTIONS_MAX {
             return Err(TooManySubscriptions);
         }
         let Some(open) = self.open.get_mut(&key) else { return Ok(false) };
-        open.holder = Holder::Subscription(filter);
+        open.hold.pass(Holder::Subscription);
+        open.subscription = Some(filter);
         let text = stateless::acknowledged(&open.id, filter);
         self.queue(text, None);
         Ok(!self.broken)
@@ -345,9 +338,24 @@ impl Requests {
         self.queue.len() >= STDOUT_QUEUE_MAX_LINES || self.queued_bytes >= STDOUT_QUEUE_HIGH_BYTES
     }
 
-    /// True when everything that was queued has been written.
-    pub fn is_flushed(&self) -> bool {
-        self.broken || (self.queue.is_empty() && !self.writing && self.rendering == 0)
+    /// Whether a line may be written past the queue: nothing waits in it.
+    pub fn is_next(&self) -> bool {
+        !self.broken && self.queue.is_empty()
+    }
+
+    /// Lines that wait.
+    pub fn queued(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// True when everything that was queued has left the queue, and nothing is owed to it.
+    pub fn is_empty(&self) -> bool {
+        self.broken || (self.queue.is_empty() && self.rendering == 0)
+    }
+
+    /// Whether the client is gone.
+    pub fn is_broken(&self) -> bool {
+        self.broken
     }
 
     /// What was counted.
@@ -360,7 +368,7 @@ impl Requests {
         }
     }
 
-    /// Takes the bytes of the next write out of the queue; [`written`](Self::written) must follow.
+    /// Takes the bytes of the next write out of the queue.
     pub fn take_write(&mut self) -> Option<Vec<u8>> {
         let mut bytes = self.pop()?.into_bytes();
         bytes.push(b'\n');
@@ -372,7 +380,6 @@ impl Requests {
             bytes.extend_from_slice(text.as_bytes());
             bytes.push(b'\n');
         }
-        self.writing = true;
         Some(bytes)
     }
 
@@ -383,13 +390,10 @@ impl Requests {
         Some(line.text)
     }
 
-    /// A write has ended. If it failed the client is gone, and what is queued with it.
-    pub fn written(&mut self, failed: bool) {
-        self.writing = false;
-        if failed {
-            self.broken = true;
-            self.queue.clear();
-            self.queued_bytes = 0;
-        }
+    /// A write failed: the client is gone, and what is queued with it.
+    pub fn fail(&mut self) {
+        self.broken = true;
+        self.queue.clear();
+        self.queued_bytes = 0;
     }
 }

@@ -43,7 +43,8 @@ fn sent_call(parts: &Arc<Parts>, number: u64) -> CallId {
 fn sent_call_of(parts: &Arc<Parts>, number: u64, audience: Audience) -> CallId {
     let id = parts.env.next_call_id();
     let request = RequestId::from_number(number);
-    let request = parts.client.outbox.open(&request, crate::protocol::mcp::Method::CallTool, None).unwrap();
+    let hold = parts.client.outbox.open(&request, crate::protocol::mcp::Method::CallTool, None).unwrap();
+    let request = hold.key();
     let call = NewCall {
         id,
         request,
@@ -57,7 +58,7 @@ fn sent_call_of(parts: &Arc<Parts>, number: u64, audience: Audience) -> CallId {
         audience,
     };
     parts.calls.decide(|ledger, now| ledger.accept(call, now));
-    parts.client.outbox.became_call(request);
+    assert!(hold.pass(crate::core::requests::Holder::Ledger));
     parts.calls.ledger(|ledger, _| ledger.open_epoch(Epoch(1)));
     parts.calls.ledger(|ledger, _| ledger.reserve(Epoch(1))).unwrap();
     let terms = Terms { recovery: Recovery::None, tool_timeout: Duration::ZERO, repeatable: false };

@@ -4,22 +4,21 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use crate::core::requests::Asked;
+use crate::core::requests::{Asked, Hold};
 use crate::fsm::registry::Source;
 use crate::fsm::session::{Outlook, Timer};
 use crate::protocol::dialect::OwnTool;
-use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::stateless::Caller;
 use crate::runtime::mailbox::Permit;
 
-/// What the client said. A request is known by its key from here on.
+/// What the client said. A request is known by its key from here on, not by its id.
 #[derive(Debug)]
 pub enum Delivered {
     /// It wants an answer.
     Request {
-        /// This opening of it.
-        key: RequestKey,
+        /// This opening of it, and in whose hands it is.
+        hold: Hold,
         /// Its id, as the client wrote it.
         id: RequestId,
         /// Who asks, for a request of the stateless era.
@@ -47,9 +46,9 @@ pub enum Delivered {
 
 impl Delivered {
     /// The request, if it is one.
-    pub fn request(&self) -> Option<RequestKey> {
+    pub fn request(&self) -> Option<&Hold> {
         match self {
-            Self::Request { key, .. } => Some(*key),
+            Self::Request { hold, .. } => Some(hold),
             Self::Notification { .. } | Self::Response { .. } => None,
         }
     }

@@ -5,6 +5,10 @@ fn id(number: u64) -> RequestId {
     RequestId::from_number(number)
 }
 
+fn opened(outbox: &Outbox, number: u64) -> Hold {
+    outbox.open(&id(number), Method::CallTool, None).unwrap()
+}
+
 async fn written(outbox: &Outbox) -> String {
     let (mut near, far) = tokio::io::duplex(1 << 20);
     let pump = outbox.pump_out(far);
@@ -24,9 +28,9 @@ async fn written(outbox: &Outbox) -> String {
 #[tokio::test]
 async fn a_request_is_answered_once_and_a_cancelled_one_never() {
     let outbox = Outbox::default();
-    let first = outbox.open(&id(1), Method::CallTool, None).unwrap();
-    let second = outbox.open(&id(2), Method::CallTool, None).unwrap();
-    assert_eq!(outbox.open(&id(1), Method::CallTool, None), Err(NotOpened::Duplicate));
+    let first = opened(&outbox, 1).key();
+    let second = opened(&outbox, 2).key();
+    assert_eq!(outbox.open(&id(1), Method::CallTool, None).map(|hold| hold.key()), Err(NotOpened::Duplicate));
     assert_eq!((outbox.cancel(&id(2)), outbox.cancel(&id(2))), (Some(second), None));
     assert!(outbox.answer(first, "{}"));
     assert!(!outbox.answer(first, "{\"again\":true}"));
@@ -39,13 +43,14 @@ async fn a_request_is_answered_once_and_a_cancelled_one_never() {
 #[tokio::test]
 async fn what_is_said_of_a_cancelled_request_is_not_said_of_the_next_one_with_its_id() {
     let outbox = Outbox::default();
-    let first = outbox.open(&id(7), Method::CallTool, None).unwrap();
+    let hold = opened(&outbox, 7);
+    let first = hold.key();
     assert_eq!(outbox.cancel(&id(7)), Some(first));
-    let second = outbox.open(&id(7), Method::CallTool, None).unwrap();
+    let second = opened(&outbox, 7).key();
     assert!(!outbox.is_open(first) && outbox.was_cancelled(first));
     assert!(!outbox.answer(first, "{\"of\":\"the first\"}") && !outbox.answer_error(first, &RpcError::internal("")));
     outbox.progress(first, 1.0, "progress of the first".to_owned());
-    outbox.became_call(first);
+    assert!(!hold.pass(Holder::Ledger) && !hold.is_open());
     assert_eq!((outbox.requests_with_call(), outbox.requests_without_call()), (vec![], vec![second]));
     assert!(outbox.is_open(second) && !outbox.was_cancelled(second));
     assert!(outbox.answer(second, "{\"of\":\"the second\"}"));
@@ -57,9 +62,9 @@ async fn what_is_said_of_a_cancelled_request_is_not_said_of_the_next_one_with_it
 async fn open_requests_and_notifications_are_bounded_and_list_changes_coalesce() {
     let outbox = Outbox::default();
     for number in 0..OPEN_REQUESTS_MAX as u64 {
-        outbox.open(&id(number), Method::CallTool, None).unwrap();
+        opened(&outbox, number);
     }
-    assert_eq!(outbox.open(&id(9999), Method::CallTool, None), Err(NotOpened::Full));
+    assert_eq!(outbox.open(&id(9999), Method::CallTool, None).map(|hold| hold.key()), Err(NotOpened::Full));
     for _ in 0..10 {
         outbox.notify("changed", "{}".into(), true);
     }
@@ -82,7 +87,7 @@ fn a_question_that_finds_no_room_is_known_as_not_sent() {
 #[test]
 fn progress_that_was_overtaken_is_not_told() {
     let outbox = Outbox::default();
-    let key = outbox.open(&id(1), Method::CallTool, None).unwrap();
+    let key = opened(&outbox, 1).key();
     for progress in [2.0, 1.0, 2.0, 3.0] {
         outbox.progress(key, progress, progress.to_string());
     }
@@ -91,7 +96,7 @@ fn progress_that_was_overtaken_is_not_told() {
     outbox.progress(key, 4.0, "late".to_owned());
     assert_eq!(outbox.counts().queued, 3);
     // The next request with this id begins anew.
-    let next = outbox.open(&id(1), Method::CallTool, None).unwrap();
+    let next = opened(&outbox, 1).key();
     outbox.progress(next, 1.0, "1".to_owned());
     assert_eq!(outbox.counts().queued, 4);
 }
@@ -101,7 +106,7 @@ async fn a_client_that_is_gone_blocks_nobody() {
     let outbox = Outbox::default();
     let (near, far) = tokio::io::duplex(64);
     drop(near);
-    let key = outbox.open(&id(1), Method::CallTool, None).unwrap();
+    let key = opened(&outbox, 1).key();
     outbox.answer(key, "{}");
     outbox.pump_out(far).await;
     outbox.flushed().await;
@@ -112,7 +117,7 @@ async fn a_client_that_is_gone_blocks_nobody() {
 async fn the_end_does_not_lose_the_answers_of_a_batch_that_is_still_being_read() {
     let outbox = Outbox::default();
     let batch = outbox.begin_batch();
-    let [first, second] = [1, 2].map(|number| outbox.open(&id(number), Method::CallTool, None).unwrap());
+    let [first, second] = [1, 2].map(|number| opened(&outbox, number).key());
     for key in [first, second] {
         outbox.join_batch(key, batch);
     }
@@ -146,7 +151,7 @@ async fn end_with(piece: usize, most: usize) -> (bool, Duration, usize) {
     let outbox = Arc::new(Outbox::default());
     let (near, far) = tokio::io::duplex(STDOUT_WRITE_MAX_BYTES);
     for number in 0..3 {
-        let request = outbox.open(&id(number), Method::CallTool, None).unwrap();
+        let request = opened(&outbox, number).key();
         assert!(outbox.answer(request, &format!("\"{}\"", "x".repeat(1 << 20))));
     }
     let pumped = Arc::clone(&outbox);
@@ -176,4 +181,140 @@ async fn the_end_waits_for_a_client_that_reads_and_not_for_one_that_does_not() {
 
     let (all, took, _) = end_with(STDOUT_WRITE_MAX_BYTES / 4, usize::MAX).await;
     assert_eq!((all, took), (false, FLUSH_READING_MAX), "it is read too slowly");
+}
+
+thread_local! {
+    /// What stdout took at once, and how many bytes it takes of each write.
+    static STDOUT: std::cell::RefCell<(Vec<u8>, usize)> = const { std::cell::RefCell::new((Vec::new(), 0)) };
+}
+
+/// A stdout that takes so many bytes of each write at once.
+fn takes(outbox: &Outbox, bytes: usize) {
+    STDOUT.with_borrow_mut(|(taken, most)| {
+        taken.clear();
+        *most = bytes;
+    });
+    outbox.write_at_once(|line| {
+        STDOUT.with_borrow_mut(|(taken, most)| {
+            if *most == 0 {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            let count = line.len().min(*most);
+            taken.extend_from_slice(&line[..count]);
+            Ok(count)
+        })
+    });
+}
+
+/// What it took.
+fn taken() -> String {
+    STDOUT.with_borrow(|(taken, _)| String::from_utf8(taken.clone()).unwrap())
+}
+
+#[tokio::test]
+async fn a_short_answer_is_written_at_once_and_takes_the_lock_once() {
+    let outbox = Outbox::default();
+    takes(&outbox, usize::MAX);
+    let before = outbox.times_locked();
+    let key = opened(&outbox, 1).key();
+    assert!(outbox.answer(key, "{}"));
+    assert_eq!(outbox.times_locked() - before, 2, "opened and answered");
+    assert!(taken().ends_with("}\n") && taken().lines().count() == 1);
+    assert!(outbox.is_flushed());
+    assert_eq!(outbox.counts().queued, 0);
+}
+
+#[tokio::test]
+async fn what_stdout_does_not_take_at_once_is_left_to_the_pump_in_order() {
+    for most in [0, 1, 10] {
+        let outbox = Outbox::default();
+        takes(&outbox, most);
+        let keys = [1, 2].map(|number| opened(&outbox, number).key());
+        assert!(outbox.answer(keys[0], "{\"first\":1}"));
+        assert!(!outbox.is_flushed());
+        assert_eq!(outbox.counts().queued, 1);
+        // The rest of that line comes first, whatever stdout would take by now.
+        STDOUT.with_borrow_mut(|(_, most)| *most = usize::MAX);
+        outbox.notify("changed", "{\"second\":2}".into(), false);
+        assert!(outbox.answer(keys[1], "{\"third\":3}"));
+        let whole = taken() + &written(&outbox).await;
+        let numbers: Vec<usize> = ["first", "second", "third"].map(|word| whole.find(word).unwrap()).into();
+        assert!(numbers.is_sorted() && whole.lines().count() == 3, "{whole}");
+        assert!(whole.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()), "{whole}");
+    }
+}
+
+#[tokio::test]
+async fn a_long_answer_and_one_behind_others_go_to_the_pump() {
+    let outbox = Outbox::default();
+    takes(&outbox, usize::MAX);
+    let keys = [1, 2].map(|number| opened(&outbox, number).key());
+    let long = format!("\"{}\"", "x".repeat(STDOUT_AT_ONCE_MAX_BYTES));
+    outbox.answer(keys[0], &long);
+    outbox.answer(keys[1], "{}");
+    assert_eq!((taken().len(), outbox.counts().queued), (0, 2));
+    assert_eq!(written(&outbox).await.lines().count(), 2);
+}
+
+#[test]
+fn lines_of_many_threads_are_whole_and_none_is_lost() {
+    static OUT: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+    /// Takes all of a write, some of it or nothing, one after the other.
+    fn moody(line: &[u8]) -> io::Result<usize> {
+        static NTH: AtomicUsize = AtomicUsize::new(0);
+        let count = match NTH.fetch_add(1, Ordering::Relaxed) % 3 {
+            0 => line.len(),
+            1 => line.len() / 2,
+            _ => return Err(io::ErrorKind::WouldBlock.into()),
+        };
+        enter(&OUT).extend_from_slice(&line[..count]);
+        Ok(count)
+    }
+    struct Out;
+    impl AsyncWrite for Out {
+        fn poll_write(
+            self: std::pin::Pin<&mut Self>,
+            _: &mut std::task::Context<'_>,
+            bytes: &[u8],
+        ) -> std::task::Poll<io::Result<usize>> {
+            enter(&OUT).extend_from_slice(bytes);
+            std::task::Poll::Ready(Ok(bytes.len()))
+        }
+        fn poll_flush(
+            self: std::pin::Pin<&mut Self>,
+            _: &mut std::task::Context<'_>,
+        ) -> std::task::Poll<io::Result<()>> {
+            std::task::Poll::Ready(Ok(()))
+        }
+        fn poll_shutdown(
+            self: std::pin::Pin<&mut Self>,
+            _: &mut std::task::Context<'_>,
+        ) -> std::task::Poll<io::Result<()>> {
+            std::task::Poll::Ready(Ok(()))
+        }
+    }
+    let outbox = Arc::new(Outbox::default());
+    outbox.write_at_once(moody);
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let pumping = Arc::clone(&outbox);
+    runtime.spawn(async move { pumping.pump_out(Out).await });
+    const EACH: u64 = 2000;
+    std::thread::scope(|scope| {
+        for thread in 0..3 {
+            let outbox = &outbox;
+            scope.spawn(move || {
+                for number in thread * EACH..(thread + 1) * EACH {
+                    let key = opened(outbox, number).key();
+                    let long = if number % 7 == 0 { "x".repeat(STDOUT_AT_ONCE_MAX_BYTES + 1) } else { String::new() };
+                    assert!(outbox.answer(key, &format!("{{\"n\":{number},\"x\":\"{long}\"}}")));
+                }
+            });
+        }
+    });
+    runtime.block_on(outbox.flushed());
+    let whole = String::from_utf8(enter(&OUT).clone()).unwrap();
+    let lines: Vec<serde_json::Value> = whole.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let mut numbers: Vec<u64> = lines.iter().map(|line| line["result"]["n"].as_u64().unwrap()).collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers, (0..3 * EACH).collect::<Vec<_>>());
 }
