@@ -237,13 +237,13 @@ fn adopt(known: &[Arc<EditorTool>], listed: &[Arc<EditorTool>]) -> (Vec<Arc<Edit
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::dialect::Annotations;
+    use crate::protocol::dialect::{Annotations, InputSchema};
 
     fn tool(name: &str, description: &str) -> Arc<EditorTool> {
         Arc::new(EditorTool {
             name: name.to_owned(),
             description: description.to_owned(),
-            input_schema: serde_json::Map::new(),
+            input_schema: InputSchema::default(),
             annotations: Annotations {
                 title: name.to_owned(),
                 read_only_hint: false,

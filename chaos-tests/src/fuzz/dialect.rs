@@ -66,8 +66,8 @@ pub(super) fn check_tools(
 fn check_tool(tool: &EditorTool) {
     assert!(!tool.name.trim().is_empty() && !tool.annotations.title.is_empty());
     check_words(&tool.description);
-    assert_eq!(tool.input_schema.get("type"), Some(&Value::from("object")));
-    assert!(tool.input_schema.get("properties").is_none_or(Value::is_object));
+    assert_eq!(tool.input_schema.parsed().get("type"), Some(&Value::from("object")));
+    assert!(tool.input_schema.parsed().get("properties").is_none_or(Value::is_object));
     assert!(!tool.repeatable || tool.annotations.read_only_hint || tool.annotations.idempotent_hint);
     // The catalogue on disk holds the same.
     let kept = serde_json::to_string(tool).expect("a tool is JSON");

@@ -61,8 +61,8 @@ impl Members<'_> {
 }
 
 /// What a tool's schema says of a parameter.
-pub(super) fn parameter<'t>(tool: Option<&'t EditorTool>, name: &str) -> Option<&'t Value> {
-    tool?.input_schema.get("properties")?.get(name)
+pub(super) fn parameter(tool: Option<&EditorTool>, name: &str) -> Option<Value> {
+    tool?.input_schema.property(name)
 }
 
 /// The limit among the arguments. What is not a positive finite number says nothing.

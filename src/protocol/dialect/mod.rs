@@ -5,6 +5,7 @@ mod arguments;
 mod errors;
 pub mod holdfast;
 pub mod http;
+mod input_schema;
 mod interface;
 mod listing;
 mod project;
@@ -21,6 +22,7 @@ pub mod unspoken;
 mod words;
 
 pub use self::errors::*;
+pub use self::input_schema::InputSchema;
 pub use self::interface::Dialect;
 pub use self::project::*;
 pub use self::words::*;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{Expected, Secret};
+use super::{Expected, InputSchema, Secret};
 use crate::protocol::ids::CallId;
 use crate::protocol::trace::TraceContext;
 
@@ -361,7 +361,7 @@ pub struct EditorTool {
     /// What it does, in the editor's words.
     pub description: String,
     /// JSON Schema of its arguments: `type: object`.
-    pub input_schema: serde_json::Map<String, serde_json::Value>,
+    pub input_schema: InputSchema,
     /// MCP annotations; all four are always known.
     pub annotations: Annotations,
     /// Hidden unless development tools are asked for.

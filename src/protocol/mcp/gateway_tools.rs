@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::limits::{CALLS_LISTED_MAX, LOG_FIELD_MAX_BYTES, WAIT_READY_MAX};
-use crate::protocol::dialect::Annotations;
+use crate::protocol::dialect::{Annotations, InputSchema};
 use crate::protocol::ids::CallId;
 
 use crate::protocol::text::cut_with_ellipsis;
@@ -62,7 +62,7 @@ pub struct Definition {
     /// What it is for.
     pub description: &'static str,
     /// JSON Schema of its arguments: a closed object.
-    pub input_schema: Map<String, Value>,
+    pub input_schema: InputSchema,
     /// MCP annotations; none of these tools changes anything.
     pub annotations: Annotations,
 }
@@ -150,10 +150,7 @@ impl GatewayTool {
                 }),
             ),
         };
-        let input_schema = match schema {
-            Value::Object(map) => map,
-            _ => Map::new(),
-        };
+        let input_schema = schema.as_object().map(InputSchema::from).unwrap_or_default();
         let annotations = Annotations {
             title: title.to_owned(),
             read_only_hint: true,

@@ -5,8 +5,6 @@
 //! cannot be is refused. `oneOf`, `anyOf` and `allOf` at the top are good JSON Schema and pass through, but for the clients that
 //! are known to lose the tool for them ([`flattened`]).
 
-use std::borrow::Cow;
-
 use serde_json::{Map, Value};
 
 use crate::limits::JSON_DEPTH_MAX;
@@ -65,19 +63,11 @@ pub(super) fn repair(schema: &mut Map<String, Value>) -> Result<Vec<&'static str
 /// What [`flattened`] changes, in words.
 pub(super) const FLATTENED: &str = "`oneOf`, `anyOf` or `allOf` at the top is taken away, its properties are kept";
 
-const ALTERNATIVES: [&str; 3] = ["allOf", "anyOf", "oneOf"];
-
-/// Whether a schema has alternatives at the top.
-pub(super) fn has_alternatives(schema: &Map<String, Value>) -> bool {
-    ALTERNATIVES.iter().any(|keyword| schema.contains_key(*keyword))
-}
+/// What the clients that lose a tool for it do not take at the top.
+pub(super) const ALTERNATIVES: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 
 /// A schema without the alternatives at the top, whose properties are kept. What every branch of `allOf` requires stays required.
-pub(super) fn flattened(schema: &Map<String, Value>) -> Cow<'_, Map<String, Value>> {
-    if !has_alternatives(schema) {
-        return Cow::Borrowed(schema);
-    }
-    let whole = schema;
+pub(super) fn flattened(whole: &Map<String, Value>) -> Map<String, Value> {
     let mut schema = whole.clone();
     for keyword in ALTERNATIVES {
         let Some(branches) = schema.remove(keyword) else { continue };
@@ -102,7 +92,7 @@ pub(super) fn flattened(schema: &Map<String, Value>) -> Cow<'_, Map<String, Valu
             }
         }
     }
-    Cow::Owned(schema)
+    schema
 }
 
 /// The definition of the same schema that a branch is, where it only names one; else the branch.

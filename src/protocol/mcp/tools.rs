@@ -5,12 +5,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::value::{RawValue, to_raw_value};
 
 use crate::limits::{
     DESCRIPTION_MAX_BYTES, LOG_FIELD_MAX_BYTES, TOOL_SCHEMA_MAX_BYTES, TOOLS_LIST_MAX_BYTES, TOOLS_MAX,
 };
-use crate::protocol::dialect::{Annotations, EditorTool};
+use crate::protocol::dialect::{Annotations, EditorTool, InputSchema};
 
 use super::audience::Audience;
 use super::clients::ClientTraits;
@@ -123,7 +123,7 @@ impl Catalogue {
 
     /// The tools that are listed changed for this client alone: the name for clients and the change.
     pub fn changed_for(&self, client: &ClientTraits) -> Vec<(String, String)> {
-        let changed = |entry: &&Entry| client.flatten_schemas && schema::has_alternatives(&entry.tool.input_schema);
+        let changed = |entry: &&Entry| client.flatten_schemas && entry.tool.input_schema.has_any(&schema::ALTERNATIVES);
         let entries = self.entries.iter().filter(changed);
         entries.map(|entry| (entry.name.clone(), schema::FLATTENED.to_owned())).collect()
     }
@@ -153,8 +153,11 @@ impl Catalogue {
 /// Makes a tool fit but for its name. One that is fit already is not copied.
 fn prepare(given: Arc<EditorTool>) -> Result<(Arc<EditorTool>, Vec<&'static str>), String> {
     let mut tool = EditorTool::clone(&given);
-    let changes = schema::repair(&mut tool.input_schema).map_err(str::to_owned)?;
-    let bytes = serde_json::to_string(&tool.input_schema).map_or(usize::MAX, |json| json.len());
+    let mut schema = tool.input_schema.parsed();
+    let changes = schema::repair(&mut schema).map_err(str::to_owned)?;
+    tool.input_schema = InputSchema::from(&schema);
+    drop(schema);
+    let bytes = tool.input_schema.raw().get().len();
     if bytes > TOOL_SCHEMA_MAX_BYTES {
         return Err(format!(
             "its input schema has {bytes} bytes, more than the {TOOL_SCHEMA_MAX_BYTES} that are listed"
@@ -183,7 +186,7 @@ struct Listed<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<&'a str>,
     description: &'a str,
-    input_schema: Cow<'a, Map<String, Value>>,
+    input_schema: Cow<'a, RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     annotations: Option<&'a Annotations>,
 }
@@ -192,13 +195,14 @@ impl<'a> Listed<'a> {
     fn new(
         name: &'a str,
         description: &'a str,
-        input_schema: &'a Map<String, Value>,
+        input_schema: &'a InputSchema,
         annotations: &'a Annotations,
         audience: &Audience,
     ) -> Self {
         let version = audience.version;
-        let flat = audience.client.flatten_schemas;
-        let input_schema = if flat { schema::flattened(input_schema) } else { Cow::Borrowed(input_schema) };
+        let flat = audience.client.flatten_schemas && input_schema.has_any(&schema::ALTERNATIVES);
+        let flattened = flat.then(|| to_raw_value(&schema::flattened(&input_schema.parsed())).ok()).flatten();
+        let input_schema = flattened.map_or(Cow::Borrowed(input_schema.raw()), Cow::Owned);
         Self {
             name,
             title: version.title().then_some(annotations.title.as_str()),

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::super::listing::{self, Bad};
-use super::super::{Annotations, EditorTool, ListStep, Reply, ToolListing};
+use super::super::{Annotations, EditorTool, InputSchema, ListStep, Reply, ToolListing};
 
 #[derive(Deserialize)]
 struct List<'a> {
@@ -70,7 +70,7 @@ fn tool(entry: &RawValue) -> Result<EditorTool, Bad> {
         repeatable: tool.annotations.read_only_hint || tool.annotations.idempotent_hint,
         name: tool.name,
         description,
-        input_schema: tool.input_schema,
+        input_schema: InputSchema::from(&tool.input_schema),
         annotations: tool.annotations,
         development_only: tool.development_only,
         parallel: tool.parallel,

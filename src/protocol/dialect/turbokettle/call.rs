@@ -27,10 +27,10 @@ pub(super) fn prepare(name: &str, tool: Option<&EditorTool>, arguments: &RawValu
     let names: HashSet<&str> = members.iter().map(|(key, _)| key).collect();
     let given = |name: &str| names.contains(name);
     let none = Map::new();
-    let schema = tool.map(|tool| &tool.input_schema);
-    let properties = schema.and_then(|schema| schema.get("properties")).and_then(Value::as_object).unwrap_or(&none);
+    let schema = tool.map(|tool| tool.input_schema.parsed()).unwrap_or_default();
+    let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
     let required = |name: &str| {
-        let names = schema.and_then(|schema| schema.get("required")).and_then(Value::as_array);
+        let names = schema.get("required").and_then(Value::as_array);
         names.is_some_and(|names| names.iter().any(|required| required == name))
     };
     let defaults = properties.iter().filter_map(|(name, described)| {

@@ -133,24 +133,24 @@ fn decimal_commas_are_mended_where_they_can_only_be_such() {
     let schema = r#"{"type":"object","properties":{"speed":{"type":"number","description":"0,5 \" 1,5","default":0,5,"minimum":-10,25,"maximum":1,5E-05},"on":{"type":"array","items":{"enum":[1,2,3]},"default":[0,5]}}}"#;
     let tool = with_schema(schema);
     assert_eq!(tool.description, "Does it.");
-    let speed = &tool.input_schema["properties"]["speed"];
+    let speed = &tool.input_schema.parsed()["properties"]["speed"];
     assert_eq!((speed["default"].as_f64(), speed["minimum"].as_f64()), (Some(0.5), Some(-10.25)));
     assert_eq!((speed["maximum"].as_f64(), speed["description"].as_str()), (Some(1.5e-5), Some("0,5 \" 1,5")));
-    let on = &tool.input_schema["properties"]["on"];
+    let on = &tool.input_schema.parsed()["properties"]["on"];
     assert_eq!((&on["default"], &on["items"]["enum"]), (&json!([0, 5]), &json!([1, 2, 3])));
     let control =
         with_schema("{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\",\"description\":\"b\u{8}c\"}}}");
-    assert_eq!(control.input_schema["properties"]["a"]["description"], "b\u{8}c");
+    assert_eq!(control.input_schema.parsed()["properties"]["a"]["description"], "b\u{8}c");
 }
 
 #[test]
 fn a_tool_whose_schema_is_lost_takes_anything_and_says_so() {
     for schema in ["{", "[]", "7", "", r#"{"type":"string"}"#, r#"{"properties":[]}"#] {
         let tool = with_schema(schema);
-        assert_eq!(Value::Object(tool.input_schema.clone()), json!({ "type": "object" }), "{schema}");
+        assert_eq!(Value::Object(tool.input_schema.parsed()), json!({ "type": "object" }), "{schema}");
         assert!(tool.description.starts_with("Does it. (Its parameters are not known here: its package "), "{schema}");
     }
-    let closed = Value::Object(with_schema("{}").input_schema.clone());
+    let closed = Value::Object(with_schema("{}").input_schema.parsed());
     assert_eq!(closed, json!({ "type": "object", "properties": {}, "additionalProperties": false }));
 }
 
@@ -166,7 +166,7 @@ fn one_bad_tool_is_dropped_alone_and_ours_stands_for_the_one_that_we_answer() {
     assert_eq!(dropped, ["#0", "#1", "wait_for_editor_ready", "a"]);
     assert_eq!(Turbokettle.own_tool("wait_for_editor_ready"), Some(OwnTool::WaitReady));
     assert_eq!(Turbokettle.own_tool("a"), None);
-    let wait = &listing.tools[2].input_schema["properties"];
+    let wait = &listing.tools[2].input_schema.parsed()["properties"];
     assert_eq!((&wait["timeout_seconds"]["minimum"], &wait["wait_for_reload"]["default"]), (&json!(0), &json!(false)));
     let many = (0..=TOOLS_MAX).map(|number| named(&format!("t{number}"))).collect();
     assert_eq!(listed(Value::Array(many)).tools.len(), TOOLS_MAX);
@@ -364,7 +364,7 @@ fn feed_reply(reply: Reply) {
     let [reply] = said;
     if let ListStep::Tools(listing) = Turbokettle.read_tools(&reply, 0) {
         for tool in &listing.tools {
-            assert_eq!(tool.input_schema["type"], "object");
+            assert_eq!(tool.input_schema.parsed()["type"], "object");
             let _ = prepared(&tool.name, Some(tool), r#"{"my_param":1}"#);
         }
     }

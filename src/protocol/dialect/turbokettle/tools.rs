@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::super::listing::{self, Bad};
-use super::super::{Annotations, EditorTool, ListStep, Reply};
+use super::super::{Annotations, EditorTool, InputSchema, ListStep, Reply};
 use super::schema::{self, Unreadable};
 use super::wire::{self, NO_REGISTRY};
 use crate::limits::{TOOLS_MAX, WAIT_READY_MAX};
@@ -69,7 +69,7 @@ fn tool(entry: &RawValue) -> Result<EditorTool, Bad> {
     Ok(EditorTool {
         annotations: annotations(name, looks_only),
         description,
-        input_schema,
+        input_schema: InputSchema::from(&input_schema),
         development_only: false,
         repeatable: looks_only,
         parallel: entry.get("requiresMainThread").and_then(Value::as_bool) == Some(false),
@@ -114,7 +114,7 @@ fn wait_ready() -> EditorTool {
             "Waits until the Unity Editor is connected and answers. Calls wait for that by themselves; this is for \
                       when nothing is to be done before."
                 .to_owned(),
-        input_schema: schema.as_object().cloned().unwrap_or_default(),
+        input_schema: schema.as_object().map(InputSchema::from).unwrap_or_default(),
         annotations: annotations(WAIT_READY, true),
         development_only: false,
         repeatable: true,

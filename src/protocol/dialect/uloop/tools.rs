@@ -4,7 +4,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::super::listing::{self, Bad};
-use super::super::{Annotations, EditorTool, ListStep, Reply};
+use super::super::{Annotations, EditorTool, InputSchema, ListStep, Reply};
 use super::schema::{self, member};
 use super::wire::{LIST_METHODS, unknown_method};
 
@@ -77,7 +77,7 @@ fn tool(entry: &RawValue) -> Result<EditorTool, Bad> {
     let looks_only = READ_ONLY.contains(&name.as_str());
     Ok(EditorTool {
         description,
-        input_schema,
+        input_schema: InputSchema::from(&input_schema),
         annotations: annotations(&name, looks_only),
         development_only: member(entry, &["displayDevelopmentOnly"]).and_then(Value::as_bool).unwrap_or(false),
         repeatable: looks_only,

@@ -150,7 +150,7 @@ fn every_listed_tool_is_sent_or_answered_by_the_gateway() {
     for tool in &listing.tools {
         assert_eq!(encoded(&tool.name, "{}").is_ok(), UnityMcp.own_tool(&tool.name).is_none(), "{}", tool.name);
         assert!(tool.description.len() <= crate::limits::DESCRIPTION_MAX_BYTES, "{}", tool.name);
-        assert_eq!(tool.input_schema["type"], "object");
+        assert_eq!(tool.input_schema.parsed()["type"], "object");
         assert!(!tool.annotations.read_only_hint || tool.repeatable, "{}", tool.name);
     }
     assert!(!listing.tools[0].repeatable && !listing.tools[1].repeatable, "what runs code is not sent twice");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::super::{Annotations, EditorTool, ListStep, OwnTool, Reply, ToolListing};
+use super::super::{Annotations, EditorTool, InputSchema, ListStep, OwnTool, Reply, ToolListing};
 use super::names::{
     CODE, EXECUTE_CODE, GET_LOG_BY_NAME, GET_LOG_DETAILS, GET_LOGS, GET_LOGS_BY_NAME, GET_RESULT, GET_STATE, HELP,
     QUERY, QUERY_TOOL, START_GAME, STOP_GAME, TIMEOUT, TIMEOUT_MS,
@@ -205,7 +205,7 @@ fn tool(name: &str, effect: Effect, about: &str, required: &[&str], properties: 
     EditorTool {
         name: name.to_owned(),
         description: about.to_owned(),
-        input_schema,
+        input_schema: InputSchema::from(&input_schema),
         annotations,
         development_only: false,
         // Entering play mode again is nothing to an editor that plays; but somebody may have left it meanwhile.

@@ -7,7 +7,7 @@ use crate::limits::{
     CLIENT_MESSAGE_MAX_BYTES, DESCRIPTION_MAX_BYTES, TOOL_NAME_MAX_BYTES, TOOL_SCHEMA_MAX_BYTES, TOOLS_LIST_MAX_BYTES,
     TOOLS_MAX,
 };
-use crate::protocol::dialect::{Annotations, EditorTool};
+use crate::protocol::dialect::{Annotations, EditorTool, InputSchema};
 
 fn tool(name: &str) -> EditorTool {
     with_schema(name, json!({"type": "object", "properties": {"Message": {"type": "string"}}}))
@@ -17,7 +17,7 @@ fn with_schema(name: &str, schema: Value) -> EditorTool {
     EditorTool {
         name: name.to_owned(),
         description: format!("Does {name}."),
-        input_schema: schema.as_object().cloned().unwrap_or_default(),
+        input_schema: schema.as_object().map(InputSchema::from).unwrap_or_default(),
         annotations: Annotations {
             title: format!("The {name}"),
             read_only_hint: false,
@@ -173,12 +173,12 @@ fn schemas_are_loosened_until_every_client_takes_them() {
         let before = schema.clone();
         let catalogue = Catalogue::new(vec![with_schema("t", schema)], false);
         let entry = catalogue.find("t").unwrap_or_else(|| panic!("{before}: {:?}", catalogue.dropped()));
-        assert_eq!(Value::from(entry.tool.input_schema.clone()), expected, "{before}");
+        assert_eq!(Value::from(entry.tool.input_schema.parsed()), expected, "{before}");
     }
     let kept = json!({"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "$defs": {"p": {"type": "string"}},
         "properties": {"a": {"$ref": "#/$defs/p"}, "b": {"anyOf": [{"type": "string"}, {"type": "null"}]}}, "additionalProperties": false});
     let catalogue = Catalogue::new(vec![with_schema("t", kept.clone())], false);
-    assert_eq!(Value::from(catalogue.entries()[0].tool.input_schema.clone()), kept);
+    assert_eq!(Value::from(catalogue.entries()[0].tool.input_schema.parsed()), kept);
     assert!(catalogue.repaired().is_empty());
     let repaired = Catalogue::new(vec![with_schema("t", json!({}))], false);
     assert_eq!(repaired.repaired()[0].0, "t");
@@ -321,10 +321,10 @@ fn our_own_tools_keep_the_rules_they_ask_of_others() {
     for (tool, definition) in GatewayTool::ALL.into_iter().zip(&definitions) {
         assert_eq!(GatewayTool::from_name(definition.name), Some(tool));
         assert!(definition.name.len() <= TOOL_NAME_MAX_BYTES && definition.description.len() <= DESCRIPTION_MAX_BYTES);
-        assert_eq!(definition.input_schema["additionalProperties"], false);
+        assert_eq!(definition.input_schema.parsed()["additionalProperties"], false);
         assert!(definition.annotations.read_only_hint && !definition.annotations.destructive_hint);
         // As the editor's tools are judged: nothing of ours needs a repair.
-        let same = with_schema("t", Value::from(definition.input_schema.clone()));
+        let same = with_schema("t", Value::from(definition.input_schema.parsed()));
         let judged = Catalogue::new(vec![same.clone()], false);
         assert_eq!(judged.entries()[0].tool.input_schema, same.input_schema);
     }

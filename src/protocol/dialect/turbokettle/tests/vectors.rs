@@ -99,7 +99,7 @@ fn check_reply(vector: &Vector, reply: Reply) {
                 for tool in listing.tools {
                     let meant = &meant[&tool.name];
                     if let Some(schema) = meant.get("input_schema") {
-                        assert_eq!(&Value::Object(tool.input_schema.clone()), schema, "{name}");
+                        assert_eq!(&Value::Object(tool.input_schema.parsed()), schema, "{name}");
                     }
                     assert_eq!(
                         (tool.repeatable, tool.parallel),

@@ -97,10 +97,10 @@ fn every_tool_of_the_package_becomes_a_valid_schema_as_open_as_its_own_servers()
         let listing = list(&wire);
         assert_eq!((listing.tools.len(), listing.dropped.len()), (count, 0));
         for tool in &listing.tools {
-            assert_eq!(tool.input_schema["type"], "object");
-            assert_eq!(tool.input_schema.get("additionalProperties"), None);
-            assert!(!tool.input_schema.contains_key("required"));
-            for (name, property) in tool.input_schema["properties"].as_object().unwrap() {
+            assert_eq!(tool.input_schema.parsed()["type"], "object");
+            assert_eq!(tool.input_schema.parsed().get("additionalProperties"), None);
+            assert!(!tool.input_schema.has_any(&["required"]));
+            for (name, property) in tool.input_schema.parsed()["properties"].as_object().unwrap() {
                 let kind = property["type"].as_str().unwrap();
                 assert_eq!(kind == "array", property.get("items").is_some(), "{name}");
                 if let Some(names) = property.get("enum") {

@@ -1,0 +1,114 @@
+//! A tool's input schema, kept as text: a long list has megabytes of them, and as trees of values they take ten times as much.
+//! Whoever looks inside one parses it then.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value};
+
+use crate::protocol::jsonrpc::compact;
+
+/// JSON Schema of a tool's arguments: a JSON object, compact and so on one line.
+#[derive(Debug, Clone, Serialize)]
+#[serde(transparent)]
+pub struct InputSchema(Arc<RawValue>);
+
+impl InputSchema {
+    /// The text, as JSON that is written as it stands.
+    pub fn raw(&self) -> &RawValue {
+        &self.0
+    }
+
+    /// The whole tree.
+    pub fn parsed(&self) -> Map<String, Value> {
+        serde_json::from_str(self.0.get()).unwrap_or_default()
+    }
+
+    /// Whether it has one of these keywords at the top.
+    pub fn has_any(&self, keywords: &[&str]) -> bool {
+        members(&self.0).is_some_and(|members| keywords.iter().any(|keyword| members.contains_key(*keyword)))
+    }
+
+    /// What it says of a property.
+    pub fn property(&self, name: &str) -> Option<Value> {
+        let properties = *members(&self.0)?.get("properties")?;
+        let property = *members(properties)?.get(name)?;
+        serde_json::from_str(property.get()).ok()
+    }
+}
+
+/// The members of an object, unparsed. The last of a name counts.
+fn members(object: &RawValue) -> Option<HashMap<String, &RawValue>> {
+    serde_json::from_str(object.get()).ok()
+}
+
+impl From<&Map<String, Value>> for InputSchema {
+    fn from(schema: &Map<String, Value>) -> Self {
+        // A tree of values is always JSON.
+        let text = to_raw_value(schema).unwrap_or_else(|_| RawValue::NULL.to_owned());
+        Self(text.into())
+    }
+}
+
+impl Default for InputSchema {
+    fn default() -> Self {
+        Self::from(&Map::new())
+    }
+}
+
+/// Two texts of one tree are the same schema: the order of an object's members says nothing.
+impl PartialEq for InputSchema {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.get() == other.0.get() || self.parsed() == other.parsed()
+    }
+}
+
+impl Eq for InputSchema {}
+
+impl<'de> Deserialize<'de> for InputSchema {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        let text = Box::<RawValue>::deserialize(source)?;
+        if !text.get().starts_with('{') {
+            return Err(D::Error::custom("an input schema is an object"));
+        }
+        let text = RawValue::from_string(compact(text.get()).into_owned()).map_err(D::Error::custom)?;
+        Ok(Self(text.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schema(text: &str) -> InputSchema {
+        serde_json::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn it_is_one_line_and_looked_into_where_asked() {
+        let text = "{ \"type\" : \"object\",\r\n \"properties\" : { \"a b\" : {\"default\": 1.50} }, \"anyOf\": [] }";
+        let schema = schema(text);
+        let kept = r#"{"type":"object","properties":{"a b":{"default":1.50}},"anyOf":[]}"#;
+        assert_eq!(serde_json::to_string(&schema).unwrap(), kept);
+        assert_eq!(schema.property("a b").unwrap()["default"], 1.5);
+        assert_eq!((schema.property("a"), schema.property("type")), (None, None));
+        assert!(schema.has_any(&["allOf", "anyOf"]) && !schema.has_any(&["default", "oneOf"]));
+        assert_eq!(InputSchema::from(&schema.parsed()), schema);
+    }
+
+    #[test]
+    fn the_order_of_members_makes_no_other_schema() {
+        assert_eq!(schema(r#"{"a":1,"b":{"c":2,"d":3}}"#), schema(r#"{"b":{"d":3,"c":2},"a":1}"#));
+        assert_ne!(schema(r#"{"a":[1,2]}"#), schema(r#"{"a":[2,1]}"#));
+    }
+
+    #[test]
+    fn only_an_object_is_one() {
+        for text in ["[]", "1", "\"{\"", "null", "{\"a\":}"] {
+            assert!(serde_json::from_str::<InputSchema>(text).is_err(), "{text}");
+        }
+    }
+}
