@@ -284,6 +284,16 @@ impl Line {
         }
     }
 
+    /// Carries out what a reply decided. Where its place was passed on, the next call leaves first, and the editor works while this
+    /// answer is rendered. Until then the answer is in a task of its own, and cannot be lost with this one.
+    fn settle_reply(&self, settled: Settled) {
+        if !settled.events.is_empty() {
+            return self.settle(settled);
+        }
+        let (calls, settlements) = (Arc::clone(&self.with.calls), settled.settlements);
+        self.with.env.health.spawn("answer", async move { calls.settle(settlements) });
+    }
+
     /// For what the editor can say at any time: taken no faster than the bridge handles it.
     async fn tell_unasked(&self, event: Event) {
         let permit = self.with.addresses.edges.bridge.permit(0).await;

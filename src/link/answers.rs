@@ -83,21 +83,20 @@ impl Answers {
         }
         let size = mcp::result_size(&result, &audience);
         self.env.events.result_rendered(size);
-        let deliver = move |answers: &Self, result: &ToolResult| {
-            let json = mcp::tool_result(result, &audience);
+        let deliver = move |answers: &Self, result: &ToolResult, size: usize| {
             if logged {
-                answers.keep(call, &json);
+                answers.keep(call, &mcp::tool_result(result, &audience));
             }
-            answers.deliver(call, request, &json);
+            answers.deliver(call, request, size, |out| mcp::write_tool_result(out, result, &audience, size));
         };
         if size <= RESULT_INLINE_MAX_BYTES && mcp::fits(&result, &audience) {
-            deliver(self, &result);
+            deliver(self, &result, size);
             return;
         }
         let answers = Arc::clone(self);
         self.env.health.spawn("result", async move {
             let result = answers.fit_or_shelve(call, project, result, audience).await;
-            deliver(&answers, &result);
+            deliver(&answers, &result, mcp::result_size(&result, &audience));
         });
     }
 
@@ -146,9 +145,9 @@ impl Answers {
         self.ledger.with(|ledger, now| ledger.keep_late(call, json, now));
     }
 
-    fn deliver(&self, call: CallId, request: RequestKey, result: &str) {
+    fn deliver(&self, call: CallId, request: RequestKey, size: usize, write: impl FnOnce(&mut String)) {
         // At the end main itself answers what is still open, and a result from a file comes behind it.
-        let answered = self.client.outbox.answer(request, result);
+        let answered = self.client.outbox.answer_with(request, size, write);
         if !answered && !self.client.outbox.was_cancelled(request) && !self.env.is_draining() {
             self.env.events.answer_for_nobody(call);
         }
@@ -178,7 +177,7 @@ impl Answers {
     /// The result as this client takes it. What it does not take, what it would cut, and what is too large for any client goes
     /// into private files of the project that the call was for, which the result names.
     async fn fit(&self, call: CallId, project: Option<PathBuf>, result: ToolResult, audience: Audience) -> ToolResult {
-        if mcp::result_size(&result, &audience) <= RESULT_INLINE_MAX_BYTES && mcp::fits(&result, &audience) {
+        if !mcp::is_for_a_file(&result, &audience) && mcp::fits(&result, &audience) {
             return result;
         }
         let state = self.env.config.state_dir.clone();

@@ -2,12 +2,13 @@
 //!
 //! The lock of the ledger and that of the client's requests are never held together.
 
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::core::calls::{Ledger, LedgerAccess};
+use crate::core::calls::{Ledger, LedgerAccess, Wanted};
 use crate::protocol::ids::Epoch;
 use crate::runtime::enter;
 
@@ -15,6 +16,10 @@ use crate::runtime::enter;
 #[derive(Default)]
 pub struct SharedLedger {
     ledger: Mutex<Ledger>,
+    /// How often the lock was taken.
+    locked: AtomicU64,
+    /// As the ledger has it: asked for several times a call, and changed once a session.
+    wanted: Mutex<Arc<Wanted>>,
     deadline_moved: Notify,
     call_settled: Notify,
     calls_moved: Notify,
@@ -22,7 +27,7 @@ pub struct SharedLedger {
 
 impl std::fmt::Debug for SharedLedger {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (held, running) = enter(&self.ledger).counts();
+        let (held, running) = self.lock().counts();
         f.debug_struct("SharedLedger").field("held", &held).field("running", &running).finish_non_exhaustive()
     }
 }
@@ -34,12 +39,25 @@ impl LedgerAccess for &SharedLedger {
 }
 
 impl SharedLedger {
+    fn lock(&self) -> MutexGuard<'_, Ledger> {
+        self.locked.fetch_add(1, Ordering::Relaxed);
+        enter(&self.ledger)
+    }
+
+    /// How often the lock was taken so far: what a call costs is bounded by a test.
+    pub fn times_locked(&self) -> u64 {
+        self.locked.load(Ordering::Relaxed)
+    }
+
     /// Runs one short operation and gives its value. What it ordered must be carried out by
     /// [`Calls::settle`](super::Calls::settle).
     pub fn with<T>(&self, operation: impl FnOnce(&mut Ledger, Instant) -> T) -> T {
-        let mut ledger = enter(&self.ledger);
+        let mut ledger = self.lock();
         let value = operation(&mut ledger, Instant::now());
         let (late, moved) = (ledger.wakes_late(), ledger.take_moved());
+        if ledger.take_wanted_moved() {
+            *enter(&self.wanted) = Arc::new(ledger.wanted().clone());
+        }
         drop(ledger);
         if late {
             self.deadline_moved.notify_one();
@@ -48,6 +66,11 @@ impl SharedLedger {
             self.calls_moved.notify_one();
         }
         value
+    }
+
+    /// The project that calls are for.
+    pub fn wanted(&self) -> Arc<Wanted> {
+        Arc::clone(&enter(&self.wanted))
     }
 
     /// Waits until a call came, went or changed its state since this was last asked. For one who waits.
@@ -84,7 +107,7 @@ impl SharedLedger {
     pub async fn due(&self) {
         loop {
             let moved = self.deadline_moved.notified();
-            let next = enter(&self.ledger).arm();
+            let next = self.lock().arm();
             let Some(deadline) = next else {
                 moved.await;
                 continue;

@@ -132,7 +132,7 @@ impl Link {
 
     /// The project that calls are for.
     pub fn wanted(&self) -> Wanted {
-        self.ledger.with(|ledger, _| ledger.wanted().clone())
+        Wanted::clone(&self.ledger.wanted())
     }
 
     /// The last look around, unless the client's roots are in question since.

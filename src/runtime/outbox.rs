@@ -199,6 +199,18 @@ impl Outbox {
         self.settle(key, Outcome::Ok, short, |open| result_line(&open.id, result_json, open.caller.is_some()))
     }
 
+    /// As [`answer`](Self::answer), for a result that is written straight into the line: some `bytes` of JSON.
+    pub fn answer_with(&self, key: RequestKey, bytes: usize, write: impl FnOnce(&mut String)) -> bool {
+        self.settle(key, Outcome::Ok, bytes <= STDOUT_AT_ONCE_MAX_BYTES, |open| {
+            if open.caller.is_none() {
+                return jsonrpc::response_with(&open.id, bytes, write);
+            }
+            let mut json = String::with_capacity(bytes);
+            write(&mut json);
+            result_line(&open.id, &json, true)
+        })
+    }
+
     /// Answers an open request with an error. False if it was not open.
     pub fn answer_error(&self, key: RequestKey, error: &RpcError) -> bool {
         self.settle(key, Outcome::Error, true, |open| jsonrpc::error(Some(&open.id), error))

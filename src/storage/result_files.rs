@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::locked_record;
-use crate::limits::{RESULT_FILE_MAX_AGE, RESULT_FILES_MAX, RESULT_INLINE_MAX_BYTES, RESULT_MEDIA_FILES_MAX};
+use crate::limits::{RESULT_FILE_MAX_AGE, RESULT_FILES_MAX, RESULT_MEDIA_FILES_MAX};
 use crate::platform::host::Host;
 use crate::protocol::ids::CallId;
 use crate::protocol::mcp::{self, Audience, ToolResult};
@@ -44,7 +44,7 @@ impl<'a> ResultFiles<'a> {
                 *block = left.note(audience, path.as_deref().map_err(|why| *why));
             }
         }
-        if mcp::fits(&result, audience) && mcp::result_size(&result, audience) <= RESULT_INLINE_MAX_BYTES {
+        if mcp::fits(&result, audience) && !mcp::is_for_a_file(&result, audience) {
             return result;
         }
         let Some(path) = self.write(&format!("{}.json", self.call), result.file_text().as_bytes()) else {
@@ -53,11 +53,7 @@ impl<'a> ResultFiles<'a> {
         let whole = result.file_text().len();
         let result = mcp::cut_text(result, audience, &path);
         // Images that are taken may be too large all the same.
-        if mcp::result_size(&result, audience) <= RESULT_INLINE_MAX_BYTES {
-            result
-        } else {
-            result.spilled(whole, &path)
-        }
+        if mcp::is_for_a_file(&result, audience) { result.spilled(whole, &path) } else { result }
     }
 
     /// The path of the file that now holds this.

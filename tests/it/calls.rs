@@ -15,6 +15,30 @@ fn call_id(text: &str) -> String {
     found.unwrap_or_else(|| panic!("no call id in: {text}")).to_owned()
 }
 
+// ---- what a call costs ------------------------------------------------------------------------------------------------
+
+#[tokio::test(start_paused = true)]
+async fn a_plain_call_takes_the_requests_lock_three_times_at_most_and_the_calls_lock_four_times() {
+    let (mut gateway, _unity) = connected(UNKNOWN).await;
+    let locked = |gateway: &crate::support::Gateway| {
+        (gateway.parts.client.outbox.times_locked(), gateway.parts.calls.shared.times_locked())
+    };
+    let mut costs = Vec::new();
+    for _ in 0..20 {
+        let before = locked(&gateway);
+        let id = gateway.client.call("echo", json!({"n": 1})).await;
+        let (text, error) = gateway.client.text(&id).await;
+        assert!(!error, "{text}");
+        // Whatever follows the answer follows now.
+        sleep(Duration::from_millis(1)).await;
+        let after = locked(&gateway);
+        costs.push((after.0 - before.0, after.1 - before.1));
+    }
+    // The first call also sets the clock of the deadlines, and has the rest of the handshake beside it.
+    costs.remove(0);
+    assert!(costs.iter().all(|(requests, calls)| *requests <= 3 && *calls <= 4), "{costs:?}");
+}
+
 // ---- calls and outages ------------------------------------------------------------------------------------------------
 
 #[tokio::test(start_paused = true)]

@@ -140,11 +140,15 @@ impl Line {
             let what = format!("call {id} owes nothing to this connection");
             self.with.env.events.reply_unmatched(self.epoch, Stray::Late, &what);
         }
-        self.settle(answered.settled);
         // The next call may have been ordered.
         self.shared.ordered.notify_one();
-        // It is another editor than its files said: look again.
-        if answered.hang_up { Err(Drop::Eof) } else { Ok(()) }
+        if answered.hang_up {
+            self.settle(answered.settled);
+            // It is another editor than its files said: look again.
+            return Err(Drop::Eof);
+        }
+        self.settle_reply(answered.settled);
+        Ok(())
     }
 }
 

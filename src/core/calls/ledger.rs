@@ -45,6 +45,8 @@ pub struct Ledger {
     /// Connections that are usable, and whose editor each leads to.
     open_epochs: BTreeMap<Epoch, Option<PathBuf>>,
     wanted: Wanted,
+    /// Another project is wanted than when somebody asked for this.
+    wanted_moved: bool,
     outlook: Option<Outlook>,
     /// Why nothing can be written yet on a connection that is open.
     hindered: Option<(Epoch, Cause)>,

@@ -3,7 +3,7 @@ use std::time::Duration;
 use tokio::io::AsyncBufReadExt as _;
 use tokio::time::Instant;
 
-use super::super::calls::Calls;
+use super::super::calls::{Calls, TakenIn};
 use super::*;
 use crate::config::Config;
 use crate::core::calls::{Lookup, NewCall, Terms};
@@ -219,4 +219,60 @@ async fn what_has_lasted_too_long_is_ended_by_the_clock() {
     assert_eq!(began.elapsed().as_secs(), crate::limits::RUNNING_MAX.as_secs());
     let line = line(&parts).await;
     assert!(line.contains("Still running"), "{line}");
+}
+
+fn new_call(parts: &Parts, request: RequestKey) -> NewCall {
+    NewCall {
+        id: parts.env.next_call_id(),
+        request,
+        tool: "get-logs".to_owned(),
+        arguments: RawValue::from_string("{}".to_owned()).unwrap().into(),
+        progress_token: None,
+        trace: None,
+        asker: None,
+        parallel: false,
+        patience: Duration::from_secs(600),
+        audience: ProtocolVersion::LATEST.into(),
+    }
+}
+
+/// As the stdin reader does it: first the answer's place goes, then the call.
+fn cancel(parts: &Parts, id: &RequestId) {
+    if let Some(request) = parts.client.outbox.cancel(id) {
+        parts.calls.decide(|ledger, now| ledger.cancel(request, now).1);
+    }
+}
+
+#[test]
+fn a_request_that_was_cancelled_before_the_ledger_had_it_becomes_no_call() {
+    let parts = parts(Config::default());
+    let id = RequestId::from_number(1);
+    let hold = parts.client.outbox.open(&id, mcp::Method::CallTool, None).unwrap();
+    cancel(&parts, &id);
+    let taken = parts.calls.take_from_client(new_call(&parts, hold.key()), &hold, None, "1");
+    assert_eq!(taken, TakenIn::Cancelled);
+    assert_eq!(parts.calls.ledger(|ledger, _| ledger.open_records().count()), 0);
+}
+
+#[test]
+fn a_cancel_that_races_with_the_taking_in_of_its_call_leaves_no_call_that_could_be_sent() {
+    let parts = parts(Config::default());
+    for number in 0..5000 {
+        let id = RequestId::from_number(number);
+        let hold = parts.client.outbox.open(&id, mcp::Method::CallTool, None).unwrap();
+        let new = new_call(&parts, hold.key());
+        let start = std::sync::Barrier::new(2);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                start.wait();
+                cancel(&parts, &id);
+            });
+            start.wait();
+            // Of each way to meet some.
+            (0..number % 50).for_each(|_| std::hint::spin_loop());
+            parts.calls.take_from_client(new, &hold, None, "1");
+        });
+        assert_eq!(parts.calls.ledger(|ledger, _| ledger.counts()), (0, 0), "round {number}");
+        assert!(parts.client.outbox.requests_with_call().is_empty() && !hold.is_open());
+    }
 }

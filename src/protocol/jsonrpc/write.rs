@@ -15,9 +15,10 @@ fn one_line(json: &str) -> Cow<'_, str> {
     if memchr2(b'\n', b'\r', json.as_bytes()).is_some() { compact(json) } else { Cow::Borrowed(json) }
 }
 
-/// `{"jsonrpc":"2.0"` and these members, whose values are JSON.
+const HEAD: &str = r#"{"jsonrpc":"2.0""#;
+
+/// [`HEAD`] and these members, whose values are JSON.
 fn object(members: &[(&str, &str)]) -> String {
-    const HEAD: &str = r#"{"jsonrpc":"2.0""#;
     let bytes: usize = members.iter().map(|(name, value)| name.len() + value.len() + 4).sum();
     // One for the brace, one for the line end that is put behind it: a large line must not be copied for that byte.
     let mut line = String::with_capacity(HEAD.len() + bytes + 2);
@@ -53,6 +54,19 @@ pub fn notification(method: &str, params: Option<&str>) -> String {
 /// A successful response. `result_json` is any JSON value.
 pub fn response(id: &RequestId, result_json: &str) -> String {
     object(&[("id", id.as_json()), ("result", &one_line(result_json))])
+}
+
+/// A successful response whose result is written straight into the line: some `bytes` of JSON without a line break.
+pub fn response_with(id: &RequestId, bytes: usize, write_result: impl FnOnce(&mut String)) -> String {
+    const ID: &str = r#","id":"#;
+    const RESULT: &str = r#","result":"#;
+    let mut line = String::with_capacity(HEAD.len() + ID.len() + id.as_json().len() + RESULT.len() + bytes + 2);
+    for part in [HEAD, ID, id.as_json(), RESULT] {
+        line.push_str(part);
+    }
+    write_result(&mut line);
+    line.push('}');
+    line
 }
 
 /// An error response; without an id (`null`) when the request's could not be read.

@@ -28,7 +28,7 @@ pub use notify::{progress, tools_list_changed};
 pub use request::{
     CallTool, ClientInfo, Initialize, Method, Notification, Request, parse_notification, parse_request, unknown_tool,
 };
-pub use result::{Content, ToolResult, result_size, tool_result, whole_result};
+pub use result::{Content, ToolResult, is_for_a_file, result_size, tool_result, whole_result, write_tool_result};
 pub use roots::{parse_roots, roots_list_request};
 pub use tools::{Catalogue, Entry};
 

@@ -132,19 +132,28 @@ impl ToolResult {
 /// that does not becomes an error that says so. Callers avoid that with [`result_size`] and [`ToolResult::spilled`].
 pub fn tool_result(result: &ToolResult, audience: &Audience) -> String {
     let size = result_size(result, audience);
+    let mut out = String::with_capacity(size.min(RESULT_MAX_BYTES));
+    write_tool_result(&mut out, result, audience, size);
+    out
+}
+
+/// Appends [`tool_result`]. `size` is its [`result_size`], which takes a look at every byte and so is measured once.
+pub fn write_tool_result(out: &mut String, result: &ToolResult, audience: &Audience, size: usize) {
     if size <= RESULT_MAX_BYTES {
-        return write(result, audience, size);
+        return write(out, result, audience);
     }
     let refusal = ToolResult::error(format!(
         "Executed, but its result cannot be delivered: it has {size} bytes as a message and a client takes {RESULT_MAX_BYTES}. Do \
          not repeat the call unchanged: ask for less, or let the tool write to a file."
     ));
-    write(&refusal, audience, 0)
+    write(out, &refusal, audience);
 }
 
 /// The same for who takes results of any size: never a refusal.
 pub fn whole_result(result: &ToolResult, audience: &Audience) -> String {
-    write(result, audience, result_size(result, audience))
+    let mut out = String::with_capacity(result_size(result, audience));
+    write(&mut out, result, audience);
+    out
 }
 
 /// The exact length in bytes of the result as JSON, escapes counted, without writing it. Above [`RESULT_INLINE_MAX_BYTES`] a
@@ -163,8 +172,17 @@ const STRUCTURED: &str = r#","structuredContent":"#;
 const IS_ERROR: &str = r#","isError":true"#;
 const TEXT_OPEN: &str = r#"{"type":"text","text":"#;
 
-fn write(result: &ToolResult, audience: &Audience, size: usize) -> String {
-    let mut out = String::with_capacity(size);
+/// Whether the result is so large that it belongs into a file. Where its texts alone are, their escapes are not counted.
+pub fn is_for_a_file(result: &ToolResult, audience: &Audience) -> bool {
+    let texts = result.content.iter().map(|content| match content {
+        Content::Text(text) => text.len(),
+        // Another version may be shown less of it.
+        Content::Raw(_) => 0,
+    });
+    texts.sum::<usize>() > RESULT_INLINE_MAX_BYTES || result_size(result, audience) > RESULT_INLINE_MAX_BYTES
+}
+
+fn write(out: &mut String, result: &ToolResult, audience: &Audience) {
     out.push_str(OPEN);
     for (index, content) in result.content.iter().enumerate() {
         if index > 0 {
@@ -173,7 +191,7 @@ fn write(result: &ToolResult, audience: &Audience, size: usize) -> String {
         match shown(content, audience.version) {
             Shown::Text(text) => {
                 out.push_str(TEXT_OPEN);
-                jsonrpc::quote_into(&mut out, &text);
+                jsonrpc::quote_into(out, &text);
                 out.push('}');
             }
             Shown::Raw(json) => out.push_str(&json),
@@ -188,7 +206,6 @@ fn write(result: &ToolResult, audience: &Audience, size: usize) -> String {
         out.push_str(IS_ERROR);
     }
     out.push('}');
-    out
 }
 
 /// `structuredContent` as this audience gets it. Where it would be read in place of the blocks, it must not hide one.

@@ -28,6 +28,11 @@ impl Ledger {
         &self.wanted
     }
 
+    /// Whether another project is wanted since this was last asked.
+    pub fn take_wanted_moved(&mut self) -> bool {
+        std::mem::take(&mut self.wanted_moved)
+    }
+
     /// From now on calls are for this project. What was held for another one is refused: it was not meant for this one. True if
     /// that is news.
     pub fn want(&mut self, wanted: Wanted, now: Instant) -> (bool, Vec<Settlement>) {
@@ -35,6 +40,7 @@ impl Ledger {
             return (false, Vec::new());
         }
         self.wanted = wanted;
+        self.wanted_moved = true;
         if self.wanted != Wanted::Asked {
             // That the editor is away is known of a former question at best.
             self.absent_since = self.absent_since.map(|_| now);
