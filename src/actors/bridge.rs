@@ -487,10 +487,8 @@ impl BridgeActor {
         if outlook_changed {
             self.with.env.events.outlook_changed(outlook);
             self.with.calls.decide(|ledger, now| ledger.set_outlook(outlook, now));
-            self.with
-                .addresses
-                .session
-                .cast(session::Message::OutlookChanged(session_machine::Outlook::of_link(outlook, undecided)));
+            let outlook = session_machine::Outlook::of_link(outlook, undecided);
+            self.with.attached.tell(|| session::Message::OutlookChanged(outlook));
         }
     }
 }

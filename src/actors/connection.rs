@@ -22,7 +22,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, ReadHalf, WriteHalf};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout};
 
-use crate::client::Client;
+use crate::client::Attached;
 use crate::core::calls::{HeldCall, Terms};
 use crate::fsm::bridge::{ConnectFailure, Drop};
 use crate::limits::{
@@ -110,8 +110,8 @@ pub struct Surroundings {
     pub env: Arc<Environment>,
     /// The actors that hear of what is read.
     pub addresses: Arc<Addresses>,
-    /// The client: a blocked stdout stops the reading.
-    pub client: Arc<Client>,
+    /// The sessions on the link: a blocked stdout of the only one stops the reading.
+    pub attached: Attached,
     /// The link that the connection is of.
     pub link: Arc<Link>,
     /// The editor's tools.
@@ -122,7 +122,7 @@ pub struct Surroundings {
 
 /// Opens a connection to a target.
 pub fn open(with: Surroundings, tasks: &Tasks, target: Target, bridge: ActorRef<bridge::Message>) -> Connection {
-    let Surroundings { env, addresses, client, link, tools, calls } = with;
+    let Surroundings { env, addresses, attached, link, tools, calls } = with;
     let epoch = link.next_epoch();
     let (orders, incoming) = mpsc::channel(ORDERS_MAX);
     let (hang_up, hung_up) = oneshot::channel();
@@ -131,7 +131,7 @@ pub fn open(with: Surroundings, tasks: &Tasks, target: Target, bridge: ActorRef<
         gateway: env.gateway.clone(),
         challenge: env.fresh(),
         expected: target.expected.clone(),
-        client_name: client.name_for_editor(env.config.client_name.as_deref()),
+        client_name: attached.name_for_editor(env.config.client_name.as_deref()),
         editor_port: target.port,
         push_endpoint: link.push_port().map(|port| format!("127.0.0.1:{port}")),
         push_token: link.push_token.clone(),
@@ -139,7 +139,7 @@ pub fn open(with: Surroundings, tasks: &Tasks, target: Target, bridge: ActorRef<
     let mut line = Line {
         env,
         addresses,
-        client,
+        attached,
         link,
         tools,
         calls,
@@ -198,7 +198,7 @@ struct Unclaimed {
 struct Line {
     env: Arc<Environment>,
     addresses: Arc<Addresses>,
-    client: Arc<Client>,
+    attached: Attached,
     link: Arc<Link>,
     tools: Arc<Tools>,
     calls: Arc<Calls>,
@@ -546,7 +546,7 @@ impl Line {
         loop {
             tokio::select! {
                 biased;
-                () = self.client.outbox.room() => return,
+                () = self.attached.room() => return,
                 () = tokio::time::sleep(LIVENESS_EVERY) => self.tell(News::BytesArrived),
             }
         }

@@ -168,7 +168,7 @@ fn root_recipes<S: Spawn>(parts: &Arc<Parts>, spawn: &S) -> Vec<Recipe> {
             parts.addresses.bridge.cast(bridge::Message::ListLost);
         },
     );
-    let session = recipe("session", spawn, parts, Parts::session, |parts| &parts.addresses.session, settle_session);
+    let session = recipe("session", spawn, parts, Parts::session, |parts| &parts.client.actor, settle_session);
     vec![registry, link_recipe(parts, spawn), session]
 }
 
@@ -256,7 +256,7 @@ async fn life<S: Spawn>(parts: &Arc<Parts>, spawn: &S, stop: &mut watch::Receive
         return false;
     }
     // The machines stop first (a greeting answered now must not send a call), then the actors, children before parents.
-    parts.addresses.session.cast(session::Message::Stop);
+    parts.client.actor.cast(session::Message::Stop);
     parts.addresses.bridge.cast(bridge::Message::Stop);
     parts.addresses.discovery.cast(discovery::Message::Stop);
     parts.addresses.push.cast(push::Message::Stop);

@@ -9,11 +9,12 @@ use super::gateway_tools::GatewayTools;
 use super::push::PushActor;
 use super::registry::RegistryActor;
 use super::session::SessionActor;
-use crate::client::Client;
+use crate::client::{Attached, Client, Sessions};
 use crate::config::Config;
 use crate::link::{Calls, Link, Project, SharedLedger, Tools};
 use crate::net::Net;
 use crate::platform::host::Host;
+use crate::protocol::ids::LinkId;
 use crate::runtime::addresses::Addresses;
 use crate::runtime::environment::Environment;
 use crate::runtime::supervisor::Tasks;
@@ -23,10 +24,14 @@ use crate::runtime::supervisor::Tasks;
 pub struct Parts {
     /// The surroundings.
     pub env: Arc<Environment>,
-    /// Where the actors are.
+    /// Where the link's actors are.
     pub addresses: Arc<Addresses>,
-    /// The client's side of the session.
+    /// The sessions.
+    pub sessions: Arc<Sessions>,
+    /// The client's side of the session over stdin and stdout.
     pub client: Arc<Client>,
+    /// The sessions on the link.
+    pub attached: Attached,
     /// The editor's link.
     pub link: Arc<Link>,
     /// The editor's tools.
@@ -42,14 +47,15 @@ impl Parts {
     pub fn new(config: Config, net: Arc<dyn Net>, host: Arc<dyn Host>) -> Arc<Self> {
         let env = Environment::new(config, net, host);
         let addresses = Arc::<Addresses>::default();
-        let client = Arc::new(Client::new(env.events.clone()));
+        let (sessions, client) = Sessions::with_stdio(env.events.clone());
+        let attached = Attached::to(LinkId::FIRST, Arc::clone(&sessions));
         let ledger = Arc::<SharedLedger>::default();
         let link = Arc::new(Link::new(Arc::clone(&env), Arc::clone(&addresses), Arc::clone(&ledger)));
-        let tools = Arc::new(Tools::new(Arc::clone(&env), Arc::clone(&addresses), Arc::clone(&link)));
+        let tools = Arc::new(Tools::new(Arc::clone(&env), attached.clone(), Arc::clone(&link)));
         let calls = Arc::new(Calls::new(
             Arc::clone(&env),
             Arc::clone(&addresses),
-            Arc::clone(&client),
+            attached.clone(),
             ledger,
             Arc::clone(&link),
             Arc::clone(&tools),
@@ -61,7 +67,7 @@ impl Parts {
             Arc::clone(&tools),
             Arc::clone(&calls),
         ));
-        Arc::new(Self { env, addresses, client, link, tools, calls, project })
+        Arc::new(Self { env, addresses, sessions, attached, client, link, tools, calls, project })
     }
 
     /// A discovery actor.
@@ -72,6 +78,7 @@ impl Parts {
             link: Arc::clone(&self.link),
             tools: Arc::clone(&self.tools),
             project: Arc::clone(&self.project),
+            attached: self.attached.clone(),
             tasks,
         }
     }
@@ -81,7 +88,7 @@ impl Parts {
         let with = Surroundings {
             env: Arc::clone(&self.env),
             addresses: Arc::clone(&self.addresses),
-            client: Arc::clone(&self.client),
+            attached: self.attached.clone(),
             link: Arc::clone(&self.link),
             tools: Arc::clone(&self.tools),
             calls: Arc::clone(&self.calls),
@@ -106,6 +113,7 @@ impl Parts {
             addresses: Arc::clone(&self.addresses),
             link: Arc::clone(&self.link),
             tools: Arc::clone(&self.tools),
+            attached: self.attached.clone(),
             tasks,
         }
     }

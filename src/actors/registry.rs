@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
+use crate::client::Attached;
 use crate::fsm::Driver;
 use crate::fsm::registry::{Effect, Event, Registry, Source, Timer};
 use crate::link::{Link, Tools};
@@ -35,6 +36,8 @@ pub struct RegistryActor {
     pub link: Arc<Link>,
     /// The editor's tools.
     pub tools: Arc<Tools>,
+    /// The sessions that hear of the catalogue.
+    pub attached: Attached,
     /// Its tasks.
     pub tasks: Tasks,
 }
@@ -211,7 +214,7 @@ impl RegistryActor {
                 }
                 Effect::Publish(source) => self.publish(state, source),
                 Effect::Announce => {
-                    self.addresses.session.cast(session::Message::CatalogueChanged);
+                    self.attached.tell(|| session::Message::CatalogueChanged);
                 }
                 Effect::SaveDisk => self.save_disk(),
                 Effect::Arm(timer, delay) => state.timers.arm(timer, delay),
@@ -246,7 +249,7 @@ impl RegistryActor {
         });
         let catalogue = Arc::clone(&self.tools.published.borrow().catalogue);
         self.env.events.tools_published(catalogue.entries().iter().map(|entry| entry.name.as_str()));
-        self.addresses.session.cast(session::Message::CataloguePublished(source));
+        self.attached.tell(|| session::Message::CataloguePublished(source));
     }
 
     fn read_disk(&self, state: &mut State, project: PathBuf) {

@@ -78,7 +78,7 @@ impl Actor for SessionActor {
     type Arguments = ();
 
     async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
-        self.addresses.session.fill(me.clone());
+        self.with.client.actor.fill(me.clone());
         let client = self.with.client.handshake();
         let link = self.with.link.view.borrow().clone();
         let published = self.with.tools.published.borrow().clone();

@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::watch;
 
 use super::state::Link;
+use crate::client::Attached;
 use crate::core::calls::Wanted;
 use crate::fsm::registry::Source;
 use crate::protocol::dialect::{Annotations, EditorTool, ToolListing};
 use crate::protocol::mcp::{self, Catalogue};
 use crate::protocol::policy::{Grounds, Policy, unstated};
-use crate::runtime::addresses::Addresses;
 use crate::runtime::enter;
 use crate::runtime::environment::Environment;
 use crate::runtime::messages::session;
@@ -38,7 +38,7 @@ pub struct Tools {
     /// What clients are shown.
     pub published: watch::Sender<Published>,
     env: Arc<Environment>,
-    addresses: Arc<Addresses>,
+    attached: Attached,
     link: Arc<Link>,
     listing: Mutex<Option<Arc<ToolListing>>>,
     /// What the project that was found last says of tools.
@@ -47,7 +47,7 @@ pub struct Tools {
 
 impl Tools {
     /// Before any list was read.
-    pub fn new(env: Arc<Environment>, addresses: Arc<Addresses>, link: Arc<Link>) -> Self {
+    pub fn new(env: Arc<Environment>, attached: Attached, link: Arc<Link>) -> Self {
         let nothing = Published {
             source: Source::None,
             disk_read: false,
@@ -56,13 +56,13 @@ impl Tools {
             unusable: Arc::default(),
         };
         let published = watch::Sender::new(nothing);
-        Self { published, env, addresses, link, listing: Mutex::default(), rules: Mutex::default() }
+        Self { published, env, attached, link, listing: Mutex::default(), rules: Mutex::default() }
     }
 
     /// The catalogue on disk was looked for: a first list need not wait for it any longer.
     pub fn disk_was_read(&self) {
         self.published.send_modify(|published| published.disk_read = true);
-        self.addresses.session.cast(session::Message::DiskRead);
+        self.attached.tell(|| session::Message::DiskRead);
     }
 
     /// Remembers the editor's last tool list as it was read.

@@ -48,16 +48,16 @@ pub async fn run<S: Spawn>(
     };
     parts.env.events.ending(why);
     parts.calls.begin_draining();
-    let permit = timeout(FLUSH_MAX, parts.addresses.edges.session.permit(0)).await.ok().flatten();
-    parts.addresses.session.cast(session::Message::InputEnded(permit));
+    let permit = timeout(FLUSH_MAX, parts.client.edge.permit(0)).await.ok().flatten();
+    parts.client.actor.cast(session::Message::InputEnded(permit));
     if why != ShutdownReason::ClientGone {
         // What the session was handed before the end is handled by it, in its order, and then the end itself, which answers a
         // list that waits: a pipe that is written and closed at once is a session too. It takes no longer than its handlers,
         // which wait for nothing.
-        let _ = timeout(FLUSH_MAX, parts.addresses.edges.session.idle()).await;
+        let _ = timeout(FLUSH_MAX, parts.client.edge.idle()).await;
         let _ = timeout(DRAIN_MAX, parts.calls.shared.settled()).await;
     }
-    parts.addresses.session.cast(session::Message::CallsSettled);
+    parts.client.actor.cast(session::Message::CallsSettled);
     // Before the tree is joined: that may take seconds if a part of it is stuck, and clients kill who takes long.
     answer_all(parts, why).await;
     let _ = stop.send(true);
@@ -124,7 +124,6 @@ impl Pumps {
     {
         let with = stdin_reader::Surroundings {
             env: Arc::clone(&parts.env),
-            addresses: Arc::clone(&parts.addresses),
             client: Arc::clone(&parts.client),
             calls: Arc::clone(&parts.calls),
         };

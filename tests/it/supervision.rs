@@ -29,7 +29,7 @@ fn nudge(parts: &Parts, name: &str) -> bool {
         "bridge" => addresses.bridge.cast(bridge::Message::GoodNews),
         "push" => addresses.push.cast(push::Message::Hint(PushEvent::Unknown, None)),
         "registry" => addresses.registry.cast(registry::Message::ChangeHinted(None)),
-        "session" => addresses.session.cast(session::Message::CatalogueChanged),
+        "session" => parts.client.actor.cast(session::Message::CatalogueChanged),
         other => unreachable!("no actor {other}"),
     }
 }
@@ -42,7 +42,7 @@ fn seated(parts: &Parts, name: &str) -> Option<ActorId> {
         "bridge" => addresses.bridge.get().map(|actor| actor.get_id()),
         "push" => addresses.push.get().map(|actor| actor.get_id()),
         "registry" => addresses.registry.get().map(|actor| actor.get_id()),
-        "session" => addresses.session.get().map(|actor| actor.get_id()),
+        "session" => parts.client.actor.get().map(|actor| actor.get_id()),
         other => unreachable!("no actor {other}"),
     }
 }
@@ -282,7 +282,11 @@ async fn a_hundred_kills_of_each_actor_leave_a_whole_session_and_nothing_else() 
             }
             assert!(tasks() <= first.unwrap_or_default() + 1, "{name}: {} tasks, {first:?} after one kill", tasks());
             let edges = &gateway.parts.addresses.edges;
-            assert_eq!((edges.session.used(), edges.bridge.used(), edges.push.used()), (0, 0, 0), "{name}: permits");
+            assert_eq!(
+                (gateway.parts.client.edge.used(), edges.bridge.used(), edges.push.used()),
+                (0, 0, 0),
+                "{name}: permits"
+            );
             let dials = if *name == "bridge" { 101 } else { 1 };
             assert_eq!(unity.stats().accepts, dials, "{name}: dials");
             assert_eq!(unity.stats().connections, 1, "{name}: connections");

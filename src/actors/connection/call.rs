@@ -118,10 +118,13 @@ impl Line {
     /// It was held before anybody knew that its tool is none of the editor's.
     fn answer_here(&self, call: CallId, tool: OwnTool) {
         if let Some((key, audience, arguments)) = self.calls.ledger(|ledger, _| ledger.give_back(call)) {
-            self.client.outbox.delivered(key);
-            let told = session::Message::OwnToolCalled(Asked { key, audience }, tool, arguments);
-            if !self.addresses.session.cast(told) {
-                self.client.outbox.answer_error(key, &RpcError::internal(user_text::INTERNAL));
+            // A session that is over has had all its answers.
+            if let Some(client) = self.attached.get(key.session) {
+                client.outbox.delivered(key);
+                let told = session::Message::OwnToolCalled(Asked { key, audience }, tool, arguments);
+                if !client.actor.cast(told) {
+                    client.outbox.answer_error(key, &RpcError::internal(user_text::INTERNAL));
+                }
             }
         }
         self.free_place();

@@ -32,7 +32,7 @@ use crate::fsm::call::{Call, Effect, Event, State, Verdict};
 use crate::fsm::cause::{Cause, Loss, Outlook};
 use crate::limits::{HOLD_WITHOUT_EVIDENCE, RUNNING_MAX};
 use crate::protocol::dialect::{EditorAnswer, Recovery};
-use crate::protocol::ids::{CallId, Epoch, RequestKey};
+use crate::protocol::ids::{CallId, Epoch, RequestKey, SessionId};
 use crate::protocol::mcp::Audience;
 use crate::protocol::policy::Grounds;
 
@@ -53,6 +53,8 @@ pub struct Ledger {
     draining: bool,
     armed: Option<Instant>,
     surprises: Surprises,
+    /// The session whose call was given out last: the others come before its next one.
+    served: Option<SessionId>,
     /// A call came, went or changed its state since somebody asked.
     moved: bool,
 }
@@ -172,8 +174,9 @@ impl Ledger {
         out
     }
 
-    /// The oldest held call that nobody is about to send and that may run beside those that have a place; it is reserved for
-    /// this connection.
+    /// The next held call that nobody is about to send and that may run beside those that have a place; it is reserved for this
+    /// connection. Sessions take turns, and of each its oldest call comes first: however many calls one has, another's waits for no
+    /// more than one of each.
     pub fn reserve(&mut self, epoch: Epoch) -> Option<HeldCall> {
         if !self.is_wanted(epoch) {
             return None;
@@ -181,6 +184,7 @@ impl Ledger {
         let index = self.next_to_send()?;
         let entry = self.entries.get_mut(index)?;
         entry.reserved = Some(epoch);
+        self.served = Some(entry.request.session);
         Some(HeldCall {
             id: entry.id,
             tool: Arc::clone(&entry.tool),
@@ -211,9 +215,11 @@ impl Ledger {
             let placed = entry.epoch.is_some() || entry.reserved.is_some();
             entry.withheld.is_some() || !entry.parallel && placed
         });
-        self.entries.iter().position(|entry| {
+        let sendable = self.entries.iter().enumerate().filter(|(_, entry)| {
             entry.state() == State::Held && entry.reserved.is_none() && (entry.parallel || !one_alone)
-        })
+        });
+        let turn = |session: SessionId| (self.served.is_some_and(|served| session <= served), session);
+        sendable.min_by_key(|(_, entry)| turn(entry.request.session)).map(|(index, _)| index)
     }
 
     /// The last step before the first byte: from here on the call may have run.
