@@ -35,6 +35,8 @@ pub const REQUEST_ID_MAX_BYTES: usize = 1024;
 pub const OPEN_REQUESTS_MAX: usize = 256;
 /// Clients' sessions of one process. A person runs some; with all of them at their bounds the open requests are 16 Ki.
 pub const SESSIONS_MAX: usize = 64;
+/// Links of one process that lead to a project each: more editors than a machine can run.
+pub const LINKS_MAX: usize = 16;
 /// Bytes of arguments of all calls that are open. Each may have a longest line, and waits for up to two minutes while Unity is away:
 /// without a bound of their sum they could take 4 GiB. Beyond it a call is answered "not executed: busy".
 pub const OPEN_CALLS_MAX_BYTES: usize = 4 * CLIENT_LINE_MAX_BYTES;

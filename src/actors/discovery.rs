@@ -216,7 +216,7 @@ impl DiscoveryActor {
             let former = project.found_with(generation);
             let looked = {
                 let env = Arc::clone(&env);
-                move || survey::survey(&*env.host, &env.config, &roots, former.as_deref())
+                move || survey::survey(&*env.host, &project.config(), &roots, former.as_deref())
             };
             // One that panicked found nothing: the session goes on, and status says so. Unanswered, discovery would wait for it
             // for ever.

@@ -13,7 +13,7 @@ use ractor::{Actor, ActorProcessingErr, ActorRef};
 use crate::client::Attached;
 use crate::fsm::Driver;
 use crate::fsm::registry::{Effect, Event, Registry, Source, Timer};
-use crate::link::{Link, Tools};
+use crate::link::{Link, Project, Tools};
 use crate::protocol::dialect::{EditorTool, OwnTool, ToolListing};
 use crate::protocol::ids::Epoch;
 use crate::protocol::mcp::Catalogue;
@@ -36,6 +36,8 @@ pub struct RegistryActor {
     pub link: Arc<Link>,
     /// The editor's tools.
     pub tools: Arc<Tools>,
+    /// The project that is wanted.
+    pub project: Arc<Project>,
     /// The sessions that hear of the catalogue.
     pub attached: Attached,
     /// Its tasks.
@@ -82,7 +84,8 @@ impl Actor for RegistryActor {
         let known = self.link.survey.borrow().as_ref().and_then(|survey| survey.project.clone());
         // Of which dialect the list on disk must be is known before the first survey only if there is no choice.
         let named = || {
-            let project = self.env.config.project.as_deref().filter(|_| self.env.config.dialects.len() == 1);
+            let config = self.project.config();
+            let project = config.project.as_deref().filter(|_| config.dialects.len() == 1);
             project.and_then(|project| crate::config::named_project(project).ok())
         };
         if let Some(project) = known.or_else(named) {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::Client;
+use super::state::Client;
 use crate::limits::SESSIONS_MAX;
 use crate::protocol::ids::{LinkId, SessionId};
 use crate::runtime::messages::session::Message;

@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
 use super::stdin_reader;
-use crate::actors::gateway::{self, Ended, Spawn};
+use crate::actors::gateway::{Ended, Spawn, Tree};
 use crate::actors::parts::Parts;
 use crate::core::shutdown::ShutdownReason;
 use crate::core::user_text;
@@ -28,7 +28,7 @@ pub async fn run<S: Spawn>(
 ) -> ShutdownReason {
     let (stop, stopping) = watch::channel(false);
     let sweeper = parts.env.health.spawn("deadlines", Arc::clone(&parts.calls).sweep());
-    let mut tree = tokio::spawn(gateway::run(Arc::clone(parts), spawn, stopping));
+    let mut tree = tokio::spawn(Tree::of_stdio(parts).run(spawn, stopping));
     let mut tree_runs = true;
     let Pumps { mut input, mut output } = pumps;
     let why = tokio::select! {
@@ -125,7 +125,7 @@ impl Pumps {
         let with = stdin_reader::Surroundings {
             env: Arc::clone(&parts.env),
             client: Arc::clone(&parts.client),
-            calls: Arc::clone(&parts.calls),
+            links: Arc::clone(&parts.links),
         };
         parts.env.health.watched("stdin", stdin_reader::run(with, input))
     }

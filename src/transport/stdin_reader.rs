@@ -19,7 +19,7 @@ use crate::core::user_text;
 use crate::limits::{
     CLIENT_LINE_MAX_BYTES, FIRST_SESSION_MAX, MAILBOX_BYTES_MAX, OPEN_REQUESTS_MAX, SESSION_ABSENCE_MAX,
 };
-use crate::link::Calls;
+use crate::link::Links;
 use crate::protocol::framing::lines::{Line, LineDecoder};
 use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::{self, Fault, Invalid, Message, RequestId, RpcError};
@@ -37,8 +37,8 @@ pub struct Surroundings {
     pub env: Arc<Environment>,
     /// The client.
     pub client: Arc<Client>,
-    /// The calls, for those that the client cancels.
-    pub calls: Arc<Calls>,
+    /// The links, for calls that the client cancels.
+    pub links: Arc<Links>,
 }
 
 /// Reads the client's lines until its stdin ends, or until it asks for the end: MCP has no request for that, but the document of
@@ -298,7 +298,7 @@ impl Intake {
     /// First the answer's place goes, then the call: whoever asks in between finds nothing to answer.
     fn cancel(&self, id: &RequestId) {
         if let Some(request) = self.with.client.outbox.cancel(id) {
-            self.with.calls.decide(|ledger, now| ledger.cancel(request, now).1);
+            self.with.links.cancel(request);
         }
     }
 
