@@ -102,7 +102,7 @@ impl Answers {
             let mut result = answers.fit_or_shelve(call, project, result, audience, most).await;
             if most < RESULT_INLINE_MAX_BYTES && mcp::result_size(&result, &audience) > most {
                 answers.keep(call, &mcp::tool_result(&result, &audience));
-                result = ToolResult::text(&user_text::withheld(call));
+                result = ToolResult::text(user_text::withheld(call));
             }
             deliver(&answers, &result);
         });
