@@ -40,6 +40,10 @@ pub const LINKS_MAX: usize = 16;
 /// Bytes of arguments of all calls that are open. Each may have a longest line, and waits for up to two minutes while Unity is away:
 /// without a bound of their sum they could take 4 GiB. Beyond it a call is answered "not executed: busy".
 pub const OPEN_CALLS_MAX_BYTES: usize = 4 * CLIENT_LINE_MAX_BYTES;
+/// The same of one session, where there are several: a longest line, so that four are needed to fill what there is for all.
+pub const SESSION_CALLS_MAX_BYTES: usize = CLIENT_LINE_MAX_BYTES;
+/// How long a session for which no editor was found is told so before it is looked for again: a look reads some files.
+pub const ROUTE_LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Notifications that may wait for a slow stdout before the oldest kinds are coalesced or dropped.
 pub const STDOUT_NOTIFICATIONS_MAX: usize = 256;
 /// Lines that wait for a slow stdout from which on nothing more is read: an answer to each open request, and as much again.

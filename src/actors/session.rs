@@ -4,11 +4,15 @@
 //! answers to the front and calls to the ledger. *Dies* only of our own bugs: the front then answers what it had been handed
 //! and was not yet in the ledger; the handshake lies with the client.
 
-use std::path::Path;
+mod routing;
+
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use serde_json::value::RawValue;
+use tokio::time::Instant;
 
 use super::own_tools;
 use super::seat::Seat;
@@ -16,8 +20,10 @@ use crate::core::calls::NewCall;
 use crate::core::requests::Asked;
 use crate::core::user_text;
 use crate::fsm::Driver;
+use crate::fsm::cause::Cause;
 use crate::fsm::registry::Source;
 use crate::fsm::session::{Effect, Event, Kind, Outlook, Session, Timer};
+use crate::link::Place;
 use crate::protocol::dialect::OwnTool;
 use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::{RequestId, RpcError};
@@ -31,6 +37,7 @@ use crate::runtime::messages::session::{Delivered, Message};
 use crate::runtime::outbox::{ROOTS_LIST, SERVER, TOOLS_CHANGED};
 use crate::runtime::supervisor::Tasks;
 use crate::runtime::timers::Timers;
+use crate::survey::Survey;
 use crate::telemetry::metrics::labels::TOO_MANY_REQUESTS;
 
 /// The actor.
@@ -44,6 +51,7 @@ pub struct SessionActor {
 /// What an incarnation keeps.
 pub struct State {
     driver: Driver<Session>,
+    me: ActorRef<Message>,
     timers: Timers<Timer, Message>,
     /// The handshake that is being answered.
     opening: Option<(RequestKey, String)>,
@@ -51,6 +59,12 @@ pub struct State {
     lists: Vec<Asked>,
     /// The call that is being decided.
     call: Option<NewRequest>,
+    /// Calls that wait until it is known which link they belong to.
+    unrouted: Vec<NewRequest>,
+    /// It is being looked up where the client works.
+    looking: bool,
+    /// What was found when that was looked up last.
+    survey: Option<Arc<Survey>>,
     /// The subscription that is being decided.
     listen: Option<(RequestKey, Filter)>,
     /// The list result as last rendered: for whom, of which catalogue.
@@ -64,6 +78,8 @@ struct NewRequest {
     /// Who asks, for a request of the stateless era.
     caller: Option<Arc<Caller>>,
     call: CallTool,
+    /// Since when it waits for a link, if it had to.
+    since: Option<Instant>,
 }
 
 impl Actor for SessionActor {
@@ -86,14 +102,30 @@ impl Actor for SessionActor {
             first_list_served: client.first_list_served,
         });
         self.seat.env.events.machine_started(driver.machine(), driver.state());
-        let timers = Timers::new(me, Message::Timer);
-        Ok(State { driver, timers, opening: None, lists: Vec::new(), call: None, listen: None, rendered: None })
+        let timers = Timers::new(me.clone(), Message::Timer);
+        Ok(State {
+            driver,
+            me,
+            timers,
+            opening: None,
+            lists: Vec::new(),
+            call: None,
+            unrouted: Vec::new(),
+            looking: false,
+            survey: None,
+            listen: None,
+            rendered: None,
+        })
     }
 
     async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
         let client = self.seat.client.handshake();
         if client.opened {
             self.feed(state, &Event::Opened(client.kind));
+        }
+        if self.seat.client.meant(|meant| meant.awaited) {
+            // A predecessor asked, and the answer may have gone with it.
+            self.await_roots(state);
         }
         Ok(())
     }
@@ -106,11 +138,18 @@ impl Actor for SessionActor {
     ) -> Result<(), ActorProcessingErr> {
         match message {
             Message::Delivered(message, _permit) => self.delivered(state, message),
+            // It may be of a link that was left since.
+            Message::CataloguePublished(_) | Message::DiskRead | Message::OutlookChanged(_) if self.is_routed() => {
+                self.see_link(state);
+            }
             Message::CataloguePublished(source) => self.feed(state, &Event::CataloguePublished(source)),
             Message::CatalogueChanged => self.feed(state, &Event::CatalogueChanged),
             Message::DiskRead => self.feed(state, &Event::DiskRead),
             Message::OutlookChanged(outlook) => self.feed(state, &Event::OutlookChanged(outlook)),
             Message::RootsForgone => self.feed(state, &Event::RootsAwaited(false)),
+            Message::RootsOverdue(generation) => self.roots_overdue(state, generation),
+            Message::LookedAround(generation, survey) => self.looked_around(state, generation, survey),
+            Message::LinkGone => self.see_link(state),
             Message::OwnToolCalled(asked, tool, arguments) => {
                 own_tools::run(&self.seat.tools(), &self.tasks, asked, tool, &arguments);
             }
@@ -185,7 +224,7 @@ impl SessionActor {
                 self.feed(state, &Event::ListRequested);
             }
             Ok(Request::CallTool(call)) => {
-                state.call = Some(NewRequest { asked, id, caller, call });
+                state.call = Some(NewRequest { asked, id, caller, call, since: None });
                 self.feed(state, &Event::CallRequested);
             }
         }
@@ -224,6 +263,13 @@ impl SessionActor {
         let version = ProtocolVersion::negotiate(&requested);
         let audience = Audience { version, client: self.seat.env.config.traits_of(&client.name) };
         let kind = self.opened(client, audience, roots);
+        if self.is_routed() {
+            self.seat.client.meant(|meant| meant.opened(roots));
+            if self.seat.client.meant(|meant| meant.awaited) {
+                // Also if it never says that it is ready to be asked.
+                self.await_roots(state);
+            }
+        }
         state.opening = Some((key, mcp::initialize_result(version, &SERVER, mcp::INSTRUCTIONS)));
         self.feed(state, &Event::Opened(kind));
     }
@@ -238,10 +284,18 @@ impl SessionActor {
 
     /// Roots are a hint where the project is; a project that the user named needs none.
     fn ask_roots(&self, state: &mut State) {
-        if self.seat.client.handshake().roots && self.seat.env.config.project.is_none() {
+        let is_named = match self.is_routed() {
+            true => self.seat.client.meant(|meant| meant.named.is_some()),
+            false => self.seat.env.config.project.is_some(),
+        };
+        if self.seat.client.handshake().roots && !is_named {
             let line = mcp::roots_list_request(&self.seat.client.next_roots_request());
             self.seat.client.outbox.notify(ROOTS_LIST, line, false);
-            self.seat.link().project.roots_asked();
+            if self.is_routed() {
+                self.await_roots(state);
+            } else {
+                self.seat.link().project.roots_asked();
+            }
             self.feed(state, &Event::RootsAwaited(true));
         }
     }
@@ -251,11 +305,16 @@ impl SessionActor {
         if id != Some(&self.seat.client.last_roots_request()) {
             return;
         }
-        let roots = result.map(|result| {
+        let roots: Option<Vec<PathBuf>> = result.map(|result| {
             // A URI has `/` also on Windows; part by part it becomes a path as the system writes it.
             let roots = mcp::parse_roots(result).into_iter();
             roots.map(|root| Path::new(&root).components().collect()).collect()
         });
+        if self.is_routed() {
+            self.seat.client.meant(|meant| meant.told(roots));
+            self.find_way(state);
+            return;
+        }
         // If they changed a first list goes on waiting: for the editor that is found by them, or until its time is up.
         if !self.seat.link().project.roots_told(roots) {
             self.feed(state, &Event::RootsAwaited(false));
@@ -281,11 +340,16 @@ impl SessionActor {
                     front.answer(key, &result);
                 }
             }
-            Effect::WantEditor => self.seat.link().link.want_editor(),
+            Effect::WantEditor => {
+                if self.is_routed() {
+                    self.find_way(state);
+                }
+                self.seat.link().link.want_editor();
+            }
             Effect::AnswerLists => self.answer_lists(state),
             Effect::AcceptCall => {
                 if let Some(new) = state.call.take() {
-                    self.accept(new);
+                    if self.is_routed() { self.accept_routed(state, new) } else { self.accept(new) }
                 }
             }
             Effect::AcceptListen => {
@@ -334,7 +398,8 @@ impl SessionActor {
     }
 
     fn refuse_pending(&self, state: &mut State, error: &RpcError) {
-        let pending = state.lists.drain(..).chain(state.call.take().map(|new| new.asked)).map(|asked| asked.key);
+        let calls = std::mem::take(&mut state.unrouted).into_iter().chain(state.call.take()).map(|new| new.asked);
+        let pending = state.lists.drain(..).chain(calls).map(|asked| asked.key);
         let opening = state.opening.take().map(|(key, _)| key);
         for key in pending.chain(opening).chain(state.listen.take().map(|(key, _)| key)) {
             self.seat.client.outbox.answer_error(key, error);
@@ -371,7 +436,7 @@ impl SessionActor {
     }
 
     fn accept(&self, new: NewRequest) {
-        let NewRequest { asked, id, caller, call } = new;
+        let NewRequest { asked, id, caller, call, since } = new;
         let Asked { key, audience } = asked;
         if let Some(tool) = GatewayTool::from_name(&call.name) {
             self.seat.tools().run(&self.tasks, asked, tool, &call.arguments);
@@ -394,7 +459,7 @@ impl SessionActor {
             self.seat.client.outbox.answer_error(key, &mcp::unknown_tool(&call.name));
             return;
         }
-        if !here.calls.ledger(|ledger, _| ledger.takes(call.arguments.get().len())) {
+        if !self.takes(&here, call.arguments.get().len()) {
             self.seat.env.events.bad_line(TOO_MANY_REQUESTS);
             here.calls.answers.own(asked, ToolResult::error(user_text::too_many_bytes()));
             return;
@@ -410,15 +475,16 @@ impl SessionActor {
             arguments: call.arguments.into(),
             progress_token: call.progress_token,
             trace: call.trace.map(Arc::new),
-            asker: caller.map(|caller| Arc::new(caller.client.clone())),
+            asker: caller.map(|caller| Arc::new(caller.client.clone())).or_else(|| self.asker()),
             parallel,
-            patience: audience.client.patience,
+            patience: audience.client.patience.saturating_sub(since.map_or(Duration::ZERO, |since| since.elapsed())),
             audience,
         };
         // Cancelled just now: nothing is begun.
         if !self.seat.client.outbox.is_open(key) {
             return;
         }
+        let call = new.id;
         self.seat.env.events.call_accepted(new.id, &new.tool, id.as_json(), new.trace.as_deref());
         here.calls.take_in(new, refused);
         self.seat.client.outbox.became_call(key);
@@ -426,6 +492,10 @@ impl SessionActor {
         if !self.seat.client.outbox.is_open(key) {
             here.calls.decide(|ledger, now| ledger.cancel(key, now).1);
             return;
+        }
+        if here.place == Place::Nowhere {
+            let cause = here.link.view.borrow().outlook.cause().unwrap_or(Cause::NotRunning);
+            return here.calls.decide(|ledger, now| ledger.refuse(call, cause, now));
         }
         here.addresses.bridge.cast(bridge::Message::CallsWaiting);
     }

@@ -4,6 +4,7 @@
 //! came in on.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -27,22 +28,27 @@ pub struct Sessions {
 impl Sessions {
     /// Those of a gateway that begins: the one over stdin and stdout, on the first link.
     pub fn with_stdio(events: Events) -> (Arc<Self>, Arc<Client>) {
-        let stdio = Arc::new(Client::new(SessionId::STDIO, LinkId::FIRST, events));
+        let stdio = Arc::new(Client::new(SessionId::STDIO, LinkId::FIRST, None, events));
         let sessions = Self { open: RwLock::new([(stdio.id, Arc::clone(&stdio))].into()), last: AtomicU32::new(0) };
         (Arc::new(sessions), stdio)
     }
 
-    /// Opens a session that is on this link for now.
+    /// Opens a session for this project, if it names one. It is on this link while no editor is found for it.
     ///
     /// # Errors
     /// As many are open as may be.
-    pub fn open(&self, link: LinkId, events: Events) -> Result<Arc<Client>, TooManySessions> {
+    pub fn open(
+        &self,
+        nowhere: LinkId,
+        named: Option<PathBuf>,
+        events: Events,
+    ) -> Result<Arc<Client>, TooManySessions> {
         let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
         if open.len() >= SESSIONS_MAX {
             return Err(TooManySessions);
         }
         let id = SessionId(self.last.fetch_add(1, Ordering::Relaxed) + 1);
-        let client = Arc::new(Client::new(id, link, events));
+        let client = Arc::new(Client::new(id, nowhere, named, events));
         open.insert(id, Arc::clone(&client));
         Ok(client)
     }
@@ -119,19 +125,20 @@ mod tests {
     fn a_session_has_a_number_of_its_own_and_as_many_are_open_as_may_be() {
         let (sessions, stdio) = Sessions::with_stdio(Events::default());
         assert_eq!(stdio.id, SessionId::STDIO);
-        let opened: Vec<_> = std::iter::from_fn(|| sessions.open(LinkId::FIRST, Events::default()).ok()).collect();
+        let opened: Vec<_> =
+            std::iter::from_fn(|| sessions.open(LinkId::FIRST, None, Events::default()).ok()).collect();
         assert_eq!(opened.len() + 1, SESSIONS_MAX);
         let first = opened[0].id;
         sessions.close(first);
         assert!(sessions.get(first).is_none());
-        let next = sessions.open(LinkId::FIRST, Events::default()).unwrap();
+        let next = sessions.open(LinkId::FIRST, None, Events::default()).unwrap();
         assert!(opened.iter().all(|known| known.id != next.id) && next.id != SessionId::GUESTS, "none is used again");
     }
 
     #[test]
     fn a_link_knows_those_that_are_on_it() {
         let (sessions, stdio) = Sessions::with_stdio(Events::default());
-        let other = sessions.open(LinkId(7), Events::default()).unwrap();
+        let other = sessions.open(LinkId(7), None, Events::default()).unwrap();
         let on =
             |link| Attached::to(link, Arc::clone(&sessions)).all().iter().map(|client| client.id).collect::<Vec<_>>();
         assert_eq!((on(LinkId::FIRST), on(LinkId(7))), (vec![stdio.id], vec![other.id]));

@@ -1,9 +1,11 @@
 //! The client's side of a session, as far as it outlives the session actor: where that is, its open requests and stdout, its
 //! handshake, and the numbers of our own requests to it.
 
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
+use super::meant::Meant;
 use crate::fsm::session::Kind;
 use crate::protocol::ids::{LinkId, SessionId};
 use crate::protocol::jsonrpc::RequestId;
@@ -57,13 +59,15 @@ pub struct Client {
     pub heard: AtomicU64,
     handshake: Mutex<Handshake>,
     roots_requests: AtomicU64,
+    meant: Mutex<Meant>,
+    nowhere: LinkId,
     link: AtomicU32,
     is_ending: AtomicBool,
 }
 
 impl Client {
-    /// A client that has said nothing yet, on this link.
-    pub fn new(id: SessionId, LinkId(link): LinkId, events: Events) -> Self {
+    /// A client that has said nothing yet, on the link that it is on while none is found for it. It may be started for a project.
+    pub fn new(id: SessionId, nowhere: LinkId, named: Option<PathBuf>, events: Events) -> Self {
         Self {
             id,
             actor: Slot::default(),
@@ -80,7 +84,9 @@ impl Client {
                 first_list_served: false,
             }),
             roots_requests: AtomicU64::new(0),
-            link: AtomicU32::new(link),
+            meant: Mutex::new(Meant::of(named)),
+            nowhere,
+            link: AtomicU32::new(nowhere.0),
             is_ending: AtomicBool::new(false),
         }
     }
@@ -98,6 +104,16 @@ impl Client {
     /// The link that it is on: where its new calls go.
     pub fn link(&self) -> LinkId {
         LinkId(self.link.load(Ordering::Acquire))
+    }
+
+    /// The link that it is on while no editor is found for it.
+    pub fn nowhere(&self) -> LinkId {
+        self.nowhere
+    }
+
+    /// Reads or changes what is known of where it works.
+    pub fn meant<T>(&self, operation: impl FnOnce(&mut Meant) -> T) -> T {
+        operation(&mut enter(&self.meant))
     }
 
     /// It is on another link from now on.

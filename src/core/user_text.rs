@@ -12,8 +12,8 @@ use crate::core::link::Stranger;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Loss};
 use crate::limits::{
-    CANDIDATES_NAMED_MAX, FRAME_OLD, OPEN_CALLS_MAX_BYTES, OPEN_REQUESTS_MAX, PULSE_LATE, SILENCE_NAMED_AFTER,
-    STILL_AFTER, SUBSCRIPTIONS_MAX,
+    CANDIDATES_NAMED_MAX, FRAME_OLD, LINKS_MAX, OPEN_CALLS_MAX_BYTES, OPEN_REQUESTS_MAX, PULSE_LATE,
+    SILENCE_NAMED_AFTER, STILL_AFTER, SUBSCRIPTIONS_MAX,
 };
 use crate::protocol::dialect::{AnswerBody, EditorAnswer, EditorState, Pulse};
 use crate::protocol::ids::CallId;
@@ -322,6 +322,11 @@ pub const RESULT_NOT_STORED: &str = "Unity answered this call, but holdfast was 
 pub const NOT_SPILLED: &str = "Unity answered, so the tool ran; but its answer is larger than a client takes, and holdfast failed \
                                to put it into a file (our fault, please report it). Do not repeat the call for that: ask for \
                                less at once.";
+
+/// A session's project is known, and no link to its editor can be opened.
+pub fn too_many_links() -> String {
+    format!("holdfast is connected to {LINKS_MAX} editors and takes no more: end sessions for other projects first.")
+}
 
 /// A large result that is not sent, because its client reads nothing of what it is sent and other clients wait behind it.
 pub fn withheld(call: CallId) -> String {

@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use super::parts::LinkParts;
 use super::place::Place;
 use crate::client::{Client, Sessions};
+use crate::core::router::Running;
 use crate::limits::LINKS_MAX;
 use crate::protocol::ids::{CallId, LinkId, RequestKey};
 use crate::runtime::environment::Environment;
@@ -50,7 +51,14 @@ impl Links {
     /// The one that a session is on.
     pub fn of(&self, client: &Client) -> Arc<LinkParts> {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(open.get(&client.link()).unwrap_or(&self.first))
+        let link = open.get(&client.link()).or_else(|| open.get(&client.nowhere()));
+        Arc::clone(link.unwrap_or(&self.first))
+    }
+
+    /// The one that a session is on while no editor is found for it.
+    pub fn nowhere_of(&self, client: &Client) -> Arc<LinkParts> {
+        let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(open.get(&client.nowhere()).unwrap_or(&self.first))
     }
 
     /// The one that leads to this project's editor; opened if there is none.
@@ -92,6 +100,16 @@ impl Links {
     /// Hears of each one that is opened.
     pub fn openings(&self) -> watch::Receiver<()> {
         self.opened.subscribe()
+    }
+
+    /// The editors that are connected.
+    pub fn running(&self) -> Vec<Running> {
+        let greeted = |link: &Arc<LinkParts>| {
+            let view = link.link.view.borrow();
+            let target = view.target.as_ref().filter(|_| view.epoch.is_some())?;
+            Some(Running { project: target.project.clone()?, is_known: !target.source.is_named() })
+        };
+        self.all().iter().filter_map(greeted).collect()
     }
 
     // ---- a request or call of whatever link ----

@@ -38,13 +38,10 @@ impl Project {
         calls: Arc<Calls>,
         place: Place,
     ) -> Self {
-        let whereabouts = Mutex::default();
-        let project = Self { env, addresses, link, tools, calls, place, whereabouts };
-        if let Place::Project(to) = &project.place {
-            // Not a moment of it is in question.
-            project.learn_whereabouts(|known| known.found = Some((0, Some(to.clone()))));
-        }
-        project
+        // Until it was looked at, what its rules allow is in question.
+        let whereabouts = Whereabouts { unseen: matches!(place, Place::Project(_)), ..Whereabouts::default() };
+        calls.decide(|ledger, now| ledger.want(whereabouts.wanted(), now).1);
+        Self { env, addresses, link, tools, calls, place, whereabouts: Mutex::new(whereabouts) }
     }
 
     /// What is looked for, and where.

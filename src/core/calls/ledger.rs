@@ -11,6 +11,7 @@ mod journal;
 mod progress;
 mod project;
 mod reader;
+mod sessions;
 #[cfg(test)]
 mod tests;
 

@@ -123,9 +123,7 @@ impl Ledger {
     /// Whether a call with so many bytes of arguments may be taken in beside those that are open.
     pub fn takes(&self, bytes: usize) -> bool {
         // What is settled has let go of its arguments.
-        let unsettled = self.entries.iter().filter(|entry| !entry.settled);
-        let open: usize = unsettled.map(|entry| entry.arguments.get().len()).sum();
-        open + bytes <= OPEN_CALLS_MAX_BYTES
+        self.open_bytes(None) + bytes <= OPEN_CALLS_MAX_BYTES
     }
 
     /// Keeps a rendered late result, within the bounds of count, bytes and age.
