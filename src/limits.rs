@@ -19,6 +19,9 @@ pub const BATCH_MESSAGES_MAX: usize = 100_000;
 pub const CLIENT_MESSAGE_MAX_BYTES: usize = 8 * MIB;
 /// Results whose JSON is larger than this go to a file that the answer names; leaves room for escaping below the cap.
 pub const RESULT_INLINE_MAX_BYTES: usize = 6 * MIB;
+/// The same for a session whose full queue would else stop the editor's answers to other sessions: with all of its requests open it
+/// then holds 4 MiB more.
+pub const RESULT_BEHIND_MAX_BYTES: usize = 16 * 1024;
 /// Smallest limit of a result's text that a user may set for a client: below it the note about the cut would be most of it.
 pub const RESULT_TEXT_MIN_BYTES: usize = 4096;
 /// Images and audio of one result that go to files of their own where a client does not take them; a tool returns a few. More
@@ -30,9 +33,17 @@ pub const JSON_DEPTH_MAX: usize = 128;
 pub const REQUEST_ID_MAX_BYTES: usize = 1024;
 /// Requests open at once. Beyond it a call is answered "not executed: busy". Clients run tens in parallel at the most.
 pub const OPEN_REQUESTS_MAX: usize = 256;
+/// Clients' sessions of one process. A person runs some; with all of them at their bounds the open requests are 16 Ki.
+pub const SESSIONS_MAX: usize = 64;
+/// Links of one process that lead to a project each: more editors than a machine can run.
+pub const LINKS_MAX: usize = 16;
 /// Bytes of arguments of all calls that are open. Each may have a longest line, and waits for up to two minutes while Unity is away:
 /// without a bound of their sum they could take 4 GiB. Beyond it a call is answered "not executed: busy".
 pub const OPEN_CALLS_MAX_BYTES: usize = 4 * CLIENT_LINE_MAX_BYTES;
+/// The same of one session, where there are several: a longest line, so that four are needed to fill what there is for all.
+pub const SESSION_CALLS_MAX_BYTES: usize = CLIENT_LINE_MAX_BYTES;
+/// How long a session for which no editor was found is told so before it is looked for again: a look reads some files.
+pub const ROUTE_LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Notifications that may wait for a slow stdout before the oldest kinds are coalesced or dropped.
 pub const STDOUT_NOTIFICATIONS_MAX: usize = 256;
 /// Lines that wait for a slow stdout from which on nothing more is read: an answer to each open request, and as much again.

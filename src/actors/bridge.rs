@@ -398,10 +398,8 @@ impl BridgeActor {
         if let Some(settlements) = changed {
             self.with.env.events.outlook_changed(outlook);
             self.with.calls.settle(settlements);
-            self.with
-                .addresses
-                .session
-                .cast(session::Message::OutlookChanged(session_machine::Outlook::of_link(outlook, undecided)));
+            let outlook = session_machine::Outlook::of_link(outlook, undecided);
+            self.with.attached.tell(|| session::Message::OutlookChanged(outlook));
         }
     }
 }

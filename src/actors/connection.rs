@@ -8,6 +8,7 @@
 
 mod call;
 mod foreign_peer;
+mod frames;
 mod greeting;
 mod http;
 mod journal;
@@ -22,15 +23,13 @@ use ractor::ActorRef;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, timeout};
 
-use self::writing::Wire;
-use crate::client::Client;
+use crate::client::Attached;
 use crate::core::calls::Ledger;
 use crate::core::exchange::{Exchange, Order, Settled};
-use crate::fsm::bridge::{ConnectFailure, Drop, Event};
+use crate::fsm::bridge::{ConnectFailure, Event};
 use crate::limits::{CONNECT_TIMEOUT, IDENTITY_READ_MAX, JOIN_TIMEOUT, OWNER_LOOKUP_MAX};
 use crate::link::{Calls, Link, Tools};
-use crate::net::BoxStream;
-use crate::protocol::dialect::{Hello, Reply, Transport};
+use crate::protocol::dialect::{Hello, Reply};
 use crate::protocol::ids::Epoch;
 use crate::runtime::addresses::Addresses;
 use crate::runtime::enter;
@@ -87,8 +86,8 @@ pub struct Surroundings {
     pub env: Arc<Environment>,
     /// The actors that hear of what is read.
     pub addresses: Arc<Addresses>,
-    /// The client: a blocked stdout stops the reading.
-    pub client: Arc<Client>,
+    /// The sessions on the link: a blocked stdout of the only one stops the reading.
+    pub attached: Attached,
     /// The link that the connection is of.
     pub link: Arc<Link>,
     /// The editor's tools.
@@ -111,7 +110,7 @@ pub fn open(
         gateway: with.env.gateway.clone(),
         challenge: with.env.fresh(),
         expected: target.expected.clone(),
-        client_name: with.client.name_for_editor(with.env.config.client_name.as_deref()),
+        client_name: with.attached.name_for_editor(with.env.config.client_name.as_deref()),
         editor_port: target.port,
         push_endpoint: with.link.push_port().map(|port| format!("127.0.0.1:{port}")),
         push_token: with.link.push_token.clone(),
@@ -216,20 +215,6 @@ impl Line {
             never = self.name_the_silent() => match never {},
         };
         self.tell(Event::Disconnected(drop));
-    }
-
-    async fn converse(&self, stream: BoxStream) -> Drop {
-        match self.target.dialect.properties().transport {
-            Transport::Stream => {
-                let (read, write) = tokio::io::split(stream);
-                tokio::select! {
-                    biased;
-                    drop = self.read(read) => drop,
-                    drop = self.write(Wire::Stream(write)) => drop,
-                }
-            }
-            Transport::Http => self.write(Wire::Http(http::Carrier::new(stream))).await,
-        }
     }
 
     /// Whose port it is, asked once a connection to it stands. An editor that reloads closes its connections first, so that whoever

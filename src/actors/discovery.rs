@@ -10,6 +10,7 @@ use std::sync::Arc;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::sync::oneshot;
 
+use crate::client::Attached;
 use crate::config::file::PROJECT_FILE;
 use crate::fsm::Driver;
 use crate::fsm::cause::Cause;
@@ -47,6 +48,8 @@ pub struct DiscoveryActor {
     pub tools: Arc<Tools>,
     /// The project that is wanted.
     pub project: Arc<Project>,
+    /// The sessions on the link.
+    pub attached: Attached,
     /// Its tasks.
     pub tasks: Tasks,
 }
@@ -186,7 +189,7 @@ impl DiscoveryActor {
             }
             Effect::ForgoRoots => {
                 self.project.roots_told(None);
-                self.addresses.session.cast(session::Message::RootsForgone);
+                self.attached.tell(|| session::Message::RootsForgone);
             }
             Effect::Arm(timer, delay) => state.timers.arm(*timer, *delay),
             Effect::Disarm(timer) => state.timers.disarm(*timer),
@@ -213,7 +216,7 @@ impl DiscoveryActor {
             let former = project.found_with(generation);
             let looked = {
                 let env = Arc::clone(&env);
-                move || survey::survey(&*env.host, &env.config, &roots, former.as_deref())
+                move || survey::survey(&*env.host, &project.config(), &roots, former.as_deref())
             };
             // One that panicked found nothing: the session goes on, and status says so. Unanswered, discovery would wait for it
             // for ever.

@@ -3,8 +3,8 @@
 //! ```text
 //! main
 //! └ gateway          root, one-for-one, 3 ends in 60 s
-//!   ├ registry
 //!   ├ link           one-for-one, 5 ends in 30 s
+//!   │ ├ registry
 //!   │ ├ discovery
 //!   │ ├ bridge
 //!   │ └ push
@@ -20,13 +20,16 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
-use super::parts::Parts;
+use super::parts::{self, Parts};
+use super::seat::Seat;
 use crate::core::user_text;
 use crate::fsm::cause::{Cause, Loss, Outlook};
 use crate::limits::{
     JOIN_TIMEOUT, LEAF_RESTARTS_MAX, LEAF_WINDOW, REBUILD_DELAYS, REBUILD_WINDOW, ROOT_RESTARTS_MAX, ROOT_WINDOW,
 };
+use crate::link::LinkParts;
 use crate::protocol::jsonrpc::RpcError;
+use crate::runtime::environment::Environment;
 use crate::runtime::messages::{bridge, discovery, push, registry, session};
 use crate::runtime::slot::Slot;
 use crate::runtime::supervisor::{Brood, Message, Recipe, Report, Started, Supervisor, Tasks};
@@ -81,27 +84,27 @@ impl Spawn for OnWorkers {
 }
 
 /// Builds a recipe: how to make the actor, where its address lies, what is settled when an incarnation has ended.
-fn recipe<A, S>(
+fn recipe<A, S, P>(
     name: &'static str,
     spawn: &S,
-    parts: &Arc<Parts>,
-    make: impl Fn(&Parts, Tasks) -> A + Send + Sync + 'static,
-    slot: impl Fn(&Parts) -> &Slot<A::Msg> + Copy + Send + Sync + 'static,
-    settle: impl Fn(&Arc<Parts>) + Send + Sync + 'static,
+    (env, parts): (&Arc<Environment>, &Arc<P>),
+    make: impl Fn(&P, Tasks) -> A + Send + Sync + 'static,
+    slot: impl Fn(&P) -> &Slot<A::Msg> + Copy + Send + Sync + 'static,
+    settle: impl Fn(&P) + Send + Sync + 'static,
 ) -> Recipe
 where
     A: Actor<Arguments = ()>,
     S: Spawn,
+    P: Send + Sync + 'static,
 {
     let tasks = Tasks::default();
     let start = {
-        let (spawn, parts, tasks) = (spawn.clone(), Arc::clone(parts), tasks.clone());
-        let make = Arc::new(make);
+        let (spawn, env, parts, tasks) = (spawn.clone(), Arc::clone(env), Arc::clone(parts), tasks.clone());
         Box::new(move |supervisor: ActorCell| {
             let spawn = spawn.clone();
             let actor = make(&parts, tasks.clone());
             let tasks = tasks.clone();
-            let events = parts.env.events.clone();
+            let events = env.events.clone();
             Box::pin(async move {
                 let (actor, task) = spawn
                     .spawn(name, Timed { inner: actor, name, events }, (), supervisor)
@@ -113,65 +116,65 @@ where
         })
     };
     let settle = {
-        let parts = Arc::clone(parts);
+        let (env, parts) = (Arc::clone(env), Arc::clone(parts));
         Box::new(move || {
             slot(&parts).clear();
-            parts.env.events.actor_down(name);
+            env.events.actor_down(name);
             settle(&parts);
         })
     };
     Recipe { name, start, tasks, settle, brood: None }
 }
 
-fn reporter(parts: &Arc<Parts>) -> Arc<dyn Fn(Report) + Send + Sync> {
-    let parts = Arc::clone(parts);
+fn reporter(env: &Arc<Environment>) -> Arc<dyn Fn(Report) + Send + Sync> {
+    let env = Arc::clone(env);
     Arc::new(move |report| match report {
-        Report::Started(actor) => parts.env.events.actor_started(actor),
+        Report::Started(actor) => env.events.actor_started(actor),
         Report::Restarting(actor, reason) => {
-            parts.env.health.count_restart(actor);
-            parts.env.events.actor_restarting(actor, reason);
+            env.health.count_restart(actor);
+            env.events.actor_restarting(actor, reason);
         }
-        Report::Escalated(supervisor) => parts.env.events.escalated(supervisor),
+        Report::Escalated(supervisor) => env.events.escalated(supervisor),
     })
 }
 
 /// The link's children, in the order of their start.
-fn link_recipes<S: Spawn>(parts: &Arc<Parts>, spawn: &S) -> Vec<Recipe> {
+fn link_recipes<S: Spawn>(link: &Arc<LinkParts>, spawn: &S) -> Vec<Recipe> {
+    let of = (&link.env, link);
     vec![
-        recipe("discovery", spawn, parts, Parts::discovery, |parts| &parts.addresses.discovery, |_| {}),
+        // First: the others cast to it as soon as they live.
+        recipe("registry", spawn, of, parts::registry, |link| &link.addresses.registry, |_| {}),
+        recipe("discovery", spawn, of, parts::discovery, |link| &link.addresses.discovery, |_| {}),
         recipe(
             "bridge",
             spawn,
-            parts,
-            Parts::bridge,
-            |parts| &parts.addresses.bridge,
+            of,
+            parts::bridge,
+            |link| &link.addresses.bridge,
             // Before a successor may dial: what was claimed may have run, the rest is held again.
-            |parts| {
-                let loss = if parts.env.is_draining() { Loss::Shutdown } else { Loss::Gateway };
-                parts.calls.close_epochs(loss);
-                parts.addresses.registry.cast(registry::Message::LinkLost);
+            |link| {
+                let loss = if link.env.is_draining() { Loss::Shutdown } else { Loss::Gateway };
+                link.calls.close_epochs(loss);
+                link.addresses.registry.cast(registry::Message::LinkLost);
             },
         ),
-        recipe("push", spawn, parts, Parts::push, |parts| &parts.addresses.push, |_| {}),
+        recipe("push", spawn, of, parts::push, |link| &link.addresses.push, |_| {}),
     ]
 }
 
-fn root_recipes<S: Spawn>(parts: &Arc<Parts>, spawn: &S) -> Vec<Recipe> {
-    let registry = recipe("registry", spawn, parts, Parts::registry, |parts| &parts.addresses.registry, |_| {});
-    let session = recipe("session", spawn, parts, Parts::session, |parts| &parts.addresses.session, settle_session);
-    vec![registry, link_recipe(parts, spawn), session]
+fn session_recipe<S: Spawn>(seat: &Arc<Seat>, spawn: &S) -> Recipe {
+    recipe("session", spawn, (&seat.env, seat), parts::session, |seat| &seat.client.actor, settle_session)
 }
 
-fn link_recipe<S: Spawn>(parts: &Arc<Parts>, spawn: &S) -> Recipe {
-    let (parts, spawn) = (Arc::clone(parts), spawn.clone());
-    let down = parts.env.events.clone();
-    let brood = Brood::new(link_recipes(&parts, &spawn));
+fn link_recipe<S: Spawn>(link: &Arc<LinkParts>, spawn: &S) -> Recipe {
+    let (env, spawn) = (Arc::clone(&link.env), spawn.clone());
+    let down = env.events.clone();
+    let brood = Brood::new(link_recipes(link, &spawn));
     let children = Arc::clone(&brood);
     let start = Box::new(move |supervisor: ActorCell| {
-        let (parts, spawn, children) = (Arc::clone(&parts), spawn.clone(), Arc::clone(&children));
+        let (env, spawn, children) = (Arc::clone(&env), spawn.clone(), Arc::clone(&children));
         Box::pin(async move {
-            let link =
-                Supervisor { name: "link", max: LEAF_RESTARTS_MAX, window: LEAF_WINDOW, report: reporter(&parts) };
+            let link = Supervisor { name: "link", max: LEAF_RESTARTS_MAX, window: LEAF_WINDOW, report: reporter(&env) };
             let spawned = spawn.spawn("link", link, children, supervisor).await;
             let (actor, task) = spawned.map_err(|error| error.to_string())?;
             Ok(Started { cell: actor.get_cell(), task })
@@ -189,13 +192,13 @@ fn link_recipe<S: Spawn>(parts: &Arc<Parts>, spawn: &S) -> Recipe {
 /// What a dead session had been handed and did not get into the ledger is answered: nothing of it ran.
 ///
 /// At an orderly end main answers it, since that is nobody's fault.
-fn settle_session(parts: &Arc<Parts>) {
-    if parts.env.is_draining() {
+fn settle_session(seat: &Seat) {
+    if seat.env.is_draining() || seat.client.is_ending() {
         return;
     }
-    for request in parts.client.outbox.delivered_requests() {
-        if !parts.calls.ledger(|ledger, _| ledger.owns(request)) {
-            parts.client.outbox.answer_error(request, &RpcError::internal(user_text::INTERNAL));
+    for request in seat.client.outbox.delivered_requests() {
+        if !seat.links.own(request) {
+            seat.client.outbox.answer_error(request, &RpcError::internal(user_text::INTERNAL));
         }
     }
 }
@@ -209,61 +212,99 @@ pub enum Ended {
     Exhausted,
 }
 
-/// Runs the tree until `stop` says so; builds it again when the root gives up, until that happens too often.
-pub async fn run<S: Spawn>(parts: Arc<Parts>, spawn: S, mut stop: watch::Receiver<bool>) -> Ended {
-    let mut rebuilds: VecDeque<Instant> = VecDeque::new();
-    loop {
-        if life(&parts, &spawn, &mut stop).await {
-            return Ended::Stopped;
-        }
-        settle_everything(&parts);
-        let now = Instant::now();
-        rebuilds.retain(|at| now.saturating_duration_since(*at) < REBUILD_WINDOW);
-        let Some(delay) = REBUILD_DELAYS.get(rebuilds.len()).copied() else { return Ended::Exhausted };
-        rebuilds.push_back(now);
-        parts.env.events.rebuilding(rebuilds.len(), delay);
-        if timeout(delay, stop.wait_for(|stop| *stop)).await.is_ok() {
-            return Ended::Stopped;
-        }
-    }
+/// What is started, stopped and settled together, and gives up together. Over stdin and stdout that is the session with its link;
+/// of several, each session and each link is a tree of its own, so that what fails too often takes nothing else with it.
+pub struct Tree {
+    env: Arc<Environment>,
+    links: Vec<Arc<LinkParts>>,
+    seats: Vec<Arc<Seat>>,
 }
 
-/// One life of the tree. True if it was told to stop, false if the root gave up.
-async fn life<S: Spawn>(parts: &Arc<Parts>, spawn: &S, stop: &mut watch::Receiver<bool>) -> bool {
-    let root = Supervisor { name: "gateway", max: ROOT_RESTARTS_MAX, window: ROOT_WINDOW, report: reporter(parts) };
-    let brood = Brood::new(root_recipes(parts, spawn));
-    let Ok((root, mut task)) = Supervisor::spawn(None, root, Arc::clone(&brood)).await else { return false };
-    parts.env.events.actor_started("gateway");
-    let told = tokio::select! {
-        biased;
-        _ = stop.wait_for(|stop| *stop) => true,
-        _ = &mut task => false,
-    };
-    if !told {
-        // A root that gave up has stopped its children itself; one that failed could not.
-        brood.stop().await;
-        parts.env.events.actor_down("gateway");
-        return false;
+impl Tree {
+    /// The session over stdin and stdout, and the link that it is on.
+    pub fn of_stdio(parts: &Parts) -> Self {
+        let seats = vec![Arc::new(parts.seat(&parts.client))];
+        Self { env: Arc::clone(&parts.env), links: vec![Arc::clone(parts.links.first())], seats }
     }
-    // The machines stop first (a greeting answered now must not send a call), then the actors, children before parents.
-    parts.addresses.session.cast(session::Message::Stop);
-    parts.addresses.bridge.cast(bridge::Message::Stop);
-    parts.addresses.discovery.cast(discovery::Message::Stop);
-    parts.addresses.push.cast(push::Message::Stop);
-    let _ = root.cast(Message::Stop);
-    // Each of two levels joins its children within its own bound.
-    if timeout(4 * JOIN_TIMEOUT, &mut task).await.is_err() {
-        root.kill();
-        task.abort();
-    }
-    true
-}
 
-/// The tree is gone: whatever is open is settled as it truly stands. What is held stays held, for the next tree.
-fn settle_everything(parts: &Arc<Parts>) {
-    parts.calls.close_epochs(Loss::Gateway);
-    settle_session(parts);
-    let outlook = Outlook::Coming(Cause::Connecting);
-    parts.link.view.send_modify(|link| (link.outlook, link.undecided) = (outlook, true));
-    parts.calls.decide(|ledger, now| ledger.set_outlook(outlook, now));
+    /// One link of several.
+    pub fn of_link(link: Arc<LinkParts>) -> Self {
+        Self { env: Arc::clone(&link.env), links: vec![link], seats: Vec::new() }
+    }
+
+    /// One session of several.
+    pub fn of_session(seat: Seat) -> Self {
+        Self { env: Arc::clone(&seat.env), links: Vec::new(), seats: vec![Arc::new(seat)] }
+    }
+
+    /// Runs it until `stop` says so; builds it again when the root gives up, until that happens too often.
+    pub async fn run<S: Spawn>(self, spawn: S, mut stop: watch::Receiver<bool>) -> Ended {
+        let mut rebuilds: VecDeque<Instant> = VecDeque::new();
+        loop {
+            if self.life(&spawn, &mut stop).await {
+                return Ended::Stopped;
+            }
+            self.settle_everything();
+            let now = Instant::now();
+            rebuilds.retain(|at| now.saturating_duration_since(*at) < REBUILD_WINDOW);
+            let Some(delay) = REBUILD_DELAYS.get(rebuilds.len()).copied() else { return Ended::Exhausted };
+            rebuilds.push_back(now);
+            self.env.events.rebuilding(rebuilds.len(), delay);
+            if timeout(delay, stop.wait_for(|stop| *stop)).await.is_ok() {
+                return Ended::Stopped;
+            }
+        }
+    }
+
+    /// One life of the tree. True if it was told to stop, false if the root gave up.
+    async fn life<S: Spawn>(&self, spawn: &S, stop: &mut watch::Receiver<bool>) -> bool {
+        let report = reporter(&self.env);
+        let root = Supervisor { name: "gateway", max: ROOT_RESTARTS_MAX, window: ROOT_WINDOW, report };
+        let links = self.links.iter().map(|link| link_recipe(link, spawn));
+        let brood = Brood::new(links.chain(self.seats.iter().map(|seat| session_recipe(seat, spawn))).collect());
+        let Ok((root, mut task)) = Supervisor::spawn(None, root, Arc::clone(&brood)).await else { return false };
+        self.env.events.actor_started("gateway");
+        let told = tokio::select! {
+            biased;
+            _ = stop.wait_for(|stop| *stop) => true,
+            _ = &mut task => false,
+        };
+        if !told {
+            // A root that gave up has stopped its children itself; one that failed could not.
+            brood.stop().await;
+            self.env.events.actor_down("gateway");
+            return false;
+        }
+        // The machines stop first (a greeting answered now must not send a call), then the actors, children before parents.
+        for seat in &self.seats {
+            seat.client.actor.cast(session::Message::Stop);
+        }
+        for link in &self.links {
+            link.addresses.bridge.cast(bridge::Message::Stop);
+            link.addresses.discovery.cast(discovery::Message::Stop);
+            link.addresses.push.cast(push::Message::Stop);
+        }
+        let _ = root.cast(Message::Stop);
+        // Each of two levels joins its children within its own bound.
+        if timeout(4 * JOIN_TIMEOUT, &mut task).await.is_err() {
+            root.kill();
+            task.abort();
+        }
+        true
+    }
+
+    /// The tree is gone: whatever is open is settled as it truly stands. What is held stays held, for the next tree.
+    fn settle_everything(&self) {
+        for link in &self.links {
+            link.calls.close_epochs(Loss::Gateway);
+        }
+        for seat in &self.seats {
+            settle_session(seat);
+        }
+        let outlook = Outlook::Coming(Cause::Connecting);
+        for link in &self.links {
+            link.link.view.send_modify(|link| (link.outlook, link.undecided) = (outlook, true));
+            link.calls.decide(|ledger, now| ledger.set_outlook(outlook, now));
+        }
+    }
 }

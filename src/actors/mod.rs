@@ -15,4 +15,5 @@ pub mod parts;
 pub mod probe;
 pub mod push;
 pub mod registry;
+pub mod seat;
 pub mod session;

@@ -1,5 +1,6 @@
-//! The parts of one gateway that outlive its actors, and how they stand on each other.
+//! The parts of one gateway that outlive its actors, and what each actor is given of them.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use super::bridge::BridgeActor;
@@ -8,126 +9,102 @@ use super::discovery::DiscoveryActor;
 use super::gateway_tools::GatewayTools;
 use super::push::PushActor;
 use super::registry::RegistryActor;
+use super::seat::Seat;
 use super::session::SessionActor;
-use crate::client::Client;
+use crate::client::{Client, Sessions};
 use crate::config::Config;
-use crate::link::{Calls, Link, Project, SharedLedger, Tools};
+use crate::link::{LinkParts, Links};
 use crate::net::Net;
 use crate::platform::host::Host;
-use crate::runtime::addresses::Addresses;
 use crate::runtime::environment::Environment;
 use crate::runtime::supervisor::Tasks;
 
-/// The parts of one gateway. Main holds all of them; each actor is given those that it needs.
+/// The parts of one gateway. Main holds all of them. What is asked of them as of one link is that of the first, which the session
+/// over stdin and stdout is on.
 #[derive(Debug)]
 pub struct Parts {
-    /// The surroundings.
-    pub env: Arc<Environment>,
-    /// Where the actors are.
-    pub addresses: Arc<Addresses>,
-    /// The client's side of the session.
+    /// The links.
+    pub links: Arc<Links>,
+    /// The sessions.
+    pub sessions: Arc<Sessions>,
+    /// The client over stdin and stdout.
     pub client: Arc<Client>,
-    /// The editor's link.
-    pub link: Arc<Link>,
-    /// The editor's tools.
-    pub tools: Arc<Tools>,
-    /// The calls.
-    pub calls: Arc<Calls>,
-    /// The project that is wanted.
-    pub project: Arc<Project>,
+}
+
+impl Deref for Parts {
+    type Target = LinkParts;
+
+    fn deref(&self) -> &LinkParts {
+        self.links.first()
+    }
 }
 
 impl Parts {
     /// Everything before anything happened.
     pub fn new(config: Config, net: Arc<dyn Net>, host: Arc<dyn Host>) -> Arc<Self> {
         let env = Environment::new(config, net, host);
-        let addresses = Arc::<Addresses>::default();
-        let client = Arc::new(Client::new(env.events.clone()));
-        let ledger = Arc::<SharedLedger>::default();
-        let link = Arc::new(Link::new(Arc::clone(&env), Arc::clone(&addresses), Arc::clone(&ledger)));
-        let tools = Arc::new(Tools::new(Arc::clone(&env), Arc::clone(&addresses), Arc::clone(&link)));
-        let calls = Arc::new(Calls::new(
-            Arc::clone(&env),
-            Arc::clone(&addresses),
-            Arc::clone(&client),
-            ledger,
-            Arc::clone(&link),
-            Arc::clone(&tools),
-        ));
-        let project = Arc::new(Project::new(
-            Arc::clone(&env),
-            Arc::clone(&addresses),
-            Arc::clone(&link),
-            Arc::clone(&tools),
-            Arc::clone(&calls),
-        ));
-        Arc::new(Self { env, addresses, client, link, tools, calls, project })
+        let (sessions, client) = Sessions::with_stdio(env.events.clone());
+        let links = Arc::new(Links::with_first(env, Arc::clone(&sessions)));
+        Arc::new(Self { links, sessions, client })
     }
 
-    /// A discovery actor.
-    pub fn discovery(&self, tasks: Tasks) -> DiscoveryActor {
-        DiscoveryActor {
-            env: Arc::clone(&self.env),
-            addresses: Arc::clone(&self.addresses),
-            link: Arc::clone(&self.link),
-            tools: Arc::clone(&self.tools),
-            project: Arc::clone(&self.project),
-            tasks,
-        }
-    }
-
-    /// A bridge actor.
-    pub fn bridge(&self, tasks: Tasks) -> BridgeActor {
-        let with = Surroundings {
-            env: Arc::clone(&self.env),
-            addresses: Arc::clone(&self.addresses),
-            client: Arc::clone(&self.client),
-            link: Arc::clone(&self.link),
-            tools: Arc::clone(&self.tools),
-            calls: Arc::clone(&self.calls),
-        };
-        BridgeActor { with, tasks }
-    }
-
-    /// A push actor.
-    pub fn push(&self, tasks: Tasks) -> PushActor {
-        PushActor {
-            env: Arc::clone(&self.env),
-            addresses: Arc::clone(&self.addresses),
-            link: Arc::clone(&self.link),
-            tasks,
-        }
-    }
-
-    /// A registry actor.
-    pub fn registry(&self, tasks: Tasks) -> RegistryActor {
-        RegistryActor {
-            env: Arc::clone(&self.env),
-            addresses: Arc::clone(&self.addresses),
-            link: Arc::clone(&self.link),
-            tools: Arc::clone(&self.tools),
-            tasks,
-        }
-    }
-
-    /// A session actor.
-    pub fn session(&self, tasks: Tasks) -> SessionActor {
-        SessionActor {
-            with: self.gateway_tools(),
-            addresses: Arc::clone(&self.addresses),
-            project: Arc::clone(&self.project),
-            tasks,
-        }
+    /// What a session's actor works with.
+    pub fn seat(&self, client: &Arc<Client>) -> Seat {
+        Seat { env: Arc::clone(&self.env), client: Arc::clone(client), links: Arc::clone(&self.links) }
     }
 
     /// What the gateway's own tools look at.
     pub fn gateway_tools(&self) -> GatewayTools {
-        GatewayTools {
-            env: Arc::clone(&self.env),
-            client: Arc::clone(&self.client),
-            link: Arc::clone(&self.link),
-            tools: Arc::clone(&self.tools),
-            calls: Arc::clone(&self.calls),
-        }
+        self.seat(&self.client).tools()
     }
+}
+
+/// A discovery actor.
+pub(super) fn discovery(of: &LinkParts, tasks: Tasks) -> DiscoveryActor {
+    DiscoveryActor {
+        env: Arc::clone(&of.env),
+        addresses: Arc::clone(&of.addresses),
+        link: Arc::clone(&of.link),
+        tools: Arc::clone(&of.tools),
+        project: Arc::clone(&of.project),
+        attached: of.attached.clone(),
+        tasks,
+    }
+}
+
+/// A bridge actor.
+pub(super) fn bridge(of: &LinkParts, tasks: Tasks) -> BridgeActor {
+    let with = Surroundings {
+        env: Arc::clone(&of.env),
+        addresses: Arc::clone(&of.addresses),
+        attached: of.attached.clone(),
+        link: Arc::clone(&of.link),
+        tools: Arc::clone(&of.tools),
+        calls: Arc::clone(&of.calls),
+    };
+    BridgeActor { with, tasks }
+}
+
+/// A push actor.
+pub(super) fn push(of: &LinkParts, tasks: Tasks) -> PushActor {
+    let (env, addresses, link) = (Arc::clone(&of.env), Arc::clone(&of.addresses), Arc::clone(&of.link));
+    PushActor { env, addresses, link, tasks }
+}
+
+/// A registry actor.
+pub(super) fn registry(of: &LinkParts, tasks: Tasks) -> RegistryActor {
+    RegistryActor {
+        env: Arc::clone(&of.env),
+        addresses: Arc::clone(&of.addresses),
+        link: Arc::clone(&of.link),
+        tools: Arc::clone(&of.tools),
+        project: Arc::clone(&of.project),
+        attached: of.attached.clone(),
+        tasks,
+    }
+}
+
+/// A session actor.
+pub(super) fn session(seat: &Seat, tasks: Tasks) -> SessionActor {
+    SessionActor { seat: seat.clone(), tasks }
 }

@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
+use crate::client::Attached;
 use crate::fsm::Driver;
 use crate::fsm::registry::{Effect, Event, Registry, Source, Timer};
-use crate::link::{Link, Tools};
+use crate::link::{Link, Project, Tools};
 use crate::protocol::dialect::ToolListing;
 use crate::protocol::ids::Epoch;
 use crate::runtime::addresses::Addresses;
@@ -32,6 +33,10 @@ pub struct RegistryActor {
     pub link: Arc<Link>,
     /// The editor's tools.
     pub tools: Arc<Tools>,
+    /// The project that is wanted.
+    pub project: Arc<Project>,
+    /// The sessions that hear of the catalogue.
+    pub attached: Attached,
     /// Its tasks.
     pub tasks: Tasks,
 }
@@ -74,7 +79,8 @@ impl Actor for RegistryActor {
         let known = self.link.survey.borrow().as_ref().and_then(|survey| survey.project.clone());
         // Of which dialect the list on disk must be is known before the first survey only if there is no choice.
         let named = || {
-            let project = self.env.config.project.as_deref().filter(|_| self.env.config.dialects.len() == 1);
+            let config = self.project.config();
+            let project = config.project.as_deref().filter(|_| config.dialects.len() == 1);
             project.and_then(|project| crate::config::named_project(project).ok())
         };
         if let Some(project) = known.or_else(named) {
@@ -179,7 +185,7 @@ impl RegistryActor {
                 }
                 Effect::Publish(source) => self.publish(state, source),
                 Effect::Announce => {
-                    self.addresses.session.cast(session::Message::CatalogueChanged);
+                    self.attached.tell(|| session::Message::CatalogueChanged);
                 }
                 Effect::SaveDisk => self.save_disk(),
                 Effect::Arm(timer, delay) => state.timers.arm(timer, delay),
@@ -198,7 +204,7 @@ impl RegistryActor {
         self.tools.show(source, staged.as_ref());
         let catalogue = Arc::clone(&self.tools.published.borrow().catalogue);
         self.env.events.tools_published(catalogue.entries().iter().map(|entry| entry.name.as_str()));
-        self.addresses.session.cast(session::Message::CataloguePublished(source));
+        self.attached.tell(|| session::Message::CataloguePublished(source));
     }
 
     fn read_disk(&self, state: &mut State, project: PathBuf) {

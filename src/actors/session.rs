@@ -4,45 +4,45 @@
 //! answers to the front and calls to the ledger. *Dies* only of our own bugs: the front then answers what it had been handed
 //! and was not yet in the ledger; the handshake lies with the client.
 
-use std::path::Path;
+mod routing;
+
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use serde_json::value::RawValue;
+use tokio::time::Instant;
 
-use super::gateway_tools::GatewayTools;
 use super::own_tools;
+use super::seat::Seat;
 use crate::core::calls::NewCall;
 use crate::core::requests::{Asked, Hold};
 use crate::core::user_text;
 use crate::fsm::Driver;
+use crate::fsm::cause::Cause;
 use crate::fsm::registry::Source;
 use crate::fsm::session::{Effect, Event, Kind, Outlook, Session, Timer};
-use crate::link::{Project, TakenIn};
+use crate::link::{Place, TakenIn};
 use crate::protocol::dialect::OwnTool;
 use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::{RequestId, RpcError};
 use crate::protocol::mcp::request::Filter;
 use crate::protocol::mcp::stateless::{self, Caller};
 use crate::protocol::mcp::{
-    self, Audience, CallTool, ClientInfo, GatewayTool, Initialize, Notification, ProtocolVersion, Request, ToolResult,
+    self, Audience, CallTool, ClientInfo, GatewayTool, Initialize, Notification, ProtocolVersion, Request,
 };
-use crate::runtime::addresses::Addresses;
 use crate::runtime::messages::bridge;
 use crate::runtime::messages::session::{Delivered, Message};
 use crate::runtime::outbox::{ROOTS_LIST, SERVER, TOOLS_CHANGED};
 use crate::runtime::supervisor::Tasks;
 use crate::runtime::timers::Timers;
-use crate::telemetry::metrics::labels::TOO_MANY_REQUESTS;
+use crate::survey::Survey;
 
 /// The actor.
 pub struct SessionActor {
-    /// What it works with, and its own tools.
-    pub with: GatewayTools,
-    /// The other actors.
-    pub addresses: Arc<Addresses>,
-    /// The project that is wanted.
-    pub project: Arc<Project>,
+    /// What it works with.
+    pub seat: Seat,
     /// Its tasks.
     pub tasks: Tasks,
 }
@@ -50,6 +50,7 @@ pub struct SessionActor {
 /// What an incarnation keeps.
 pub struct State {
     driver: Driver<Session>,
+    me: ActorRef<Message>,
     timers: Timers<Timer, Message>,
     /// The handshake that is being answered.
     opening: Option<(RequestKey, String)>,
@@ -57,6 +58,12 @@ pub struct State {
     lists: Vec<Asked>,
     /// The call that is being decided.
     call: Option<NewRequest>,
+    /// Calls that wait until it is known which link they belong to.
+    unrouted: Vec<NewRequest>,
+    /// It is being looked up where the client works.
+    looking: bool,
+    /// What was found when that was looked up last.
+    survey: Option<Arc<Survey>>,
     /// The subscription that is being decided.
     listen: Option<(RequestKey, Filter)>,
     /// The list result as last rendered: for whom, of which catalogue.
@@ -71,6 +78,8 @@ struct NewRequest {
     /// Who asks, for a request of the stateless era.
     caller: Option<Arc<Caller>>,
     call: CallTool,
+    /// Since when it waits for a link, if it had to.
+    since: Option<Instant>,
 }
 
 impl Actor for SessionActor {
@@ -79,10 +88,11 @@ impl Actor for SessionActor {
     type Arguments = ();
 
     async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
-        self.addresses.session.fill(me.clone());
-        let client = self.with.client.handshake();
-        let link = self.with.link.view.borrow().clone();
-        let published = self.with.tools.published.borrow().clone();
+        self.seat.client.actor.fill(me.clone());
+        let client = self.seat.client.handshake();
+        let here = self.seat.link();
+        let link = here.link.view.borrow().clone();
+        let published = here.tools.published.borrow().clone();
         let (driver, _) = Driver::start(Session {
             kind: client.kind,
             source: published.source,
@@ -91,15 +101,31 @@ impl Actor for SessionActor {
             roots_awaited: false,
             first_list_served: client.first_list_served,
         });
-        self.with.env.events.machine_started(driver.machine(), driver.state());
-        let timers = Timers::new(me, Message::Timer);
-        Ok(State { driver, timers, opening: None, lists: Vec::new(), call: None, listen: None, rendered: None })
+        self.seat.env.events.machine_started(driver.machine(), driver.state());
+        let timers = Timers::new(me.clone(), Message::Timer);
+        Ok(State {
+            driver,
+            me,
+            timers,
+            opening: None,
+            lists: Vec::new(),
+            call: None,
+            unrouted: Vec::new(),
+            looking: false,
+            survey: None,
+            listen: None,
+            rendered: None,
+        })
     }
 
     async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
-        let client = self.with.client.handshake();
+        let client = self.seat.client.handshake();
         if client.opened {
             self.feed(state, &Event::Opened(client.kind));
+        }
+        if self.seat.client.meant(|meant| meant.awaited) {
+            // A predecessor asked, and the answer may have gone with it.
+            self.await_roots(state);
         }
         Ok(())
     }
@@ -112,13 +138,20 @@ impl Actor for SessionActor {
     ) -> Result<(), ActorProcessingErr> {
         match message {
             Message::Delivered(message, _permit) => self.delivered(state, message),
+            // It may be of a link that was left since.
+            Message::CataloguePublished(_) | Message::DiskRead | Message::OutlookChanged(_) if self.is_routed() => {
+                self.see_link(state);
+            }
             Message::CataloguePublished(source) => self.feed(state, &Event::CataloguePublished(source)),
             Message::CatalogueChanged => self.feed(state, &Event::CatalogueChanged),
             Message::DiskRead => self.feed(state, &Event::DiskRead),
             Message::OutlookChanged(outlook) => self.feed(state, &Event::OutlookChanged(outlook)),
             Message::RootsForgone => self.feed(state, &Event::RootsAwaited(false)),
+            Message::RootsOverdue(generation) => self.roots_overdue(state, generation),
+            Message::LookedAround(generation, survey) => self.looked_around(state, generation, survey),
+            Message::LinkGone => self.see_link(state),
             Message::OwnToolCalled(asked, tool, arguments) => {
-                own_tools::run(&self.with, &self.tasks, asked, tool, &arguments);
+                own_tools::run(&self.seat.tools(), &self.tasks, asked, tool, &arguments);
             }
             Message::InputEnded(_permit) => self.feed(state, &Event::InputEnded),
             Message::Stop => self.feed(state, &Event::StopRequested),
@@ -158,10 +191,10 @@ impl SessionActor {
         method: &str,
         params: Option<&RawValue>,
     ) {
-        let front = &self.with.client.outbox;
+        let front = &self.seat.client.outbox;
         let audience = caller
             .as_ref()
-            .map_or_else(|| self.with.client.handshake().audience_by_handshake(), |caller| caller.audience);
+            .map_or_else(|| self.seat.client.handshake().audience_by_handshake(), |caller| caller.audience);
         let key = hold.key();
         let asked = Asked { key, audience };
         let request = match &caller {
@@ -192,7 +225,7 @@ impl SessionActor {
                 self.feed(state, &Event::ListRequested);
             }
             Ok(Request::CallTool(call)) => {
-                state.call = Some(NewRequest { asked, hold, id, caller, call });
+                state.call = Some(NewRequest { asked, hold, id, caller, call, since: None });
                 self.feed(state, &Event::CallRequested);
             }
         }
@@ -200,7 +233,7 @@ impl SessionActor {
 
     /// Without a handshake the first request for tools opens the session.
     fn opened_by(&self, state: &mut State, caller: &Caller) {
-        if self.with.client.handshake().opened {
+        if self.seat.client.handshake().opened {
             return;
         }
         let kind = self.opened(caller.client.clone(), caller.audience, false);
@@ -213,8 +246,8 @@ impl SessionActor {
         // always whole.
         let honours_changes = audience.client.list_changed && !audience.version.is_stateless();
         let kind = if honours_changes { Kind::Async } else { Kind::Sync };
-        self.with.env.events.session_opened(&client.name, audience.version, honours_changes);
-        self.with.client.with_handshake(|known| {
+        self.seat.env.events.session_opened(&client.name, audience.version, honours_changes);
+        self.seat.client.with_handshake(|known| {
             known.opened = true;
             known.name = client.name;
             known.release = client.version;
@@ -229,8 +262,15 @@ impl SessionActor {
     fn initialize(&self, state: &mut State, key: RequestKey, initialize: Initialize) {
         let Initialize { requested, client, roots } = initialize;
         let version = ProtocolVersion::negotiate(&requested);
-        let audience = Audience { version, client: self.with.env.config.traits_of(&client.name) };
+        let audience = Audience { version, client: self.seat.env.config.traits_of(&client.name) };
         let kind = self.opened(client, audience, roots);
+        if self.is_routed() {
+            self.seat.client.meant(|meant| meant.opened(roots));
+            if self.seat.client.meant(|meant| meant.awaited) {
+                // Also if it never says that it is ready to be asked.
+                self.await_roots(state);
+            }
+        }
         state.opening = Some((key, mcp::initialize_result(version, &SERVER, mcp::INSTRUCTIONS)));
         self.feed(state, &Event::Opened(kind));
     }
@@ -245,26 +285,39 @@ impl SessionActor {
 
     /// Roots are a hint where the project is; a project that the user named needs none.
     fn ask_roots(&self, state: &mut State) {
-        if self.with.client.handshake().roots && self.with.env.config.project.is_none() {
-            let line = mcp::roots_list_request(&self.with.client.next_roots_request());
-            self.with.client.outbox.notify(ROOTS_LIST, line, false);
-            self.project.roots_asked();
+        let is_named = match self.is_routed() {
+            true => self.seat.client.meant(|meant| meant.named.is_some()),
+            false => self.seat.env.config.project.is_some(),
+        };
+        if self.seat.client.handshake().roots && !is_named {
+            let line = mcp::roots_list_request(&self.seat.client.next_roots_request());
+            self.seat.client.outbox.notify(ROOTS_LIST, line, false);
+            if self.is_routed() {
+                self.await_roots(state);
+            } else {
+                self.seat.link().project.roots_asked();
+            }
             self.feed(state, &Event::RootsAwaited(true));
         }
     }
 
     fn response(&self, state: &mut State, id: Option<&RequestId>, result: Option<&RawValue>) {
         // An answer to an earlier one is out of date: the next is on its way.
-        if id != Some(&self.with.client.last_roots_request()) {
+        if id != Some(&self.seat.client.last_roots_request()) {
             return;
         }
-        let roots = result.map(|result| {
+        let roots: Option<Vec<PathBuf>> = result.map(|result| {
             // A URI has `/` also on Windows; part by part it becomes a path as the system writes it.
             let roots = mcp::parse_roots(result).into_iter();
             roots.map(|root| Path::new(&root).components().collect()).collect()
         });
+        if self.is_routed() {
+            self.seat.client.meant(|meant| meant.told(roots));
+            self.find_way(state);
+            return;
+        }
         // If they changed a first list goes on waiting: for the editor that is found by them, or until its time is up.
-        if !self.project.roots_told(roots) {
+        if !self.seat.link().project.roots_told(roots) {
             self.feed(state, &Event::RootsAwaited(false));
         }
     }
@@ -274,25 +327,30 @@ impl SessionActor {
     fn feed(&self, state: &mut State, event: &Event) {
         let before = state.driver.state();
         let out = state.driver.feed(event);
-        self.with.env.events.stepped(&out, before, event);
+        self.seat.env.events.stepped(&out, before, event);
         for effect in out.effects {
             self.carry_out(state, effect);
         }
     }
 
     fn carry_out(&self, state: &mut State, effect: Effect) {
-        let front = &self.with.client.outbox;
+        let front = &self.seat.client.outbox;
         match effect {
             Effect::AnswerOpen => {
                 if let Some((key, result)) = state.opening.take() {
                     front.answer(key, &result);
                 }
             }
-            Effect::WantEditor => self.with.link.want_editor(),
+            Effect::WantEditor => {
+                if self.is_routed() {
+                    self.find_way(state);
+                }
+                self.seat.link().link.want_editor();
+            }
             Effect::AnswerLists => self.answer_lists(state),
             Effect::AcceptCall => {
                 if let Some(new) = state.call.take() {
-                    self.accept(new);
+                    if self.is_routed() { self.accept_routed(state, new) } else { self.accept(new) }
                 }
             }
             Effect::AcceptListen => {
@@ -300,7 +358,7 @@ impl SessionActor {
                 if front.subscribe(key, filter).is_err() {
                     let error = RpcError::invalid_request(user_text::too_many_subscriptions());
                     front.answer_error(key, &error);
-                } else if self.with.client.handshake().first_list_served && !self.is_listed(state) {
+                } else if self.seat.client.handshake().first_list_served && !self.is_listed(state) {
                     // It changed after it was listed and before anybody listened.
                     front.tools_changed(Some(key));
                 }
@@ -319,7 +377,7 @@ impl SessionActor {
             Effect::AnnounceChange => {
                 // A list that was just answered with the new catalogue needs no announcement.
                 if !self.is_listed(state) {
-                    let client = self.with.client.handshake();
+                    let client = self.seat.client.handshake();
                     if client.opened && !client.audience.version.is_stateless() {
                         front.notify(TOOLS_CHANGED, mcp::tools_list_changed(), true);
                     }
@@ -335,94 +393,103 @@ impl SessionActor {
 
     /// Whether the list that was answered last is the one that is published.
     fn is_listed(&self, state: &State) -> bool {
-        let published = self.with.tools.published.borrow();
+        let here = self.seat.link();
+        let published = here.tools.published.borrow();
         state.rendered.as_ref().is_some_and(|(_, of, _)| Arc::ptr_eq(of, &published.catalogue))
     }
 
     fn refuse_pending(&self, state: &mut State, error: &RpcError) {
-        let pending = state.lists.drain(..).chain(state.call.take().map(|new| new.asked)).map(|asked| asked.key);
+        let calls = std::mem::take(&mut state.unrouted).into_iter().chain(state.call.take()).map(|new| new.asked);
+        let pending = state.lists.drain(..).chain(calls).map(|asked| asked.key);
         let opening = state.opening.take().map(|(key, _)| key);
         for key in pending.chain(opening).chain(state.listen.take().map(|(key, _)| key)) {
-            self.with.client.outbox.answer_error(key, error);
+            self.seat.client.outbox.answer_error(key, error);
         }
     }
 
     fn answer_lists(&self, state: &mut State) {
-        self.with.client.with_handshake(|client| client.first_list_served = true);
-        let catalogue = Arc::clone(&self.with.tools.published.borrow().catalogue);
+        self.seat.client.with_handshake(|client| client.first_list_served = true);
+        let catalogue = Arc::clone(&self.seat.link().tools.published.borrow().catalogue);
         for Asked { key, audience } in state.lists.drain(..) {
             let last = state.rendered.take();
             let last = last.filter(|(rendered, of, _)| *rendered == audience && Arc::ptr_eq(of, &catalogue));
             let rendered = last.unwrap_or_else(|| {
                 if let Some(shown) = audience.client.tools_max.filter(|most| catalogue.listed() > *most) {
-                    self.with.env.events.tools_beyond(audience.client.name, catalogue.listed(), shown);
+                    self.seat.env.events.tools_beyond(audience.client.name, catalogue.listed(), shown);
                 }
                 (audience, Arc::clone(&catalogue), catalogue.list_result(&audience))
             });
-            self.with.client.outbox.answer(key, &rendered.2);
+            self.seat.client.outbox.answer(key, &rendered.2);
             state.rendered = Some(rendered);
         }
     }
 
     /// A listed tool that the package's own server answered without its editor.
     fn own_tool(&self, name: &str) -> Option<OwnTool> {
-        let published = self.with.tools.published.borrow();
+        let here = self.seat.link();
+        let published = here.tools.published.borrow();
         match published.catalogue.find(name) {
-            Some(entry) => self.with.link.dialect().own_tool(&entry.tool.name),
+            Some(entry) => here.link.dialect().own_tool(&entry.tool.name),
             // They are there before the editor is; what else the live list may name is seen then.
-            None if published.source != Source::Live => self.with.link.dialect().own_tool(name),
+            None if published.source != Source::Live => here.link.dialect().own_tool(name),
             None => None,
         }
     }
 
     fn accept(&self, new: NewRequest) {
-        let NewRequest { asked, hold, id, caller, call } = new;
+        let NewRequest { asked, hold, id, caller, call, since } = new;
         let Asked { key, audience } = asked;
         if let Some(tool) = GatewayTool::from_name(&call.name) {
-            self.with.run(&self.tasks, asked, tool, &call.arguments);
+            self.seat.tools().run(&self.tasks, asked, tool, &call.arguments);
             return;
         }
-        let refused = self.with.tools.refusal_at_once(&call.name);
+        let here = self.seat.link();
+        let refused = here.tools.refusal_at_once(&call.name);
         if let (Some(tool), None) = (self.own_tool(&call.name), &refused) {
-            own_tools::run(&self.with, &self.tasks, asked, tool, &call.arguments);
+            own_tools::run(&self.seat.tools(), &self.tasks, asked, tool, &call.arguments);
             return;
         }
         let unknown = {
-            let published = self.with.tools.published.borrow();
+            let published = here.tools.published.borrow();
             // "Unknown tool" is said only against the live list of the editor that would run it; else the call waits for one.
             published.source == Source::Live
                 && published.catalogue.find(&call.name).is_none()
-                && self.with.link.leads_to_the_wanted()
+                && here.link.leads_to_the_wanted()
         };
         if unknown && refused.is_none() {
-            self.with.client.outbox.answer_error(key, &mcp::unknown_tool(&call.name));
+            self.seat.client.outbox.answer_error(key, &mcp::unknown_tool(&call.name));
             return;
         }
+        if !self.has_room(call.arguments.get().len()) {
+            return self.refuse_for_bytes(&here, asked);
+        }
         let parallel = {
-            let published = self.with.tools.published.borrow();
+            let published = here.tools.published.borrow();
             published.catalogue.find(&call.name).is_some_and(|entry| entry.tool.parallel)
         };
         let new = NewCall {
-            id: self.with.env.next_call_id(),
+            id: self.seat.env.next_call_id(),
             request: key,
             tool: call.name,
             arguments: call.arguments.into(),
             progress_token: call.progress_token,
             trace: call.trace.map(Arc::new),
-            asker: caller.map(|caller| Arc::new(caller.client.clone())),
+            asker: caller.map(|caller| Arc::new(caller.client.clone())).or_else(|| self.asker()),
             parallel,
-            patience: audience.client.patience,
+            patience: audience.client.patience.saturating_sub(since.map_or(Duration::ZERO, |since| since.elapsed())),
             audience,
         };
-        match self.with.calls.take_from_client(new, &hold, refused, id.as_json()) {
+        let call = new.id;
+        match here.calls.take_from_client(new, &hold, refused, id.as_json()) {
+            TakenIn::Yes if here.place == Place::Nowhere => {
+                let cause = here.link.view.borrow().outlook.cause().unwrap_or(Cause::NotRunning);
+                here.calls.decide(|ledger, now| ledger.refuse(call, cause, now));
+            }
             TakenIn::Yes => {
-                self.addresses.bridge.cast(bridge::Message::CallsWaiting);
+                here.addresses.bridge.cast(bridge::Message::CallsWaiting);
             }
             TakenIn::Cancelled => {}
-            TakenIn::NoRoom => {
-                self.with.env.events.bad_line(TOO_MANY_REQUESTS);
-                self.with.calls.answers.own(asked, ToolResult::error(user_text::too_many_bytes()));
-            }
+            TakenIn::NoRoom => self.refuse_for_bytes(&here, asked),
         }
     }
 }

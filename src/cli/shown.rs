@@ -89,7 +89,7 @@ impl Shown for Parts {
             answered_twice: surprises.answered_twice,
             calls_undecided: surprises.undecided,
             mailboxes: [
-                (Part::Session, self.addresses.edges.session.used()),
+                (Part::Session, self.client.edge.used()),
                 (Part::Bridge, self.addresses.edges.bridge.used()),
                 (Part::Push, self.addresses.edges.push.used()),
             ],

@@ -12,8 +12,8 @@ use crate::core::link::Stranger;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Loss};
 use crate::limits::{
-    CANDIDATES_NAMED_MAX, FRAME_OLD, OPEN_CALLS_MAX_BYTES, OPEN_REQUESTS_MAX, PULSE_LATE, SILENCE_NAMED_AFTER,
-    STILL_AFTER, SUBSCRIPTIONS_MAX,
+    CANDIDATES_NAMED_MAX, FRAME_OLD, LINKS_MAX, OPEN_CALLS_MAX_BYTES, OPEN_REQUESTS_MAX, PULSE_LATE,
+    SILENCE_NAMED_AFTER, STILL_AFTER, SUBSCRIPTIONS_MAX,
 };
 use crate::protocol::dialect::{AnswerBody, EditorAnswer, EditorState, Pulse};
 use crate::protocol::ids::CallId;
@@ -323,6 +323,19 @@ pub const NOT_SPILLED: &str = "Unity answered, so the tool ran; but its answer i
                                to put it into a file (our fault, please report it). Do not repeat the call for that: ask for \
                                less at once.";
 
+/// A session's project is known, and no link to its editor can be opened.
+pub fn too_many_links() -> String {
+    format!("holdfast is connected to {LINKS_MAX} editors and takes no more: end sessions for other projects first.")
+}
+
+/// A large result that is not sent, because its client reads nothing of what it is sent and other clients wait behind it.
+pub fn withheld(call: CallId) -> String {
+    format!(
+        "Unity answered, so the tool ran; but its answer is large and this client was not reading, so it was kept back. Fetch it with \
+         holdfast_result, call_id {call}; do not repeat the call."
+    )
+}
+
 /// What is wrong with a list of tools that is longer than the client shows, if it is.
 pub fn too_many_tools(client: &ClientTraits, listed: usize) -> Option<String> {
     let most = client.tools_max.filter(|most| listed > *most)?;
@@ -464,12 +477,12 @@ mod tests {
     use strum::VariantArray as _;
 
     use super::*;
-    use crate::protocol::ids::RequestKey;
+    use crate::protocol::ids::{RequestKey, SessionId};
     use crate::protocol::mcp::ProtocolVersion;
 
     fn answer(verdict: Verdict) -> Answer {
         Answer {
-            request: RequestKey(1),
+            request: RequestKey::new(SessionId::STDIO, 1),
             call: CallId::from_random([7; 16]),
             trace: None,
             asker: None,

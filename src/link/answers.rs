@@ -10,14 +10,14 @@ use super::guests::{GuestAnswer, Guests};
 use super::ledger::SharedLedger;
 use super::state::Link;
 use super::tools::Tools;
-use crate::client::Client;
+use crate::client::{Attached, Client};
 use crate::core::calls::Answer;
 use crate::core::logbook::{self, LogEntry, Logbook};
 use crate::core::requests::Asked;
 use crate::core::user_text;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::Cause;
-use crate::limits::{LOGBOOK_BYTES_MAX, RESULT_INLINE_MAX_BYTES};
+use crate::limits::{LOGBOOK_BYTES_MAX, RESULT_BEHIND_MAX_BYTES, RESULT_INLINE_MAX_BYTES};
 use crate::protocol::dialect::EditorAnswer;
 use crate::protocol::ids::{CallId, RequestKey};
 use crate::protocol::jsonrpc::compact;
@@ -30,7 +30,7 @@ use crate::storage::result_files::{self, ResultFiles};
 #[derive(Debug)]
 pub struct Answers {
     env: Arc<Environment>,
-    client: Arc<Client>,
+    attached: Attached,
     ledger: Arc<SharedLedger>,
     link: Arc<Link>,
     tools: Arc<Tools>,
@@ -44,13 +44,13 @@ impl Answers {
     /// Before any call was answered.
     pub fn new(
         env: Arc<Environment>,
-        client: Arc<Client>,
+        attached: Attached,
         ledger: Arc<SharedLedger>,
         link: Arc<Link>,
         tools: Arc<Tools>,
     ) -> Self {
         let (guests, logbook, whole) = Default::default();
-        Self { env, client, ledger, link, tools, guests, logbook, whole }
+        Self { env, attached, ledger, link, tools, guests, logbook, whole }
     }
 
     /// Reads or writes the logs.
@@ -63,7 +63,9 @@ impl Answers {
         self.env.events.call_answered(&answer);
         let guest = self.guests.take(answer.request);
         if guest.is_none() && answer.verdict == Verdict::NotExecuted(Cause::UnknownTool) {
-            self.client.outbox.answer_error(answer.request, &mcp::unknown_tool(&answer.tool));
+            if let Some(client) = self.attached.get(answer.request.session) {
+                client.outbox.answer_error(answer.request, &mcp::unknown_tool(&answer.tool));
+            }
             return;
         }
         let result = match answer.body.take() {
@@ -89,15 +91,30 @@ impl Answers {
             }
             answers.deliver(call, request, size, |out| mcp::write_tool_result(out, result, &audience, size));
         };
-        if size <= RESULT_INLINE_MAX_BYTES && mcp::fits(&result, &audience) {
+        let most = self.inline_max(request);
+        if size <= most && mcp::fits(&result, &audience) {
             deliver(self, &result, size);
             return;
         }
         let answers = Arc::clone(self);
         self.env.health.spawn("result", async move {
-            let result = answers.fit_or_shelve(call, project, result, audience).await;
-            deliver(&answers, &result, mcp::result_size(&result, &audience));
+            let mut result = answers.fit_or_shelve(call, project, result, audience, most).await;
+            let mut size = mcp::result_size(&result, &audience);
+            if most < RESULT_INLINE_MAX_BYTES && size > most {
+                answers.keep(call, &mcp::tool_result(&result, &audience));
+                result = ToolResult::text(user_text::withheld(call));
+                size = mcp::result_size(&result, &audience);
+            }
+            deliver(&answers, &result, size);
         });
+    }
+
+    /// How large a result may be to go to its client as it is. Where several sessions share the editor, none that does not read may
+    /// stop the reading of the others' answers: its large ones must not pile up here instead.
+    fn inline_max(&self, request: RequestKey) -> usize {
+        let blocked = |client: Arc<Client>| client.outbox.is_blocked() && self.attached.all().len() > 1;
+        let behind = self.attached.get(request.session).is_some_and(blocked);
+        if behind { RESULT_BEHIND_MAX_BYTES } else { RESULT_INLINE_MAX_BYTES }
     }
 
     /// The result as this client takes it; where the client lives in this process, it takes all of it ([`Self::take_whole`])
@@ -108,9 +125,10 @@ impl Answers {
         project: Option<PathBuf>,
         result: ToolResult,
         audience: Audience,
+        most: usize,
     ) -> ToolResult {
         if !self.env.config.whole_results {
-            return self.fit(call, project, result, audience).await;
+            return self.fit(call, project, result, audience, most).await;
         }
         *enter(&self.whole) = RawValue::from_string(mcp::whole_result(&result, &audience)).ok();
         ToolResult::text("")
@@ -124,17 +142,19 @@ impl Answers {
     /// Answers with a result of the gateway's own making, fitted as an editor's is.
     pub fn own(self: &Arc<Self>, asked: Asked, result: ToolResult) {
         let Asked { key: request, audience } = asked;
+        let Some(client) = self.attached.get(request.session) else { return };
         let size = mcp::result_size(&result, &audience);
         if size <= RESULT_INLINE_MAX_BYTES && mcp::fits(&result, &audience) {
-            self.client.outbox.answer(request, &mcp::tool_result(&result, &audience));
+            client.outbox.answer(request, &mcp::tool_result(&result, &audience));
             return;
         }
         let answers = Arc::clone(self);
         self.env.health.spawn("own_result", async move {
             // It has no call of its own; the name of its file needs one.
             let project = answers.link.wanted().project().map(Path::to_path_buf);
-            let result = answers.fit_or_shelve(answers.env.next_call_id(), project, result, audience).await;
-            answers.client.outbox.answer(request, &mcp::tool_result(&result, &audience));
+            let call = answers.env.next_call_id();
+            let result = answers.fit_or_shelve(call, project, result, audience, RESULT_INLINE_MAX_BYTES).await;
+            client.outbox.answer(request, &mcp::tool_result(&result, &audience));
         });
     }
 
@@ -147,8 +167,10 @@ impl Answers {
 
     fn deliver(&self, call: CallId, request: RequestKey, size: usize, write: impl FnOnce(&mut String)) {
         // At the end main itself answers what is still open, and a result from a file comes behind it.
-        let answered = self.client.outbox.answer_with(request, size, write);
-        if !answered && !self.client.outbox.was_cancelled(request) && !self.env.is_draining() {
+        // A session that is over has had all its answers.
+        let Some(client) = self.attached.get(request.session) else { return };
+        let answered = client.outbox.answer_with(request, size, write);
+        if !answered && !client.outbox.was_cancelled(request) && !client.is_ending() && !self.env.is_draining() {
             self.env.events.answer_for_nobody(call);
         }
     }
@@ -167,7 +189,7 @@ impl Answers {
             if let Some(tool) = tool {
                 answers.log_result(call, &tool, &result, &audience);
             }
-            let result = answers.fit(call, project, result, audience).await;
+            let result = answers.fit(call, project, result, audience, RESULT_INLINE_MAX_BYTES).await;
             // Whoever fetches it may be of the other era, which takes less.
             let version = audience.version.min(ProtocolVersion::LATEST);
             answers.keep(call, &mcp::tool_result(&result, &Audience { version, ..audience }));
@@ -176,15 +198,22 @@ impl Answers {
 
     /// The result as this client takes it. What it does not take, what it would cut, and what is too large for any client goes
     /// into private files of the project that the call was for, which the result names.
-    async fn fit(&self, call: CallId, project: Option<PathBuf>, result: ToolResult, audience: Audience) -> ToolResult {
-        if !mcp::is_for_a_file(&result, &audience) && mcp::fits(&result, &audience) {
+    async fn fit(
+        &self,
+        call: CallId,
+        project: Option<PathBuf>,
+        result: ToolResult,
+        audience: Audience,
+        most: usize,
+    ) -> ToolResult {
+        if !mcp::is_for_a_file(&result, &audience, most) && mcp::fits(&result, &audience) {
             return result;
         }
         let state = self.env.config.state_dir.clone();
         let host = Arc::clone(&self.env.host);
         let fitted = crate::platform::host::run(&*self.env.host, move || {
             let folder = result_files::folder_of(project.as_deref(), state.as_deref());
-            ResultFiles::new(&*host, folder, call).fit(result, &audience)
+            ResultFiles::new(&*host, folder, call).fit(result, &audience, most)
         });
         let Some((result, trouble)) = fitted.await else { return ToolResult::error(user_text::NOT_SPILLED) };
         if let Some(error) = trouble {

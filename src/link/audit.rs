@@ -7,10 +7,10 @@ use serde_json::value::RawValue;
 
 use super::state::Link;
 use super::tools::Tools;
-use crate::client::Client;
+use crate::client::Attached;
 use crate::core::calls::Answer;
 use crate::fsm::call::Verdict;
-use crate::protocol::ids::CallId;
+use crate::protocol::ids::{CallId, SessionId};
 use crate::protocol::mcp::ClientInfo;
 use crate::protocol::policy::Grounds;
 use crate::runtime::environment::Environment;
@@ -22,7 +22,7 @@ const AUDIT: &str = "audit";
 /// See the module's documentation.
 pub struct AuditTrail {
     env: Arc<Environment>,
-    client: Arc<Client>,
+    attached: Attached,
     link: Arc<Link>,
     tools: Arc<Tools>,
     audit: Option<Audit>,
@@ -38,9 +38,9 @@ impl std::fmt::Debug for AuditTrail {
 
 impl AuditTrail {
     /// A trail into the file that the configuration names, if it names one.
-    pub fn new(env: Arc<Environment>, client: Arc<Client>, link: Arc<Link>, tools: Arc<Tools>) -> Self {
+    pub fn new(env: Arc<Environment>, attached: Attached, link: Arc<Link>, tools: Arc<Tools>) -> Self {
         let audit = env.config.audit.clone().map(|path| Audit::new(path, Arc::clone(&env.host)));
-        Self { env, client, link, tools, audit }
+        Self { env, attached, link, tools, audit }
     }
 
     /// Records that a call is about to be sent, where that was asked for.
@@ -119,8 +119,8 @@ impl AuditTrail {
         let (client, client_version) = match asker {
             Some(asker) => (asker.name.clone(), asker.version.clone()),
             None => {
-                let client = self.client.handshake();
-                (client.name, client.release)
+                let client = self.attached.get(SessionId::STDIO).map(|client| client.handshake());
+                client.map(|client| (client.name, client.release)).unwrap_or_default()
             }
         };
         let project = project.map(|path| path.display().to_string());

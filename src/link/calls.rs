@@ -12,13 +12,13 @@ use super::guests::{GuestCall, Guests};
 use super::ledger::SharedLedger;
 use super::state::Link;
 use super::tools::Tools;
-use crate::client::Client;
+use crate::client::Attached;
 use crate::core::calls::{Ledger, NewCall, Settlement};
 use crate::core::requests::{Hold, Holder};
 use crate::fsm::cause::{Cause, Loss};
 use crate::protocol::dialect::{Dialect, Transport};
 use crate::protocol::jsonrpc::compact;
-use crate::protocol::mcp;
+use crate::protocol::mcp::{self, ProtocolVersion};
 use crate::protocol::policy::Grounds;
 use crate::runtime::addresses::Addresses;
 use crate::runtime::environment::Environment;
@@ -46,7 +46,7 @@ pub struct Calls {
     pub shared: Arc<SharedLedger>,
     env: Arc<Environment>,
     addresses: Arc<Addresses>,
-    client: Arc<Client>,
+    attached: Attached,
     link: Arc<Link>,
     tools: Arc<Tools>,
 }
@@ -56,20 +56,20 @@ impl Calls {
     pub fn new(
         env: Arc<Environment>,
         addresses: Arc<Addresses>,
-        client: Arc<Client>,
+        attached: Attached,
         shared: Arc<SharedLedger>,
         link: Arc<Link>,
         tools: Arc<Tools>,
     ) -> Self {
         let answers = Answers::new(
             Arc::clone(&env),
-            Arc::clone(&client),
+            attached.clone(),
             Arc::clone(&shared),
             Arc::clone(&link),
             Arc::clone(&tools),
         );
-        let audit = AuditTrail::new(Arc::clone(&env), Arc::clone(&client), Arc::clone(&link), Arc::clone(&tools));
-        Self { answers: Arc::new(answers), audit: Arc::new(audit), shared, env, addresses, client, link, tools }
+        let audit = AuditTrail::new(Arc::clone(&env), attached.clone(), Arc::clone(&link), Arc::clone(&tools));
+        Self { answers: Arc::new(answers), audit: Arc::new(audit), shared, env, addresses, attached, link, tools }
     }
 
     /// Runs one short operation on the ledger and gives its value. What it ordered must go to [`settle`](Self::settle).
@@ -93,7 +93,9 @@ impl Calls {
                 }
                 Settlement::Progress { request, news, version } => {
                     let line = mcp::progress(&news.token, news.progress, news.total, Some(&news.message), version);
-                    self.client.outbox.progress(request, news.progress, line);
+                    if let Some(client) = self.attached.get(request.session) {
+                        client.outbox.progress(request, news.progress, line);
+                    }
                 }
                 Settlement::HeldAgain => {
                     self.addresses.bridge.cast(bridge::Message::CallsWaiting);
@@ -173,8 +175,7 @@ impl Calls {
 
     /// Calls a tool for a guest, who waits so long. `None` if more guests' calls are open than may be: nothing was sent.
     pub fn take_from_guest(&self, tool: &str, arguments: Box<RawValue>, patience: Duration) -> Option<GuestCall> {
-        let request = self.client.outbox.foreign_key();
-        let answer = self.answers.guests.wait(request)?;
+        let (request, answer) = self.answers.guests.wait()?;
         let id = self.env.next_call_id();
         let new = NewCall {
             id,
@@ -186,7 +187,11 @@ impl Calls {
             asker: Some(Arc::new(Guests::name())),
             parallel: false,
             patience,
-            audience: self.client.handshake().audience,
+            audience: self
+                .attached
+                .all()
+                .first()
+                .map_or(ProtocolVersion::LATEST.into(), |client| client.handshake().audience),
         };
         self.link.want_editor();
         if !self.take_in(new, self.tools.refusal_at_once(tool), "guest") {

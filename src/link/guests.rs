@@ -4,12 +4,13 @@
 
 use std::collections::HashMap;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::oneshot;
 
 use crate::fsm::call::Verdict;
 use crate::limits::GUEST_CALLS_MAX;
-use crate::protocol::ids::{CallId, RequestKey};
+use crate::protocol::ids::{CallId, RequestKey, SessionId};
 use crate::protocol::mcp::{ClientInfo, ToolResult};
 use crate::runtime::enter;
 
@@ -33,7 +34,10 @@ pub struct GuestCall {
 
 /// The guests that wait, by the request that stands for each in the ledger.
 #[derive(Debug, Default)]
-pub(super) struct Guests(Mutex<HashMap<RequestKey, oneshot::Sender<GuestAnswer>>>);
+pub(super) struct Guests {
+    waiting: Mutex<HashMap<RequestKey, oneshot::Sender<GuestAnswer>>>,
+    last: AtomicU64,
+}
 
 impl Guests {
     /// What an audit calls them: who they are nobody knows.
@@ -41,19 +45,20 @@ impl Guests {
         ClientInfo { name: "documented HTTP API".to_owned(), ..ClientInfo::default() }
     }
 
-    /// Has a guest wait. `None` if as many wait as may.
-    pub(super) fn wait(&self, request: RequestKey) -> Option<oneshot::Receiver<GuestAnswer>> {
+    /// Has a guest wait, under the request that stands for it. `None` if as many wait as may.
+    pub(super) fn wait(&self) -> Option<(RequestKey, oneshot::Receiver<GuestAnswer>)> {
+        let request = RequestKey::new(SessionId::GUESTS, self.last.fetch_add(1, Ordering::Relaxed));
         let (sender, answer) = oneshot::channel();
-        let mut waiting = enter(&self.0);
+        let mut waiting = enter(&self.waiting);
         if waiting.len() >= GUEST_CALLS_MAX {
             return None;
         }
         waiting.insert(request, sender);
-        Some(answer)
+        Some((request, answer))
     }
 
     /// Whoever asked for this, if it was a guest.
     pub(super) fn take(&self, request: RequestKey) -> Option<oneshot::Sender<GuestAnswer>> {
-        enter(&self.0).remove(&request)
+        enter(&self.waiting).remove(&request)
     }
 }

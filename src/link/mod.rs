@@ -2,6 +2,9 @@
 //! is wanted.
 //!
 //! ```text
+//! links ──── the links of this process
+//! └ parts ── one of them: all that follows
+//!
 //! project ── which project is wanted; tells the calls
 //! └ calls ── the ledger's decisions, carried out
 //!   ├ answers ── results and verdicts for the client, in the shape that it takes
@@ -16,6 +19,9 @@ mod audit;
 mod calls;
 mod guests;
 mod ledger;
+mod links;
+mod parts;
+mod place;
 mod project;
 mod state;
 mod tools;
@@ -27,6 +33,9 @@ pub use self::audit::AuditTrail;
 pub use self::calls::{Calls, TakenIn};
 pub use self::guests::{GuestAnswer, GuestCall};
 pub use self::ledger::SharedLedger;
+pub use self::links::{Links, TooManyLinks};
+pub use self::parts::LinkParts;
+pub use self::place::Place;
 pub use self::project::Project;
 pub use self::state::Link;
 pub use self::tools::{Published, Tools};

@@ -1,12 +1,15 @@
 //! Which project is wanted: what the client's roots and the last look around say of it, and that everybody goes by it at once.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use super::calls::Calls;
+use super::place::Place;
 use super::state::Link;
 use super::tools::Tools;
 use super::whereabouts::Whereabouts;
+use crate::config::Config;
 use crate::runtime::addresses::Addresses;
 use crate::runtime::enter;
 use crate::runtime::environment::Environment;
@@ -21,6 +24,7 @@ pub struct Project {
     link: Arc<Link>,
     tools: Arc<Tools>,
     calls: Arc<Calls>,
+    place: Place,
     whereabouts: Mutex<Whereabouts>,
 }
 
@@ -32,8 +36,28 @@ impl Project {
         link: Arc<Link>,
         tools: Arc<Tools>,
         calls: Arc<Calls>,
+        place: Place,
     ) -> Self {
-        Self { env, addresses, link, tools, calls, whereabouts: Mutex::default() }
+        // Until it was looked at, what its rules allow is in question.
+        let whereabouts = Whereabouts { unseen: matches!(place, Place::Project(_)), ..Whereabouts::default() };
+        calls.decide(|ledger, now| ledger.want(whereabouts.wanted(), now).1);
+        Self { env, addresses, link, tools, calls, place, whereabouts: Mutex::new(whereabouts) }
+    }
+
+    /// What is looked for, and where.
+    pub fn config(&self) -> Cow<'_, Config> {
+        match &self.place {
+            Place::Roots | Place::Nowhere => Cow::Borrowed(&self.env.config),
+            // A port that the user named is one editor's, and nothing tells of which project.
+            Place::Project(to) => {
+                Cow::Owned(Config { project: Some(to.clone()), ports: Vec::new(), ..self.env.config.clone() })
+            }
+        }
+    }
+
+    /// Whether it is said which project is meant, so that no roots are asked for.
+    pub fn is_named(&self) -> bool {
+        matches!(self.place, Place::Project(_)) || self.env.config.project.is_some()
     }
 
     /// The folders that the client named as its roots, and how often they changed.
@@ -85,7 +109,7 @@ impl Project {
         // A project that was named and is out of sight (a disk that is not mounted) is still the one that is wanted.
         // So is one that the same roots led to.
         let nothing = survey.project.is_none() && survey.ambiguous.is_empty();
-        let stays = survey.failed || self.env.config.project.is_some() && survey.project.is_none();
+        let stays = survey.failed || self.is_named() && survey.project.is_none();
         self.learn_whereabouts(|known| match &mut known.found {
             Some((found_with, _)) if stays || (nothing && *found_with == generation) => *found_with = generation,
             found => *found = Some((generation, survey.project.clone())),

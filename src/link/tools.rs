@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::watch;
 
 use super::state::Link;
+use crate::client::Attached;
 use crate::core::calls::Wanted;
 use crate::fsm::registry::Source;
 use crate::protocol::dialect::{Annotations, EditorTool, OwnTool, ToolListing};
 use crate::protocol::ids::Epoch;
 use crate::protocol::mcp::{self, Catalogue};
 use crate::protocol::policy::{Grounds, Policy, unstated};
-use crate::runtime::addresses::Addresses;
 use crate::runtime::enter;
 use crate::runtime::environment::Environment;
 use crate::runtime::messages::session;
@@ -51,7 +51,7 @@ pub struct Tools {
     /// What clients are shown.
     pub published: watch::Sender<Published>,
     env: Arc<Environment>,
-    addresses: Arc<Addresses>,
+    attached: Attached,
     link: Arc<Link>,
     shelf: Mutex<Shelf>,
     /// What the project that was found last says of tools.
@@ -60,7 +60,7 @@ pub struct Tools {
 
 impl Tools {
     /// Before any list was read.
-    pub fn new(env: Arc<Environment>, addresses: Arc<Addresses>, link: Arc<Link>) -> Self {
+    pub fn new(env: Arc<Environment>, attached: Attached, link: Arc<Link>) -> Self {
         let nothing = Published {
             source: Source::None,
             disk_read: false,
@@ -69,13 +69,13 @@ impl Tools {
             unusable: Arc::default(),
         };
         let published = watch::Sender::new(nothing);
-        Self { published, env, addresses, link, shelf: Mutex::default(), rules: Mutex::default() }
+        Self { published, env, attached, link, shelf: Mutex::default(), rules: Mutex::default() }
     }
 
     /// The catalogue on disk was looked for: a first list need not wait for it any longer.
     pub fn disk_was_read(&self) {
         self.published.send_modify(|published| published.disk_read = true);
-        self.addresses.session.cast(session::Message::DiskRead);
+        self.attached.tell(|| session::Message::DiskRead);
     }
 
     // ---- what is published ----

@@ -10,6 +10,8 @@ pub(super) struct Whereabouts {
     pub(super) roots: Vec<PathBuf>,
     /// Counts the changes of the roots: a look around tells with which of them it was made.
     pub(super) generation: u64,
+    /// The project is named, and nothing of it is known before the first look.
+    pub(super) unseen: bool,
     /// The client was asked for its roots and has not answered.
     pub(super) awaited: bool,
     /// The project that the last look around found, and with which roots.
@@ -21,7 +23,7 @@ impl Whereabouts {
         match &self.found {
             _ if self.awaited => Wanted::Asked,
             Some((generation, project)) if *generation == self.generation => Wanted::Settled(project.clone()),
-            None if self.generation == 0 => Wanted::default(),
+            None if self.generation == 0 && !self.unseen => Wanted::default(),
             Some(_) | None => Wanted::Asked,
         }
     }

@@ -1,10 +1,10 @@
-//! Where the actors are, across their restarts, and the bounds of what comes in to them from outside.
+//! Where the actors of one link are, across their restarts, and the bounds of what comes in to them from outside.
 
 use super::mailbox::Mailbox;
-use super::messages::{bridge, discovery, push, registry, session};
+use super::messages::{bridge, discovery, push, registry};
 use super::slot::Slot;
 
-/// Where the actors are, across their restarts.
+/// Where the actors of one link are, across their restarts.
 #[derive(Debug, Default)]
 pub struct Addresses {
     /// The discovery actor.
@@ -15,8 +15,6 @@ pub struct Addresses {
     pub push: Slot<push::Message>,
     /// The registry actor.
     pub registry: Slot<registry::Message>,
-    /// The session actor.
-    pub session: Slot<session::Message>,
     /// The bounds of what comes in from outside.
     pub edges: Edges,
 }
@@ -24,8 +22,6 @@ pub struct Addresses {
 /// The bounds of the edges at which messages come in.
 #[derive(Debug, Default)]
 pub struct Edges {
-    /// From the client to the session.
-    pub session: Mailbox,
     /// From the editor's connection to the bridge.
     pub bridge: Mailbox,
     /// From push sockets.

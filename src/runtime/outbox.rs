@@ -22,7 +22,7 @@ use crate::core::requests::{
     Array, BatchKey, Hold, Holder, NotOpened, Notified, Open, RequestCounts, Requests, TooManySubscriptions, line_of,
 };
 use crate::limits::{CLIENT_MESSAGE_MAX_BYTES, STDOUT_AT_ONCE_MAX_BYTES, STDOUT_WRITE_MAX_BYTES};
-use crate::protocol::ids::RequestKey;
+use crate::protocol::ids::{RequestKey, SessionId};
 use crate::protocol::jsonrpc::{self, RequestId, RpcError};
 use crate::protocol::mcp::request::Filter;
 use crate::protocol::mcp::stateless::{self, Caller};
@@ -121,9 +121,9 @@ impl std::fmt::Debug for Outbox {
 }
 
 impl Outbox {
-    /// An outbox that tells these events.
-    pub fn new(events: Events) -> Self {
-        Self { events, ..Self::default() }
+    /// The outbox of a session; it tells these events.
+    pub fn new(session: SessionId, events: Events) -> Self {
+        Self { events, requests: Mutex::new(Requests::of(session)), ..Self::default() }
     }
 
     /// A lock whose holder panicked is entered again: every operation leaves the table whole.
@@ -154,11 +154,6 @@ impl Outbox {
     /// [`NotOpened`]; the request must be answered by [`reject`](Outbox::reject).
     pub fn open(&self, id: &RequestId, method: Method, caller: Option<Arc<Caller>>) -> Result<Hold, NotOpened> {
         self.lock().open(id, method, caller, Instant::now())
-    }
-
-    /// A key for something that is answered elsewhere; no request has it.
-    pub fn foreign_key(&self) -> RequestKey {
-        self.lock().next_key()
     }
 
     /// Gives an open request back to the session: it is no call any more.

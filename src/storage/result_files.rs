@@ -26,11 +26,12 @@ impl<'a> ResultFiles<'a> {
 
     /// The result as its client takes it, with what it does not take in files that the result names; and why the last one could not
     /// be written, if one could not.
-    pub fn fit(mut self, result: ToolResult, audience: &Audience) -> (ToolResult, Option<io::Error>) {
-        (self.fitted(result, audience), self.trouble)
+    /// `most`: how large it may be.
+    pub fn fit(mut self, result: ToolResult, audience: &Audience, most: usize) -> (ToolResult, Option<io::Error>) {
+        (self.fitted(result, audience, most), self.trouble)
     }
 
-    fn fitted(&mut self, mut result: ToolResult, audience: &Audience) -> ToolResult {
+    fn fitted(&mut self, mut result: ToolResult, audience: &Audience, most: usize) -> ToolResult {
         for (nth, left) in mcp::left_out(&result, audience).into_iter().enumerate() {
             let path = match &left.data {
                 None => Err("its data is no base64"),
@@ -44,7 +45,7 @@ impl<'a> ResultFiles<'a> {
                 *block = left.note(audience, path.as_deref().map_err(|why| *why));
             }
         }
-        if mcp::fits(&result, audience) && !mcp::is_for_a_file(&result, audience) {
+        if mcp::fits(&result, audience) && !mcp::is_for_a_file(&result, audience, most) {
             return result;
         }
         let Some(path) = self.write(&format!("{}.json", self.call), result.file_text().as_bytes()) else {
@@ -53,7 +54,7 @@ impl<'a> ResultFiles<'a> {
         let whole = result.file_text().len();
         let result = mcp::cut_text(result, audience, &path);
         // Images that are taken may be too large all the same.
-        if mcp::is_for_a_file(&result, audience) { result.spilled(whole, &path) } else { result }
+        if mcp::is_for_a_file(&result, audience, most) { result.spilled(whole, &path) } else { result }
     }
 
     /// The path of the file that now holds this.

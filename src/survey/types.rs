@@ -79,24 +79,30 @@ pub enum Identity {
 }
 
 impl Survey {
-    /// Looking around failed, by a bug of ours.
-    pub fn failed() -> Self {
-        let problem = "holdfast failed while it looked for the editor (our fault, please report it with the log); it looks again.";
-        let mut policy = Policy::default();
-        policy.refuse_all(problem.to_owned());
+    /// No project was found, and nothing is wrong with any.
+    pub fn nothing() -> Self {
         Self {
             project: None,
             ambiguous: Vec::new(),
             packages: Vec::new(),
             dialect: dialect::fallback(dialect::ALL),
-            facts: ProjectFacts { problems: vec![problem.to_owned()], ..ProjectFacts::default() },
-            rules: ProjectRules { policy, ..ProjectRules::default() },
+            facts: ProjectFacts::default(),
+            rules: ProjectRules::default(),
             targets: Vec::new(),
             listed: Vec::new(),
             evidence: Evidence { editor: Sign::Unknown, activity: None, announces: None },
             starved: false,
-            failed: true,
+            failed: false,
         }
+    }
+
+    /// Looking around failed, by a bug of ours.
+    pub fn failed() -> Self {
+        let problem = "holdfast failed while it looked for the editor (our fault, please report it with the log); it looks again.";
+        let mut policy = Policy::default();
+        policy.refuse_all(problem.to_owned());
+        let facts = ProjectFacts { problems: vec![problem.to_owned()], ..ProjectFacts::default() };
+        Self { facts, rules: ProjectRules { policy, ..ProjectRules::default() }, failed: true, ..Self::nothing() }
     }
 
     /// Why nothing may be dialled.

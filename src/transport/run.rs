@@ -9,14 +9,13 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
-use super::stdin_reader;
-use crate::actors::gateway::{self, Ended, Spawn};
+use super::{ending, stdin_reader};
+use crate::actors::gateway::{Ended, Spawn, Tree};
 use crate::actors::parts::Parts;
+use crate::client::Client;
 use crate::core::shutdown::ShutdownReason;
-use crate::core::user_text;
 use crate::fsm::cause::Loss;
-use crate::limits::{DRAIN_MAX, FLUSH_MAX, FLUSH_READING_MAX};
-use crate::protocol::jsonrpc::RpcError;
+use crate::limits::{DRAIN_MAX, FLUSH_MAX};
 use crate::runtime::messages::session;
 
 /// Runs a gateway over a client's pipes until one of them ends, or `quit` says why it should.
@@ -28,7 +27,7 @@ pub async fn run<S: Spawn>(
 ) -> ShutdownReason {
     let (stop, stopping) = watch::channel(false);
     let sweeper = parts.env.health.spawn("deadlines", Arc::clone(&parts.calls).sweep());
-    let mut tree = tokio::spawn(gateway::run(Arc::clone(parts), spawn, stopping));
+    let mut tree = tokio::spawn(Tree::of_stdio(parts).run(spawn, stopping));
     let mut tree_runs = true;
     let Pumps { mut input, mut output } = pumps;
     let why = tokio::select! {
@@ -48,16 +47,16 @@ pub async fn run<S: Spawn>(
     };
     parts.env.events.ending(why);
     parts.calls.begin_draining();
-    let permit = timeout(FLUSH_MAX, parts.addresses.edges.session.permit(0)).await.ok().flatten();
-    parts.addresses.session.cast(session::Message::InputEnded(permit));
+    let permit = timeout(FLUSH_MAX, parts.client.edge.permit(0)).await.ok().flatten();
+    parts.client.actor.cast(session::Message::InputEnded(permit));
     if why != ShutdownReason::ClientGone {
         // What the session was handed before the end is handled by it, in its order, and then the end itself, which answers a
         // list that waits: a pipe that is written and closed at once is a session too. It takes no longer than its handlers,
         // which wait for nothing.
-        let _ = timeout(FLUSH_MAX, parts.addresses.edges.session.idle()).await;
+        let _ = timeout(FLUSH_MAX, parts.client.edge.idle()).await;
         let _ = timeout(DRAIN_MAX, parts.calls.shared.settled()).await;
     }
-    parts.addresses.session.cast(session::Message::CallsSettled);
+    parts.client.actor.cast(session::Message::CallsSettled);
     // Before the tree is joined: that may take seconds if a part of it is stuck, and clients kill who takes long.
     answer_all(parts, why).await;
     let _ = stop.send(true);
@@ -76,23 +75,10 @@ pub async fn run<S: Spawn>(
     if parts.env.health.has_failed_task() { ShutdownReason::Exhausted } else { why }
 }
 
-/// Answers everything that is open as it truly stands, and waits until that is written. What was sent and is not answered may
-/// have run, and from here on nothing is sent any more.
-async fn answer_all(parts: &Arc<Parts>, why: ShutdownReason) {
+/// What was sent and is not answered may have run, and from here on nothing is sent any more; everything that is open is answered so.
+async fn answer_all(parts: &Parts, why: ShutdownReason) {
     parts.calls.close_epochs(Loss::Shutdown);
-    parts.client.outbox.end_subscriptions();
-    let unhandled = if why == ShutdownReason::Exhausted { user_text::INTERNAL } else { user_text::SHUT_DOWN };
-    for request in parts.client.outbox.requests_without_call() {
-        parts.client.outbox.answer_error(request, &RpcError::internal(unhandled));
-    }
-    // A call that is settled and not answered is having its large result put into a file.
-    let _ = timeout(DRAIN_MAX, parts.client.outbox.calls_answered()).await;
-    for request in parts.client.outbox.requests_with_call() {
-        parts.client.outbox.answer_error(request, &RpcError::internal(user_text::RESULT_NOT_STORED));
-    }
-    // The intake may have been stopped in the middle of one.
-    parts.client.outbox.end_batches();
-    parts.client.outbox.flushed_while_it_reads(FLUSH_MAX, FLUSH_READING_MAX).await;
+    ending::answer_all(&parts.client, why).await;
 }
 
 /// The tasks that read the client's lines and write the answers; a panic in one of them ends the gateway.
@@ -109,7 +95,23 @@ impl Pumps {
         input: impl AsyncRead + Unpin + Send + 'static,
         output: impl AsyncWrite + Unpin + Send + 'static,
     ) -> Self {
-        Self { input: tokio::spawn(Self::reading(parts, input)), output: tokio::spawn(Self::writing(parts, output)) }
+        Self::of(parts, &parts.client, input, output)
+    }
+
+    /// Pumps of this client over any pipe.
+    pub fn of(
+        parts: &Parts,
+        client: &Arc<Client>,
+        input: impl AsyncRead + Unpin + Send + 'static,
+        output: impl AsyncWrite + Unpin + Send + 'static,
+    ) -> Self {
+        let (input, output) = (Self::reading_of(parts, client, input), Self::writing_of(parts, client, output));
+        Self { input: tokio::spawn(input), output: tokio::spawn(output) }
+    }
+
+    /// The tasks: that of the lines, that of the answers.
+    pub(super) fn into_tasks(self) -> (tokio::task::JoinHandle<()>, tokio::task::JoinHandle<()>) {
+        (self.input, self.output)
     }
 
     /// Pumps that run elsewhere (threads of their own for real stdin and stdout); each task ends when its pump does.
@@ -122,11 +124,17 @@ impl Pumps {
     where
         I: AsyncRead + Unpin + Send + 'static,
     {
+        Self::reading_of(parts, &parts.client, input)
+    }
+
+    fn reading_of<I>(parts: &Parts, client: &Arc<Client>, input: I) -> impl Future<Output = ()> + Send + use<I>
+    where
+        I: AsyncRead + Unpin + Send + 'static,
+    {
         let with = stdin_reader::Surroundings {
             env: Arc::clone(&parts.env),
-            addresses: Arc::clone(&parts.addresses),
-            client: Arc::clone(&parts.client),
-            calls: Arc::clone(&parts.calls),
+            client: Arc::clone(client),
+            links: Arc::clone(&parts.links),
         };
         parts.env.health.watched("stdin", stdin_reader::run(with, input))
     }
@@ -136,7 +144,14 @@ impl Pumps {
     where
         O: AsyncWrite + Unpin + Send + 'static,
     {
-        let client = Arc::clone(&parts.client);
+        Self::writing_of(parts, &parts.client, output)
+    }
+
+    fn writing_of<O>(parts: &Parts, client: &Arc<Client>, output: O) -> impl Future<Output = ()> + Send + use<O>
+    where
+        O: AsyncWrite + Unpin + Send + 'static,
+    {
+        let client = Arc::clone(client);
         parts.env.health.watched("stdout", async move { client.outbox.pump_out(output).await })
     }
 }

@@ -19,12 +19,11 @@ use crate::core::user_text;
 use crate::limits::{
     CLIENT_LINE_MAX_BYTES, FIRST_SESSION_MAX, MAILBOX_BYTES_MAX, OPEN_REQUESTS_MAX, SESSION_ABSENCE_MAX,
 };
-use crate::link::Calls;
+use crate::link::Links;
 use crate::protocol::framing::lines::{Line, LineDecoder};
 use crate::protocol::jsonrpc::{self, Fault, Invalid, Message, RequestId, RpcError};
 use crate::protocol::mcp::stateless::{self, Caller};
 use crate::protocol::mcp::{self, Audience, Method, Notification, ProtocolVersion, Request, ToolResult};
-use crate::runtime::addresses::Addresses;
 use crate::runtime::environment::Environment;
 use crate::runtime::mailbox::Permit;
 use crate::runtime::messages::session::{self, Delivered};
@@ -35,12 +34,10 @@ use crate::telemetry::metrics::labels::{DUPLICATE_ID, MessageKind, TOO_MANY_REQU
 pub struct Surroundings {
     /// The gateway's surroundings.
     pub env: Arc<Environment>,
-    /// Where the session is.
-    pub addresses: Arc<Addresses>,
     /// The client.
     pub client: Arc<Client>,
-    /// The calls, for those that the client cancels.
-    pub calls: Arc<Calls>,
+    /// The links, for calls that the client cancels.
+    pub links: Arc<Links>,
 }
 
 /// Reads the client's lines until its stdin ends, or until it asks for the end: MCP has no request for that, but the document of
@@ -294,15 +291,15 @@ impl Intake {
     /// First the answer's place goes, then the call: whoever asks in between finds nothing to answer.
     fn cancel(&self, id: &RequestId) {
         if let Some(request) = self.with.client.outbox.cancel(id) {
-            self.with.calls.decide(|ledger, now| ledger.cancel(request, now).1);
+            self.with.links.cancel(request);
         }
     }
 
     /// To the session at once if it lives and nothing waits before; else into the queue.
     async fn hand_over(&self, mut delivery: Delivery) {
-        let permit = self.with.addresses.edges.session.permit(delivery.bytes).await;
+        let permit = self.with.client.edge.permit(delivery.bytes).await;
         if self.backlog.is_empty()
-            && let Some(session) = self.with.addresses.session.get()
+            && let Some(session) = self.with.client.actor.get()
         {
             match hand(&self.with, &session, delivery, permit) {
                 Ok(()) => return,
@@ -357,13 +354,13 @@ async fn deliver(with: Surroundings, mut waiting: mpsc::Receiver<Delivery>, back
         let mut ended = None;
         loop {
             // Before the first one has lived nothing has failed.
-            let absence = if with.addresses.session.was_filled() { SESSION_ABSENCE_MAX } else { FIRST_SESSION_MAX };
+            let absence = if with.client.actor.was_filled() { SESSION_ABSENCE_MAX } else { FIRST_SESSION_MAX };
             let deadline = delivery.since + absence;
-            let Some(session) = with.addresses.session.up(deadline, ended).await else {
+            let Some(session) = with.client.actor.up(deadline, ended).await else {
                 refuse(&with, delivery);
                 break;
             };
-            let permit = with.addresses.edges.session.permit(bytes).await;
+            let permit = with.client.edge.permit(bytes).await;
             match hand(&with, &session, delivery, permit) {
                 Ok(()) => break,
                 Err(back) => delivery = back,

@@ -11,7 +11,7 @@ use holdfast::fsm::call::Verdict;
 use holdfast::fsm::cause::{Cause, Loss, Outlook};
 use holdfast::limits::{HOLD_MAX, PATIENCE_MARGIN, SENDINGS_MAX};
 use holdfast::protocol::dialect::{AnswerBody, EditorAnswer, Recovery};
-use holdfast::protocol::ids::{CallId, Epoch, RequestKey};
+use holdfast::protocol::ids::{CallId, Epoch, RequestKey, SessionId};
 use holdfast::protocol::mcp::ProtocolVersion;
 use proptest::prelude::*;
 use serde_json::value::RawValue;
@@ -122,7 +122,7 @@ fn call_id(number: usize) -> CallId {
 }
 
 fn request(number: usize) -> RequestKey {
-    RequestKey(number as u64)
+    RequestKey::new(SessionId::STDIO, number as u64)
 }
 
 fn answer(is_error: bool) -> EditorAnswer {

@@ -6,7 +6,7 @@ use holdfast::core::calls::{Answer, Ledger, NewCall, Settlement, Terms};
 use holdfast::fsm::call::Verdict;
 use holdfast::fsm::cause::{Cause, Loss, Outlook};
 use holdfast::protocol::dialect::Recovery;
-use holdfast::protocol::ids::{CallId, Epoch, RequestKey};
+use holdfast::protocol::ids::{CallId, Epoch, RequestKey, SessionId};
 use holdfast::protocol::mcp::ProtocolVersion;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
@@ -20,7 +20,7 @@ fn claimed(recovery: Recovery, now: Instant) -> (Ledger, Epoch) {
     ledger.set_outlook(Outlook::Open, now);
     let call = NewCall {
         id,
-        request: RequestKey(1),
+        request: RequestKey::new(SessionId::STDIO, 1),
         tool: "count".to_owned(),
         arguments: RawValue::from_string("{}".to_owned()).expect("it is JSON").into(),
         progress_token: None,

@@ -32,6 +32,7 @@ mod process;
 mod projects;
 mod session;
 mod setup;
+mod several;
 mod stateless;
 mod supervision;
 mod turbokettle;

@@ -162,7 +162,7 @@ async fn the_end_of_a_part_is_counted_and_takes_no_count_with_it() {
                 .addresses
                 .push
                 .cast(holdfast::runtime::messages::push::Message::Timer(holdfast::fsm::push::Timer::Rebind)),
-            _ => parts.addresses.session.cast(holdfast::runtime::messages::session::Message::CatalogueChanged),
+            _ => parts.client.actor.cast(holdfast::runtime::messages::session::Message::CatalogueChanged),
         };
         let actor = ("actor", name);
         until("a restart", || Scrape::of(&gateway.parts).sum("holdfast_actor_starts_total", &[actor]) == 2.0).await;

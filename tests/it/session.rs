@@ -64,7 +64,7 @@ async fn before_the_handshake_only_a_ping_is_served() {
 #[tokio::test(start_paused = true)]
 async fn a_first_session_that_starts_late_still_answers_the_handshake() {
     let setup = Setup::default();
-    setup.sabotage.slow("registry", limits::SESSION_ABSENCE_MAX * 3);
+    setup.sabotage.slow("link", limits::SESSION_ABSENCE_MAX * 3);
     let mut gateway = gateway(setup);
     let began = Instant::now();
     gateway.client.open().await;
@@ -76,7 +76,7 @@ async fn a_first_session_that_starts_late_still_answers_the_handshake() {
 async fn a_whole_session_written_at_once_is_answered_in_order_even_while_the_session_is_still_to_start() {
     let setup = Setup::default();
     // The root starts its children in order: the session comes last, 700 ms from now.
-    setup.sabotage.slow("registry", Duration::from_millis(700));
+    setup.sabotage.slow("link", Duration::from_millis(700));
     let _unity = unity(&setup.net, editor()).await;
     let mut gateway = gateway(setup);
     let hello =

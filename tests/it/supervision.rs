@@ -29,7 +29,7 @@ fn nudge(parts: &Parts, name: &str) -> bool {
         "bridge" => addresses.bridge.cast(bridge::Message::GoodNews),
         "push" => addresses.push.cast(push::Message::Hint(PushEvent::Unknown, None)),
         "registry" => addresses.registry.cast(registry::Message::ChangeHinted(None)),
-        "session" => addresses.session.cast(session::Message::CatalogueChanged),
+        "session" => parts.client.actor.cast(session::Message::CatalogueChanged),
         other => unreachable!("no actor {other}"),
     }
 }
@@ -42,7 +42,7 @@ fn seated(parts: &Parts, name: &str) -> Option<ActorId> {
         "bridge" => addresses.bridge.get().map(|actor| actor.get_id()),
         "push" => addresses.push.get().map(|actor| actor.get_id()),
         "registry" => addresses.registry.get().map(|actor| actor.get_id()),
-        "session" => addresses.session.get().map(|actor| actor.get_id()),
+        "session" => parts.client.actor.get().map(|actor| actor.get_id()),
         other => unreachable!("no actor {other}"),
     }
 }
@@ -189,7 +189,7 @@ async fn a_supervisor_that_fails_itself_leaves_nothing_behind() {
         let held = gateway.client.call("count", json!({"key": "held"})).await;
         gateway.client.ping().await;
         let session = gateway.sabotage.id("session");
-        let old: Vec<_> = ["discovery", "bridge", "push"].map(|leaf| gateway.sabotage.cell(leaf)).into();
+        let old: Vec<_> = ["registry", "discovery", "bridge", "push"].map(|leaf| gateway.sabotage.cell(leaf)).into();
 
         gateway.sabotage.plant("link", Hook::Supervise, fault);
         gateway.sabotage.cell("push").kill();
@@ -237,15 +237,13 @@ async fn a_supervisor_whose_start_fails_is_started_again() {
 async fn a_childs_clean_end_stops_no_supervisor() {
     let (mut gateway, _unity) = connected().await;
     let link = gateway.sabotage.id("link");
-    for name in ["discovery", "bridge", "push"] {
+    for name in ["registry", "discovery", "bridge", "push"] {
         gateway.sabotage.cell(name).stop(None);
         alive(&gateway, name, 2).await;
     }
     assert_eq!(gateway.sabotage.id("link"), link, "the link supervises on");
-    for name in ["registry", "session"] {
-        gateway.sabotage.cell(name).stop(None);
-        alive(&gateway, name, 2).await;
-    }
+    gateway.sabotage.cell("session").stop(None);
+    alive(&gateway, "session", 2).await;
     // The root has no name to be looked up by; it lives if nothing below it was built anew.
     assert_eq!(gateway.sabotage.id("link"), link, "the root supervises on");
     gateway.ready().await;
@@ -256,7 +254,7 @@ async fn a_childs_clean_end_stops_no_supervisor() {
 #[tokio::test(start_paused = true)]
 async fn a_hundred_kills_of_each_actor_leave_a_whole_session_and_nothing_else() {
     // More than the intensity window divided by what it allows.
-    for (names, spacing) in [(["discovery", "bridge", "push"].as_slice(), 7), (["registry", "session"].as_slice(), 21)]
+    for (names, spacing) in [(["registry", "discovery", "bridge", "push"].as_slice(), 7), (["session"].as_slice(), 21)]
     {
         for name in names {
             let (mut gateway, unity) = connected().await;
@@ -282,7 +280,11 @@ async fn a_hundred_kills_of_each_actor_leave_a_whole_session_and_nothing_else() 
             }
             assert!(tasks() <= first.unwrap_or_default() + 1, "{name}: {} tasks, {first:?} after one kill", tasks());
             let edges = &gateway.parts.addresses.edges;
-            assert_eq!((edges.session.used(), edges.bridge.used(), edges.push.used()), (0, 0, 0), "{name}: permits");
+            assert_eq!(
+                (gateway.parts.client.edge.used(), edges.bridge.used(), edges.push.used()),
+                (0, 0, 0),
+                "{name}: permits"
+            );
             let dials = if *name == "bridge" { 101 } else { 1 };
             assert_eq!(unity.stats().accepts, dials, "{name}: dials");
             assert_eq!(unity.stats().connections, 1, "{name}: connections");
@@ -299,7 +301,7 @@ async fn a_hundred_kills_of_each_actor_leave_a_whole_session_and_nothing_else() 
 async fn too_many_ends_of_leaves_restart_the_link_and_the_push_port_survives() {
     let (mut gateway, unity) = connected().await;
     let port = gateway.parts.link.push_port();
-    let (session, registry) = (gateway.sabotage.id("session"), gateway.sabotage.id("registry"));
+    let session = gateway.sabotage.id("session");
     for kill in 1..=6 {
         gateway.sabotage.cell("discovery").kill();
         alive(&gateway, "discovery", kill + 1).await;
@@ -309,11 +311,13 @@ async fn too_many_ends_of_leaves_restart_the_link_and_the_push_port_survives() {
     assert_eq!(gateway.sabotage.lives("link").len(), 2);
     assert_eq!(restarts(&gateway, "link"), 1);
     assert_eq!(restarts(&gateway, "discovery"), 5);
-    alive(&gateway, "bridge", 2).await;
+    for leaf in ["registry", "bridge"] {
+        alive(&gateway, leaf, 2).await;
+    }
     gateway.ready().await;
     until("the push listener", || gateway.parts.link.push_port().is_some()).await;
     assert_eq!(gateway.parts.link.push_port(), port);
-    assert_eq!((gateway.sabotage.id("session"), gateway.sabotage.id("registry")), (session, registry));
+    assert_eq!(gateway.sabotage.id("session"), session);
     assert!(gateway.client.ok("echo", json!({"text": "whole"})).await.contains("whole"));
     assert_eq!(unity.stats().connections, 1);
     assert_eq!(gateway.close().await, ShutdownReason::InputEnded);

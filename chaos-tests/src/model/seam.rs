@@ -12,7 +12,7 @@ use holdfast::fsm::call::Verdict;
 use holdfast::fsm::cause::Loss;
 use holdfast::limits::PATIENCE_MARGIN;
 use holdfast::protocol::dialect::{AnswerBody, EditorAnswer, JournalKey, Recovery};
-use holdfast::protocol::ids::{CallId, Epoch, RequestKey};
+use holdfast::protocol::ids::{CallId, Epoch, RequestKey, SessionId};
 use holdfast::protocol::mcp::ProtocolVersion;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
@@ -32,7 +32,7 @@ pub fn id(call: u8) -> CallId {
 }
 
 fn request(call: u8) -> RequestKey {
-    RequestKey(u64::from(call))
+    RequestKey::new(SessionId::STDIO, u64::from(call))
 }
 
 /// The call of an identity.

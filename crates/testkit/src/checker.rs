@@ -49,6 +49,23 @@ pub fn check(history: &History) -> Vec<Verdict> {
     verdicts
 }
 
+/// Those that look at one session of several: at what its client asked and heard, and what the editors ran of it.
+pub fn check_session(history: &History) -> Vec<Verdict> {
+    let run = Run::of(history);
+    vec![
+        answer_once(&run),
+        at_most_once(&run),
+        verdict_truth(&run),
+        stdout_is_mcp(&run),
+        bounds::bounded(&run),
+        orderly_end(&run),
+        right_editor(&run),
+        epoch_fence(&run),
+        deadline(&run),
+        order(&run),
+    ]
+}
+
 /// A member of what Unity-MCP's answers are wrapped in.
 fn envelope(answer: &Answer, member: &str) -> Option<Value> {
     let body: Value = serde_json::from_str(text_of(&answer.result)).ok()?;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Line;
-use super::writing::{Outgoing, Wire};
+use super::frames::Outgoing;
+use super::writing::Wire;
 use crate::core::calls::{HeldCall, Terms};
 use crate::core::exchange::{After, Unsendable};
 use crate::core::requests::Asked;
@@ -112,10 +113,13 @@ impl Line {
     fn answer_here(&self, call: CallId, tool: OwnTool) {
         let (given, settled) = self.decide(|exchange, ledger, _| (ledger.give_back(call), exchange.gave_back(ledger)));
         if let Some((key, audience, arguments)) = given {
-            self.with.client.outbox.given_back(key);
-            let told = session::Message::OwnToolCalled(Asked { key, audience }, tool, arguments);
-            if !self.with.addresses.session.cast(told) {
-                self.with.client.outbox.answer_error(key, &RpcError::internal(user_text::INTERNAL));
+            // A session that is over has had all its answers.
+            if let Some(client) = self.with.attached.get(key.session) {
+                client.outbox.given_back(key);
+                let told = session::Message::OwnToolCalled(Asked { key, audience }, tool, arguments);
+                if !client.actor.cast(told) {
+                    client.outbox.answer_error(key, &RpcError::internal(user_text::INTERNAL));
+                }
             }
         }
         self.settle(settled);

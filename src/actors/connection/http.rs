@@ -14,7 +14,7 @@ use tokio::io::AsyncReadExt as _;
 use tokio::time::{Instant, timeout};
 
 use super::Line;
-use super::writing::{Outgoing, Torn, write_whole};
+use super::frames::{Outgoing, Torn, write_whole};
 use crate::fsm::bridge::{Drop, Event};
 use crate::fsm::cause::Cause;
 use crate::limits::{BYTES_NEWS_EVERY, CONNECT_TIMEOUT, HTTP_BODY_MAX_BYTES, IDLE_WATCH_SPACING, SILENCE_NAMED_AFTER};

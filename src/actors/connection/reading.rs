@@ -135,7 +135,7 @@ impl Line {
         loop {
             tokio::select! {
                 biased;
-                () = self.with.client.outbox.room() => return,
+                () = self.with.attached.room() => return,
                 () = tokio::time::sleep(LIVENESS_EVERY) => self.tell(Event::BytesArrived),
             }
         }

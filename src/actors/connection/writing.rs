@@ -1,25 +1,18 @@
 //! What goes to the editor: orders, one after another, over either transport.
 
 use bytes::Bytes;
-use tokio::io::{AsyncWriteExt as _, WriteHalf};
+use tokio::io::WriteHalf;
 use tokio::time::Instant;
 
 use super::Line;
+use super::frames::{Outgoing, Torn, write_whole};
 use super::http::Carrier;
-use crate::core::calls::Terms;
-use crate::core::exchange::{After, Order};
+use crate::core::exchange::Order;
 use crate::fsm::bridge::Drop;
 use crate::limits::OUTCOMES_ASKED_EVERY;
 use crate::net::BoxStream;
-use crate::protocol::dialect::{EncodeError, Order as WireOrder, WireId};
+use crate::protocol::dialect::{EncodeError, Order as WireOrder, Transport, WireId};
 use crate::protocol::ids::CallId;
-
-/// A call that is encoded, and claimed as the last step before its first byte.
-pub(super) struct Outgoing {
-    pub(super) call: CallId,
-    pub(super) terms: Terms,
-    pub(super) after: After,
-}
 
 /// How messages leave.
 pub(super) enum Wire {
@@ -70,8 +63,23 @@ impl Wire {
 }
 
 impl Line {
+    /// Converses on a connection that stands, until it ends.
+    pub(super) async fn converse(&self, stream: BoxStream) -> Drop {
+        match self.target.dialect.properties().transport {
+            Transport::Stream => {
+                let (read, write) = tokio::io::split(stream);
+                tokio::select! {
+                    biased;
+                    drop = self.read(read) => drop,
+                    drop = self.write(Wire::Stream(write)) => drop,
+                }
+            }
+            Transport::Http => self.write(Wire::Http(Carrier::new(stream))).await,
+        }
+    }
+
     /// Carries out orders until the connection ends.
-    pub(super) async fn write(&self, mut wire: Wire) -> Drop {
+    async fn write(&self, mut wire: Wire) -> Drop {
         let mut asked = Instant::now();
         loop {
             let order = tokio::select! {
@@ -122,26 +130,4 @@ impl Line {
     ) -> Result<Bytes, EncodeError> {
         self.target.dialect.encode(WireId { number, call }, order)
     }
-}
-
-/// What was written of a message that is not written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Torn {
-    /// Proof that not a byte of it left.
-    NoByte,
-    /// Some of it may have left.
-    Part,
-}
-
-/// Writes all of a message.
-pub(super) async fn write_whole(socket: &mut (impl tokio::io::AsyncWrite + Unpin), frame: &[u8]) -> Result<(), Torn> {
-    let mut rest = frame;
-    while !rest.is_empty() {
-        match socket.write(rest).await {
-            Ok(count) if count > 0 => rest = rest.get(count..).unwrap_or_default(),
-            Ok(_) | Err(_) if rest.len() == frame.len() => return Err(Torn::NoByte),
-            Ok(_) | Err(_) => return Err(Torn::Part),
-        }
-    }
-    socket.flush().await.map_err(|_| Torn::Part)
 }

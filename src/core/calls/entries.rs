@@ -5,13 +5,14 @@
 //! operation can forget it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Bound::{Excluded, Unbounded};
 use std::ops::{Deref, DerefMut};
 
 use tokio::time::Instant;
 
 use super::entry::Entry;
 use crate::fsm::call::State;
-use crate::protocol::ids::{CallId, RequestKey};
+use crate::protocol::ids::{CallId, RequestKey, SessionId};
 
 /// Which entry came first. Never given twice.
 type Place = u64;
@@ -24,8 +25,8 @@ struct Keys {
     /// Bytes of the arguments that it still needs.
     bytes: usize,
     deadline: Option<Instant>,
-    /// It may be reserved; and whether it may run beside others.
-    free: Option<bool>,
+    /// It may be reserved: whether it may run beside others, and whose it is.
+    free: Option<(bool, SessionId)>,
     has_place: bool,
     /// No call that wants to be alone may be sent beside it.
     excludes: bool,
@@ -43,7 +44,7 @@ impl Keys {
             // What is settled has let go of its arguments.
             bytes: if entry.settled { 0 } else { entry.arguments.get().len() },
             deadline: entry.deadline(absent_since),
-            free: free.then_some(entry.parallel),
+            free: free.then_some((entry.parallel, entry.request.session)),
             has_place: entry.has_place(),
             excludes: entry.withheld.is_some() || !entry.parallel && placed,
             // What may follow an answer follows it, whether or not its client still wants that.
@@ -57,9 +58,9 @@ struct Index {
     by_id: BTreeMap<CallId, Place>,
     by_request: BTreeMap<RequestKey, Place>,
     deadlines: BTreeSet<(Instant, Place)>,
-    /// Held calls that nobody has reserved: those that want to be alone, those that may run beside others.
-    free_alone: BTreeSet<Place>,
-    free_parallel: BTreeSet<Place>,
+    /// Held calls that nobody has reserved, by session: those that want to be alone, those that may run beside others.
+    free_alone: BTreeSet<(SessionId, Place)>,
+    free_parallel: BTreeSet<(SessionId, Place)>,
     with_place: BTreeSet<Place>,
     over: BTreeSet<Place>,
     /// How many exclude those that want to be alone.
@@ -85,12 +86,22 @@ impl Index {
                 self.deadlines.insert((deadline, place));
             }
         }
-        mark(&mut self.free_alone, place, old.free == Some(false), new.free == Some(false));
-        mark(&mut self.free_parallel, place, old.free == Some(true), new.free == Some(true));
+        if old.free != new.free {
+            if let Some((parallel, session)) = old.free {
+                self.free(parallel).remove(&(session, place));
+            }
+            if let Some((parallel, session)) = new.free {
+                self.free(parallel).insert((session, place));
+            }
+        }
         mark(&mut self.with_place, place, old.has_place, new.has_place);
         mark(&mut self.over, place, old.over, new.over);
         self.excluding = self.excluding + usize::from(new.excludes) - usize::from(old.excludes);
         self.bytes = self.bytes + new.bytes - old.bytes;
+    }
+
+    fn free(&mut self, parallel: bool) -> &mut BTreeSet<(SessionId, Place)> {
+        if parallel { &mut self.free_parallel } else { &mut self.free_alone }
     }
 }
 
@@ -205,12 +216,18 @@ impl Entries {
         positions
     }
 
-    /// The oldest held call that nobody has reserved. Calls that want to be alone are sent one after another, so that what
-    /// waits has provably not run.
-    pub(super) fn next_to_send(&self) -> Option<usize> {
-        let alone = self.index.free_alone.first().filter(|_| self.index.excluding == 0);
-        let next = alone.into_iter().chain(self.index.free_parallel.first()).min()?;
-        self.position_of(*next)
+    /// The oldest held call, that nobody has reserved, of the session whose turn it is: the next one behind the one that was served
+    /// last. Calls that want to be alone are sent one after another, so that what waits has provably not run.
+    pub(super) fn next_to_send(&self, served: Option<SessionId>) -> Option<usize> {
+        let is_over = |session: SessionId| served.is_some_and(|served| session <= served);
+        let first = |free: &BTreeSet<(SessionId, Place)>| {
+            let behind = served.and_then(|served| free.range((Excluded((served, Place::MAX)), Unbounded)).next());
+            behind.or_else(|| free.first()).copied()
+        };
+        let alone = first(&self.index.free_alone).filter(|_| self.index.excluding == 0);
+        let both = alone.into_iter().chain(first(&self.index.free_parallel));
+        let (_, place) = both.min_by_key(|(session, place)| (is_over(*session), *session, *place))?;
+        self.position_of(place)
     }
 
     /// The oldest that has the editor's place.

@@ -11,6 +11,7 @@ mod journal;
 mod progress;
 mod project;
 mod reader;
+mod sessions;
 #[cfg(test)]
 mod tests;
 
@@ -33,7 +34,7 @@ use crate::fsm::call::{Call, Effect, Event, State, Verdict};
 use crate::fsm::cause::{Cause, Loss, Outlook};
 use crate::limits::RUNNING_MAX;
 use crate::protocol::dialect::{EditorAnswer, Recovery};
-use crate::protocol::ids::{CallId, Epoch, RequestKey};
+use crate::protocol::ids::{CallId, Epoch, RequestKey, SessionId};
 use crate::protocol::mcp::Audience;
 use crate::protocol::policy::Grounds;
 
@@ -56,6 +57,8 @@ pub struct Ledger {
     draining: bool,
     armed: Option<Instant>,
     surprises: Surprises,
+    /// The session whose call was given out last: the others come before its next one.
+    served: Option<SessionId>,
     /// A call came, went or changed its state since somebody asked.
     moved: bool,
 }
@@ -171,15 +174,17 @@ impl Ledger {
         out
     }
 
-    /// The oldest held call that nobody is about to send and that may run beside those that have a place; it is reserved for
-    /// this connection.
+    /// The next held call that nobody is about to send and that may run beside those that have a place; it is reserved for this
+    /// connection. Sessions take turns, and of each its oldest call comes first: however many calls one has, another's waits for no
+    /// more than one of each.
     pub fn reserve(&mut self, epoch: Epoch) -> Option<HeldCall> {
         if !self.is_wanted(epoch) {
             return None;
         }
-        let index = self.entries.next_to_send()?;
+        let index = self.entries.next_to_send(self.served)?;
         let mut entry = self.entries.get_mut(index)?;
         entry.reserved = Some(epoch);
+        self.served = Some(entry.request.session);
         Some(HeldCall {
             id: entry.id,
             tool: Arc::clone(&entry.tool),
@@ -201,7 +206,7 @@ impl Ledger {
 
     /// Whether a held call waits for somebody to send it, and nothing that has a place stands against it.
     pub fn has_held(&self) -> bool {
-        self.entries.next_to_send().is_some()
+        self.entries.next_to_send(self.served).is_some()
     }
 
     /// The last step before the first byte: from here on the call may have run.

@@ -6,7 +6,7 @@ use super::*;
 use crate::core::calls::{NewCall, Wanted};
 use crate::fsm::call::Verdict;
 use crate::protocol::dialect::AnswerBody;
-use crate::protocol::ids::RequestKey;
+use crate::protocol::ids::{RequestKey, SessionId};
 use crate::protocol::mcp::ProtocolVersion;
 
 const EPOCH: Epoch = Epoch(1);
@@ -22,6 +22,10 @@ struct Desk {
 
 fn id(call: u8) -> CallId {
     CallId::from_random([call; 16])
+}
+
+fn request(call: u8) -> RequestKey {
+    RequestKey::new(SessionId::STDIO, u64::from(call))
 }
 
 fn key(call: u8) -> JournalKey {
@@ -53,7 +57,7 @@ impl Desk {
             let _ = desk.ledger.accept(
                 NewCall {
                     id: id(call),
-                    request: RequestKey(u64::from(call)),
+                    request: request(call),
                     tool: "t".to_owned(),
                     arguments: RawValue::NULL.to_owned().into(),
                     progress_token: None,
@@ -188,7 +192,7 @@ fn a_place_is_passed_on_to_the_next_call_until_the_bridge_keeps_it() {
 fn a_claim_that_is_refused_awaits_nothing_and_frees_the_place() {
     let mut desk = Desk::new(1);
     let held = desk.exchange.reserve(&mut desk.ledger).expect("a call waits");
-    let _ = desk.ledger.cancel(RequestKey(0), desk.now);
+    let _ = desk.ledger.cancel(request(0), desk.now);
     let terms = (journaled(0), After::default());
     let refused = desk.exchange.claim(5, held.id, terms, &mut desk.ledger, desk.now);
     assert_eq!(refused.expect_err("it was cancelled").events, [FREE]);

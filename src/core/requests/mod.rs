@@ -19,7 +19,7 @@ use crate::limits::{
     OPEN_REQUESTS_MAX, SHARED_WRITE_BYTES, STDOUT_NOTIFICATIONS_MAX, STDOUT_QUEUE_HIGH_BYTES, STDOUT_QUEUE_MAX_LINES,
     SUBSCRIPTIONS_MAX,
 };
-use crate::protocol::ids::RequestKey;
+use crate::protocol::ids::{RequestKey, SessionId};
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::request::Filter;
 use crate::protocol::mcp::stateless::{self, Caller};
@@ -100,6 +100,8 @@ pub enum Notified {
 /// See the module's documentation.
 #[derive(Debug, Default)]
 pub struct Requests {
+    /// Whose they are.
+    session: SessionId,
     /// Open requests.
     open: HashMap<RequestKey, Open>,
     /// The open requests by the ids that their client gave them.
@@ -123,6 +125,11 @@ pub struct Requests {
 }
 
 impl Requests {
+    /// No request yet, of this session.
+    pub fn of(session: SessionId) -> Self {
+        Self { session, ..Self::default() }
+    }
+
     // ---- the table ----
 
     /// Opens a request: from here on it has exactly one answer. `caller` is who asks, for a request of the stateless era.
@@ -152,9 +159,9 @@ impl Requests {
     }
 
     /// A key that no other request has.
-    pub fn next_key(&mut self) -> RequestKey {
+    fn next_key(&mut self) -> RequestKey {
         self.last_key += 1;
-        RequestKey(self.last_key)
+        RequestKey::new(self.session, self.last_key)
     }
 
     /// An open request.
@@ -218,7 +225,7 @@ impl Requests {
 
     /// Begins to read a batch.
     pub fn begin_batch(&mut self) -> BatchKey {
-        let RequestKey(number) = self.next_key();
+        let RequestKey { number, .. } = self.next_key();
         self.batches.begin(BatchKey(number));
         BatchKey(number)
     }

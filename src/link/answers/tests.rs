@@ -5,12 +5,13 @@ use tokio::time::Instant;
 
 use super::super::calls::{Calls, TakenIn};
 use super::*;
+use crate::client::Sessions;
 use crate::config::Config;
 use crate::core::calls::{Lookup, NewCall, Terms};
 use crate::net::Tcp;
 use crate::platform::host::RealHost;
 use crate::protocol::dialect::{AnswerBody, Recovery};
-use crate::protocol::ids::Epoch;
+use crate::protocol::ids::{Epoch, LinkId};
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::ProtocolVersion;
 use crate::runtime::addresses::Addresses;
@@ -24,10 +25,11 @@ struct Parts {
 fn parts(config: Config) -> Arc<Parts> {
     let env = Environment::new(Config { seed: Some(1), ..config }, Arc::new(Tcp), Arc::new(RealHost));
     let (addresses, ledger) = (Arc::<Addresses>::default(), Arc::<SharedLedger>::default());
-    let client = Arc::new(Client::new(env.events.clone()));
+    let (sessions, client) = Sessions::with_stdio(env.events.clone());
+    let attached = Attached::to(LinkId::FIRST, sessions);
     let link = Arc::new(Link::new(env.clone(), addresses.clone(), ledger.clone()));
-    let tools = Arc::new(Tools::new(env.clone(), addresses.clone(), link.clone()));
-    let calls = Arc::new(Calls::new(env.clone(), addresses, client.clone(), ledger, link, tools));
+    let tools = Arc::new(Tools::new(env.clone(), attached.clone(), link.clone()));
+    let calls = Arc::new(Calls::new(env.clone(), addresses, attached, ledger, link, tools));
     Arc::new(Parts { env, client, calls })
 }
 

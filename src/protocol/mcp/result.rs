@@ -172,14 +172,15 @@ const STRUCTURED: &str = r#","structuredContent":"#;
 const IS_ERROR: &str = r#","isError":true"#;
 const TEXT_OPEN: &str = r#"{"type":"text","text":"#;
 
-/// Whether the result is so large that it belongs into a file. Where its texts alone are, their escapes are not counted.
-pub fn is_for_a_file(result: &ToolResult, audience: &Audience) -> bool {
+/// Whether the result is larger than `most` bytes, and so belongs into a file. Where its texts alone are, their escapes are not
+/// counted.
+pub fn is_for_a_file(result: &ToolResult, audience: &Audience, most: usize) -> bool {
     let texts = result.content.iter().map(|content| match content {
         Content::Text(text) => text.len(),
         // Another version may be shown less of it.
         Content::Raw(_) => 0,
     });
-    texts.sum::<usize>() > RESULT_INLINE_MAX_BYTES || result_size(result, audience) > RESULT_INLINE_MAX_BYTES
+    texts.sum::<usize>() > most || result_size(result, audience) > most
 }
 
 fn write(out: &mut String, result: &ToolResult, audience: &Audience) {

@@ -11,6 +11,7 @@ use crate::protocol::dialect::OwnTool;
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::stateless::Caller;
 use crate::runtime::mailbox::Permit;
+use crate::survey::Survey;
 
 /// What the client said. A request is known by its key from here on, not by its id.
 #[derive(Debug)]
@@ -69,6 +70,12 @@ pub enum Message {
     OutlookChanged(Outlook),
     /// The client did not say its roots in time.
     RootsForgone,
+    /// The same, of a session that is routed: asked with this generation.
+    RootsOverdue(u64),
+    /// What the client says of its project was looked up, as it was in this generation.
+    LookedAround(u64, Arc<Survey>),
+    /// The link that it was on is gone.
+    LinkGone,
     /// A call that was held turned out to be one of a tool that its package's own server answered.
     OwnToolCalled(Asked, OwnTool, Arc<RawValue>),
     /// stdin ended. The permit tells main when the lists that waited are answered.

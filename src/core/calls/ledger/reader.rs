@@ -21,7 +21,8 @@ impl std::fmt::Debug for Ledger {
 }
 
 /// What decides about the open calls, so that a model checker can tell one ledger from another. What a call carries
-/// (arguments, version, limits) follows from its identity, and the records of ended calls decide nothing.
+/// (arguments, version, limits) follows from its identity, and the records of ended calls decide nothing. Whose turn it is decides
+/// only among several sessions.
 impl Hash for Ledger {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         for entry in self.entries.iter() {

@@ -99,11 +99,13 @@ impl Book {
                     progress_token: progress.then(|| raw("1")),
                     parallel,
                     patience: secs(patience),
-                    ..new_call(id(self.ids), self.request())
+                    ..new_call(id(self.ids), RequestKey::new(SessionId(u32::from(self.ids) % 3), self.ids.into()))
                 };
                 self.ledger.accept(call, now);
             }
-            Operation::Cancel(call) => drop(ledger.cancel(RequestKey(call.into()), now)),
+            Operation::Cancel(call) => {
+                drop(ledger.cancel(RequestKey::new(SessionId(u32::from(call) % 3), call.into()), now))
+            }
             Operation::Open(epoch) => ledger.open_epoch_of(Epoch(epoch), project((epoch - 1) as u8)),
             Operation::Close(epoch, false) => drop(ledger.close_epoch(Epoch(epoch), Loss::Disconnect, now)),
             Operation::Close(_, true) => drop(ledger.close_all_epochs(Loss::Quit, now)),
@@ -165,8 +167,11 @@ proptest! {
                 entry.withheld.is_some() || !entry.parallel && (entry.epoch.is_some() || entry.reserved.is_some())
             });
             let free = |entry: &Entry| entry.state() == State::Held && entry.reserved.is_none() && (entry.parallel || alone);
-            let next = entries.iter().position(free);
-            prop_assert_eq!(entries.next_to_send(), next, "after {}", shown);
+            let served = book.ledger.served;
+            let turn = |entry: &Entry| (served.is_some_and(|served| entry.request.session <= served), entry.request.session);
+            let waiting = entries.iter().enumerate().filter(|(_, entry)| free(entry));
+            let next = waiting.min_by_key(|(_, entry)| turn(entry)).map(|(position, _)| position);
+            prop_assert_eq!(entries.next_to_send(served), next, "after {}", shown);
         }
     }
 }

@@ -1,6 +1,7 @@
 mod grace;
 mod hindered;
 mod index;
+mod turns;
 
 use std::time::Duration;
 
@@ -106,7 +107,7 @@ impl Book {
 
     /// The request of the newest call.
     fn request(&self) -> RequestKey {
-        RequestKey(u64::from(self.ids))
+        RequestKey::new(SessionId::STDIO, u64::from(self.ids))
     }
 
     fn send(&mut self, epoch: Epoch, terms: Terms) -> CallId {
@@ -562,7 +563,7 @@ fn finished_calls_are_bounded_and_listed_newest_first() {
     for number in 0..FINISHED_CALLS_MAX + 5 {
         let call = NewCall {
             id: id(number),
-            request: RequestKey(0),
+            request: RequestKey::new(SessionId::STDIO, 0),
             tool: "t".to_owned(),
             arguments: raw("{}").into(),
             progress_token: None,

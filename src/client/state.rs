@@ -1,14 +1,20 @@
-//! The client's side of a session, as far as it outlives the session actor: its open requests and stdout, its handshake, and the
-//! numbers of our own requests to it.
+//! The client's side of a session, as far as it outlives the session actor: where that is, its open requests and stdout, its
+//! handshake, and the numbers of our own requests to it.
 
+use std::path::PathBuf;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
+use super::meant::Meant;
 use crate::fsm::session::Kind;
+use crate::protocol::ids::{LinkId, SessionId};
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::{Audience, ProtocolVersion};
 use crate::runtime::enter;
+use crate::runtime::mailbox::Mailbox;
+use crate::runtime::messages::session::Message;
 use crate::runtime::outbox::Outbox;
+use crate::runtime::slot::Slot;
 use crate::telemetry::events::Events;
 
 /// What is remembered of the client's handshake.
@@ -41,19 +47,32 @@ impl Handshake {
 /// See the module's documentation.
 #[derive(Debug)]
 pub struct Client {
+    /// Which one it is.
+    pub id: SessionId,
+    /// Where its session actor is.
+    pub actor: Slot<Message>,
+    /// The bound of what comes from the client to that.
+    pub edge: Mailbox,
     /// Its open requests, and stdout.
     pub outbox: Outbox,
     /// Lines that were read from it.
     pub heard: AtomicU64,
     handshake: Mutex<Handshake>,
     roots_requests: AtomicU64,
+    meant: Mutex<Meant>,
+    nowhere: LinkId,
+    link: AtomicU32,
+    is_ending: AtomicBool,
 }
 
 impl Client {
-    /// A client that has said nothing yet.
-    pub fn new(events: Events) -> Self {
+    /// A client that has said nothing yet, on the link that it is on while none is found for it. It may be started for a project.
+    pub fn new(id: SessionId, nowhere: LinkId, named: Option<PathBuf>, events: Events) -> Self {
         Self {
-            outbox: Outbox::new(events),
+            id,
+            actor: Slot::default(),
+            edge: Mailbox::default(),
+            outbox: Outbox::new(id, events),
             heard: AtomicU64::new(0),
             handshake: Mutex::new(Handshake {
                 opened: false,
@@ -65,7 +84,41 @@ impl Client {
                 first_list_served: false,
             }),
             roots_requests: AtomicU64::new(0),
+            meant: Mutex::new(Meant::of(named)),
+            nowhere,
+            link: AtomicU32::new(nowhere.0),
+            is_ending: AtomicBool::new(false),
         }
+    }
+
+    /// It goes: what is open is answered by whoever ends it.
+    pub fn begin_ending(&self) {
+        self.is_ending.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it goes.
+    pub fn is_ending(&self) -> bool {
+        self.is_ending.load(Ordering::Relaxed)
+    }
+
+    /// The link that it is on: where its new calls go.
+    pub fn link(&self) -> LinkId {
+        LinkId(self.link.load(Ordering::Acquire))
+    }
+
+    /// The link that it is on while no editor is found for it.
+    pub fn nowhere(&self) -> LinkId {
+        self.nowhere
+    }
+
+    /// Reads or changes what is known of where it works.
+    pub fn meant<T>(&self, operation: impl FnOnce(&mut Meant) -> T) -> T {
+        operation(&mut enter(&self.meant))
+    }
+
+    /// It is on another link from now on.
+    pub fn move_to(&self, LinkId(link): LinkId) {
+        self.link.store(link, Ordering::Release);
     }
 
     /// What is remembered of its handshake.
@@ -87,11 +140,5 @@ impl Client {
     /// The id of the last request for its roots.
     pub fn last_roots_request(&self) -> RequestId {
         RequestId::from_text(&format!("holdfast-roots-{}", self.roots_requests.load(Ordering::Relaxed)))
-    }
-
-    /// The name that the editor is told: the client's own, else the configured one.
-    pub fn name_for_editor(&self, configured: Option<&str>) -> String {
-        let name = enter(&self.handshake).name.clone();
-        if name.is_empty() { configured.unwrap_or("MCP client").to_owned() } else { name }
     }
 }

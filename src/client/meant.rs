@@ -1,0 +1,83 @@
+//! Where a session works, as far as it says: of the sessions that are routed. It outlives their actors.
+
+use std::path::PathBuf;
+
+use tokio::time::Instant;
+
+use crate::core::router::{Named, Roots};
+use crate::limits::ROUTE_LOOK_EVERY;
+
+/// What is known of where a session works.
+#[derive(Debug, Default)]
+pub struct Meant {
+    /// The project that it was started for, as it was named.
+    pub named: Option<PathBuf>,
+    /// The client was asked for its roots and has not answered.
+    pub awaited: bool,
+    /// Its roots; `None`: it has none, or was never asked.
+    pub roots: Option<Vec<PathBuf>>,
+    /// Counts what changes here: a look tells with which of it it was made.
+    pub generation: u64,
+    /// The projects that were found last, with what and when.
+    found: Option<(u64, Vec<PathBuf>, Instant)>,
+}
+
+impl Meant {
+    /// A session that was started for this project, or for none.
+    pub fn of(named: Option<PathBuf>) -> Self {
+        Self { named, ..Self::default() }
+    }
+
+    /// The client named its roots. `None`: it could not, although it has some; what it had named before holds.
+    pub fn told(&mut self, roots: Option<Vec<PathBuf>>) {
+        self.awaited = false;
+        self.generation += 1;
+        match roots {
+            Some(roots) => self.roots = Some(roots).filter(|roots| !roots.is_empty()),
+            // It has some, and which is not known: that is not the same as none.
+            None => self.roots = Some(self.roots.take().unwrap_or_default()),
+        }
+    }
+
+    /// The client opens its session, and can be asked for its roots or not.
+    pub fn opened(&mut self, roots: bool) {
+        self.awaited = roots && self.named.is_none();
+        self.generation += 1;
+        self.roots = None;
+    }
+
+    /// These projects were found by what was known then. Nothing, if that has changed since.
+    pub fn found(&mut self, generation: u64, projects: Vec<PathBuf>) {
+        if generation == self.generation {
+            self.found = Some((generation, projects, Instant::now()));
+        }
+    }
+
+    /// The project that was found last, alone: a session stays with it.
+    pub fn former(&self) -> Option<PathBuf> {
+        match self.found.as_ref().map(|(_, projects, _)| projects.as_slice()) {
+            Some([one]) => Some(one.clone()),
+            _ => None,
+        }
+    }
+
+    /// What the router asks, and whether that must be looked up first: it never was since it changed, or nothing was found a while ago.
+    pub fn question(&self) -> (Named, Roots, bool) {
+        let found = self.found.as_ref().filter(|(generation, ..)| *generation == self.generation);
+        let says_something = self.named.is_some() || self.roots.is_some() && !self.awaited;
+        let stale = found.is_none_or(|(_, projects, at)| projects.len() != 1 && at.elapsed() >= ROUTE_LOOK_EVERY);
+        let found = found.map(|(_, projects, _)| projects.clone());
+        let named = match (&self.named, found.as_deref()) {
+            (None, _) => Named::None,
+            (Some(_), Some([project])) => Named::Project(project.clone()),
+            (Some(_), _) => Named::Missing,
+        };
+        let roots = match (&self.roots, found) {
+            _ if self.awaited => Roots::Awaited,
+            (None, _) => Roots::None,
+            (Some(_), None) => Roots::Awaited,
+            (Some(_), Some(found)) => Roots::Hold(found),
+        };
+        (named, roots, says_something && stale)
+    }
+}

@@ -1,0 +1,9 @@
+//! What of clients' sessions outlives their actors.
+
+mod meant;
+mod sessions;
+mod state;
+
+pub use self::meant::Meant;
+pub use self::sessions::{Attached, Sessions, TooManySessions};
+pub use self::state::{Client, Handshake};

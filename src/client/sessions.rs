@@ -1,0 +1,148 @@
+//! The clients' sessions of this process, and which link each is on.
+//!
+//! A link tells what it has to tell to every session that is on it ([`Attached`]); an answer goes to the session that its request
+//! came in on.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::state::Client;
+use crate::limits::SESSIONS_MAX;
+use crate::protocol::ids::{LinkId, SessionId};
+use crate::runtime::messages::session::Message;
+use crate::telemetry::events::Events;
+
+/// As many sessions are open as may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooManySessions;
+
+/// See the module's documentation.
+#[derive(Debug, Default)]
+pub struct Sessions {
+    open: RwLock<BTreeMap<SessionId, Arc<Client>>>,
+    last: AtomicU32,
+}
+
+impl Sessions {
+    /// Those of a gateway that begins: the one over stdin and stdout, on the first link.
+    pub fn with_stdio(events: Events) -> (Arc<Self>, Arc<Client>) {
+        let stdio = Arc::new(Client::new(SessionId::STDIO, LinkId::FIRST, None, events));
+        let sessions = Self { open: RwLock::new([(stdio.id, Arc::clone(&stdio))].into()), last: AtomicU32::new(0) };
+        (Arc::new(sessions), stdio)
+    }
+
+    /// Opens a session for this project, if it names one. It is on this link while no editor is found for it.
+    ///
+    /// # Errors
+    /// As many are open as may be.
+    pub fn open(
+        &self,
+        nowhere: LinkId,
+        named: Option<PathBuf>,
+        events: Events,
+    ) -> Result<Arc<Client>, TooManySessions> {
+        let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
+        if open.len() >= SESSIONS_MAX {
+            return Err(TooManySessions);
+        }
+        let id = SessionId(self.last.fetch_add(1, Ordering::Relaxed) + 1);
+        let client = Arc::new(Client::new(id, nowhere, named, events));
+        open.insert(id, Arc::clone(&client));
+        Ok(client)
+    }
+
+    /// Forgets a session that is over: what comes for it afterwards goes nowhere.
+    pub fn close(&self, session: SessionId) {
+        self.open.write().unwrap_or_else(PoisonError::into_inner).remove(&session);
+    }
+
+    /// An open session.
+    pub fn get(&self, session: SessionId) -> Option<Arc<Client>> {
+        self.open.read().unwrap_or_else(PoisonError::into_inner).get(&session).cloned()
+    }
+
+    /// All that are open.
+    pub fn all(&self) -> Vec<Arc<Client>> {
+        self.open.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+}
+
+/// The sessions that are on one link.
+#[derive(Debug, Clone)]
+pub struct Attached {
+    link: LinkId,
+    sessions: Arc<Sessions>,
+}
+
+impl Attached {
+    /// Those on this link.
+    pub fn to(link: LinkId, sessions: Arc<Sessions>) -> Self {
+        Self { link, sessions }
+    }
+
+    /// All of them.
+    pub fn all(&self) -> Vec<Arc<Client>> {
+        let mut all = self.sessions.all();
+        all.retain(|client| client.link() == self.link);
+        all
+    }
+
+    /// Tells each of them.
+    pub fn tell(&self, message: impl Fn() -> Message) {
+        for client in self.all() {
+            client.actor.cast(message());
+        }
+    }
+
+    /// The session of this number, whatever link it is on by now: its calls here are still its own.
+    pub fn get(&self, session: SessionId) -> Option<Arc<Client>> {
+        self.sessions.get(session)
+    }
+
+    /// The name that the editor is told: that of the first client that said one, else the configured one.
+    pub fn name_for_editor(&self, configured: Option<&str>) -> String {
+        let said = self.all().into_iter().map(|client| client.handshake().name).find(|name| !name.is_empty());
+        said.unwrap_or_else(|| configured.unwrap_or("MCP client").to_owned())
+    }
+
+    /// Waits until the only session has room for more answers. One that does not read stops the reading of its editor's answers, and
+    /// nobody else is behind that. Of several none may stop those of the others: then nothing is waited for here, and what is large is
+    /// put into a file for the one that does not read.
+    pub async fn room(&self) {
+        if let [only] = self.all().as_slice() {
+            only.outbox.room().await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_has_a_number_of_its_own_and_as_many_are_open_as_may_be() {
+        let (sessions, stdio) = Sessions::with_stdio(Events::default());
+        assert_eq!(stdio.id, SessionId::STDIO);
+        let opened: Vec<_> =
+            std::iter::from_fn(|| sessions.open(LinkId::FIRST, None, Events::default()).ok()).collect();
+        assert_eq!(opened.len() + 1, SESSIONS_MAX);
+        let first = opened[0].id;
+        sessions.close(first);
+        assert!(sessions.get(first).is_none());
+        let next = sessions.open(LinkId::FIRST, None, Events::default()).unwrap();
+        assert!(opened.iter().all(|known| known.id != next.id) && next.id != SessionId::GUESTS, "none is used again");
+    }
+
+    #[test]
+    fn a_link_knows_those_that_are_on_it() {
+        let (sessions, stdio) = Sessions::with_stdio(Events::default());
+        let other = sessions.open(LinkId(7), None, Events::default()).unwrap();
+        let on =
+            |link| Attached::to(link, Arc::clone(&sessions)).all().iter().map(|client| client.id).collect::<Vec<_>>();
+        assert_eq!((on(LinkId::FIRST), on(LinkId(7))), (vec![stdio.id], vec![other.id]));
+        other.move_to(LinkId::FIRST);
+        assert_eq!((on(LinkId::FIRST), on(LinkId(7))), (vec![stdio.id, other.id], vec![]));
+    }
+}

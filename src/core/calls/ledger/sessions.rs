@@ -1,0 +1,35 @@
+//! What of the calls is one session's.
+
+use tokio::time::Instant;
+
+use super::Ledger;
+use crate::core::calls::entry::Entry;
+use crate::core::calls::types::Settlement;
+use crate::fsm::call::{Event, State};
+use crate::fsm::cause::Cause;
+use crate::protocol::ids::SessionId;
+
+impl Ledger {
+    /// A session goes, or its project is another: what of it is held is refused. What was sent goes on.
+    pub fn refuse_held_of(&mut self, session: SessionId, cause: Cause, now: Instant) -> Vec<Settlement> {
+        let held = |entry: &Entry| entry.request.session == session && entry.state() == State::Held;
+        self.feed_all(now, |entry| held(entry).then_some(Event::Refused(cause)))
+    }
+
+    /// A session is over: its client waits for nothing any more. What was sent goes on, and its result is kept.
+    pub fn part_from(&mut self, session: SessionId, now: Instant) -> Vec<Settlement> {
+        let mut out = self.refuse_held_of(session, Cause::ShuttingDown, now);
+        self.tell_withheld_of(|entry| entry.request.session == session, now, &mut out);
+        let sent = |entry: &Entry| matches!(entry.state(), State::Sent | State::Recovering);
+        let of_it = |entry: &Entry| entry.request.session == session && !entry.settled && sent(entry);
+        out.extend(self.feed_all(now, |entry| of_it(entry).then_some(Event::PatienceEnded)));
+        out
+    }
+
+    /// Bytes of arguments of the open calls, of one session or of all.
+    pub fn open_bytes(&self, session: Option<SessionId>) -> usize {
+        let Some(session) = session else { return self.entries.bytes() };
+        let of_it = self.entries.iter().filter(|entry| !entry.settled && entry.request.session == session);
+        of_it.map(|entry| entry.arguments.get().len()).sum()
+    }
+}

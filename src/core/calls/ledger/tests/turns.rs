@@ -1,0 +1,137 @@
+//! Calls of one link are served by session, in turns.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// What happens to a ledger of several sessions.
+#[derive(Debug, Clone)]
+enum Act {
+    /// A session calls, so many times.
+    Call(u32, u8),
+    /// The editor takes a call.
+    Take,
+    /// It answers the one that it has had longest.
+    Answer,
+    /// The connection did not take the one that it was given last.
+    GiveBack,
+    /// The connection ends, and the next one stands.
+    Reconnect,
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    prop_oneof![
+        3 => (0..5_u32, 1..12_u8).prop_map(|(session, calls)| Act::Call(session, calls)),
+        8 => Just(Act::Take),
+        4 => Just(Act::Answer),
+        1 => Just(Act::GiveBack),
+        1 => Just(Act::Reconnect),
+    ]
+}
+
+/// The ledger, and what each session may expect of it.
+struct Shared {
+    book: Book,
+    epoch: Epoch,
+    calls: u64,
+    /// What is with the editor, oldest first.
+    taken: Vec<CallId>,
+    /// Who was served since each session that waits was, or began to wait.
+    passed: BTreeMap<SessionId, BTreeSet<SessionId>>,
+}
+
+impl Shared {
+    fn call(&mut self, session: SessionId) {
+        self.calls += 1;
+        let mut id = [0; 16];
+        id[8..].copy_from_slice(&self.calls.to_be_bytes());
+        let call = NewCall {
+            id: CallId::from_random(id),
+            request: RequestKey::new(session, self.calls),
+            tool: "t".to_owned(),
+            arguments: raw("{}").into(),
+            progress_token: None,
+            trace: None,
+            asker: None,
+            parallel: true,
+            patience: secs(600),
+            audience: ProtocolVersion::LATEST.into(),
+        };
+        self.book.ledger.accept(call, self.book.now);
+        self.passed.entry(session).or_default();
+    }
+
+    /// The waiting requests of a session, oldest first.
+    fn waiting(&self, session: SessionId) -> Vec<(RequestKey, CallId)> {
+        let entries = self.book.ledger.entries.iter();
+        let held = entries.filter(|entry| entry.state() == State::Held && entry.reserved.is_none());
+        held.filter(|entry| entry.request.session == session).map(|entry| (entry.request, entry.id)).collect()
+    }
+
+    fn take(&mut self) -> Option<CallId> {
+        let held = self.book.ledger.reserve(self.epoch)?;
+        let entry = self.book.ledger.entries.iter().find(|entry| entry.id == held.id).unwrap();
+        let served = entry.request.session;
+        let earlier = self.waiting(served).into_iter().filter(|(request, _)| *request < entry.request).count();
+        assert_eq!(earlier, 0, "of one session the oldest comes first");
+        for (session, served_since) in self.passed.iter_mut().filter(|(session, _)| **session != served) {
+            assert!(served_since.insert(served), "{session} waited behind two calls of {served}");
+        }
+        if self.waiting(served).is_empty() {
+            self.passed.remove(&served)
+        } else {
+            self.passed.insert(served, BTreeSet::new())
+        };
+        Some(held.id)
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_session_waits_for_more_than_one_call_of_each_other(acts in prop::collection::vec(act(), 1..120)) {
+        let (book, epoch, calls) = (Book::connected(), FIRST, 0);
+        let mut shared = Shared { book, epoch, calls, taken: Vec::new(), passed: BTreeMap::new() };
+        for act in acts {
+            match act {
+                Act::Call(session, calls) => (0..calls).for_each(|_| shared.call(SessionId(session))),
+                Act::Take => {
+                    if let Some(call) = shared.take() {
+                        shared.book.ledger.claim(call, shared.epoch, once(), shared.book.now).unwrap();
+                        shared.taken.push(call);
+                    }
+                }
+                Act::Answer if !shared.taken.is_empty() => {
+                    let call = shared.taken.remove(0);
+                    shared.book.reply(call, shared.epoch);
+                }
+                Act::GiveBack => {
+                    if let Some(call) = shared.take() {
+                        shared.book.ledger.unreserve(call, shared.epoch);
+                        let request = shared.book.ledger.entries.iter().find(|entry| entry.id == call).unwrap().request;
+                        shared.passed.entry(request.session).or_default();
+                    }
+                }
+                Act::Reconnect => {
+                    shared.book.close(shared.epoch, Loss::Disconnect);
+                    shared.epoch = Epoch(shared.epoch.0 + 1);
+                    shared.book.reconnect(shared.epoch);
+                    shared.taken.clear();
+                }
+                Act::Answer => {}
+            }
+        }
+    }
+}
+
+#[test]
+fn a_session_with_one_call_is_served_next_however_many_another_has() {
+    let (book, epoch) = (Book::connected(), FIRST);
+    let mut shared = Shared { book, epoch, calls: 0, taken: Vec::new(), passed: BTreeMap::new() };
+    (0..100).for_each(|_| shared.call(SessionId(1)));
+    shared.take().unwrap();
+    shared.call(SessionId(2));
+    let own = shared.waiting(SessionId(2))[0].1;
+    assert_eq!(shared.take(), Some(own));
+}

@@ -1,0 +1,165 @@
+//! Which project's editor a session's requests go to. Pure, and it never guesses: where more than one fits, or only an editor of which
+//! the session has said nothing, the session is told of the candidates.
+
+use std::path::PathBuf;
+
+/// The project that a session was started for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Named {
+    /// It was started for none.
+    None,
+    /// This one.
+    Project(PathBuf),
+    /// One that is not there (yet).
+    Missing,
+}
+
+/// What a client's roots say.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Roots {
+    /// The client has none.
+    None,
+    /// It was asked for them and has not answered, or they have not been looked at.
+    Awaited,
+    /// These projects are there, as far as the roots can tell which is meant; none, if no Unity project is.
+    Hold(Vec<PathBuf>),
+}
+
+/// An editor that is connected.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Running {
+    /// Its project.
+    pub project: PathBuf,
+    /// Its identity was checked or proven; not merely assumed, of a port that the user named.
+    pub is_known: bool,
+}
+
+/// Where a session's requests go.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Route {
+    /// To the editor of this project.
+    To(PathBuf),
+    /// That is not known yet.
+    Wait,
+    /// To none: the session is told of these.
+    Nobody(Vec<PathBuf>),
+}
+
+/// Picks the editor: of the project that the session was started for; else of its roots; else the only one that runs, if the session
+/// says nothing of where it works and that editor is known to be what it says.
+pub fn route(named: &Named, roots: &Roots, running: &[Running]) -> Route {
+    let mut projects: Vec<PathBuf> = running.iter().map(|editor| editor.project.clone()).collect();
+    projects.sort();
+    projects.dedup();
+    match (named, roots) {
+        (Named::Project(project), _) => Route::To(project.clone()),
+        // Not even if its roots hold another: it said which.
+        (Named::Missing, _) => Route::Nobody(projects),
+        (Named::None, Roots::Awaited) => Route::Wait,
+        (Named::None, Roots::Hold(found)) => match found.as_slice() {
+            [one] => Route::To(one.clone()),
+            // Whatever runs is a stranger's.
+            [] => Route::Nobody(projects),
+            several => Route::Nobody(several.to_vec()),
+        },
+        (Named::None, Roots::None) => match projects.as_slice() {
+            [one] if running.iter().all(|editor| editor.is_known) => Route::To(one.clone()),
+            _ => Route::Nobody(projects),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(name: &str) -> PathBuf {
+        PathBuf::from(name)
+    }
+
+    fn editor(name: &str, is_known: bool) -> Running {
+        Running { project: path(name), is_known }
+    }
+
+    /// Every input, of two projects that run or not and one more that the session may mean.
+    fn inputs() -> Vec<(Named, Roots, Vec<Running>)> {
+        let named = [Named::None, Named::Project(path("a")), Named::Project(path("c")), Named::Missing];
+        let hold = |names: &[&str]| Roots::Hold(names.iter().copied().map(path).collect());
+        let roots = [
+            Roots::None,
+            Roots::Awaited,
+            hold(&[]),
+            hold(&["a"]),
+            hold(&["b"]),
+            hold(&["c"]),
+            hold(&["a", "b"]),
+            hold(&["a", "c"]),
+        ];
+        let state = |name: &'static str| [None, Some(editor(name, false)), Some(editor(name, true))];
+        let mut all = Vec::new();
+        for named in &named {
+            for roots in &roots {
+                for a in state("a") {
+                    for b in state("b") {
+                        all.push((named.clone(), roots.clone(), a.iter().chain(&b).cloned().collect()));
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn whatever_is_said_and_runs_nobody_guesses() {
+        let inputs = inputs();
+        assert_eq!(inputs.len(), 4 * 8 * 9);
+        for (named, roots, running) in inputs {
+            let given = format!("{named:?} {roots:?} {running:?}");
+            let runs: Vec<&PathBuf> = running.iter().map(|editor| &editor.project).collect();
+            match route(&named, &roots, &running) {
+                Route::To(project) => {
+                    let by_name = named == Named::Project(project.clone());
+                    let by_roots = named == Named::None && roots == Roots::Hold(vec![project.clone()]);
+                    let alone = runs == [&project] && running.iter().all(|editor| editor.is_known);
+                    let by_itself = named == Named::None && roots == Roots::None && alone;
+                    assert!(by_name || by_roots || by_itself, "{given}");
+                }
+                Route::Wait => assert!(named == Named::None && roots == Roots::Awaited, "{given}"),
+                Route::Nobody(candidates) => {
+                    assert!(
+                        !matches!(named, Named::Project(_)) && roots != Roots::Awaited || named == Named::Missing,
+                        "{given}"
+                    );
+                    match (&named, &roots) {
+                        (Named::None, Roots::Hold(found)) if found.len() > 1 => {
+                            assert_eq!(candidates, *found, "{given}")
+                        }
+                        (Named::None, Roots::Hold(found)) if found.len() == 1 => panic!("{given}: its roots say which"),
+                        _ => assert_eq!(candidates.iter().collect::<Vec<_>>(), runs, "{given}: those that run"),
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_order_is_name_roots_and_the_only_editor() {
+        let (named, roots) = (Named::Project(path("a")), Roots::Hold(vec![path("b")]));
+        let (one, both) = ([editor("c", true)], [editor("c", true), editor("d", true)]);
+        let rows = [
+            (&named, &roots, one.as_slice(), Route::To(path("a"))),
+            (&named, &Roots::Awaited, &one, Route::To(path("a"))),
+            (&Named::Missing, &roots, &one, Route::Nobody(vec![path("c")])),
+            (&Named::None, &roots, &one, Route::To(path("b"))),
+            (&Named::None, &Roots::Awaited, &one, Route::Wait),
+            (&Named::None, &Roots::Hold(Vec::new()), &one, Route::Nobody(vec![path("c")])),
+            (&Named::None, &Roots::None, &one, Route::To(path("c"))),
+            (&Named::None, &Roots::None, &[editor("c", false)], Route::Nobody(vec![path("c")])),
+            (&Named::None, &Roots::None, &both, Route::Nobody(vec![path("c"), path("d")])),
+            (&Named::None, &Roots::None, &[], Route::Nobody(Vec::new())),
+        ];
+        for (named, roots, running, expected) in rows {
+            assert_eq!(route(named, roots, running), expected, "{named:?} {roots:?} {running:?}");
+        }
+    }
+}

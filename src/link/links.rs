@@ -1,0 +1,137 @@
+//! The links of this process, by the project that each leads to.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use tokio::sync::watch;
+
+use super::parts::LinkParts;
+use super::place::Place;
+use crate::client::{Client, Sessions};
+use crate::core::router::Running;
+use crate::limits::LINKS_MAX;
+use crate::protocol::ids::{CallId, LinkId, RequestKey};
+use crate::runtime::environment::Environment;
+
+/// As many links are open as may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooManyLinks;
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub struct Links {
+    env: Arc<Environment>,
+    sessions: Arc<Sessions>,
+    first: Arc<LinkParts>,
+    open: RwLock<BTreeMap<LinkId, Arc<LinkParts>>>,
+    last: AtomicU32,
+    opened: watch::Sender<()>,
+}
+
+impl Links {
+    /// Those of a gateway that begins: the one over stdin and stdout.
+    pub fn with_first(env: Arc<Environment>, sessions: Arc<Sessions>) -> Self {
+        let first = LinkParts::new(&env, &sessions, LinkId::FIRST, Place::Roots);
+        let open = RwLock::new([(first.id, Arc::clone(&first))].into());
+        Self { env, sessions, first, open, last: AtomicU32::new(0), opened: watch::Sender::default() }
+    }
+
+    /// The one that is there from the start.
+    pub fn first(&self) -> &Arc<LinkParts> {
+        &self.first
+    }
+
+    /// All of them.
+    pub fn all(&self) -> Vec<Arc<LinkParts>> {
+        self.open.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+
+    /// The one that a session is on.
+    pub fn of(&self, client: &Client) -> Arc<LinkParts> {
+        let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
+        let link = open.get(&client.link()).or_else(|| open.get(&client.nowhere()));
+        Arc::clone(link.unwrap_or(&self.first))
+    }
+
+    /// The one that a session is on while no editor is found for it.
+    pub fn nowhere_of(&self, client: &Client) -> Arc<LinkParts> {
+        let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(open.get(&client.nowhere()).unwrap_or(&self.first))
+    }
+
+    /// The one that leads to this project's editor; opened if there is none.
+    ///
+    /// # Errors
+    /// As many are open as may be.
+    pub fn to(&self, project: &Path) -> Result<Arc<LinkParts>, TooManyLinks> {
+        let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
+        let leads = |link: &&Arc<LinkParts>| matches!(&link.place, Place::Project(to) if to == project);
+        if let Some(link) = open.values().find(leads) {
+            return Ok(Arc::clone(link));
+        }
+        if open.values().filter(|link| matches!(link.place, Place::Project(_))).count() >= LINKS_MAX {
+            return Err(TooManyLinks);
+        }
+        let link = self.add(&mut open, Place::Project(project.to_path_buf()));
+        drop(open);
+        self.opened.send_replace(());
+        Ok(link)
+    }
+
+    /// One that leads nowhere, for a session of which nothing is known yet.
+    pub fn nowhere(&self) -> Arc<LinkParts> {
+        self.add(&mut self.open.write().unwrap_or_else(PoisonError::into_inner), Place::Nowhere)
+    }
+
+    fn add(&self, open: &mut BTreeMap<LinkId, Arc<LinkParts>>, place: Place) -> Arc<LinkParts> {
+        let id = LinkId(self.last.fetch_add(1, Ordering::Relaxed) + 1);
+        let link = LinkParts::new(&self.env, &self.sessions, id, place);
+        open.insert(id, Arc::clone(&link));
+        link
+    }
+
+    /// Forgets a link. A session that is still on it must be put elsewhere first.
+    pub fn close(&self, link: LinkId) {
+        self.open.write().unwrap_or_else(PoisonError::into_inner).remove(&link);
+    }
+
+    /// Hears of each one that is opened.
+    pub fn openings(&self) -> watch::Receiver<()> {
+        self.opened.subscribe()
+    }
+
+    /// The editors that are connected.
+    pub fn running(&self) -> Vec<Running> {
+        let greeted = |link: &Arc<LinkParts>| {
+            let view = link.link.view.borrow();
+            let target = view.target.as_ref().filter(|_| view.epoch.is_some())?;
+            Some(Running { project: target.project.clone()?, is_known: !target.source.is_named() })
+        };
+        self.all().iter().filter_map(greeted).collect()
+    }
+
+    // ---- a request or call of whatever link ----
+
+    /// Whether a request became a call, on whatever link its session was then.
+    pub fn own(&self, request: RequestKey) -> bool {
+        self.all().iter().any(|link| link.calls.ledger(|ledger, _| ledger.owns(request)))
+    }
+
+    /// The client cancelled a request.
+    pub fn cancel(&self, request: RequestKey) {
+        for link in self.all() {
+            let (found, settlements) = link.calls.ledger(|ledger, now| ledger.cancel(request, now));
+            link.calls.settle(settlements);
+            if found {
+                return;
+            }
+        }
+    }
+
+    /// The link that a call is on record of, if any is.
+    pub fn of_call(&self, call: CallId) -> Option<Arc<LinkParts>> {
+        self.all().into_iter().find(|link| link.calls.ledger(|ledger, _| ledger.record(call).is_some()))
+    }
+}

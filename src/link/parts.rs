@@ -1,0 +1,66 @@
+//! One link with all that of it outlives its actors.
+
+use std::sync::Arc;
+
+use super::calls::Calls;
+use super::ledger::SharedLedger;
+use super::place::Place;
+use super::project::Project;
+use super::state::Link;
+use super::tools::Tools;
+use crate::client::{Attached, Sessions};
+use crate::protocol::ids::LinkId;
+use crate::runtime::addresses::Addresses;
+use crate::runtime::environment::Environment;
+
+/// See the module's documentation. Main holds it; each actor is given what it needs of it.
+#[derive(Debug)]
+pub struct LinkParts {
+    /// Which one it is.
+    pub id: LinkId,
+    /// Where it leads.
+    pub place: Place,
+    /// The surroundings.
+    pub env: Arc<Environment>,
+    /// Where its actors are.
+    pub addresses: Arc<Addresses>,
+    /// The sessions on it.
+    pub attached: Attached,
+    /// The connection, and the last look around.
+    pub link: Arc<Link>,
+    /// The editor's tools.
+    pub tools: Arc<Tools>,
+    /// The calls.
+    pub calls: Arc<Calls>,
+    /// The project that is wanted.
+    pub project: Arc<Project>,
+}
+
+impl LinkParts {
+    /// A link on which nothing has happened.
+    pub fn new(env: &Arc<Environment>, sessions: &Arc<Sessions>, id: LinkId, place: Place) -> Arc<Self> {
+        let env = Arc::clone(env);
+        let addresses = Arc::<Addresses>::default();
+        let attached = Attached::to(id, Arc::clone(sessions));
+        let ledger = Arc::<SharedLedger>::default();
+        let link = Arc::new(Link::new(Arc::clone(&env), Arc::clone(&addresses), Arc::clone(&ledger)));
+        let tools = Arc::new(Tools::new(Arc::clone(&env), attached.clone(), Arc::clone(&link)));
+        let calls = Arc::new(Calls::new(
+            Arc::clone(&env),
+            Arc::clone(&addresses),
+            attached.clone(),
+            ledger,
+            Arc::clone(&link),
+            Arc::clone(&tools),
+        ));
+        let project = Arc::new(Project::new(
+            Arc::clone(&env),
+            Arc::clone(&addresses),
+            Arc::clone(&link),
+            Arc::clone(&tools),
+            Arc::clone(&calls),
+            place.clone(),
+        ));
+        Arc::new(Self { id, place, env, addresses, attached, link, tools, calls, project })
+    }
+}

@@ -1,0 +1,229 @@
+//! Several clients at once, and a link for each project that one of them works in. Where they come from is somebody else's: each brings
+//! its own pipes.
+//!
+//! Each session and each link is a tree of its own ([`Tree`]): what fails too often ends alone. A session that ends takes nothing with
+//! it: what it had sent goes on, and its result is kept.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use super::ending;
+use super::run::Pumps;
+use crate::actors::gateway::{Spawn, Tree};
+use crate::actors::parts::Parts;
+use crate::client::{Client, TooManySessions};
+use crate::core::shutdown::ShutdownReason;
+use crate::fsm::cause::{Cause, Loss};
+use crate::limits::FLUSH_MAX;
+use crate::link::{LinkParts, Place};
+use crate::protocol::ids::LinkId;
+use crate::runtime::enter;
+use crate::runtime::messages::session;
+
+/// See the module's documentation.
+pub struct Several<S> {
+    parts: Arc<Parts>,
+    spawn: S,
+    stop: watch::Sender<Stop>,
+    links: JoinHandle<()>,
+    sessions: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// How far the end is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Stop {
+    /// There is none.
+    No,
+    /// The sessions end.
+    Sessions,
+    /// So do the links.
+    Links,
+}
+
+/// A session that was opened.
+#[derive(Debug)]
+pub struct Session {
+    /// Its client.
+    pub client: Arc<Client>,
+    /// Says why it ended, once it has.
+    pub ended: watch::Receiver<Option<ShutdownReason>>,
+}
+
+impl<S: Spawn> Several<S> {
+    /// A gateway that waits for clients.
+    pub fn start(parts: Arc<Parts>, spawn: S) -> Self {
+        let stop = watch::Sender::new(Stop::No);
+        let links = tend_links(Arc::clone(&parts), spawn.clone(), stop.subscribe());
+        let links = parts.env.health.spawn("links", links);
+        Self { parts, spawn, stop, links, sessions: Mutex::default() }
+    }
+
+    /// Serves a client over these pipes until one of them ends. `project`: the one that it was started for, as it was named.
+    ///
+    /// # Errors
+    /// As many are served as may be.
+    pub fn attach(
+        &self,
+        project: Option<PathBuf>,
+        input: impl AsyncRead + Unpin + Send + 'static,
+        output: impl AsyncWrite + Unpin + Send + 'static,
+    ) -> Result<Session, TooManySessions> {
+        let nowhere = self.parts.links.nowhere();
+        let opened = self.parts.sessions.open(nowhere.id, project, self.parts.env.events.clone());
+        let client = opened.inspect_err(|_| self.parts.links.close(nowhere.id))?;
+        let pumps = Pumps::of(&self.parts, &client, input, output);
+        let (ends, ended) = watch::channel(None);
+        let (parts, spawn, stop) = (Arc::clone(&self.parts), self.spawn.clone(), self.stop.subscribe());
+        let served = Arc::clone(&client);
+        let session = self.parts.env.health.spawn("client_session", async move {
+            let why = serve(&parts, &served, spawn, pumps, stop).await;
+            parts.sessions.close(served.id);
+            parts.links.close(served.nowhere());
+            ends.send_replace(Some(why));
+        });
+        let mut sessions = enter(&self.sessions);
+        sessions.retain(|session| !session.is_finished());
+        sessions.push(session);
+        drop(sessions);
+        Ok(Session { client, ended })
+    }
+
+    /// Waits until a part has failed that cannot be started again: our bug.
+    pub async fn failed(&self) {
+        self.parts.env.health.task_failed().await;
+    }
+
+    /// Ends all sessions, then all links.
+    pub async fn end(self) {
+        for link in self.parts.links.all() {
+            link.calls.begin_draining();
+        }
+        self.stop.send_replace(Stop::Sessions);
+        let sessions = std::mem::take(&mut *enter(&self.sessions));
+        for session in sessions {
+            let _ = session.await;
+        }
+        self.stop.send_replace(Stop::Links);
+        let _ = self.links.await;
+    }
+}
+
+/// Serves one session until its end.
+async fn serve<S: Spawn>(
+    parts: &Arc<Parts>,
+    client: &Arc<Client>,
+    spawn: S,
+    pumps: Pumps,
+    mut end: watch::Receiver<Stop>,
+) -> ShutdownReason {
+    let (stop, stopping) = watch::channel(false);
+    let tree = Tree::of_session(parts.seat(client));
+    let exhausted = Arc::new(tokio::sync::Notify::new());
+    let mut tree = parts.env.health.spawn("session_tree", {
+        let exhausted = Arc::clone(&exhausted);
+        async move {
+            tree.run(spawn, stopping).await;
+            exhausted.notify_one();
+        }
+    });
+    let (mut input, mut output) = pumps.into_tasks();
+    let why = tokio::select! {
+        biased;
+        _ = end.wait_for(|end| *end > Stop::No) => ShutdownReason::Signal,
+        _ = &mut input => ShutdownReason::InputEnded,
+        _ = &mut output => ShutdownReason::ClientGone,
+        () = exhausted.notified() => ShutdownReason::Exhausted,
+    };
+    client.begin_ending();
+    for link in parts.links.all() {
+        link.calls.decide(|ledger, now| ledger.refuse_held_of(client.id, Cause::ShuttingDown, now));
+    }
+    let permit = timeout(FLUSH_MAX, client.edge.permit(0)).await.ok().flatten();
+    client.actor.cast(session::Message::InputEnded(permit));
+    if why != ShutdownReason::ClientGone {
+        ending::handled(client).await;
+    }
+    client.actor.cast(session::Message::CallsSettled);
+    settle(parts, client);
+    ending::answer_all(client, why).await;
+    let _ = stop.send(true);
+    if !tree.is_finished() {
+        let _ = (&mut tree).await;
+    }
+    // What was read meanwhile.
+    settle(parts, client);
+    ending::answer_all(client, why).await;
+    if !client.outbox.is_flushed() {
+        parts.env.events.stdout_not_read(client.outbox.counts().queued);
+    }
+    for task in [input, output] {
+        task.abort();
+    }
+    why
+}
+
+/// What a session has sent goes on without it, unless everything ends.
+fn settle(parts: &Parts, client: &Client) {
+    for link in parts.links.all() {
+        if parts.env.is_draining() {
+            link.calls.close_epochs(Loss::Shutdown);
+        } else {
+            link.calls.decide(|ledger, now| ledger.part_from(client.id, now));
+        }
+    }
+}
+
+/// Starts what serves each link that is opened.
+async fn tend_links<S: Spawn>(parts: Arc<Parts>, spawn: S, mut end: watch::Receiver<Stop>) {
+    let mut openings = parts.links.openings();
+    let mut tended: BTreeSet<LinkId> = BTreeSet::new();
+    let mut tasks = Vec::new();
+    loop {
+        openings.mark_unchanged();
+        tasks.retain(|task: &JoinHandle<()>| !task.is_finished());
+        for link in parts.links.all() {
+            if matches!(link.place, Place::Project(_)) && tended.insert(link.id) {
+                let tending = tend(Arc::clone(&parts), link, spawn.clone(), end.clone());
+                tasks.push(parts.env.health.spawn("link_tree", tending));
+            }
+        }
+        tokio::select! {
+            biased;
+            _ = end.wait_for(|end| *end == Stop::Links) => break,
+            opened = openings.changed() => if opened.is_err() { break },
+        }
+    }
+    for task in tasks {
+        let _ = task.await;
+    }
+}
+
+/// Keeps one link up until everything ends, or until it fails too often: then its sessions begin anew with another.
+async fn tend<S: Spawn>(parts: Arc<Parts>, link: Arc<LinkParts>, spawn: S, mut end: watch::Receiver<Stop>) {
+    let deadlines = parts.env.health.spawn("deadlines", Arc::clone(&link.calls).sweep());
+    let (stop, stopping) = watch::channel(false);
+    tokio::select! {
+        biased;
+        _ = async {
+            let _ = end.wait_for(|end| *end == Stop::Links).await;
+            let _ = stop.send(true);
+            std::future::pending::<()>().await;
+        } => {}
+        _ = Tree::of_link(Arc::clone(&link)).run(spawn, stopping) => {}
+    }
+    link.calls.close_epochs(Loss::Shutdown);
+    let sessions = link.attached.all();
+    parts.links.close(link.id);
+    for client in sessions {
+        client.move_to(client.nowhere());
+        client.actor.cast(session::Message::LinkGone);
+    }
+    let _ = timeout(FLUSH_MAX, link.calls.audit.written()).await;
+    deadlines.abort();
+}
