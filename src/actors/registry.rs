@@ -108,8 +108,8 @@ impl Actor for RegistryActor {
             }
             Message::LinkLost => self.feed(state, &Event::LinkLost),
             Message::ChangeHinted(_permit) => self.feed(state, &Event::ChangeHinted),
-            Message::ListReceived(epoch) => self.received(state, epoch),
-            Message::ListFailed(epoch, why) => {
+            Message::ListReceived(epoch, _over) => self.received(state, epoch),
+            Message::ListFailed(epoch, why, _over) => {
                 self.env.events.catalogue_trouble("list_failed", &why);
                 if self.tools.takes_from(epoch) {
                     self.feed(state, &Event::ListFailed);

@@ -7,7 +7,7 @@ use super::writing::Wire;
 use crate::core::exchange::Order;
 use crate::fsm::bridge::{Drop, Event};
 use crate::protocol::dialect::{ListStep, Order as WireOrder, Reply, ToolListing};
-use crate::runtime::messages::registry;
+use crate::runtime::messages::registry::{self, ListIsOver};
 
 impl Line {
     pub(super) async fn send_list(&self, wire: &mut Wire, step: usize) -> Result<(), Drop> {
@@ -34,8 +34,11 @@ impl Line {
             ListStep::Tools(listing) => self.list_is(Arc::new(listing)),
             ListStep::TryNext => self.shared.order(Order::List { step: step + 1 }),
             ListStep::Failed(why) => {
-                self.with.addresses.registry.cast(registry::Message::ListFailed(self.epoch, why));
-                self.tell(Event::ListLost);
+                self.with.addresses.registry.cast(registry::Message::ListFailed(
+                    self.epoch,
+                    why,
+                    self.over(Event::ListLost),
+                ));
             }
         }
     }
@@ -43,7 +46,12 @@ impl Line {
     /// It is published before the bridge may send calls: they are looked up in it.
     fn list_is(&self, listing: Arc<ToolListing>) {
         let adopted = self.with.tools.adopt(self.epoch, listing);
-        self.with.addresses.registry.cast(registry::Message::ListReceived(self.epoch));
-        self.tell(if adopted { Event::ListAnswered } else { Event::ListLost });
+        let over = self.over(if adopted { Event::ListAnswered } else { Event::ListLost });
+        self.with.addresses.registry.cast(registry::Message::ListReceived(self.epoch, over));
+    }
+
+    /// The bridge hears of it behind the registry's wish for another list: that one goes before any call.
+    fn over(&self, event: Event) -> ListIsOver {
+        ListIsOver::new(self.bridge.clone(), self.epoch, event)
     }
 }
