@@ -1,8 +1,8 @@
 //! What is known of an editor that is not connected, and of a round of dialling.
 
-use super::{Bridge, ConnectFailure, Effect, Evidence, Sign, Timer};
-use crate::fsm::Outbox;
+use super::words::{ConnectFailure, Effect, Evidence, Sign, Timer};
 use crate::fsm::cause::{Cause, Outlook};
+use crate::fsm::{Machine, Outbox};
 use crate::limits::LIKELY_AFTER_CRASH;
 use crate::protocol::dialect::{Activity, PushEvent};
 
@@ -130,7 +130,7 @@ impl Absence {
     }
 
     /// A hint names the cause of an absence of which nothing is known; whether the editor comes back it does not decide.
-    pub(super) fn hear(&mut self, hint: PushEvent, out: &mut Outbox<Bridge>) {
+    pub(super) fn hear(&mut self, hint: PushEvent, out: &mut Outbox<impl Machine<Effect = Effect>>) {
         match hint {
             PushEvent::DomainReload if matches!(self.cause, Cause::Lost | Cause::BridgeStopped) && self.likely() => {
                 self.cause = Cause::Reloading;
@@ -145,7 +145,7 @@ impl Absence {
     }
 
     /// A survey found what may be dialled.
-    pub(super) fn found(&mut self, evidence: Evidence, out: &mut Outbox<Bridge>) {
+    pub(super) fn found(&mut self, evidence: Evidence, out: &mut Outbox<impl Machine<Effect = Effect>>) {
         self.learn(evidence, out);
         if self.cause == Cause::Ambiguous {
             self.cause = Cause::Connecting;
@@ -153,7 +153,12 @@ impl Absence {
     }
 
     /// A survey found nothing that may be dialled.
-    pub(super) fn found_nothing(&mut self, cause: Cause, evidence: Evidence, out: &mut Outbox<Bridge>) {
+    pub(super) fn found_nothing(
+        &mut self,
+        cause: Cause,
+        evidence: Evidence,
+        out: &mut Outbox<impl Machine<Effect = Effect>>,
+    ) {
         self.learn(evidence, out);
         // An editor that was met and is only out of sight keeps its better-known cause, and one that lives does run.
         let known = self.cause.is_gone() || matches!(self.cause, Cause::Reloading | Cause::Compiling);
@@ -170,7 +175,7 @@ impl Absence {
     }
 
     /// The wait was armed by what was known when it began.
-    pub(super) fn learn_while_waiting(&mut self, evidence: Evidence, out: &mut Outbox<Bridge>) {
+    pub(super) fn learn_while_waiting(&mut self, evidence: Evidence, out: &mut Outbox<impl Machine<Effect = Effect>>) {
         let before = self.likely();
         self.learn(evidence, out);
         if self.likely() && !before {
@@ -178,7 +183,7 @@ impl Absence {
         }
     }
 
-    fn learn(&mut self, evidence: Evidence, out: &mut Outbox<Bridge>) {
+    fn learn(&mut self, evidence: Evidence, out: &mut Outbox<impl Machine<Effect = Effect>>) {
         self.evidence = match evidence.editor {
             Sign::Alive => true,
             Sign::Dead => false,

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::{Bridge, Drop, Effect, State, Timer};
+use super::words::{Drop, Effect, State, Timer};
 use crate::fsm::cause::{Cause, Loss};
-use crate::fsm::{Outbox, Outcome};
+use crate::fsm::{Machine, Outbox, Outcome};
 use crate::limits::{LEAVE_MAX, LIVENESS_EVERY, PULSE_MAX, SILENCE_MAX, STALL_AFTER, WINDOW_MAX};
 use crate::protocol::dialect::{LeaveReason, PushEvent};
 
@@ -63,20 +63,20 @@ pub(super) struct End {
 
 impl Peer {
     /// It said something: it lives.
-    pub(super) fn heard(self, out: &mut Outbox<Bridge>) {
+    pub(super) fn heard(self, out: &mut Outbox<impl Machine<Effect = Effect, State = State>>) {
         if self.pulse {
             out.order(Effect::Arm(Timer::Pulse, PULSE_MAX));
         }
     }
 
     /// The silence that ends a connection begins when what runs is due: a tool may be given an hour.
-    pub(super) fn watch(self, out: &mut Outbox<Bridge>) {
+    pub(super) fn watch(self, out: &mut Outbox<impl Machine<Effect = Effect, State = State>>) {
         out.order(Effect::Arm(Timer::Stall, STALL_AFTER));
         out.order(Effect::Arm(Timer::Silence, self.running_max + SILENCE_MAX));
     }
 
     /// Looks whether it lives.
-    pub(super) fn check(self, out: &mut Outbox<Bridge>) -> Outcome<State> {
+    pub(super) fn check(self, out: &mut Outbox<impl Machine<Effect = Effect, State = State>>) -> Outcome<State> {
         out.order(Effect::CheckEditor);
         if self.pulse {
             out.order(Effect::AskPulse);
@@ -85,7 +85,11 @@ impl Peer {
         Outcome::Handled
     }
 
-    pub(super) fn sent_call(&mut self, running_max: Duration, out: &mut Outbox<Bridge>) -> Outcome<State> {
+    pub(super) fn sent_call(
+        &mut self,
+        running_max: Duration,
+        out: &mut Outbox<impl Machine<Effect = Effect, State = State>>,
+    ) -> Outcome<State> {
         if self.in_flight == 0 {
             return out.ignore("no call has a place");
         }
@@ -136,7 +140,7 @@ impl Up {
         self.link.owed().count()
     }
 
-    pub(super) fn want_list(&mut self, out: &mut Outbox<Bridge>) {
+    pub(super) fn want_list(&mut self, out: &mut Outbox<impl Machine<Effect = Effect, State = State>>) {
         self.list_wanted = true;
         self.pump(out);
         if self.list_wanted {
@@ -145,13 +149,13 @@ impl Up {
         }
     }
 
-    pub(super) fn take_calls(&mut self, out: &mut Outbox<Bridge>) {
+    pub(super) fn take_calls(&mut self, out: &mut Outbox<impl Machine<Effect = Effect, State = State>>) {
         self.calls_waiting = true;
         self.pump(out);
     }
 
     /// Sends what the window allows, list first: a call's tool is looked up in the live list.
-    fn pump(&mut self, out: &mut Outbox<Bridge>) {
+    fn pump(&mut self, out: &mut Outbox<impl Machine<Effect = Effect, State = State>>) {
         let before = self.outstanding();
         if self.list_wanted && !self.link.listing && self.outstanding() < self.window {
             self.list_wanted = false;
@@ -169,25 +173,25 @@ impl Up {
         }
     }
 
-    pub(super) fn finish_list(&mut self, out: &mut Outbox<Bridge>) {
+    pub(super) fn finish_list(&mut self, out: &mut Outbox<impl Machine<Effect = Effect, State = State>>) {
         self.link.list_came();
         self.after_answer(out);
     }
 
     /// No call is let out by it: whoever lost the list asks for it again.
-    pub(super) fn lose_list(&mut self, out: &mut Outbox<Bridge>) {
+    pub(super) fn lose_list(&mut self, out: &mut Outbox<impl Machine<Effect = Effect, State = State>>) {
         self.link.listing = false;
         self.after_answer(out);
     }
 
-    pub(super) fn finish_call(&mut self, more: bool, out: &mut Outbox<Bridge>) {
+    pub(super) fn finish_call(&mut self, more: bool, out: &mut Outbox<impl Machine<Effect = Effect, State = State>>) {
         self.link.peer.end_call();
         self.calls_waiting |= more;
         self.after_answer(out);
     }
 
     /// Sends what may be sent now; the clocks of silence run anew from this answer.
-    fn after_answer(&mut self, out: &mut Outbox<Bridge>) {
+    fn after_answer(&mut self, out: &mut Outbox<impl Machine<Effect = Effect, State = State>>) {
         self.pump(out);
         if self.outstanding() == 0 {
             out.order(Effect::Disarm(Timer::Stall));
@@ -198,7 +202,7 @@ impl Up {
     }
 
     /// It said something, and owes what it owes.
-    pub(super) fn heard(&self, out: &mut Outbox<Bridge>) {
+    pub(super) fn heard(&self, out: &mut Outbox<impl Machine<Effect = Effect, State = State>>) {
         self.link.peer.heard(out);
         if self.outstanding() > 0 {
             self.link.peer.watch(out);
@@ -237,7 +241,11 @@ impl End {
 
 /// Anybody on this machine can send a hint: it may name a reload that follows at once, and calls are held for that. It never makes
 /// an editor one that does not come back.
-pub(super) fn hear(foretold: &mut Option<LeaveReason>, hint: PushEvent, out: &mut Outbox<Bridge>) -> Outcome<State> {
+pub(super) fn hear(
+    foretold: &mut Option<LeaveReason>,
+    hint: PushEvent,
+    out: &mut Outbox<impl Machine<Effect = Effect, State = State>>,
+) -> Outcome<State> {
     match hint {
         PushEvent::DomainReload => {
             *foretold = Some(LeaveReason::Reload);
