@@ -70,6 +70,9 @@ pub const TOOL_NAME_MAX_BYTES: usize = 48;
 /// Longest input schema of one tool handed to a client, as compact JSON. The largest seen has 12 KiB, and a model reads all of it;
 /// one of 500 KB is listed whole, since that is for the client to judge.
 pub const TOOL_SCHEMA_MAX_BYTES: usize = 512 * 1024;
+/// A longer schema is made fit a property at a time. As a tree of values it takes ten times its text, and what is freed of that is
+/// not given back to the system as long as anything younger lives.
+pub const SCHEMA_WHOLE_MAX_BYTES: usize = 16 * 1024;
 /// Longest `tools` array of the editor's tools; with ours it stays far below the longest message.
 pub const TOOLS_LIST_MAX_BYTES: usize = 4 * MIB;
 /// Log lines about the nonsense of one peer in [`LOG_REPEATS_WINDOW`]; more are counted and left out. Enough to see what it sends.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::measures::{Bench, HOLDFAST, difference};
+use crate::measures::{Bench, difference, holdfast};
 use crate::session::Session;
 use crate::stats::{Row, median, ms, quantile};
 
@@ -35,7 +35,7 @@ impl Bench {
         let mut live = Vec::new();
         for (project, more) in [(&few, vec![]), (&many, vec!["--tools", &tools, "--schema-bytes", &bytes])] {
             let editor = ["fake-unity", "--tick-ms", "0", "--quiet", "--project"];
-            let mut editor = Session::start(Command::new(HOLDFAST).args(editor).arg(project).args(more))?;
+            let mut editor = Session::start(Command::new(holdfast()).args(editor).arg(project).args(more))?;
             while !editor.read()?.contains(r#""event":"listening""#) {}
             live.clear();
             for _ in 0..self.sizes.results {
@@ -108,7 +108,7 @@ impl Bench {
     }
 
     fn of_project(&self, project: &Path) -> io::Result<Session> {
-        Session::start(Command::new(HOLDFAST).arg("--project").arg(project).envs(self.environment()))
+        Session::start(Command::new(holdfast()).arg("--project").arg(project).envs(self.environment()))
     }
 
     fn long_calls(&mut self) -> io::Result<()> {

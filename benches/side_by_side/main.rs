@@ -1,7 +1,7 @@
 //! Side by side: the gateway and a bare stdio-to-TCP relay, in one run, call by call.
 //!
 //! `cargo bench --bench side_by_side` (or `make bench`) prints a Markdown table on stdout and its progress on stderr;
-//! `cargo bench --bench side_by_side -- --quick` takes 20 s. The relay and the editor's end are this same program, started
+//! `cargo bench --bench side_by_side -- --quick` takes 20 s, `-- --gateway PATH` measures another build of the gateway. The relay and the editor's end are this same program, started
 //! with a hidden argument. Figures of one run may be compared with each other, never with those of another machine.
 
 #![allow(

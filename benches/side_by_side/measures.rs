@@ -12,7 +12,12 @@ use crate::session::{Session, Steering};
 use crate::stats::{Row, Table, median, middle, ms, quantile};
 
 const MIB: usize = 1024 * 1024;
-pub const HOLDFAST: &str = env!("CARGO_BIN_EXE_holdfast");
+
+/// The gateway that is measured: this build's, or the one that `--gateway` names, to set two builds beside each other.
+pub fn holdfast() -> String {
+    let mut arguments = std::env::args().skip_while(|argument| argument != "--gateway");
+    arguments.nth(1).unwrap_or_else(|| env!("CARGO_BIN_EXE_holdfast").to_owned())
+}
 
 /// How much is measured.
 pub struct Sizes {
@@ -72,7 +77,7 @@ impl Bench {
     }
 
     pub fn gateway(&self, port: u16) -> io::Result<Session> {
-        Session::start(Command::new(HOLDFAST).args(["--port", &port.to_string()]).envs(self.environment()))
+        Session::start(Command::new(holdfast()).args(["--port", &port.to_string()]).envs(self.environment()))
     }
 
     /// A client's: no project in sight, a state folder of its own.
@@ -317,7 +322,7 @@ struct Outage {
 fn recover(state: &Path, nth: usize, outages: &[(u64, usize)]) -> io::Result<Vec<Outage>> {
     let project = state.join(format!("project-{nth}"));
     let editor = ["fake-unity", "--tick-ms", "0", "--quiet", "--project"];
-    let editor = Session::start(Command::new(HOLDFAST).args(editor).arg(&project))?;
+    let editor = Session::start(Command::new(holdfast()).args(editor).arg(&project))?;
     let (mut editor, lines) = editor.split();
     let (heard, events) = mpsc::channel();
     std::thread::spawn(move || {
@@ -326,7 +331,7 @@ fn recover(state: &Path, nth: usize, outages: &[(u64, usize)]) -> io::Result<Vec
         }
     });
     listening(&events)?;
-    let command = &mut Command::new(HOLDFAST);
+    let command = &mut Command::new(holdfast());
     command.arg("--project").arg(&project).env("HOLDFAST_STATE_DIR", state).env("HOME", state);
     let mut gateway = Session::start(command)?;
     gateway.open()?;

@@ -1,64 +1,16 @@
-//! The arguments of a call, member by member, and the time limit that many tools take among them.
+//! The time limit that many tools take among their arguments.
 
-use std::fmt;
 use std::time::Duration;
 
-use serde::Deserialize;
-use serde::de::{MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::EditorTool;
+use super::members::Members;
 use crate::limits::TOOL_TIMEOUT_MAX;
 
 /// The parameter in which a tool takes its own time limit.
 const TIMEOUT: &str = "TimeoutSeconds";
-
-/// Members of a JSON object in their order, values unparsed.
-pub(super) struct Members<'a>(Vec<(String, &'a RawValue)>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
-    fn deserialize<D: serde::Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-        struct Collect;
-        impl<'de> Visitor<'de> for Collect {
-            type Value = Vec<(String, &'de RawValue)>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(members)
-            }
-        }
-        source.deserialize_map(Collect).map(Members)
-    }
-}
-
-impl Members<'_> {
-    /// Names and unparsed values, in their order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &RawValue)> {
-        self.0.iter().map(|(key, raw)| (key.as_str(), *raw))
-    }
-
-    /// The last member of this name, in any case.
-    pub(super) fn get(&self, name: &str) -> Option<Value> {
-        let (_, raw) = self.0.iter().rfind(|(key, _)| key.eq_ignore_ascii_case(name))?;
-        serde_json::from_str(raw.get()).ok()
-    }
-
-    /// The object again, without the members of one name, and with new ones at the end. No value is re-formatted.
-    pub(super) fn spliced(&self, without: Option<&str>, added: &[(&str, String)]) -> Option<Box<RawValue>> {
-        let kept = self.0.iter().filter(|(key, _)| without.is_none_or(|name| !key.eq_ignore_ascii_case(name)));
-        let kept = kept.map(|(key, raw)| (key.as_str(), raw.get()));
-        let added = added.iter().map(|(key, text)| (*key, text.as_str()));
-        let members: Vec<String> =
-            kept.chain(added).map(|(key, text)| format!("{}:{text}", Value::from(key))).collect();
-        RawValue::from_string(format!("{{{}}}", members.join(","))).ok()
-    }
-}
 
 /// What a tool's schema says of a parameter.
 pub(super) fn parameter(tool: Option<&EditorTool>, name: &str) -> Option<Value> {

@@ -1,7 +1,6 @@
 //! A tool's input schema, kept as text: a long list has megabytes of them, and as trees of values they take ten times as much.
 //! Whoever looks inside one parses it then.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde::de::Error as _;
@@ -9,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
+use super::members::Members;
 use crate::protocol::jsonrpc::compact;
 
 /// JSON Schema of a tool's arguments: a JSON object, compact and so on one line.
@@ -29,21 +29,71 @@ impl InputSchema {
 
     /// Whether it has one of these keywords at the top.
     pub fn has_any(&self, keywords: &[&str]) -> bool {
-        members(&self.0).is_some_and(|members| keywords.iter().any(|keyword| members.contains_key(*keyword)))
+        Members::of(&self.0).is_some_and(|members| members.iter().any(|(key, _)| keywords.contains(&key)))
     }
 
     /// What it says of a property.
     pub fn property(&self, name: &str) -> Option<Value> {
-        let properties = *members(&self.0)?.get("properties")?;
-        let property = *members(properties)?.get(name)?;
-        serde_json::from_str(property.get()).ok()
+        let last =
+            |object, name| Members::of(object)?.iter().filter(|(key, _)| *key == name).last().map(|(_, raw)| raw);
+        serde_json::from_str(last(last(&self.0, "properties")?, name)?.get()).ok()
+    }
+
+    /// A schema of these members, whose properties are made one at a time and stand where `rest` has `properties`: a tree of
+    /// thousands of them takes ten times as much memory as their text.
+    ///
+    /// # Errors
+    /// Why a property cannot be made.
+    pub fn by_parts<'n, E>(
+        rest: &Map<String, Value>,
+        properties: impl Iterator<Item = Result<(&'n str, Value), E>>,
+    ) -> Result<Self, E> {
+        let mut properties = Some(properties);
+        let mut text = String::from("{");
+        for (key, value) in rest {
+            if text.len() > 1 {
+                text.push(',');
+            }
+            text += &format!("{}:", Value::from(key.as_str()));
+            let here = if key == PROPERTIES { properties.take() } else { None };
+            match here {
+                None => text += &value.to_string(),
+                Some(properties) => {
+                    text.push('{');
+                    for (nth, property) in properties.enumerate() {
+                        let (name, schema) = property?;
+                        let comma = if nth > 0 { "," } else { "" };
+                        text += &format!("{comma}{}:{schema}", Value::from(name));
+                    }
+                    text.push('}');
+                }
+            }
+        }
+        text.push('}');
+        // It grew by doubling.
+        text.shrink_to_fit();
+        let text = RawValue::from_string(text).unwrap_or_else(|_| RawValue::NULL.to_owned());
+        Ok(Self(text.into()))
+    }
+
+    /// The schema with no properties in `properties`, and those one by one, unparsed. `None` where `properties` is no object.
+    pub fn parts(&self) -> Option<(Map<String, Value>, Vec<(String, &RawValue)>)> {
+        let mut rest = Map::new();
+        let mut properties = Vec::new();
+        for (key, raw) in Members::of(&self.0)?.unique() {
+            if key == PROPERTIES {
+                let members = Members::of(raw)?;
+                properties = members.unique().into_iter().map(|(name, raw)| (name.to_owned(), raw)).collect();
+            }
+            let text = if key == PROPERTIES { "{}" } else { raw.get() };
+            rest.insert(key.to_owned(), serde_json::from_str(text).ok()?);
+        }
+        Some((rest, properties))
     }
 }
 
-/// The members of an object, unparsed. The last of a name counts.
-fn members(object: &RawValue) -> Option<HashMap<String, &RawValue>> {
-    serde_json::from_str(object.get()).ok()
-}
+/// The keyword whose value holds a schema for each argument.
+const PROPERTIES: &str = "properties";
 
 impl From<&Map<String, Value>> for InputSchema {
     fn from(schema: &Map<String, Value>) -> Self {
@@ -103,6 +153,20 @@ mod tests {
     fn the_order_of_members_makes_no_other_schema() {
         assert_eq!(schema(r#"{"a":1,"b":{"c":2,"d":3}}"#), schema(r#"{"b":{"d":3,"c":2},"a":1}"#));
         assert_ne!(schema(r#"{"a":[1,2]}"#), schema(r#"{"a":[2,1]}"#));
+    }
+
+    #[test]
+    fn taken_apart_and_put_together_it_is_the_same() {
+        let whole = schema(r#"{"type":"object","properties":{"b":{"x":1},"a":{},"b":{"x":2}},"required":["a"]}"#);
+        let (rest, properties) = whole.parts().unwrap();
+        let again = properties
+            .iter()
+            .map(|(name, raw)| serde_json::from_str(raw.get()).map(|value: Value| (name.as_str(), value)));
+        let again = InputSchema::by_parts(&rest, again).unwrap();
+        assert_eq!(again.0.get(), r#"{"type":"object","properties":{"b":{"x":2},"a":{}},"required":["a"]}"#);
+        assert_eq!(again, whole);
+        assert!(schema(r#"{"properties":[]}"#).parts().is_none());
+        assert_eq!(schema("{}").parts().map(|(rest, parts)| (rest.len(), parts.len())), Some((0, 0)));
     }
 
     #[test]

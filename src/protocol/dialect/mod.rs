@@ -8,6 +8,7 @@ pub mod http;
 mod input_schema;
 mod interface;
 mod listing;
+mod members;
 mod project;
 mod rpc;
 pub mod stranger;

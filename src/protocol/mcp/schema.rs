@@ -7,13 +7,43 @@
 
 use serde_json::{Map, Value};
 
-use crate::limits::JSON_DEPTH_MAX;
+use crate::limits::{JSON_DEPTH_MAX, SCHEMA_WHOLE_MAX_BYTES};
+use crate::protocol::dialect::InputSchema;
+
+/// A schema that is fit, and what was changed, in words. A long one is not looked at as a whole but a property at a time.
+///
+/// # Errors
+/// Why no arguments object can be described by it.
+pub(super) fn fitted(schema: &InputSchema) -> Result<(InputSchema, Vec<&'static str>), &'static str> {
+    let long = schema.raw().get().len() > SCHEMA_WHOLE_MAX_BYTES;
+    let Some((mut rest, properties)) = schema.parts().filter(|_| long) else {
+        let mut whole = schema.parsed();
+        let changes = repair(&mut whole)?;
+        return Ok((InputSchema::from(&whole), changes));
+    };
+    let mut changes = repair(&mut rest)?;
+    let properties = properties.iter().map(|(name, raw)| {
+        // As the only property of a schema that needs nothing else.
+        let value = serde_json::from_str::<Value>(raw.get()).map_err(|_| TOO_DEEP)?;
+        let one = Map::from_iter([(name.clone(), value)]);
+        let mut one = Map::from_iter([("type".to_owned(), "object".into()), ("properties".to_owned(), one.into())]);
+        for change in repair(&mut one)? {
+            if !changes.contains(&change) {
+                changes.push(change);
+            }
+        }
+        let value = one.get_mut("properties").and_then(|properties| properties.get_mut(name)).map(Value::take);
+        Ok::<_, &'static str>((name.as_str(), value.unwrap_or_default()))
+    });
+    let fitted = InputSchema::by_parts(&rest, properties)?;
+    Ok((fitted, changes))
+}
 
 /// Makes a schema fit; answers what was changed, in words.
 ///
 /// # Errors
 /// Why no arguments object can be described by it.
-pub(super) fn repair(schema: &mut Map<String, Value>) -> Result<Vec<&'static str>, &'static str> {
+fn repair(schema: &mut Map<String, Value>) -> Result<Vec<&'static str>, &'static str> {
     let mut changes = Vec::new();
     schema.retain(|_, value| !value.is_null());
     match schema.get("type") {

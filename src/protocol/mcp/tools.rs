@@ -153,10 +153,8 @@ impl Catalogue {
 /// Makes a tool fit but for its name. One that is fit already is not copied.
 fn prepare(given: Arc<EditorTool>) -> Result<(Arc<EditorTool>, Vec<&'static str>), String> {
     let mut tool = EditorTool::clone(&given);
-    let mut schema = tool.input_schema.parsed();
-    let changes = schema::repair(&mut schema).map_err(str::to_owned)?;
-    tool.input_schema = InputSchema::from(&schema);
-    drop(schema);
+    let (schema, changes) = schema::fitted(&tool.input_schema).map_err(str::to_owned)?;
+    tool.input_schema = schema;
     let bytes = tool.input_schema.raw().get().len();
     if bytes > TOOL_SCHEMA_MAX_BYTES {
         return Err(format!(

@@ -1,8 +1,8 @@
 //! The tool list.
 
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
 use super::super::listing::{self, Bad};
 use super::super::{Annotations, EditorTool, InputSchema, ListStep, Reply, ToolListing};
@@ -21,7 +21,7 @@ struct Tool {
     name: String,
     #[serde(default)]
     description: String,
-    input_schema: Map<String, Value>,
+    input_schema: InputSchema,
     annotations: Annotations,
     #[serde(default)]
     parallel: bool,
@@ -50,10 +50,17 @@ fn tool(entry: &RawValue) -> Result<EditorTool, Bad> {
     if tool.name.trim().is_empty() {
         return Err((None, "it has no name".to_owned()));
     }
-    let is_object = |value: Option<&Value>| value.is_none_or(Value::is_object);
-    let typed = tool.input_schema.entry("type").or_insert_with(|| "object".into()) == "object";
-    if !typed || !is_object(tool.input_schema.get("properties")) {
+    let Some((mut rest, properties)) = tool.input_schema.parts() else {
         return Err((Some(tool.name), "its input schema is not that of an object".to_owned()));
+    };
+    let untyped = !rest.contains_key("type");
+    if *rest.entry("type").or_insert_with(|| "object".into()) != "object" {
+        return Err((Some(tool.name), "its input schema is not that of an object".to_owned()));
+    }
+    if untyped {
+        let properties = properties.iter().map(|(name, raw)| Ok((name.as_str(), serde_json::from_str(raw.get())?)));
+        let typed: Result<InputSchema, serde_json::Error> = InputSchema::by_parts(&rest, properties);
+        tool.input_schema = typed.map_err(|error| (Some(tool.name.clone()), error.to_string()))?;
     }
     if tool.description.trim().is_empty() {
         tool.description = listing::undescribed(&tool.name);
@@ -70,7 +77,7 @@ fn tool(entry: &RawValue) -> Result<EditorTool, Bad> {
         repeatable: tool.annotations.read_only_hint || tool.annotations.idempotent_hint,
         name: tool.name,
         description,
-        input_schema: InputSchema::from(&tool.input_schema),
+        input_schema: tool.input_schema,
         annotations: tool.annotations,
         development_only: tool.development_only,
         parallel: tool.parallel,

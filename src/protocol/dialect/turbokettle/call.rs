@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::super::arguments::Members;
+use super::super::members::Members;
 use super::super::{AnswerBody, EditorAnswer, EditorTool, PreparedCall, Reply};
 use super::wire;
 use crate::limits::JSON_DEPTH_MAX;

@@ -4,7 +4,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::super::arguments::{Members, default_timeout, given_timeout, parameter};
+use super::super::arguments::{default_timeout, given_timeout, parameter};
+use super::super::members::Members;
 use super::super::rpc::{is_object, object_text};
 use super::super::{AnswerBody, EditorAnswer, EditorTool, OwnTool, PreparedCall, Recovery, Reply, Sending};
 use super::project::announces;

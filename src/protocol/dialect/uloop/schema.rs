@@ -3,7 +3,13 @@
 //! The package knows four types (string, boolean, number, array), writes an enum as a string type with the names of its
 //! members and its default as a *number*, and calls every other type "string". It lists a parameter's members in any case.
 
+use std::collections::HashSet;
+
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
+
+use super::super::InputSchema;
+use super::super::members::Members;
 
 /// Enums of the package whose values are not their positions: the parameter, the exact list of names that goes over the
 /// wire (.NET sorts by unsigned value, so that -1 comes last), and the values from the package's code.
@@ -20,37 +26,43 @@ const KNOWN_ENUMS: &[(&str, &[&str], &[i64])] = &[
 ///
 /// # Errors
 /// What is wrong with it, in words.
-pub(super) fn convert(parameters: Option<&Value>) -> Result<Map<String, Value>, String> {
-    let mut schema = Map::new();
-    schema.insert("type".to_owned(), json!("object"));
+pub(super) fn convert(parameters: Option<&RawValue>) -> Result<InputSchema, String> {
     let parameters = match parameters {
-        None | Some(Value::Null) => {
-            schema.insert("properties".to_owned(), json!({}));
-            return Ok(schema);
+        Some(parameters) if parameters.get() != "null" => {
+            Members::of(parameters).ok_or("its parameterSchema is not an object")?
         }
-        Some(Value::Object(parameters)) => parameters,
-        Some(_) => return Err("its parameterSchema is not an object".to_owned()),
+        None | Some(_) => return Ok(InputSchema::from(&open_object())),
     };
-    let properties = match member(parameters, &["Properties"]) {
-        None | Some(Value::Null) => Map::new(),
-        Some(Value::Object(properties)) => {
-            properties.iter().map(|(name, described)| (name.clone(), property(name, described))).collect()
+    let properties = match parameters.find("Properties") {
+        Some(properties) if properties.get() != "null" => {
+            Members::of(properties).ok_or("its parameterSchema has Properties that are not an object")?
         }
-        Some(_) => return Err("its parameterSchema has Properties that are not an object".to_owned()),
+        None | Some(_) => Members::default(),
     };
+    let properties = properties.unique();
     let mut required: Vec<Value> = Vec::new();
-    if let Some(Value::Array(names)) = member(parameters, &["Required"]) {
+    let named = parameters.find("Required").and_then(|names| serde_json::from_str::<Vec<Value>>(names.get()).ok());
+    if let Some(names) = named {
+        let listed: HashSet<&str> = properties.iter().map(|(name, _)| *name).collect();
         for name in names {
-            if name.as_str().is_some_and(|name| properties.contains_key(name)) && !required.contains(name) {
-                required.push(name.clone());
+            if name.as_str().is_some_and(|name| listed.contains(name)) && !required.contains(&name) {
+                required.push(name);
             }
         }
     }
-    schema.insert("properties".to_owned(), Value::Object(properties));
+    let mut schema = open_object();
     if !required.is_empty() {
         schema.insert("required".to_owned(), Value::Array(required));
     }
-    Ok(schema)
+    let properties = properties.into_iter().map(|(name, described)| {
+        let described = serde_json::from_str(described.get());
+        described.map(|described| (name, property(name, &described))).map_err(|error| format!("`{name}`: {error}"))
+    });
+    InputSchema::by_parts(&schema, properties)
+}
+
+fn open_object() -> Map<String, Value> {
+    Map::from_iter([("type".to_owned(), json!("object")), ("properties".to_owned(), json!({}))])
 }
 
 /// A member by its name in any case.

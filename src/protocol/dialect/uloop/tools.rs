@@ -4,8 +4,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::super::listing::{self, Bad};
-use super::super::{Annotations, EditorTool, InputSchema, ListStep, Reply};
-use super::schema::{self, member};
+use super::super::members::Members;
+use super::super::{Annotations, EditorTool, ListStep, Reply};
+use super::schema;
 use super::wire::{LIST_METHODS, unknown_method};
 
 /// The package's tools that only look: they change neither the project nor the editor. Some write a large result into an
@@ -57,29 +58,29 @@ fn entries(result: &RawValue) -> Option<Vec<&RawValue>> {
 }
 
 fn tool(entry: &RawValue) -> Result<EditorTool, Bad> {
-    let entry: Value =
-        serde_json::from_str(entry.get()).map_err(|error| (None, format!("it cannot be read as JSON: {error}")))?;
-    let Some(entry) = entry.as_object() else {
+    let Some(entry) = Members::of(entry) else {
         return Err((None, "it is not an object".to_owned()));
     };
-    let name = match member(entry, &["name"]).and_then(Value::as_str) {
-        Some(name) if !name.trim().is_empty() => name.to_owned(),
+    let value = |name: &str| entry.find(name).and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
+    let text = |name: &str| value(name).and_then(|value| value.as_str().map(str::to_owned));
+    let name = match text("name") {
+        Some(name) if !name.trim().is_empty() => name,
         _ => return Err((None, "it has no name".to_owned())),
     };
-    let input_schema = match schema::convert(member(entry, &["parameterSchema"])) {
+    let input_schema = match schema::convert(entry.find("parameterSchema")) {
         Ok(schema) => schema,
         Err(reason) => return Err((Some(name), reason)),
     };
-    let description = match member(entry, &["description"]).and_then(Value::as_str).map(str::trim) {
+    let description = match text("description").as_deref().map(str::trim) {
         Some(text) if !text.is_empty() => text.to_owned(),
         _ => listing::undescribed(&name),
     };
     let looks_only = READ_ONLY.contains(&name.as_str());
     Ok(EditorTool {
         description,
-        input_schema: InputSchema::from(&input_schema),
+        input_schema,
         annotations: annotations(&name, looks_only),
-        development_only: member(entry, &["displayDevelopmentOnly"]).and_then(Value::as_bool).unwrap_or(false),
+        development_only: value("displayDevelopmentOnly").and_then(|value| value.as_bool()).unwrap_or(false),
         repeatable: looks_only,
         parallel: false,
         resumable: false,

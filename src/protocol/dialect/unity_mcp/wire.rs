@@ -6,8 +6,8 @@ use bytes::Bytes;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::super::arguments::Members;
 use super::super::http::{Ask, Heard};
+use super::super::members::Members;
 use super::super::rpc::{loggable, object_text, parse_object};
 use super::super::{BadGreeting, BadMessage, EncodeError, Greeted, Inbound, Met, Order, Reply, WireId};
 use super::names::{self, CODE, QUERY};

@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::*;
 use crate::limits::{
-    CLIENT_MESSAGE_MAX_BYTES, DESCRIPTION_MAX_BYTES, TOOL_NAME_MAX_BYTES, TOOL_SCHEMA_MAX_BYTES, TOOLS_LIST_MAX_BYTES,
-    TOOLS_MAX,
+    CLIENT_MESSAGE_MAX_BYTES, DESCRIPTION_MAX_BYTES, SCHEMA_WHOLE_MAX_BYTES, TOOL_NAME_MAX_BYTES,
+    TOOL_SCHEMA_MAX_BYTES, TOOLS_LIST_MAX_BYTES, TOOLS_MAX,
 };
 use crate::protocol::dialect::{Annotations, EditorTool, InputSchema};
 
@@ -174,6 +174,17 @@ fn schemas_are_loosened_until_every_client_takes_them() {
         let catalogue = Catalogue::new(vec![with_schema("t", schema)], false);
         let entry = catalogue.find("t").unwrap_or_else(|| panic!("{before}: {:?}", catalogue.dropped()));
         assert_eq!(Value::from(entry.tool.input_schema.parsed()), expected, "{before}");
+        // A long one is made fit by parts: the same comes of it, and the same is told.
+        let padded = |mut schema: Value| {
+            let properties = schema.get_mut("properties")?.as_object_mut()?;
+            properties.insert("z".to_owned(), json!({ "description": "long ".repeat(SCHEMA_WHOLE_MAX_BYTES / 5) }));
+            Some(schema)
+        };
+        let (Some(long), Some(expected)) = (padded(before.clone()), padded(expected)) else { continue };
+        let padded = Catalogue::new(vec![with_schema("t", long)], false);
+        let entry = padded.find("t").unwrap_or_else(|| panic!("{before}: {:?}", padded.dropped()));
+        assert_eq!(Value::from(entry.tool.input_schema.parsed()), expected, "{before}");
+        assert_eq!(padded.repaired(), catalogue.repaired(), "{before}");
     }
     let kept = json!({"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "$defs": {"p": {"type": "string"}},
         "properties": {"a": {"$ref": "#/$defs/p"}, "b": {"anyOf": [{"type": "string"}, {"type": "null"}]}}, "additionalProperties": false});
