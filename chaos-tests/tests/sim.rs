@@ -154,10 +154,13 @@ fn the_same_seed_gives_the_same_history() {
 
 #[test]
 fn a_quiet_run_breaks_nothing() {
-    for dialect in DIALECTS {
-        let history = run(&Plan::quiet(1).in_dialect(dialect));
-        for verdict in checker::check(&history) {
-            assert!(verdict.violations.is_empty(), "{}: {:?}\n{}", verdict.name, verdict.violations, history.lines());
+    for (sessions, editors) in [(1, 1), (2, 1), (4, 3)] {
+        for dialect in DIALECTS {
+            let history = run(&Plan { sessions, editors, ..Plan::quiet(1) }.in_dialect(dialect));
+            for verdict in checker::check(&history) {
+                let (name, broken) = (verdict.name, verdict.violations);
+                assert!(broken.is_empty(), "{sessions} x {editors}, {name}: {broken:?}\n{}", history.lines());
+            }
         }
     }
 }
@@ -329,11 +332,17 @@ fn what_is_broken_at_the_seams_is_noticed_by_its_checker() {
         (Break::EndlessInput, "I4 bounded"),
         (Break::LoggedFrame, "I12 discretion"),
         (Break::LostLine, "I14 truth"),
+        (Break::StrayAnswer, "I1 answer-once"),
+        (Break::StarvedSession, "I11 fair-turns"),
     ];
     for (broken, name) in planted {
         let mut plan = Plan { broken: Some(broken), ..Plan::quiet(7) };
-        // A second connection, for what needs one.
-        plan.steps.push(Step { at: 1500, act: Act::Reload(100) });
+        if matches!(broken, Break::StrayAnswer | Break::StarvedSession) {
+            plan.sessions = 2;
+        } else {
+            // A second connection, for what needs one.
+            plan.steps.push(Step { at: 1500, act: Act::Reload(100) });
+        }
         match broken {
             Break::NoWindow => plan.steps.push(Step { at: 1000, act: Act::Burst(10, Tool::Echo) }),
             Break::EndlessInput => plan.steps.extend(TOO_MUCH),

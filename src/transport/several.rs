@@ -4,7 +4,7 @@
 //! Each session and each link is a tree of its own ([`Tree`]): what fails too often ends alone. A session that ends takes nothing with
 //! it: what it had sent goes on, and its result is kept.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
@@ -30,20 +30,12 @@ use crate::runtime::messages::session;
 pub struct Several<S> {
     parts: Arc<Parts>,
     spawn: S,
-    stop: watch::Sender<Stop>,
+    /// Ends the sessions.
+    stop: watch::Sender<bool>,
+    /// Ends the links.
+    last: watch::Sender<bool>,
     links: JoinHandle<()>,
     sessions: Mutex<Vec<JoinHandle<()>>>,
-}
-
-/// How far the end is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Stop {
-    /// There is none.
-    No,
-    /// The sessions end.
-    Sessions,
-    /// So do the links.
-    Links,
 }
 
 /// A session that was opened.
@@ -58,10 +50,10 @@ pub struct Session {
 impl<S: Spawn> Several<S> {
     /// A gateway that waits for clients.
     pub fn start(parts: Arc<Parts>, spawn: S) -> Self {
-        let stop = watch::Sender::new(Stop::No);
-        let links = tend_links(Arc::clone(&parts), spawn.clone(), stop.subscribe());
+        let (stop, last) = (watch::Sender::new(false), watch::Sender::new(false));
+        let links = tend_links(Arc::clone(&parts), spawn.clone(), last.subscribe());
         let links = parts.env.health.spawn("links", links);
-        Self { parts, spawn, stop, links, sessions: Mutex::default() }
+        Self { parts, spawn, stop, last, links, sessions: Mutex::default() }
     }
 
     /// Serves a client over these pipes until one of them ends. `project`: the one that it was started for, as it was named.
@@ -104,12 +96,12 @@ impl<S: Spawn> Several<S> {
         for link in self.parts.links.all() {
             link.calls.begin_draining();
         }
-        self.stop.send_replace(Stop::Sessions);
+        self.stop.send_replace(true);
         let sessions = std::mem::take(&mut *enter(&self.sessions));
         for session in sessions {
             let _ = session.await;
         }
-        self.stop.send_replace(Stop::Links);
+        self.last.send_replace(true);
         let _ = self.links.await;
     }
 }
@@ -120,7 +112,7 @@ async fn serve<S: Spawn>(
     client: &Arc<Client>,
     spawn: S,
     pumps: Pumps,
-    mut end: watch::Receiver<Stop>,
+    mut end: watch::Receiver<bool>,
 ) -> ShutdownReason {
     let (stop, stopping) = watch::channel(false);
     let tree = Tree::of_session(parts.seat(client));
@@ -135,7 +127,7 @@ async fn serve<S: Spawn>(
     let (mut input, mut output) = pumps.into_tasks();
     let why = tokio::select! {
         biased;
-        _ = end.wait_for(|end| *end > Stop::No) => ShutdownReason::Signal,
+        _ = end.wait_for(|end| *end) => ShutdownReason::Signal,
         _ = &mut input => ShutdownReason::InputEnded,
         _ = &mut output => ShutdownReason::ClientGone,
         () = exhausted.notified() => ShutdownReason::Exhausted,
@@ -180,43 +172,38 @@ fn settle(parts: &Parts, client: &Client) {
 }
 
 /// Starts what serves each link that is opened.
-async fn tend_links<S: Spawn>(parts: Arc<Parts>, spawn: S, mut end: watch::Receiver<Stop>) {
+async fn tend_links<S: Spawn>(parts: Arc<Parts>, spawn: S, mut end: watch::Receiver<bool>) {
     let mut openings = parts.links.openings();
-    let mut tended: BTreeSet<LinkId> = BTreeSet::new();
-    let mut tasks = Vec::new();
+    let mut tended: BTreeMap<LinkId, (watch::Sender<bool>, JoinHandle<()>)> = BTreeMap::new();
     loop {
         openings.mark_unchanged();
-        tasks.retain(|task: &JoinHandle<()>| !task.is_finished());
+        tended.retain(|_, (_, tending)| !tending.is_finished());
         for link in parts.links.all() {
-            if matches!(link.place, Place::Project(_)) && tended.insert(link.id) {
-                let tending = tend(Arc::clone(&parts), link, spawn.clone(), end.clone());
-                tasks.push(parts.env.health.spawn("link_tree", tending));
+            if matches!(link.place, Place::Project(_)) && !tended.contains_key(&link.id) {
+                let (stop, stopping) = watch::channel(false);
+                let id = link.id;
+                let tending = tend(Arc::clone(&parts), link, spawn.clone(), stopping);
+                tended.insert(id, (stop, parts.env.health.spawn("link_tree", tending)));
             }
         }
         tokio::select! {
             biased;
-            _ = end.wait_for(|end| *end == Stop::Links) => break,
+            _ = end.wait_for(|end| *end) => break,
             opened = openings.changed() => if opened.is_err() { break },
         }
     }
-    for task in tasks {
-        let _ = task.await;
+    for (stop, _) in tended.values() {
+        stop.send_replace(true);
+    }
+    for (_, tending) in tended.into_values() {
+        let _ = tending.await;
     }
 }
 
 /// Keeps one link up until everything ends, or until it fails too often: then its sessions begin anew with another.
-async fn tend<S: Spawn>(parts: Arc<Parts>, link: Arc<LinkParts>, spawn: S, mut end: watch::Receiver<Stop>) {
+async fn tend<S: Spawn>(parts: Arc<Parts>, link: Arc<LinkParts>, spawn: S, stopping: watch::Receiver<bool>) {
     let deadlines = parts.env.health.spawn("deadlines", Arc::clone(&link.calls).sweep());
-    let (stop, stopping) = watch::channel(false);
-    tokio::select! {
-        biased;
-        _ = async {
-            let _ = end.wait_for(|end| *end == Stop::Links).await;
-            let _ = stop.send(true);
-            std::future::pending::<()>().await;
-        } => {}
-        _ = Tree::of_link(Arc::clone(&link)).run(spawn, stopping) => {}
-    }
+    Tree::of_link(Arc::clone(&link)).run(spawn, stopping).await;
     link.calls.close_epochs(Loss::Shutdown);
     let sessions = link.attached.all();
     parts.links.close(link.id);

@@ -1,6 +1,7 @@
 //! A fake MCP client on the gateway's pipes.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -17,10 +18,12 @@ use tokio::time::sleep;
 use super::net::now;
 use super::plan::{Act, Break, Plan, Tool};
 use super::{Phase, SLACK, other_project, project};
-use crate::history::{Ask, Event, Recorder};
+use crate::history::{Ask, Event, IDS_OF_A_SESSION, Recorder};
 
 /// The client gives up on an editor that does not come back in this time after the healing.
 const COMEBACK_MAX: Duration = Duration::from_secs(60);
+/// Answers of the first client that a call of a starved session waits for.
+const STARVED_FOR: u32 = 8;
 
 #[derive(Default)]
 struct Open {
@@ -51,6 +54,27 @@ pub struct Client<W> {
     answered: Arc<Notify>,
     wire: Arc<Recording>,
     next: AtomicU64,
+    place: Place,
+}
+
+/// Where a client works, and who else there is.
+#[derive(Clone)]
+pub struct Place {
+    /// Its number, of several.
+    pub number: u8,
+    /// Its project.
+    pub project: PathBuf,
+    /// The client behind it: what is planted between two sessions befalls these.
+    pub neighbour: Option<Recorder>,
+    /// Answers that the first client has had.
+    pub first_heard: watch::Sender<u32>,
+}
+
+impl Place {
+    /// That of an only client.
+    pub fn alone() -> Self {
+        Self { number: 0, project: project(), neighbour: None, first_heard: watch::Sender::default() }
+    }
 }
 
 fn enter(open: &Mutex<Open>) -> MutexGuard<'_, Open> {
@@ -61,6 +85,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
     /// A client that writes to `output`, and the task that reads from `input` until it ends.
     pub fn new(
         plan: Arc<Plan>,
+        place: Place,
         recorder: Recorder,
         output: W,
         input: impl AsyncRead + Unpin + Send + 'static,
@@ -74,11 +99,13 @@ impl<W: AsyncWrite + Unpin> Client<W> {
             answered: Arc::clone(&answered),
             wire: Arc::clone(&wire),
             broken: plan.broken,
+            place: place.clone(),
             progress: None,
             lines: 0,
         };
         let reading = tokio::spawn(reader.run(input));
-        (Self { plan, recorder, output, open, answered, wire, next: AtomicU64::new(1) }, reading)
+        let next = AtomicU64::new(u64::from(place.number) * IDS_OF_A_SESSION + 1);
+        (Self { plan, recorder, output, open, answered, wire, next, place }, reading)
     }
 
     async fn write(&mut self, line: &str) {
@@ -117,6 +144,12 @@ impl<W: AsyncWrite + Unpin> Client<W> {
 
     async fn call(&mut self, tool: Tool, token: bool) -> u64 {
         let (id, message) = self.prepare_call(tool, token, None);
+        if self.plan.broken == Some(Break::StarvedSession) && self.place.number == 1 {
+            // It is kept back until the first client has had many answers more.
+            let mut heard = self.place.first_heard.subscribe();
+            let enough = *heard.borrow() + STARVED_FOR;
+            let _ = tokio::time::timeout(COMEBACK_MAX, heard.wait_for(|heard| *heard >= enough)).await;
+        }
         self.write(&message).await;
         id
     }
@@ -237,7 +270,7 @@ impl<W: AsyncWrite + Unpin> Client<W> {
             }
         };
         let Ok(id) = tokio::time::timeout(COMEBACK_MAX, asked).await else { return };
-        let folder = if here { project() } else { other_project() };
+        let folder = if here { self.place.project.clone() } else { other_project() };
         let roots = json!([{"uri": format!("file://{}", folder.display())}]);
         self.write(&json!({"jsonrpc": "2.0", "id": id, "result": {"roots": roots}}).to_string()).await;
     }
@@ -341,6 +374,10 @@ impl<W: AsyncWrite + Unpin> Client<W> {
             sleep(Duration::from_millis(end.into()).saturating_sub(now())).await;
         } else {
             let _ = phase.wait_for(|phase| *phase != Phase::Running).await;
+            if self.place.number > 0 {
+                // Who of several is woken first is not said.
+                sleep(SLACK / 10 * u32::from(self.place.number)).await;
+            }
             self.come_back().await;
         }
         self.recorder.record(Event::InputClosed);
@@ -384,6 +421,7 @@ struct Reader {
     answered: Arc<Notify>,
     wire: Arc<Recording>,
     broken: Option<Break>,
+    place: Place,
     progress: Option<String>,
     lines: u32,
 }
@@ -443,6 +481,11 @@ impl Reader {
             Some(Break::DirtyStdout) if nth => {
                 self.recorder.record(Event::Got("Fast Refresh: 3 files reloaded".into()));
             }
+            Some(Break::StrayAnswer) if nth && let Some(neighbour) = &self.place.neighbour => {
+                neighbour.record(Event::Got(line));
+                self.take(&message);
+                return;
+            }
             Some(Break::SlowAnswer) if nth => sleep(Duration::from_secs(30)).await,
             _ => {}
         }
@@ -462,6 +505,9 @@ impl Reader {
             let good = message.get("result").is_some_and(|result| result.get("isError") != Some(&Value::Bool(true)));
             enter(&self.open).answers.insert(id, good);
             self.answered.notify_waiters();
+            if self.place.number == 0 {
+                self.place.first_heard.send_modify(|heard| *heard += 1);
+            }
         }
     }
 }

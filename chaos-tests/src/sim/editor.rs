@@ -33,6 +33,10 @@ const ORDER_MAX: Duration = Duration::from_secs(2);
 pub struct Editor {
     /// The plan.
     pub plan: Arc<Plan>,
+    /// Which of several it is.
+    pub number: u8,
+    /// The name of its machine on the network.
+    pub machine: &'static str,
     /// The machine.
     pub host: Arc<MemoryHost>,
     /// The project's folder.
@@ -85,11 +89,12 @@ impl Editor {
         let plan = Arc::clone(&self.plan);
         let mut phase = self.phase.subscribe();
         self.recorder.record(Event::Speaks(plan.dialect));
+        let number = self.number;
         let mut running = Running {
             of: self,
             unity: None,
             incarnation: 0,
-            port: PORT,
+            port: PORT + u16::from(number),
             totals: BTreeMap::new(),
             seen: Runs::default(),
             stranger: None,
@@ -149,7 +154,7 @@ impl Running {
         }
         let plan = Arc::clone(&self.of.plan);
         self.incarnation += 1;
-        let pid = 1000 + self.incarnation;
+        let pid = 1000 * (1 + u32::from(self.of.number)) + self.incarnation;
         let host = Arc::clone(&self.of.host);
         let net = Arc::new(SimNet { peer: "gateway", proxy: None, ports: Some((Arc::clone(&host), self.owner(pid))) });
         let (major, minor, patch) = plan.version;
@@ -229,17 +234,17 @@ impl Running {
                 self.later(down, Undo::Start { elsewhere });
             }
             Act::HalfOpen(ms) => {
-                turmoil::hold("gateway", "unity");
+                turmoil::hold("gateway", self.of.machine);
                 self.gone(false).await;
                 self.later(ms, Undo::Release);
                 self.later(ms, Undo::Start { elsewhere: false });
             }
             Act::HoldLink(ms) => {
-                turmoil::hold("gateway", "unity");
+                turmoil::hold("gateway", self.of.machine);
                 self.later(ms, Undo::Release);
             }
             Act::Partition(ms) => {
-                turmoil::partition("gateway", "unity");
+                turmoil::partition("gateway", self.of.machine);
                 self.later(ms, Undo::Repair);
             }
             Act::Stale(ms) | Act::Corrupt(ms) => {
@@ -331,9 +336,9 @@ impl Running {
         let unity = self.unity.clone();
         match undo {
             Undo::Start { elsewhere } => self.start(elsewhere).await,
-            Undo::Release => turmoil::release("gateway", "unity"),
+            Undo::Release => turmoil::release("gateway", self.of.machine),
             Undo::Repair => {
-                turmoil::repair("gateway", "unity");
+                turmoil::repair("gateway", self.of.machine);
                 // Bytes were lost for good: TCP would have retransmitted, or reset. turmoil does neither.
                 wire.reset_all();
             }
@@ -442,8 +447,8 @@ impl Running {
 
     async fn heal(&mut self) {
         self.of.saboteur.disarm();
-        turmoil::release("gateway", "unity");
-        turmoil::repair("gateway", "unity");
+        turmoil::release("gateway", self.of.machine);
+        turmoil::repair("gateway", self.of.machine);
         self.of.wire.heal();
         // A partition that the healing cut short has lost bytes too.
         self.of.wire.reset_all();

@@ -9,6 +9,7 @@ pub mod picture;
 pub mod plan;
 pub mod report;
 pub mod saboteur;
+mod several;
 pub mod shrink;
 pub mod speech;
 
@@ -26,7 +27,7 @@ use holdfast_testkit::checker::{PIPE, SLACK};
 use holdfast_testkit::host::MemoryHost;
 use tokio::sync::{mpsc, watch};
 
-use self::client::Client;
+use self::client::{Client, Place};
 use self::editor::Editor;
 use self::net::{SimNet, Wire};
 use self::plan::{Break, Plan};
@@ -122,11 +123,31 @@ fn world(plan: &Arc<Plan>, recorder: &Recorder) -> Result<(), String> {
         .tcp_capacity(1024)
         .build();
     let host = Arc::new(MemoryHost::of(plan.seed, Liveness::Dead, net::now));
+    if plan.is_of_several() {
+        several::people(&mut sim, plan, recorder, host);
+    } else {
+        one(&mut sim, plan, recorder, host);
+    }
+    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| sim.run()));
+    let said = match result {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(_) => Err("a panic".to_owned()),
+    };
+    // A world that panicked may panic again while it falls.
+    let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(sim)));
+    said
+}
+
+/// A world of one client and one editor.
+fn one(sim: &mut turmoil::Sim<'_>, plan: &Arc<Plan>, recorder: &Recorder, host: Arc<MemoryHost>) {
     let wire = Wire::default();
     wire.steer(|faults| (faults.broken, faults.speech) = (plan.broken, Speech(plan.dialect)));
     let (phase, _) = watch::channel(Phase::Running);
     let editor = Editor {
         plan: Arc::clone(plan),
+        number: 0,
+        machine: "unity",
         host: Arc::clone(&host),
         project: project(),
         wire: wire.clone(),
@@ -147,15 +168,6 @@ fn world(plan: &Arc<Plan>, recorder: &Recorder) -> Result<(), String> {
         gateway(plan, host, wire, saboteur, recorder, phase).await;
         Ok(())
     });
-    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| sim.run()));
-    let said = match result {
-        Ok(Ok(())) => Ok(()),
-        Ok(Err(error)) => Err(error.to_string()),
-        Err(_) => Err("a panic".to_owned()),
-    };
-    // A world that panicked may panic again while it falls.
-    let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(sim)));
-    said
 }
 
 async fn gateway(
@@ -182,7 +194,7 @@ async fn gateway(
     let (to_gateway, stdin) = tokio::io::duplex(if endless { PIPE_WITHOUT_BOUND } else { PIPE });
     let (stdout, from_gateway) = tokio::io::duplex(PIPE);
     let pumps = Pumps::over(&parts, stdin, stdout);
-    let (client, reading) = Client::new(Arc::clone(&plan), recorder.clone(), to_gateway, from_gateway);
+    let (client, reading) = Client::new(Arc::clone(&plan), Place::alone(), recorder.clone(), to_gateway, from_gateway);
     let sampler = tokio::spawn(sample(Arc::clone(&parts), recorder.clone()));
     let (_quit, quitting) = mpsc::channel(1);
     let running = {

@@ -35,6 +35,10 @@ pub enum Break {
     LostLine,
     /// A call's frame reaches the editor on the connection after its own, when its outcome was asked for.
     LateRequest,
+    /// An answer reaches another session's client.
+    StrayAnswer,
+    /// A call of one session reaches the gateway only after many later ones of another.
+    StarvedSession,
     /// The editor breaks its own protocol.
     Editor(Misconduct),
     /// As both before.
@@ -228,6 +232,10 @@ pub struct Step {
 pub struct Plan {
     /// Where it comes from.
     pub seed: u64,
+    /// Clients' sessions.
+    pub sessions: u8,
+    /// Editors, each of a project of its own. The n-th session works in the project of the n-th, counted round.
+    pub editors: u8,
     /// The gateway knows the port by a flag and no project; else the project and its files.
     pub by_flag: bool,
     /// The client declares roots, and they alone name the project.
@@ -372,8 +380,13 @@ impl Plan {
         }
         steps.sort_by_key(|step| step.at);
         let fast = dice.u64(..3);
+        // No throw of the same dice: the plans of seeds with one session and one editor stay what they were.
+        let mut many = fastrand::Rng::with_seed(seed ^ 0x0073_6573_7369_6f6e);
+        let (sessions, editors) = if many.u8(..4) == 0 { (many.u8(1..=4), many.u8(1..=3)) } else { (1, 1) };
         Self {
             seed,
+            sessions,
+            editors,
             by_flag: dice.u8(..4) == 0,
             roots: false,
             push: dice.bool(),
@@ -390,6 +403,35 @@ impl Plan {
             steps,
             broken: None,
         }
+    }
+
+    /// Whether there are several sessions or editors.
+    pub fn is_of_several(&self) -> bool {
+        self.sessions > 1 || self.editors > 1
+    }
+
+    /// What of this plan the client of this number does. Every second one names its project by its roots.
+    pub fn of_session(&self, number: u8) -> Self {
+        let mut turn = 0;
+        let mut steps = self.steps.clone();
+        steps.retain(|step| {
+            let doing = !step.act.is_fault() || matches!(step.act, Act::PauseReading(_));
+            turn += u32::from(doing);
+            doing && turn % u32::from(self.sessions) == u32::from(number)
+        });
+        let early_end = self.early_end.filter(|_| number == 0);
+        Self { steps, early_end, roots: number % 2 == 1 && !self.stateless, ..self.clone() }
+    }
+
+    /// What of this plan befalls the editor of this number, and the wire to it.
+    pub fn of_editor(&self, number: u8) -> Self {
+        let mut turn = 0;
+        let mut steps = self.steps.clone();
+        steps.retain(|step| {
+            turn += u32::from(step.act.is_fault());
+            step.act.is_fault() && turn % u32::from(self.editors) == u32::from(number)
+        });
+        Self { steps, ..self.clone() }
     }
 
     /// The same plan for an editor with this package.
@@ -409,12 +451,16 @@ impl Plan {
         } else {
             self.version
         };
-        Self { dialect, by_flag: self.by_flag && !needs_project, version, steps, ..self }
+        // Nothing but the user tells the port of Unity-MCP's, and that is one editor's.
+        let (sessions, editors) = if dialect == FakeDialect::UnityMcp { (1, 1) } else { (self.sessions, self.editors) };
+        let by_flag = self.by_flag && !needs_project;
+        Self { dialect, by_flag, version, steps, sessions, editors, ..self }
     }
 
-    /// Whether the gateway is told the port, so that the editor must keep it. Of Unity-MCP no file names it.
+    /// Whether the gateway is told the port, so that the editor must keep it. Of Unity-MCP no file names it. Of several editors each
+    /// keeps its own: by it the simulated network tells their machines apart.
     pub fn has_fixed_port(&self) -> bool {
-        self.by_flag || self.dialect == FakeDialect::UnityMcp
+        self.by_flag || self.dialect == FakeDialect::UnityMcp || self.is_of_several()
     }
 
     /// A quiet plan: a steady client and no fault. What a test adds, breaks.
@@ -424,6 +470,8 @@ impl Plan {
             act: Act::Call(if n % 2 == 0 { Tool::Echo } else { Tool::Count }, n % 4 == 0),
         });
         Self {
+            sessions: 1,
+            editors: 1,
             by_flag: false,
             push: true,
             version: (2, 1, 1),
@@ -438,10 +486,12 @@ impl Plan {
     /// One line a step.
     pub fn lines(&self) -> String {
         let mut text = format!(
-            "seed {} {:?} by_flag {} push {} version {:?} honours_changes {} stateless {} patience {:?} latency {:?} editor_first {} heal_at {} \
+            "seed {} {:?} sessions {} editors {} by_flag {} push {} version {:?} honours_changes {} stateless {} patience {:?} latency {:?} editor_first {} heal_at {} \
              early_end {:?} broken {:?}\n",
             self.seed,
             self.dialect,
+            self.sessions,
+            self.editors,
             self.by_flag,
             self.push,
             self.version,

@@ -100,9 +100,10 @@ impl Sums {
         }
         self.slowest.extend(reached.map(|reached| (reached, served, rebuilding, plan.seed)));
         self.keep_slowest();
-        self.requests += history.0.iter().filter(|entry| matches!(entry.what, Event::Asked(..))).count() as u64;
+        self.requests +=
+            history.0.iter().filter(|entry| matches!(entry.what.itself(), Event::Asked(..))).count() as u64;
         let told = |event: &Event| matches!(event, Event::Got(line) if line.contains(RELOADED));
-        self.reloads_told += history.0.iter().filter(|entry| told(&entry.what)).count() as u64;
+        self.reloads_told += history.0.iter().filter(|entry| told(entry.what.itself())).count() as u64;
         self.simulated += history.0.last().map(|entry| entry.at).unwrap_or_default();
     }
 

@@ -6,6 +6,7 @@ mod journal;
 mod log;
 mod recovery;
 mod run;
+mod several;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -21,8 +22,12 @@ use self::run::{Answer, Run, text_of};
 pub use self::run::{PIPE, SLACK, Said, Verdict};
 use crate::history::{Event, History};
 
-/// All checkers on one history.
+/// All checkers on one history; where it is of several sessions or editors, each on those that it looks at.
 pub fn check(history: &History) -> Vec<Verdict> {
+    if history.parts().is_empty() { check_one(history) } else { several::check(history) }
+}
+
+fn check_one(history: &History) -> Vec<Verdict> {
     let run = Run::of(history);
     let mut verdicts = vec![
         answer_once(&run),

@@ -1,6 +1,6 @@
 //! What happened in one run: one record for the checkers, for people, and for the hash that proves determinism.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::hash::Hasher;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -56,6 +56,27 @@ pub struct Begun {
     pub sending: String,
     /// It may run while others run.
     pub parallel: bool,
+}
+
+/// Requests of the n-th session of several have ids from n times this on: no two have the same.
+pub const IDS_OF_A_SESSION: u64 = 1_000_000;
+
+/// Whose an event is, where there are several sessions or editors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Part {
+    /// Of the client of this number, which works in the project of the editor of that number.
+    Session(u8, u8),
+    /// Of the editor of this number, and of the wire to it.
+    Editor(u8),
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Session(number, _) => write!(f, "(session {number}) "),
+            Self::Editor(number) => write!(f, "(editor {number}) "),
+        }
+    }
 }
 
 /// Something that happened.
@@ -137,6 +158,18 @@ pub enum Event {
     Recovered(Duration),
     /// All runs of the counting tool by key, at the very end.
     Totals(BTreeMap<String, u64>),
+    /// One of these, where there are several whose it may be.
+    Of(Part, Box<Event>),
+}
+
+impl Event {
+    /// What happened, whose ever it is.
+    pub fn itself(&self) -> &Self {
+        match self {
+            Self::Of(_, what) => what,
+            what => what,
+        }
+    }
 }
 
 /// An event and its virtual time.
@@ -162,7 +195,11 @@ fn shorten(text: &str) -> String {
 impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:>10.3} ms  ", self.at.as_secs_f64() * 1000.0)?;
-        match &self.what {
+        if let Event::Of(part, _) = &self.what {
+            write!(f, "{part}")?;
+        }
+        match self.what.itself() {
+            Event::Of(..) => Ok(()),
             Event::Asked(id, ask) => write!(f, "client   asks #{id} {} {} {}", ask.method, ask.tool, ask.payload),
             Event::Rooted(here) => write!(f, "client   works in the editor's project: {here}"),
             Event::Noise(what) => write!(f, "client   writes {what}"),
@@ -219,6 +256,20 @@ impl fmt::Display for Entry {
 pub struct History(pub Vec<Entry>);
 
 impl History {
+    /// Those of which there are several, if there are.
+    pub fn parts(&self) -> BTreeSet<Part> {
+        self.0.iter().filter_map(|entry| if let Event::Of(part, _) = entry.what { Some(part) } else { None }).collect()
+    }
+
+    /// What is of these parts, as if there were no others; and of what is nobody's alone, what is wanted.
+    pub fn of_parts(&self, parts: impl Fn(Part, &Event) -> bool, common: bool) -> Self {
+        let of_them = self.0.iter().filter_map(|Entry { at, what }| match what {
+            Event::Of(part, what) => parts(*part, what).then(|| Entry { at: *at, what: Event::clone(what) }),
+            what => common.then(|| Entry { at: *at, what: what.clone() }),
+        });
+        Self(of_them.collect())
+    }
+
     /// A history of these events, a millisecond apart: for tests of the checkers.
     pub fn of(events: impl IntoIterator<Item = Event>) -> Self {
         let entry = |(at, what)| Entry { at: Duration::from_millis(at), what };
@@ -263,16 +314,26 @@ pub fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
 pub struct Recorder {
     entries: Arc<Mutex<Vec<Entry>>>,
     now: fn() -> Option<Duration>,
+    part: Option<Part>,
 }
 
 impl Recorder {
     /// An empty one, on this clock of the world. Where the clock shows nothing, things happen at the time of the last one.
     pub fn new(now: fn() -> Option<Duration>) -> Self {
-        Self { entries: Arc::default(), now }
+        Self { entries: Arc::default(), now, part: None }
+    }
+
+    /// Records into the same history what is of this part.
+    pub fn of(&self, part: Part) -> Self {
+        Self { part: Some(part), ..self.clone() }
     }
 
     /// Records an event at the present virtual time.
     pub fn record(&self, what: Event) {
+        let what = match self.part {
+            Some(part) => Event::Of(part, Box::new(what)),
+            None => what,
+        };
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         let last = entries.last().map(|entry| entry.at).unwrap_or_default();
         let at = (self.now)().unwrap_or(last);
@@ -286,8 +347,27 @@ impl Recorder {
             Event::Told(line) if line.starts_with("call_sent ") => Some(line.as_str()),
             _ => None,
         });
-        let mut fits = sent.filter(|line| number.is_none_or(|number| field(line, "wire") == Some(number)));
-        fits.next().and_then(|line| field(line, "call")).map(str::to_owned)
+        let mut fits = sent
+            .filter(|line| number.is_none_or(|number| field(line, "wire") == Some(number)))
+            .filter_map(|line| field(line, "call"));
+        let Some(Part::Editor(editor)) = self.part else { return fits.next().map(str::to_owned) };
+        // Each link counts for itself: only the call of a session that works there is meant.
+        let session = |id: u64| u8::try_from(id / IDS_OF_A_SESSION).unwrap_or(u8::MAX);
+        let works_there = |session: u8| {
+            entries
+                .iter()
+                .any(|entry| matches!(entry.what, Event::Of(Part::Session(of, at), _) if (of, at) == (session, editor)))
+        };
+        let is_there = |call: &&str| {
+            let accepted = entries.iter().rev().find_map(|entry| match &entry.what {
+                Event::Told(line) if line.starts_with("call_accepted ") && field(line, "call") == Some(*call) => {
+                    field(line, "mcp_id")?.parse::<u64>().ok()
+                }
+                _ => None,
+            });
+            accepted.is_some_and(|id| works_there(session(id)))
+        };
+        fits.find(is_there).map(str::to_owned)
     }
 
     /// What was recorded so far, or in all.

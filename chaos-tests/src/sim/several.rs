@@ -1,0 +1,179 @@
+//! A world of several clients and editors: one gateway that serves them all. Each client, and each editor with its wire, has a history
+//! of its own within the one.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use holdfast::actors::parts::Parts;
+use holdfast::config::Config;
+use holdfast::core::shutdown::ShutdownReason;
+use holdfast::net::{BoxFuture, BoxStream, Listener, Net};
+use holdfast::transport::several::{Session, Several};
+use holdfast_testkit::checker::PIPE;
+use holdfast_testkit::host::MemoryHost;
+use tokio::sync::watch;
+
+use super::client::{Client, Place};
+use super::editor::Editor;
+use super::net::{SimNet, Wire};
+use super::plan::Plan;
+use super::saboteur::Saboteur;
+use super::speech::Speech;
+use super::{PORT, Phase, SAMPLE_EVERY, folder, project};
+use crate::history::{Event, Part, Recorder, Sizes};
+
+/// The machines of the editors.
+const MACHINES: [&str; 3] = ["unity", "unity-2", "unity-3"];
+
+/// The project of an editor.
+fn project_of(number: u8) -> PathBuf {
+    if number == 0 { project() } else { folder(&format!("holdfast-simulated-project-{}", number + 1)) }
+}
+
+/// The editor that a session works with.
+fn editor_of(plan: &Plan, session: u8) -> u8 {
+    session % plan.editors
+}
+
+fn of_session(plan: &Plan, recorder: &Recorder, number: u8) -> Recorder {
+    recorder.of(Part::Session(number, editor_of(plan, number)))
+}
+
+/// The network as the gateway sees it: each editor's port leads to its machine.
+struct Machines(Vec<SimNet>);
+
+impl Net for Machines {
+    fn connect(&self, port: u16) -> BoxFuture<'_, io::Result<BoxStream>> {
+        let machine = self.0.get(usize::from(port.saturating_sub(PORT))).unwrap_or(&self.0[0]);
+        machine.connect(port)
+    }
+
+    fn bind(&self, port: u16) -> BoxFuture<'_, io::Result<Arc<dyn Listener>>> {
+        self.0[0].bind(port)
+    }
+}
+
+/// Puts the gateway with its clients, and the editors, into a world.
+pub(super) fn people(sim: &mut turmoil::Sim<'_>, plan: &Arc<Plan>, recorder: &Recorder, host: Arc<MemoryHost>) {
+    let saboteur = Saboteur::default();
+    let (mut phases, mut machines) = (Vec::new(), Vec::new());
+    for (number, machine) in (0..plan.editors).zip(MACHINES) {
+        let recorder = recorder.of(Part::Editor(number));
+        let wire = Wire::default();
+        wire.steer(|faults| (faults.broken, faults.speech) = (plan.broken, Speech(plan.dialect)));
+        machines.push(SimNet { peer: machine, proxy: Some((wire.clone(), recorder.clone())), ports: None });
+        let (phase, _) = watch::channel(Phase::Running);
+        phases.push(phase.clone());
+        let editor = Editor {
+            plan: Arc::new(plan.of_editor(number)),
+            number,
+            machine,
+            host: Arc::clone(&host),
+            project: project_of(number),
+            wire,
+            saboteur: saboteur.clone(),
+            recorder,
+            phase,
+        };
+        sim.host(machine, move || {
+            let editor = editor.clone();
+            async move {
+                editor.run().await;
+                Ok(())
+            }
+        });
+    }
+    let (plan, recorder) = (Arc::clone(plan), recorder.clone());
+    sim.client("gateway", async move {
+        gateway(&plan, &recorder, host, Machines(machines), saboteur, phases).await;
+        Ok(())
+    });
+}
+
+async fn gateway(
+    plan: &Arc<Plan>,
+    recorder: &Recorder,
+    host: Arc<MemoryHost>,
+    net: Machines,
+    saboteur: Saboteur,
+    phases: Vec<watch::Sender<Phase>>,
+) {
+    let config = Config {
+        state_dir: Some(PathBuf::from("/simulated/state")),
+        patience: Some(plan.patience),
+        seed: Some(plan.seed),
+        ..Config::default()
+    };
+    let parts = Parts::new(config, Arc::new(net), host);
+    let several = Several::start(Arc::clone(&parts), saboteur);
+    let first_heard = watch::Sender::default();
+    let lives = (0..plan.sessions).map(|number| {
+        let mine = Arc::new(plan.of_session(number));
+        let recorder_of = |number| of_session(plan, recorder, number);
+        let (to_gateway, stdin) = tokio::io::duplex(PIPE);
+        let (stdout, from_gateway) = tokio::io::duplex(PIPE);
+        let named = (!mine.roots).then(|| project_of(editor_of(plan, number)));
+        let session = several.attach(named, stdin, stdout).expect("four sessions are few");
+        let place = Place {
+            number,
+            project: project_of(editor_of(plan, number)),
+            neighbour: (plan.sessions > 1).then(|| recorder_of((number + 1) % plan.sessions)),
+            first_heard: first_heard.clone(),
+        };
+        let mine_recorder = recorder_of(number);
+        let (client, reading) = Client::new(mine, place, mine_recorder.clone(), to_gateway, from_gateway);
+        let phase = phases[usize::from(editor_of(plan, number))].subscribe();
+        tokio::spawn(async move {
+            let sampler = tokio::spawn(sample(Arc::clone(&session.client), mine_recorder.clone()));
+            let ((), ()) = tokio::join!(ended(session, &mine_recorder), client.run(phase));
+            // stdout has ended with the pump; what is still in the pipe is read.
+            let _ = tokio::time::timeout(Duration::from_secs(60), reading).await;
+            sampler.abort();
+        })
+    });
+    let lives: Vec<_> = lives.collect();
+    for life in lives {
+        if life.await.is_err() {
+            recorder.record(Event::Panicked("a client of the simulation".to_owned()));
+        }
+    }
+    let links = parts.links.all();
+    several.end().await;
+    for link in links.iter().filter(|link| matches!(link.place, holdfast::link::Place::Project(_))) {
+        let (held, flying) = link.calls.ledger(|ledger, _| ledger.counts());
+        let permits = link.link.connection.available_permits();
+        if (held, flying, permits) != (0, 0, 1) {
+            recorder.record(Event::Panicked(format!(
+                "{:?} is left with {held} + {flying} calls, {permits} permits",
+                link.place
+            )));
+        }
+    }
+    if parts.env.health.has_failed_task() {
+        recorder.record(Event::Panicked("a task of the gateway has failed".to_owned()));
+    }
+    for phase in &phases {
+        phase.send_replace(Phase::Finish);
+        let _ = phase.subscribe().wait_for(|phase| *phase == Phase::Counted).await;
+    }
+}
+
+async fn ended(mut session: Session, recorder: &Recorder) {
+    let why = session.ended.wait_for(Option::is_some).await.ok().and_then(|why| *why);
+    recorder.record(Event::Ended(why.unwrap_or(ShutdownReason::Exhausted).into()));
+}
+
+async fn sample(client: Arc<holdfast::client::Client>, recorder: Recorder) {
+    let mut last = Sizes::default();
+    loop {
+        tokio::time::sleep(SAMPLE_EVERY).await;
+        let counts = client.outbox.counts();
+        let sizes = Sizes { open: counts.open, queued: counts.queued, edge: client.edge.used(), ..Sizes::default() };
+        if sizes != last {
+            last = sizes;
+            recorder.record(Event::Sized(sizes));
+        }
+    }
+}
