@@ -22,6 +22,7 @@ use crate::core::requests::{
     Array, BatchKey, Hold, Holder, NotOpened, Notified, Open, RequestCounts, Requests, TooManySubscriptions, line_of,
 };
 use crate::limits::{CLIENT_MESSAGE_MAX_BYTES, STDOUT_AT_ONCE_MAX_BYTES, STDOUT_WRITE_MAX_BYTES};
+use crate::platform::stdio::WriteAtOnce;
 use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::{self, RequestId, RpcError};
 use crate::protocol::mcp::request::Filter;
@@ -40,9 +41,6 @@ pub const ROOTS_LIST: &str = "roots/list";
 pub const PING: &str = "ping";
 /// The kind of the notification that the tools are others.
 pub const TOOLS_CHANGED: &str = "tools/list_changed";
-
-/// Writes what stdout takes without blocking, and tells how much that was.
-pub type WriteAtOnce = fn(&[u8]) -> io::Result<usize>;
 
 /// See the module's documentation.
 #[derive(Default)]
