@@ -100,7 +100,7 @@ pub fn stdout_hung_up() -> bool {
     system::has_hung_up(io::stdout())
 }
 
-/// Writes what stdout takes without blocking, and returns how many bytes that was.
+/// Writes what is taken without blocking, and tells how much that was.
 pub type WriteAtOnce = fn(&[u8]) -> io::Result<usize>;
 
 /// Writes to stdout what it takes without blocking. `None` where the system has no such write.

@@ -77,7 +77,7 @@ impl InputSchema {
     }
 
     /// The schema with no properties in `properties`, and those one by one, unparsed. `None` where `properties` is no object.
-    pub fn parts(&self) -> Option<(Map<String, Value>, Vec<(String, &RawValue)>)> {
+    pub fn parts(&self) -> Option<Parts<'_>> {
         let mut rest = Map::new();
         let mut properties = Vec::new();
         for (key, raw) in Members::of(&self.0)?.unique() {
@@ -91,6 +91,9 @@ impl InputSchema {
         Some((rest, properties))
     }
 }
+
+/// The members of a schema, and those of its `properties`, unparsed.
+pub type Parts<'s> = (Map<String, Value>, Vec<(String, &'s RawValue)>);
 
 /// The keyword whose value holds a schema for each argument.
 const PROPERTIES: &str = "properties";
