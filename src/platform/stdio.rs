@@ -100,8 +100,11 @@ pub fn stdout_hung_up() -> bool {
     system::has_hung_up(io::stdout())
 }
 
+/// A write that never blocks; gives how many bytes were taken.
+pub type WriteAtOnce = fn(&[u8]) -> io::Result<usize>;
+
 /// Writes to stdout what it takes without blocking. `None` where the system has no such write.
-pub fn stdout_at_once() -> Option<fn(&[u8]) -> io::Result<usize>> {
+pub fn stdout_at_once() -> Option<WriteAtOnce> {
     #[cfg(target_os = "linux")]
     return Some(|bytes| system::write_at_once(io::stdout(), bytes));
     #[cfg(not(target_os = "linux"))]

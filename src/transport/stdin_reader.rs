@@ -303,7 +303,7 @@ impl Intake {
         {
             match hand(&self.with, &session, delivery, permit) {
                 Ok(()) => return,
-                Err(back) => delivery = back,
+                Err(back) => delivery = *back,
             }
         }
         let bytes = delivery.bytes;
@@ -322,7 +322,7 @@ fn hand(
     session: &ActorRef<session::Message>,
     delivery: Delivery,
     permit: Option<Permit>,
-) -> Result<(), Delivery> {
+) -> Result<(), Box<Delivery>> {
     let Delivery { message, bytes, since } = delivery;
     let request = message.request().cloned();
     // Marked first: from here on the session's end answers it.
@@ -335,7 +335,7 @@ fn hand(
             if let Some(request) = &request {
                 request.pass(Holder::Intake);
             }
-            Err(Delivery { message, bytes, since })
+            Err(Box::new(Delivery { message, bytes, since }))
         }
         // ractor gives a message back that it did not take; anything else would be ours to answer all the same.
         Err(_) => {
@@ -363,7 +363,7 @@ async fn deliver(with: Surroundings, mut waiting: mpsc::Receiver<Delivery>, back
             let permit = with.client.edge.permit(bytes).await;
             match hand(&with, &session, delivery, permit) {
                 Ok(()) => break,
-                Err(back) => delivery = back,
+                Err(back) => delivery = *back,
             }
             ended = Some(session.get_id());
         }
