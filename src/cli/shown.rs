@@ -1,5 +1,6 @@
 //! What the services see of the gateway: snapshots of what its parts hold, and calls that go the way of every call.
 
+use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,6 +20,8 @@ use crate::net::Net;
 use crate::platform::host::Host;
 use crate::protocol::dialect::Companion;
 use crate::protocol::ids::CallId;
+use crate::runtime::addresses::Edges;
+use crate::runtime::mailbox::Mailbox;
 use crate::services::Gateway;
 use crate::services::metrics::Shown;
 use crate::services::unity_mcp::{Answer, Call, Documented};
@@ -66,42 +69,57 @@ impl Shown for Parts {
     }
 
     fn sample(&self) -> Sample {
-        let requests = self.client.outbox.counts();
-        let ((held, flying), surprises) = self.calls.ledger(|ledger, _| (ledger.counts(), ledger.surprises().clone()));
-        let (epoch, outlook) = {
-            let link = self.link.view.borrow();
-            (link.epoch, link.outlook)
-        };
-        let survey = self.link.survey.borrow().clone();
-        let [mut callable, mut ambiguous, mut refused, mut stale] = [0; 4];
-        if let Some(survey) = survey {
-            (callable, ambiguous) = (survey.targets.len(), survey.ambiguous.len());
-            refused = survey.listed.iter().filter(|listed| listed.owner.is_some()).count();
-            stale = survey.listed.len() - refused;
-        }
-        Sample {
+        // Of several sessions and links their sum.
+        let requests = self.sessions.counts();
+        let links = self.links.all();
+        let used = |edge: fn(&Edges) -> &Mailbox| links.iter().map(|link| edge(&link.addresses.edges).used()).sum();
+        let pushes = used(|edges| &edges.push);
+        let mut sample = Sample {
             requests_open: requests.open,
             stdout_queued: requests.queued,
             stdout_dropped: requests.dropped_notifications,
             stdout_surplus: requests.surplus_answers,
-            calls_held: held,
-            calls_in_flight: flying,
-            answered_twice: surprises.answered_twice,
-            calls_undecided: surprises.undecided,
+            calls_held: 0,
+            calls_in_flight: 0,
+            answered_twice: 0,
+            calls_undecided: BTreeMap::new(),
             mailboxes: [
-                (Part::Session, self.client.edge.used()),
-                (Part::Bridge, self.addresses.edges.bridge.used()),
-                (Part::Push, self.addresses.edges.push.used()),
+                (Part::Session, self.sessions.all().iter().map(|client| client.edge.used()).sum()),
+                (Part::Bridge, used(|edges| &edges.bridge)),
+                (Part::Push, pushes),
             ],
-            pushes: self.addresses.edges.push.used(),
-            epoch: epoch.filter(|_| outlook == Outlook::Open).map_or(0, |epoch| epoch.0),
+            pushes,
+            epoch: 0,
             instances: [
-                (Instance::Callable, callable),
-                (Instance::Ambiguous, ambiguous),
-                (Instance::Refused, refused),
-                (Instance::Stale, stale),
+                (Instance::Callable, 0),
+                (Instance::Ambiguous, 0),
+                (Instance::Refused, 0),
+                (Instance::Stale, 0),
             ],
+        };
+        for link in links {
+            let ((held, flying), surprises) =
+                link.calls.ledger(|ledger, _| (ledger.counts(), ledger.surprises().clone()));
+            sample.calls_held += held;
+            sample.calls_in_flight += flying;
+            sample.answered_twice += surprises.answered_twice;
+            for (state, count) in surprises.undecided {
+                *sample.calls_undecided.entry(state).or_default() += count;
+            }
+            let (epoch, outlook) = {
+                let view = link.link.view.borrow();
+                (view.epoch, view.outlook)
+            };
+            sample.epoch = sample.epoch.max(epoch.filter(|_| outlook == Outlook::Open).map_or(0, |epoch| epoch.0));
+            if let Some(survey) = link.link.survey.borrow().clone() {
+                let refused = survey.listed.iter().filter(|listed| listed.owner.is_some()).count();
+                let found = [survey.targets.len(), survey.ambiguous.len(), refused, survey.listed.len() - refused];
+                for ((_, all), more) in sample.instances.iter_mut().zip(found) {
+                    *all += more;
+                }
+            }
         }
+        sample
     }
 
     fn status(&self) -> Value {

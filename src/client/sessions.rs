@@ -6,11 +6,13 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use super::state::Client;
+use crate::core::requests::RequestCounts;
 use crate::limits::SESSIONS_MAX;
 use crate::protocol::ids::{LinkId, SessionId};
+use crate::runtime::enter;
 use crate::runtime::messages::session::Message;
 use crate::telemetry::events::Events;
 
@@ -23,13 +25,15 @@ pub struct TooManySessions;
 pub struct Sessions {
     open: RwLock<BTreeMap<SessionId, Arc<Client>>>,
     last: AtomicU32,
+    /// What was counted of sessions that are over: a counter never falls.
+    over: Mutex<RequestCounts>,
 }
 
 impl Sessions {
     /// Those of a gateway that begins: the one over stdin and stdout, on the first link.
     pub fn with_stdio(events: Events) -> (Arc<Self>, Arc<Client>) {
         let stdio = Arc::new(Client::new(SessionId::STDIO, LinkId::FIRST, None, events));
-        let sessions = Self { open: RwLock::new([(stdio.id, Arc::clone(&stdio))].into()), last: AtomicU32::new(0) };
+        let sessions = Self { open: RwLock::new([(stdio.id, Arc::clone(&stdio))].into()), ..Self::default() };
         (Arc::new(sessions), stdio)
     }
 
@@ -55,7 +59,27 @@ impl Sessions {
 
     /// Forgets a session that is over: what comes for it afterwards goes nowhere.
     pub fn close(&self, session: SessionId) {
-        self.open.write().unwrap_or_else(PoisonError::into_inner).remove(&session);
+        let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = open.remove(&session) {
+            let counts = client.outbox.counts();
+            let mut over = enter(&self.over);
+            over.dropped_notifications += counts.dropped_notifications;
+            over.surplus_answers += counts.surplus_answers;
+        }
+    }
+
+    /// What was counted of all requests.
+    pub fn counts(&self) -> RequestCounts {
+        let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
+        open.values().fold(*enter(&self.over), |all, client| {
+            let counts = client.outbox.counts();
+            RequestCounts {
+                open: all.open + counts.open,
+                queued: all.queued + counts.queued,
+                dropped_notifications: all.dropped_notifications + counts.dropped_notifications,
+                surplus_answers: all.surplus_answers + counts.surplus_answers,
+            }
+        })
     }
 
     /// An open session.

@@ -132,7 +132,7 @@ mod tests {
                     );
                     match (&named, &roots) {
                         (Named::None, Roots::Hold(found)) if found.len() > 1 => {
-                            assert_eq!(candidates, *found, "{given}")
+                            assert_eq!(candidates, *found, "{given}");
                         }
                         (Named::None, Roots::Hold(found)) if found.len() == 1 => panic!("{given}: its roots say which"),
                         _ => assert_eq!(candidates.iter().collect::<Vec<_>>(), runs, "{given}: those that run"),

@@ -98,7 +98,7 @@ fn fair(run: &Run<'_>, history: &History) -> Verdict {
                 }
             }
             Event::Told(line) if line.starts_with("actor_restarting") || line.starts_with("tree_rebuilding") => {
-                broken.push(at)
+                broken.push(at);
             }
             Event::HungUp(_) | Event::ReadingPaused(_) => broken.push(at),
             _ => {}

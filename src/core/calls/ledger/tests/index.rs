@@ -104,7 +104,7 @@ impl Book {
                 self.ledger.accept(call, now);
             }
             Operation::Cancel(call) => {
-                drop(ledger.cancel(RequestKey::new(SessionId(u32::from(call) % 3), call.into()), now))
+                drop(ledger.cancel(RequestKey::new(SessionId(u32::from(call) % 3), call.into()), now));
             }
             Operation::Open(epoch) => ledger.open_epoch_of(Epoch(epoch), project((epoch - 1) as u8)),
             Operation::Close(epoch, false) => drop(ledger.close_epoch(Epoch(epoch), Loss::Disconnect, now)),
