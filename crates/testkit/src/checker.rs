@@ -24,7 +24,12 @@ use crate::history::{Event, History};
 
 /// All checkers on one history; where it is of several sessions or editors, each on those that it looks at.
 pub fn check(history: &History) -> Vec<Verdict> {
-    if history.parts().is_empty() { check_one(history) } else { several::check(history) }
+    if history.parts().is_empty() {
+        return check_one(history);
+    }
+    let of_editor =
+        |run: &Run<'_>| vec![at_most_once(run), bounds::bounded(run), right_editor(run), one_connection(run)];
+    several::check(history, check_session, of_editor, |run| vec![total(run), log::discretion(run)])
 }
 
 fn check_one(history: &History) -> Vec<Verdict> {

@@ -14,8 +14,13 @@ use crate::history::{Event, History, IDS_OF_A_SESSION, Part};
 /// and two that were read before it was.
 const AHEAD_MAX: usize = 4;
 
-/// See the module's documentation.
-pub(super) fn check(history: &History) -> Vec<Verdict> {
+/// See the module's documentation. What judges each session, each editor, and all that happened, is given.
+pub(super) fn check(
+    history: &History,
+    of_session: impl Fn(&History) -> Vec<Verdict>,
+    of_editor: impl Fn(&Run<'_>) -> Vec<Verdict>,
+    of_all: impl Fn(&Run<'_>) -> Vec<Verdict>,
+) -> Vec<Verdict> {
     let mut verdicts: BTreeMap<&'static str, Verdict> = BTreeMap::new();
     let mut add = |more: Vec<Verdict>| {
         for verdict in more {
@@ -32,7 +37,7 @@ pub(super) fn check(history: &History) -> Vec<Verdict> {
                     let ran = of == Part::Editor(editor) && matches!(what, Event::Totals(_));
                     of == part || ran || dialect(of, what, editor)
                 };
-                add(super::check_session(&history.of_parts(its, false)));
+                add(of_session(&history.of_parts(its, false)));
                 let elsewhere = |of: Part, what: &Event| {
                     of == part || of != Part::Editor(editor) && matches!(what, Event::Totals(_))
                 };
@@ -40,19 +45,14 @@ pub(super) fn check(history: &History) -> Vec<Verdict> {
             }
             Part::Editor(_) => {
                 let editor = history.of_parts(|of, _| of == part, false);
-                let run = Run::of(&editor);
-                add(vec![
-                    super::at_most_once(&run),
-                    super::bounds::bounded(&run),
-                    super::right_editor(&run),
-                    super::one_connection(&run),
-                ]);
+                add(of_editor(&Run::of(&editor)));
             }
         }
     }
     let all = history.of_parts(|_, what| !matches!(what, Event::Totals(_) | Event::Ended(_)), true);
     let run = Run::of(&all);
-    add(vec![super::total(&run), log::discretion(&run), fair(&run, history)]);
+    add(of_all(&run));
+    add(vec![fair(&run, history)]);
     verdicts.into_values().collect()
 }
 
