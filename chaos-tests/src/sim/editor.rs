@@ -17,7 +17,7 @@ use tokio::time::{sleep, timeout};
 use super::net::{SimNet, Wire, now};
 use super::plan::{Act, Break, Plan, Step, Stranger};
 use super::saboteur::Saboteur;
-use super::{PORT, Phase};
+use super::{PORT, PORTS_EACH, Phase};
 use crate::history::{Begun, Event, Recorder};
 
 const SETTINGS: &str = "UserSettings/UnityMcpSettings.json";
@@ -94,7 +94,7 @@ impl Editor {
             of: self,
             unity: None,
             incarnation: 0,
-            port: PORT + u16::from(number),
+            port: PORT + PORTS_EACH * u16::from(number),
             totals: BTreeMap::new(),
             seen: Runs::default(),
             stranger: None,
@@ -156,7 +156,13 @@ impl Running {
         self.incarnation += 1;
         let pid = 1000 * (1 + u32::from(self.of.number)) + self.incarnation;
         let host = Arc::clone(&self.of.host);
-        let net = Arc::new(SimNet { peer: "gateway", proxy: None, ports: Some((Arc::clone(&host), self.owner(pid))) });
+        let free_from = plan.is_of_several().then(|| PORT + PORTS_EACH * u16::from(self.of.number) + 1);
+        let net = Arc::new(SimNet {
+            peer: "gateway",
+            proxy: None,
+            ports: Some((Arc::clone(&host), self.owner(pid))),
+            free_from,
+        });
         let (major, minor, patch) = plan.version;
         let config = FakeUnityConfig {
             port: if elsewhere && !plan.has_fixed_port() { 0 } else { self.port },
@@ -427,7 +433,8 @@ impl Running {
     async fn begin_stranger(&mut self, kind: Stranger) {
         self.end_stranger().await;
         let owner = Owner { pid: 666, name: "stranger".into(), command_line: vec!["stranger".into()] };
-        let net = SimNet { peer: "gateway", proxy: None, ports: Some((Arc::clone(&self.of.host), owner)) };
+        let net =
+            SimNet { peer: "gateway", proxy: None, ports: Some((Arc::clone(&self.of.host), owner)), free_from: None };
         let Ok(listener) = net.bind(self.port).await else { return };
         let recorder = self.of.recorder.clone();
         self.stranger = Some(tokio::spawn(async move {

@@ -37,6 +37,8 @@ use crate::history::{Event, History, Recorder, Sizes};
 
 /// The port that the editor has at first.
 const PORT: u16 = 8701;
+/// Ports that lead to one of several editors: some move up a few when they start.
+const PORTS_EACH: u16 = 100;
 /// Capacity of a pipe whose bound was taken away.
 const PIPE_WITHOUT_BOUND: usize = 64 * 1024 * 1024;
 /// Virtual time after which a run is called stuck.
@@ -178,7 +180,7 @@ async fn gateway(
     recorder: Recorder,
     phase: watch::Sender<Phase>,
 ) {
-    let net = SimNet { peer: "unity", proxy: Some((wire, recorder.clone())), ports: None };
+    let net = SimNet { peer: "unity", proxy: Some((wire, recorder.clone())), ports: None, free_from: None };
     let config = Config {
         project: (!plan.by_flag && !plan.roots).then(project),
         ports: if plan.has_fixed_port() { vec![(PORT, PortSource::Flag)] } else { Vec::new() },

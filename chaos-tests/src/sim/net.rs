@@ -16,6 +16,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 use turmoil::net::{TcpListener, TcpStream};
 
+use super::PORTS_EACH;
 use super::plan::Break;
 use super::speech::{Asked, NoFrame, Speech, frame};
 use crate::history::{Event, Recorder};
@@ -117,6 +118,8 @@ pub struct SimNet {
     pub proxy: Option<(Wire, Recorder)>,
     /// Where bound ports are entered, and under which process: on the editor's side.
     pub ports: Option<(Arc<MemoryHost>, Owner)>,
+    /// Of several editors each takes its free ports from here on: their machines are one, and no port is two editors'.
+    pub free_from: Option<u16>,
 }
 
 impl Net for SimNet {
@@ -132,7 +135,17 @@ impl Net for SimNet {
 
     fn bind(&self, port: u16) -> BoxFuture<'_, io::Result<Arc<dyn Listener>>> {
         Box::pin(async move {
-            let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).await?;
+            let mut free =
+                self.free_from.filter(|_| port == 0).into_iter().flat_map(|from| from..from + PORTS_EACH - 1);
+            let first = free.next().unwrap_or(port);
+            let mut listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, first)).await;
+            for port in free {
+                if listener.is_ok() {
+                    break;
+                }
+                listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).await;
+            }
+            let listener = listener?;
             let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, listener.local_addr()?.port()));
             let host = self.ports.as_ref().map(|(host, owner)| {
                 host.set_owner(addr.port(), owner.clone());

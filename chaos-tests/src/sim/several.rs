@@ -21,7 +21,7 @@ use super::net::{SimNet, Wire};
 use super::plan::Plan;
 use super::saboteur::Saboteur;
 use super::speech::Speech;
-use super::{PORT, Phase, SAMPLE_EVERY, folder, project};
+use super::{PORT, PORTS_EACH, Phase, SAMPLE_EVERY, folder, project};
 use crate::history::{Event, Part, Recorder, Sizes};
 
 /// The machines of the editors.
@@ -46,7 +46,7 @@ struct Machines(Vec<SimNet>);
 
 impl Net for Machines {
     fn connect(&self, port: u16) -> BoxFuture<'_, io::Result<BoxStream>> {
-        let machine = self.0.get(usize::from(port.saturating_sub(PORT))).unwrap_or(&self.0[0]);
+        let machine = self.0.get(usize::from(port.saturating_sub(PORT) / PORTS_EACH)).unwrap_or(&self.0[0]);
         machine.connect(port)
     }
 
@@ -63,7 +63,12 @@ pub(super) fn people(sim: &mut turmoil::Sim<'_>, plan: &Arc<Plan>, recorder: &Re
         let recorder = recorder.of(Part::Editor(number));
         let wire = Wire::default();
         wire.steer(|faults| (faults.broken, faults.speech) = (plan.broken, Speech(plan.dialect)));
-        machines.push(SimNet { peer: machine, proxy: Some((wire.clone(), recorder.clone())), ports: None });
+        machines.push(SimNet {
+            peer: machine,
+            proxy: Some((wire.clone(), recorder.clone())),
+            ports: None,
+            free_from: None,
+        });
         let (phase, _) = watch::channel(Phase::Running);
         phases.push(phase.clone());
         let editor = Editor {

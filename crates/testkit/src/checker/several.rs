@@ -52,7 +52,9 @@ pub(super) fn check(
     let all = history.of_parts(|_, what| !matches!(what, Event::Totals(_) | Event::Ended(_)), true);
     let run = Run::of(&all);
     add(of_all(&run));
-    add(vec![fair(&run, history)]);
+    if matches!(run.dialect, FakeDialect::Uloop | FakeDialect::Umcp) {
+        add(vec![fair(&run, history)]);
+    }
     verdicts.into_values().collect()
 }
 
@@ -79,9 +81,6 @@ fn at_home(strange: &History, session: u8) -> Verdict {
 /// more. A connection that ends takes what it was to send next back, and a session that fell is not there to have a turn.
 fn fair(run: &Run<'_>, history: &History) -> Verdict {
     let mut verdict = Verdict::new("I11 fair-turns");
-    if !matches!(run.dialect, FakeDialect::Uloop | FakeDialect::Umcp) {
-        return verdict;
-    }
     let works: BTreeMap<u64, u8> = history
         .parts()
         .into_iter()
