@@ -196,6 +196,18 @@ impl Exchange {
         self.places = Places::Kept;
     }
 
+    /// The editor says that it leaves: no call goes to it any more. Returns what the bridge is told, the places of calls that were
+    /// about to go among it.
+    pub fn leaves(&mut self, why: LeaveReason) -> Vec<Event> {
+        self.keep_places();
+        let before = self.orders.len();
+        self.orders.retain(|order| *order != Order::Call);
+        // They wait in the ledger.
+        let free = std::iter::repeat_n(Event::WorkFinished { more: true }, before - self.orders.len());
+        // Before the places are free: nothing more goes to an editor that leaves.
+        std::iter::once(Event::LeavingAnnounced(why)).chain(free).collect()
+    }
+
     /// The next order to be carried out.
     pub fn next_order(&mut self) -> Option<Order> {
         self.orders.pop_front()
@@ -384,12 +396,11 @@ impl Exchange {
     ) -> Answered {
         match refusal {
             Some(Refusal::Leaving) => {
-                self.keep_places();
                 let (known, settlements) = ledger.postponed(call, self.epoch, now);
                 let mut settled = Settled { settlements, events: Vec::new() };
                 if known {
-                    // Before the place is free: nothing more goes to an editor that leaves. It does not say why.
-                    settled.events.push(Event::LeavingAnnounced(LeaveReason::Unknown));
+                    // It does not say why.
+                    settled.events = self.leaves(LeaveReason::Unknown);
                     settled.free_place(ledger);
                 }
                 return Answered { known: true, settled, hang_up: false };

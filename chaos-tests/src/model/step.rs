@@ -434,9 +434,10 @@ impl Step<'_> {
 
     fn leaves(&mut self, index: u8, why: LeaveReason) {
         let exchange = &mut self.line(index).exchange;
-        exchange.keep_places();
-        let epoch = exchange.epoch().0;
-        self.world.tell(epoch, Event::LeavingAnnounced(why));
+        let (epoch, events) = (exchange.epoch().0, exchange.leaves(why));
+        for event in events {
+            self.world.tell(epoch, event);
+        }
     }
 
     /// The editor's reply to a call is read that was sent on the connection `from`.

@@ -14,7 +14,7 @@ use tokio::sync::{broadcast, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use super::net::{SimNet, Wire, now};
+use super::net::{FreePorts, SimNet, Wire, now};
 use super::plan::{Act, Break, Plan, Step, Stranger};
 use super::saboteur::Saboteur;
 use super::{PORT, PORTS_EACH, Phase};
@@ -156,13 +156,10 @@ impl Running {
         self.incarnation += 1;
         let pid = 1000 * (1 + u32::from(self.of.number)) + self.incarnation;
         let host = Arc::clone(&self.of.host);
-        let free_from = plan.is_of_several().then(|| PORT + PORTS_EACH * u16::from(self.of.number) + 1);
-        let net = Arc::new(SimNet {
-            peer: "gateway",
-            proxy: None,
-            ports: Some((Arc::clone(&host), self.owner(pid))),
-            free_from,
-        });
+        let own = PORT + PORTS_EACH * u16::from(self.of.number);
+        let free = plan.is_of_several().then(|| FreePorts::behind(own));
+        let net =
+            Arc::new(SimNet { peer: "gateway", proxy: None, ports: Some((Arc::clone(&host), self.owner(pid))), free });
         let (major, minor, patch) = plan.version;
         let config = FakeUnityConfig {
             port: if elsewhere && !plan.has_fixed_port() { 0 } else { self.port },
@@ -433,8 +430,7 @@ impl Running {
     async fn begin_stranger(&mut self, kind: Stranger) {
         self.end_stranger().await;
         let owner = Owner { pid: 666, name: "stranger".into(), command_line: vec!["stranger".into()] };
-        let net =
-            SimNet { peer: "gateway", proxy: None, ports: Some((Arc::clone(&self.of.host), owner)), free_from: None };
+        let net = SimNet { peer: "gateway", proxy: None, ports: Some((Arc::clone(&self.of.host), owner)), free: None };
         let Ok(listener) = net.bind(self.port).await else { return };
         let recorder = self.of.recorder.clone();
         self.stranger = Some(tokio::spawn(async move {

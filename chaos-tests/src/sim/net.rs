@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
@@ -118,8 +119,33 @@ pub struct SimNet {
     pub proxy: Option<(Wire, Recorder)>,
     /// Where bound ports are entered, and under which process: on the editor's side.
     pub ports: Option<(Arc<MemoryHost>, Owner)>,
-    /// Of several editors each takes its free ports from here on: their machines are one, and no port is two editors'.
-    pub free_from: Option<u16>,
+    /// Where each of several editors has its free ports: their machines are one, and no port is two editors'.
+    pub free: Option<FreePorts>,
+}
+
+/// The free ports of one of several editors. The next one is another than the last, as of a system.
+pub struct FreePorts {
+    from: u16,
+    given: AtomicU16,
+}
+
+impl FreePorts {
+    /// The ports behind this one.
+    pub fn behind(port: u16) -> Self {
+        Self { from: port + 1, given: AtomicU16::new(0) }
+    }
+
+    async fn bind(&self) -> io::Result<TcpListener> {
+        let mut bound = Err(io::ErrorKind::AddrInUse.into());
+        for _ in 1..PORTS_EACH {
+            let port = self.from + self.given.fetch_add(1, Ordering::Relaxed) % (PORTS_EACH - 1);
+            bound = TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).await;
+            if bound.is_ok() {
+                break;
+            }
+        }
+        bound
+    }
 }
 
 impl Net for SimNet {
@@ -135,17 +161,10 @@ impl Net for SimNet {
 
     fn bind(&self, port: u16) -> BoxFuture<'_, io::Result<Arc<dyn Listener>>> {
         Box::pin(async move {
-            let mut free =
-                self.free_from.filter(|_| port == 0).into_iter().flat_map(|from| from..from + PORTS_EACH - 1);
-            let first = free.next().unwrap_or(port);
-            let mut listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, first)).await;
-            for port in free {
-                if listener.is_ok() {
-                    break;
-                }
-                listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).await;
-            }
-            let listener = listener?;
+            let listener = match &self.free {
+                Some(free) if port == 0 => free.bind().await?,
+                _ => TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).await?,
+            };
             let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, listener.local_addr()?.port()));
             let host = self.ports.as_ref().map(|(host, owner)| {
                 host.set_owner(addr.port(), owner.clone());

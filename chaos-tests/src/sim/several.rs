@@ -63,12 +63,7 @@ pub(super) fn people(sim: &mut turmoil::Sim<'_>, plan: &Arc<Plan>, recorder: &Re
         let recorder = recorder.of(Part::Editor(number));
         let wire = Wire::default();
         wire.steer(|faults| (faults.broken, faults.speech) = (plan.broken, Speech(plan.dialect)));
-        machines.push(SimNet {
-            peer: machine,
-            proxy: Some((wire.clone(), recorder.clone())),
-            ports: None,
-            free_from: None,
-        });
+        machines.push(SimNet { peer: machine, proxy: Some((wire.clone(), recorder.clone())), ports: None, free: None });
         let (phase, _) = watch::channel(Phase::Running);
         phases.push(phase.clone());
         let editor = Editor {

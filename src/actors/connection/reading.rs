@@ -84,9 +84,10 @@ impl Line {
                 self.with.addresses.registry.cast(registry::Message::ChangeHinted(permit));
             }
             Inbound::Event(EditorEvent::Leaving(reason)) => {
-                // Before the bridge hears of it: the next reply must let no call out to an editor that leaves.
-                self.exchange().keep_places();
-                self.tell_unasked(Event::LeavingAnnounced(reason)).await;
+                let events = self.exchange().leaves(reason);
+                for event in events {
+                    self.tell_unasked(event).await;
+                }
             }
             Inbound::Event(EditorEvent::State(state)) => {
                 self.with.link.view.send_if_modified(|link| {

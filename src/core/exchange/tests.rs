@@ -218,6 +218,19 @@ fn an_editor_that_leaves_is_told_of_before_the_place_is_free() {
     assert!(verdicts(&answered.settled.settlements).is_empty(), "it is held again");
 }
 
+/// The goodbye may come right behind a reply, before the next call is taken.
+#[test]
+fn a_call_that_was_about_to_go_stays_when_the_editor_says_goodbye() {
+    let mut desk = Desk::new(2);
+    desk.exchange.order(Order::Call);
+    assert_eq!(desk.exchange.next_order(), Some(Order::Call));
+    desk.send(5, After::default());
+    assert!(desk.answered(5, None, true).settled.events.is_empty(), "its place is passed on");
+    let told = desk.exchange.leaves(LeaveReason::Reload);
+    assert_eq!(told, [Event::LeavingAnnounced(LeaveReason::Reload), MORE]);
+    assert_eq!(desk.exchange.next_order(), None);
+}
+
 #[test]
 fn another_editor_ends_the_connection_only_where_the_call_named_one() {
     for names_it in [true, false] {
