@@ -201,6 +201,7 @@ fn broken_worlds() -> Vec<(Broken, &'static str, Setting)> {
         (Broken::JournalUnasked, JOURNAL_ASKED, journaled),
         (Broken::DoubleCounts, WINDOW, setting(&[Plain, Plain], 1, 1)),
         (Broken::PlaceKept, SETTLED_AGAIN, setting(&[Plain, Plain], 1, 1)),
+        (Broken::GoodbyeUnheard, NOTHING_AFTER_GOODBYE, plain.clone()),
         (Broken::RepliesInOrder, ANSWER_RAN, setting(&[Plain, Plain], 2, 1)),
         (Broken::WakeUpLost, SETTLED_AGAIN, setting(&[Plain], 1, 0)),
         (Broken::EnlistedTooLate, SETTLED_AGAIN, with_crashes(that_rests(setting(&[Plain], 1, 1)))),

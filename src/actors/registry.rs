@@ -4,6 +4,7 @@
 //! lists. *Sends* wishes for a list to the bridge, and what was published to the session. *Dies* only of our own bugs; a healthy
 //! connection does not notice.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -13,11 +14,11 @@ use crate::client::Attached;
 use crate::fsm::Driver;
 use crate::fsm::registry::{Effect, Event, Registry, Source, Timer};
 use crate::link::{Link, Project, Tools};
-use crate::protocol::dialect::ToolListing;
+use crate::protocol::dialect::{EditorTool, ToolListing};
 use crate::protocol::ids::Epoch;
 use crate::runtime::addresses::Addresses;
 use crate::runtime::environment::Environment;
-use crate::runtime::messages::registry::Message;
+use crate::runtime::messages::registry::{ListIsOver, Message};
 use crate::runtime::messages::{bridge, session};
 use crate::runtime::supervisor::Tasks;
 use crate::runtime::timers::Timers;
@@ -46,9 +47,11 @@ pub struct State {
     driver: Driver<Registry>,
     timers: Timers<Timer, Message>,
     me: ActorRef<Message>,
-    /// The list from disk that the next `Publish` publishes.
-    staged: Option<ToolListing>,
+    /// The list that the next `Publish` publishes.
+    staged: Option<Arc<ToolListing>>,
     read: Option<PathBuf>,
+    /// The project that was looked at last.
+    project: Option<Option<PathBuf>>,
 }
 
 impl Actor for RegistryActor {
@@ -72,7 +75,7 @@ impl Actor for RegistryActor {
         let published = self.tools.published.borrow().source;
         let (driver, _) = Driver::start(Registry { published, ..Registry::default() });
         let timers = Timers::new(me.clone(), Message::Timer);
-        Ok(State { driver, timers, me, staged: None, read: None })
+        Ok(State { driver, timers, me, staged: None, read: None, project: None })
     }
 
     async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
@@ -102,16 +105,17 @@ impl Actor for RegistryActor {
     ) -> Result<(), ActorProcessingErr> {
         match message {
             Message::LinkReady(epoch) => {
-                if self.tools.takes_from(epoch) {
+                if self.is_current(state, epoch) {
                     self.feed(state, &Event::LinkReady);
                 }
             }
             Message::LinkLost => self.feed(state, &Event::LinkLost),
             Message::ChangeHinted(_permit) => self.feed(state, &Event::ChangeHinted),
-            Message::ListReceived(epoch, _over) => self.received(state, epoch),
+            Message::ListReceived(epoch, listing, over) => self.received(state, epoch, listing, over),
+            // The bridge hears of it behind what the machine wants.
             Message::ListFailed(epoch, why, _over) => {
                 self.env.events.catalogue_trouble("list_failed", &why);
-                if self.tools.takes_from(epoch) {
+                if self.is_current(state, epoch) {
                     self.feed(state, &Event::ListFailed);
                 }
             }
@@ -128,20 +132,40 @@ impl Actor for RegistryActor {
 }
 
 impl RegistryActor {
-    fn received(&self, state: &mut State, epoch: Epoch) {
-        if self.tools.takes_from(epoch) {
-            self.feed(state, &Event::ListReceived { changed: self.tools.take_changed() });
+    /// The list of another project's editor is of no interest, although that is still connected. While it is in question which
+    /// project is wanted, the connected one may be it.
+    fn is_current(&self, state: &State, epoch: Epoch) -> bool {
+        let link = self.link.view.borrow().clone();
+        let Some(target) = link.target.filter(|_| link.epoch == Some(epoch)) else { return false };
+        let known = state.project.as_ref().is_none_or(|known| *known == target.project);
+        known && self.link.wanted().may_be(target.project.as_deref())
+    }
+
+    fn received(&self, state: &mut State, epoch: Epoch, listing: Arc<ToolListing>, over: ListIsOver) {
+        if !self.is_current(state, epoch) {
+            return;
         }
+        self.env.events.tools_listed(listing.tools.len(), &listing.dropped);
+        let known = Arc::clone(&self.tools.published.borrow().tools);
+        let (tools, changed) = adopt(&known, &listing.tools);
+        let (revision, dropped) = (listing.revision.clone(), listing.dropped.clone());
+        let listing = Arc::new(ToolListing { tools, revision, dropped });
+        if listing.revision.is_some() {
+            self.tools.keep_listing(Arc::clone(&listing));
+        }
+        state.staged = Some(listing);
+        self.feed(state, &Event::ListReceived { changed });
+        over.is_published();
     }
 
     fn project_known(&self, state: &mut State, project: Option<PathBuf>) {
-        let before = self.tools.is_of(project.clone());
+        let before = state.project.replace(project.clone());
         if before.is_some_and(|before| before != project) {
             state.read = None;
             self.feed(state, &Event::ProjectChanged);
             // It was away from here and is back before its editor was left: that says nothing of it again.
             let epoch = self.link.view.borrow().epoch;
-            if epoch.is_some_and(|epoch| self.tools.takes_from(epoch)) {
+            if epoch.is_some_and(|epoch| self.is_current(state, epoch)) {
                 self.feed(state, &Event::LinkReady);
             }
         }
@@ -157,7 +181,7 @@ impl RegistryActor {
         }
         let found = match read {
             Ok(file) if self.tools.published.borrow().source == Source::None => {
-                state.staged = Some(ToolListing { tools: file.tools, ..ToolListing::default() });
+                state.staged = Some(Arc::new(ToolListing { tools: file.tools, ..ToolListing::default() }));
                 true
             }
             // What the editor itself said meanwhile is worth more than the file.
@@ -196,12 +220,10 @@ impl RegistryActor {
 
     fn publish(&self, state: &mut State, source: Source) {
         let staged = match source {
-            Source::None => Some(ToolListing::default()),
-            Source::Disk => state.staged.take(),
-            // The connection has published the editor's list.
-            Source::Live | Source::Stale => None,
+            Source::None => Some(Arc::default()),
+            Source::Disk | Source::Live | Source::Stale => state.staged.take(),
         };
-        self.tools.show(source, staged.as_ref());
+        self.tools.show(source, staged.as_deref());
         let catalogue = Arc::clone(&self.tools.published.borrow().catalogue);
         self.env.events.tools_published(catalogue.entries().iter().map(|entry| entry.name.as_str()));
         self.attached.tell(|| session::Message::CataloguePublished(source));
@@ -244,5 +266,63 @@ impl RegistryActor {
                 events.catalogue_trouble("catalogue_write", &error.to_string());
             }
         })));
+    }
+}
+
+/// A list with each tool that is known already in place of its copy, and whether anything is new. Its order is the editor's mood
+/// (a hash map's, after a reload) and no change: the known one is kept.
+fn adopt(known: &[Arc<EditorTool>], listed: &[Arc<EditorTool>]) -> (Vec<Arc<EditorTool>>, bool) {
+    let mut by_name: HashMap<&str, &Arc<EditorTool>> = known.iter().map(|tool| (tool.name.as_str(), tool)).collect();
+    let mut changed = known.len() != listed.len();
+    let adopted = listed.iter().map(|tool| {
+        let same = by_name.remove(tool.name.as_str()).filter(|known| *known == tool);
+        changed |= same.is_none();
+        Arc::clone(same.unwrap_or(tool))
+    });
+    let adopted = adopted.collect();
+    if changed { (adopted, true) } else { (known.to_vec(), false) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::dialect::{Annotations, InputSchema};
+
+    fn tool(name: &str, description: &str) -> Arc<EditorTool> {
+        Arc::new(EditorTool {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            input_schema: InputSchema::default(),
+            annotations: Annotations {
+                title: name.to_owned(),
+                read_only_hint: false,
+                destructive_hint: true,
+                idempotent_hint: false,
+                open_world_hint: true,
+            },
+            development_only: false,
+            repeatable: false,
+            parallel: false,
+            resumable: false,
+        })
+    }
+
+    #[test]
+    fn another_order_is_no_change_and_another_content_is() {
+        let (a, b, other) = (tool("a", "x"), tool("b", "y"), tool("b", "z"));
+        let known = [a.clone(), b.clone()];
+        assert_eq!(adopt(&known, &[b.clone(), a.clone()]), (known.to_vec(), false));
+        for changed in [vec![a.clone()], vec![a.clone(), other], vec![a.clone(), a.clone()], vec![a, b.clone(), b]] {
+            assert_eq!(adopt(&known, &changed), (changed, true));
+        }
+    }
+
+    #[test]
+    fn what_is_listed_again_is_kept_once() {
+        let known = [tool("a", "x"), tool("b", "y")];
+        let (listed, changed) = adopt(&known, &[tool("c", "new"), tool("b", "y"), tool("a", "other")]);
+        assert!(changed && Arc::ptr_eq(&listed[1], &known[1]));
+        let (again, changed) = adopt(&known, &[tool("a", "x"), tool("b", "y")]);
+        assert!(!changed && again.iter().zip(&known).all(|(listed, known)| Arc::ptr_eq(listed, known)));
     }
 }

@@ -8,6 +8,7 @@ mod routing;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
@@ -23,6 +24,7 @@ use crate::fsm::Driver;
 use crate::fsm::cause::Cause;
 use crate::fsm::registry::Source;
 use crate::fsm::session::{Effect, Event, Kind, Outlook, Session, Timer};
+use crate::limits::OPEN_CALLS_MAX_BYTES;
 use crate::link::{Place, TakenIn};
 use crate::protocol::dialect::OwnTool;
 use crate::protocol::ids::RequestKey;
@@ -89,6 +91,8 @@ impl Actor for SessionActor {
 
     async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
         self.seat.client.actor.fill(me.clone());
+        // Those of a predecessor went with it.
+        self.seat.client.unrouted_bytes.store(0, Ordering::Relaxed);
         let client = self.seat.client.handshake();
         let here = self.seat.link();
         let link = here.link.view.borrow().clone();
@@ -399,7 +403,7 @@ impl SessionActor {
     }
 
     fn refuse_pending(&self, state: &mut State, error: &RpcError) {
-        let calls = std::mem::take(&mut state.unrouted).into_iter().chain(state.call.take()).map(|new| new.asked);
+        let calls = self.take_unrouted(state).into_iter().chain(state.call.take()).map(|new| new.asked);
         let pending = state.lists.drain(..).chain(calls).map(|asked| asked.key);
         let opening = state.opening.take().map(|(key, _)| key);
         for key in pending.chain(opening).chain(state.listen.take().map(|(key, _)| key)) {
@@ -460,8 +464,8 @@ impl SessionActor {
             self.seat.client.outbox.answer_error(key, &mcp::unknown_tool(&call.name));
             return;
         }
-        if !self.has_room(call.arguments.get().len()) {
-            return self.refuse_for_bytes(&here, asked);
+        if let Err(most) = self.has_room(call.arguments.get().len()) {
+            return self.refuse_for_bytes(&here, asked, most);
         }
         let parallel = {
             let published = here.tools.published.borrow();
@@ -489,7 +493,7 @@ impl SessionActor {
                 here.addresses.bridge.cast(bridge::Message::CallsWaiting);
             }
             TakenIn::Cancelled => {}
-            TakenIn::NoRoom => self.refuse_for_bytes(&here, asked),
+            TakenIn::NoRoom => self.refuse_for_bytes(&here, asked, OPEN_CALLS_MAX_BYTES),
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use super::meant::Meant;
 use crate::fsm::session::Kind;
@@ -57,6 +57,8 @@ pub struct Client {
     pub outbox: Outbox,
     /// Lines that were read from it.
     pub heard: AtomicU64,
+    /// Bytes of the arguments of its calls that wait until it is known which link they belong to.
+    pub unrouted_bytes: AtomicUsize,
     handshake: Mutex<Handshake>,
     roots_requests: AtomicU64,
     meant: Mutex<Meant>,
@@ -74,6 +76,7 @@ impl Client {
             edge: Mailbox::default(),
             outbox: Outbox::new(id, events),
             heard: AtomicU64::new(0),
+            unrouted_bytes: AtomicUsize::new(0),
             handshake: Mutex::new(Handshake {
                 opened: false,
                 name: String::new(),

@@ -133,13 +133,15 @@ pub enum Unsendable {
     TurnedDown(Cause, Grounds),
 }
 
-/// Whether the place of a call that is answered goes to the next one at once.
+/// What becomes of the places of calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Places {
-    /// It is the bridge's to give.
+    /// A place that becomes free is the bridge's to give.
     Kept,
     /// It goes to the next held call: the bridge has ordered calls and not said otherwise since.
     PassedOn,
+    /// The editor has said that it leaves: no call goes to it any more, also none that the bridge ordered before it heard of that.
+    Closed,
 }
 
 /// See the module's documentation.
@@ -176,7 +178,9 @@ impl Exchange {
     pub fn order(&mut self, order: Order) {
         let stands = match &order {
             Order::Call => {
-                self.places = Places::PassedOn;
+                if self.places == Places::Kept {
+                    self.places = Places::PassedOn;
+                }
                 false
             }
             Order::Cancel(_) => {
@@ -193,19 +197,15 @@ impl Exchange {
 
     /// From now on a place that becomes free is the bridge's to give, until it orders the next call.
     pub fn keep_places(&mut self) {
-        self.places = Places::Kept;
+        if self.places == Places::PassedOn {
+            self.places = Places::Kept;
+        }
     }
 
-    /// The editor says that it leaves: no call goes to it any more. Returns what the bridge is told, the places of calls that were
-    /// about to go among it.
-    pub fn leaves(&mut self, why: LeaveReason) -> Vec<Event> {
-        self.keep_places();
-        let before = self.orders.len();
-        self.orders.retain(|order| *order != Order::Call);
-        // They wait in the ledger.
-        let free = std::iter::repeat_n(Event::WorkFinished { more: true }, before - self.orders.len());
-        // Before the places are free: nothing more goes to an editor that leaves.
-        std::iter::once(Event::LeavingAnnounced(why)).chain(free).collect()
+    /// The editor says that it leaves: nothing is claimed for it from now on. Returns what the bridge is told.
+    pub fn leaves(&mut self, why: LeaveReason) -> Event {
+        self.places = Places::Closed;
+        Event::LeavingAnnounced(why)
     }
 
     /// The next order to be carried out.
@@ -288,11 +288,14 @@ impl Exchange {
 
     // ---- calls ----
 
-    /// The call for which a place was ordered; it is reserved for this connection. `Err`: none waits, and the place is free.
+    /// The call for which a place was ordered; it is reserved for this connection.
     ///
     /// # Errors
-    /// What the bridge is told where no call waits.
+    /// No call waits for this connection, or the editor leaves: the place is free.
     pub fn reserve(&self, ledger: &mut Ledger) -> Result<HeldCall, Settled> {
+        if self.places == Places::Closed {
+            return Err(free_place(ledger, Vec::new()));
+        }
         // What is held for another project waits for another connection: more of it must not be asked for here.
         let free = || Settled { settlements: Vec::new(), events: vec![Event::WorkFinished { more: false }] };
         ledger.reserve(self.epoch).ok_or_else(free)
@@ -301,7 +304,7 @@ impl Exchange {
     /// The last step before the first byte of a call.
     ///
     /// # Errors
-    /// Not a byte of it may leave: it was cancelled, has timed out, is another project's, or the connection is over.
+    /// Not a byte of it may leave: it was cancelled, has timed out, is another project's, the editor leaves, or the connection is over.
     pub fn claim(
         &mut self,
         number: u64,
@@ -310,6 +313,10 @@ impl Exchange {
         ledger: &mut Ledger,
         now: Instant,
     ) -> Result<(Option<Sending>, Settled), Settled> {
+        if self.places == Places::Closed {
+            ledger.unreserve(call, self.epoch);
+            return Err(free_place(ledger, Vec::new()));
+        }
         let running_max = terms.running_max();
         match ledger.claim(call, self.epoch, terms, now) {
             Ok(settlements) => {
@@ -399,8 +406,8 @@ impl Exchange {
                 let (known, settlements) = ledger.postponed(call, self.epoch, now);
                 let mut settled = Settled { settlements, events: Vec::new() };
                 if known {
-                    // It does not say why.
-                    settled.events = self.leaves(LeaveReason::Unknown);
+                    // Before the place is free. It does not say why.
+                    settled.events.push(self.leaves(LeaveReason::Unknown));
                     settled.free_place(ledger);
                 }
                 return Answered { known: true, settled, hang_up: false };

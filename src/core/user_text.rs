@@ -12,8 +12,8 @@ use crate::core::link::Stranger;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Loss};
 use crate::limits::{
-    CANDIDATES_NAMED_MAX, FRAME_OLD, LINKS_MAX, OPEN_CALLS_MAX_BYTES, OPEN_REQUESTS_MAX, PULSE_LATE,
-    SILENCE_NAMED_AFTER, STILL_AFTER, SUBSCRIPTIONS_MAX,
+    CANDIDATES_NAMED_MAX, FRAME_OLD, LINKS_MAX, OPEN_REQUESTS_MAX, PULSE_LATE, SILENCE_NAMED_AFTER, STILL_AFTER,
+    SUBSCRIPTIONS_MAX,
 };
 use crate::protocol::dialect::{AnswerBody, EditorAnswer, EditorState, Pulse};
 use crate::protocol::ids::CallId;
@@ -291,11 +291,11 @@ pub fn overload() -> String {
 }
 
 /// The text for a call whose arguments have no room beside those of the calls that are open.
-pub fn too_many_bytes() -> String {
+pub fn too_many_bytes(most: usize) -> String {
     format!(
         "Not executed: busy. The arguments of the calls that are open have {} MiB together, and no more is kept. Nothing was sent to \
          Unity. Wait for some of them to be answered, then make the same call again; pass large content as a file path.",
-        OPEN_CALLS_MAX_BYTES / (1024 * 1024)
+        most / (1024 * 1024)
     )
 }
 

@@ -1,6 +1,5 @@
 //! The published catalogue, and which of its tools may be called.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +10,6 @@ use crate::client::Attached;
 use crate::core::calls::Wanted;
 use crate::fsm::registry::Source;
 use crate::protocol::dialect::{Annotations, EditorTool, OwnTool, ToolListing};
-use crate::protocol::ids::Epoch;
 use crate::protocol::mcp::{self, Catalogue};
 use crate::protocol::policy::{Grounds, Policy, unstated};
 use crate::runtime::enter;
@@ -34,17 +32,6 @@ pub struct Published {
     pub unusable: Arc<Vec<(String, String)>>,
 }
 
-/// What is known of the lists that were published.
-#[derive(Debug, Default)]
-struct Shelf {
-    /// The editor's last list that has a revision.
-    listing: Option<Arc<ToolListing>>,
-    /// The project that the catalogue is of, once that is known.
-    project: Option<Option<PathBuf>>,
-    /// What is published differs from what clients were told last.
-    changed: bool,
-}
-
 /// See the module's documentation.
 #[derive(Debug)]
 pub struct Tools {
@@ -53,7 +40,8 @@ pub struct Tools {
     env: Arc<Environment>,
     attached: Attached,
     link: Arc<Link>,
-    shelf: Mutex<Shelf>,
+    /// The editor's last list that has a revision.
+    listing: Mutex<Option<Arc<ToolListing>>>,
     /// What the project that was found last says of tools.
     rules: Mutex<Option<(PathBuf, Policy)>>,
 }
@@ -69,7 +57,7 @@ impl Tools {
             unusable: Arc::default(),
         };
         let published = watch::Sender::new(nothing);
-        Self { published, env, attached, link, shelf: Mutex::default(), rules: Mutex::default() }
+        Self { published, env, attached, link, listing: Mutex::default(), rules: Mutex::default() }
     }
 
     /// The catalogue on disk was looked for: a first list need not wait for it any longer.
@@ -80,49 +68,14 @@ impl Tools {
 
     // ---- what is published ----
 
-    /// The project that the catalogue is of from now on. Returns the one before, if one was known.
-    pub fn is_of(&self, project: Option<PathBuf>) -> Option<Option<PathBuf>> {
-        enter(&self.shelf).project.replace(project)
-    }
-
-    /// Whether a list on this connection is of interest: not while it leads to another project's editor. While it is in question
-    /// which project is wanted, the connected one may be it.
-    pub fn takes_from(&self, epoch: Epoch) -> bool {
-        let link = self.link.view.borrow().clone();
-        let Some(target) = link.target.filter(|_| link.epoch == Some(epoch)) else { return false };
-        let known = enter(&self.shelf).project.as_ref().is_none_or(|known| *known == target.project);
-        known && self.link.wanted().may_be(target.project.as_deref())
-    }
-
-    /// Publishes the list that the editor of this connection sent. False if it is of no interest.
-    pub fn adopt(&self, epoch: Epoch, listing: Arc<ToolListing>) -> bool {
-        if !self.takes_from(epoch) {
-            return false;
-        }
-        self.env.events.tools_listed(listing.tools.len(), &listing.dropped);
-        let known = Arc::clone(&self.published.borrow().tools);
-        let (tools, changed) = adopt(&known, &listing.tools);
-        let (revision, dropped) = (listing.revision.clone(), listing.dropped.clone());
-        let listing = Arc::new(ToolListing { tools, revision, dropped });
-        {
-            let mut shelf = enter(&self.shelf);
-            shelf.changed |= changed;
-            if listing.revision.is_some() {
-                shelf.listing = Some(Arc::clone(&listing));
-            }
-        }
-        self.show(Source::Live, Some(&listing));
-        true
-    }
-
-    /// Whether what is published differs from what clients were told last; they are told now.
-    pub fn take_changed(&self) -> bool {
-        std::mem::take(&mut enter(&self.shelf).changed)
+    /// Remembers the editor's last tool list as it was read.
+    pub fn keep_listing(&self, listing: Arc<ToolListing>) {
+        *enter(&self.listing) = Some(listing);
     }
 
     /// The last tool list, if it is of this revision: then the editor need not send it again.
     pub fn listing_of(&self, revision: &str) -> Option<Arc<ToolListing>> {
-        enter(&self.shelf).listing.clone().filter(|listing| listing.revision.as_deref() == Some(revision))
+        enter(&self.listing).clone().filter(|listing| listing.revision.as_deref() == Some(revision))
     }
 
     /// Publishes these tools, and what stood beside them and is none; `None`: those that are published stay.
@@ -217,63 +170,5 @@ impl Tools {
     /// The policies in force, one rule list a line.
     pub fn policy_lines(&self) -> Vec<String> {
         self.env.config.policy.lines().into_iter().chain(self.project_policy().lines()).collect()
-    }
-}
-
-/// A list with each tool that is known already in place of its copy, and whether anything is new. Its order is the editor's mood
-/// (a hash map's, after a reload) and no change: the known one is kept.
-fn adopt(known: &[Arc<EditorTool>], listed: &[Arc<EditorTool>]) -> (Vec<Arc<EditorTool>>, bool) {
-    let mut by_name: HashMap<&str, &Arc<EditorTool>> = known.iter().map(|tool| (tool.name.as_str(), tool)).collect();
-    let mut changed = known.len() != listed.len();
-    let adopted = listed.iter().map(|tool| {
-        let same = by_name.remove(tool.name.as_str()).filter(|known| *known == tool);
-        changed |= same.is_none();
-        Arc::clone(same.unwrap_or(tool))
-    });
-    let adopted = adopted.collect();
-    if changed { (adopted, true) } else { (known.to_vec(), false) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::protocol::dialect::{Annotations, InputSchema};
-
-    fn tool(name: &str, description: &str) -> Arc<EditorTool> {
-        Arc::new(EditorTool {
-            name: name.to_owned(),
-            description: description.to_owned(),
-            input_schema: InputSchema::default(),
-            annotations: Annotations {
-                title: name.to_owned(),
-                read_only_hint: false,
-                destructive_hint: true,
-                idempotent_hint: false,
-                open_world_hint: true,
-            },
-            development_only: false,
-            repeatable: false,
-            parallel: false,
-            resumable: false,
-        })
-    }
-
-    #[test]
-    fn another_order_is_no_change_and_another_content_is() {
-        let (a, b, other) = (tool("a", "x"), tool("b", "y"), tool("b", "z"));
-        let known = [a.clone(), b.clone()];
-        assert_eq!(adopt(&known, &[b.clone(), a.clone()]), (known.to_vec(), false));
-        for changed in [vec![a.clone()], vec![a.clone(), other], vec![a.clone(), a.clone()], vec![a, b.clone(), b]] {
-            assert_eq!(adopt(&known, &changed), (changed, true));
-        }
-    }
-
-    #[test]
-    fn what_is_listed_again_is_kept_once() {
-        let known = [tool("a", "x"), tool("b", "y")];
-        let (listed, changed) = adopt(&known, &[tool("c", "new"), tool("b", "y"), tool("a", "other")]);
-        assert!(changed && Arc::ptr_eq(&listed[1], &known[1]));
-        let (again, changed) = adopt(&known, &[tool("a", "x"), tool("b", "y")]);
-        assert!(!changed && again.iter().zip(&known).all(|(listed, known)| Arc::ptr_eq(listed, known)));
     }
 }

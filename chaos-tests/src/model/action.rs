@@ -104,6 +104,8 @@ pub enum Action {
     ReadLate(u8),
     /// A file tells a call's outcome.
     Learn(u8),
+    /// The list came, and the registry crashes over it.
+    LoseList(u8),
     /// The registry crashes.
     RegistryCrashes,
     /// The bridge's actor crashes.
@@ -180,6 +182,7 @@ pub fn describe(world: &World, action: Action) -> String {
         Action::EditorAnnounces(index) => (index, "the editor announces a reload"),
         Action::EditorQuits(index) => (index, "the editor says goodbye"),
         Action::Keep(index) => (index, "breaks, and the network keeps the answer"),
+        Action::LoseList(index) => (index, "its list is lost with the registry"),
         Action::Misdeliver(index) => (index, "the network delivers the answer it kept"),
     };
     let epoch = world.lines.get(usize::from(index)).map_or(0, Line::epoch);
@@ -253,6 +256,7 @@ pub fn cost(world: &World, action: Action) -> u8 {
         | Action::Crash
         | Action::Freeze
         | Action::Keep(_)
+        | Action::LoseList(_)
         | Action::RegistryCrashes
         | Action::BridgeCrashes => false,
     };
@@ -395,6 +399,9 @@ fn open(world: &World, setting: &Setting, index: u8, line: &Line, out: &mut Vec<
         out.push(Action::Read(index));
         if *frame == Frame::Greeting {
             out.push(Action::Misgreet(index));
+        }
+        if *frame == Frame::List && setting.crashes {
+            out.push(Action::LoseList(index));
         }
     } else if line.peer_gone && reads {
         out.push(Action::End(index));

@@ -73,6 +73,8 @@ pub struct Line {
     pub back: VecDeque<Frame>,
     /// The editor's end is closed: what is on its way may still be read.
     pub peer_gone: bool,
+    /// The editor's goodbye was read.
+    pub left: bool,
     /// The process of the editor that it was made to.
     pub process: u8,
     /// What each question for outcomes on its way asks for.
@@ -96,6 +98,7 @@ impl Line {
             running: None,
             back: VecDeque::new(),
             peer_gone: false,
+            left: false,
             process: 0,
             asked: VecDeque::new(),
             answers: VecDeque::new(),

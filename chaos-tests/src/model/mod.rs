@@ -10,6 +10,7 @@
 
 pub mod action;
 pub mod bridge;
+pub mod editor;
 pub mod graph;
 pub mod journal;
 pub mod line;

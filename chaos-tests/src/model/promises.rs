@@ -24,6 +24,8 @@ pub const AT_MOST_ONCE: &str = "never a resend after maybe-sent of a call that i
 pub const REPEATS_BOUNDED: &str = "a repeatable call runs at most three times";
 /// The end is the end.
 pub const NOTHING_AFTER_STOP: &str = "nothing is claimed or dialled after the stop";
+/// Who leaves is let go.
+pub const NOTHING_AFTER_GOODBYE: &str = "nothing is claimed for an editor that has said goodbye";
 /// The word of "not executed".
 pub const NOT_EXECUTED: &str = "an answer \"not executed\" means that it never ran";
 /// The word of an answer.
@@ -117,6 +119,7 @@ impl Model for Setting {
                 world.ghost.executions.iter().all(|count| *count <= SENDINGS_MAX)
             }),
             Property::always(NOTHING_AFTER_STOP, |_, world: &World| !world.is_wrong(Wrong::AfterStop)),
+            Property::always(NOTHING_AFTER_GOODBYE, |_, world: &World| !world.is_wrong(Wrong::AfterGoodbye)),
             Property::always(NOT_EXECUTED, |setting: &Setting, world: &World| {
                 each(setting, |call, _| {
                     let said = world.ghost.words[call] == Some(Word::NotExecuted);

@@ -67,6 +67,8 @@ pub enum Broken {
     DoubleCounts,
     /// The place of a call that cannot be sent stays taken.
     PlaceKept,
+    /// The connection does not hear the editor's goodbye, only the bridge does.
+    GoodbyeUnheard,
     /// Replies are matched in the order of the calls, not by the number of their message.
     RepliesInOrder,
 }

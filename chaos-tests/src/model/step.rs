@@ -30,9 +30,10 @@ pub fn step(world: &World, setting: &Setting, action: Action) -> World {
     world
 }
 
-struct Step<'a> {
-    world: &'a mut World,
-    setting: &'a Setting,
+/// One action on one world.
+pub(super) struct Step<'a> {
+    pub(super) world: &'a mut World,
+    pub(super) setting: &'a Setting,
 }
 
 impl Step<'_> {
@@ -52,7 +53,7 @@ impl Step<'_> {
         }
     }
 
-    fn line(&mut self, index: u8) -> &mut Line {
+    pub(super) fn line(&mut self, index: u8) -> &mut Line {
         &mut self.world.lines[usize::from(index)]
     }
 
@@ -90,6 +91,15 @@ impl Step<'_> {
             }
             Action::Fire(timer) => self.fire(timer),
             Action::Offer => self.offer(),
+            Action::LoseList(line) => {
+                self.line(line).back.pop_front();
+                if self.list_came(line) {
+                    let epoch = self.line(line).epoch();
+                    self.world.tell(epoch, Event::ListLost);
+                }
+                // Its successor asks again.
+                self.world.registry_asks |= self.world.linked.is_some();
+            }
             Action::RegistryCrashes => {
                 if let Some(epoch) = self.world.linked {
                     if self.broken(Broken::OldListCounts) {
@@ -288,7 +298,7 @@ impl Step<'_> {
     }
 
     /// A task says how it ended, and falls.
-    fn end_with(&mut self, index: u8, event: Event) {
+    pub(super) fn end_with(&mut self, index: u8, event: Event) {
         let epoch = self.line(index).epoch();
         self.world.tell(epoch, event);
         self.fall(index);
@@ -363,6 +373,9 @@ impl Step<'_> {
         if self.world.stage >= Stage::Draining {
             self.world.mark(Wrong::AfterStop);
         }
+        if self.line(index).left {
+            self.world.mark(Wrong::AfterGoodbye);
+        }
         self.line(index).owed |= Line::bit(Message::Call(call));
         self.watch_the_window(index);
         self.line(index).task = if self.broken(Broken::WritesBeforeClaim) { Task::Idle } else { Task::Writing(call) };
@@ -415,10 +428,7 @@ impl Step<'_> {
                 }
             }
             Frame::List => {
-                let line = self.line(index);
-                line.owed &= !Line::bit(Message::List);
-                let answers = line.exchange.reply(Line::number(epoch, Message::List), None);
-                if matches!(answers, Answers::List { .. }) {
+                if self.list_came(index) {
                     self.world.tell(epoch, Event::ListAnswered);
                 }
             }
@@ -432,16 +442,25 @@ impl Step<'_> {
         }
     }
 
+    /// True if the list that came is one that was asked for.
+    fn list_came(&mut self, index: u8) -> bool {
+        let line = self.line(index);
+        line.owed &= !Line::bit(Message::List);
+        let number = Line::number(line.epoch(), Message::List);
+        matches!(line.exchange.reply(number, None), Answers::List { .. })
+    }
+
     fn leaves(&mut self, index: u8, why: LeaveReason) {
-        let exchange = &mut self.line(index).exchange;
-        let (epoch, events) = (exchange.epoch().0, exchange.leaves(why));
-        for event in events {
-            self.world.tell(epoch, event);
-        }
+        let unheard = self.broken(Broken::GoodbyeUnheard);
+        let line = self.line(index);
+        line.left = true;
+        let epoch = line.epoch();
+        let event = if unheard { Event::LeavingAnnounced(why) } else { line.exchange.leaves(why) };
+        self.world.tell(epoch, event);
     }
 
     /// The editor's reply to a call is read that was sent on the connection `from`.
-    fn replied(&mut self, index: u8, call: u8, from: u64, refusal: Option<Refusal>) {
+    pub(super) fn replied(&mut self, index: u8, call: u8, from: u64, refusal: Option<Refusal>) {
         let epoch = self.line(index).epoch();
         let number = |epoch, call| Line::number(epoch, Message::Call(call));
         let number = match self.setting.broken {
@@ -531,7 +550,7 @@ impl Step<'_> {
     }
 
     /// The editor refuses the next call that came to it, and runs nothing of it.
-    fn refuse(&mut self, index: u8, refusal: Refusal) {
+    pub(super) fn refuse(&mut self, index: u8, refusal: Refusal) {
         let line = self.line(index);
         let (epoch, Some(Message::Call(call))) = (line.epoch(), line.out.pop_front()) else { return };
         line.owed &= !Line::bit(Message::Call(call));
@@ -540,90 +559,6 @@ impl Step<'_> {
             self.world.ghost.sent[usize::from(call)] -= 1;
         }
         self.replied(index, call, epoch, Some(refusal));
-    }
-
-    // ---- the editor ----
-
-    fn editor(&mut self, action: Action) {
-        match action {
-            Action::EditorTakes(index) => {
-                let own = self.setting.has_journal();
-                let line = self.line(index);
-                if let Some(Message::Call(call)) = line.out.pop_front() {
-                    let sending = (call, line.nths[usize::from(call)]);
-                    if own {
-                        if self.world.journal.read(sending) {
-                            self.line(index).running = Some(call);
-                        }
-                        return;
-                    }
-                    self.world.ghost.executions[usize::from(call)] += 1;
-                    self.line(index).running = Some(call);
-                }
-            }
-            Action::EditorReplies(index) | Action::EditorRepeats(index) => {
-                let line = self.line(index);
-                let (epoch, Some(call)) = (line.epoch(), line.running.take()) else { return };
-                let sending = (call, line.nths[usize::from(call)]);
-                line.owed &= !Line::bit(Message::Call(call));
-                if matches!(action, Action::EditorRepeats(_)) {
-                    line.back.push_back(Frame::Again(call));
-                }
-                if self.setting.has_journal() {
-                    self.world.journal.moves(sending, Status::Done);
-                }
-                self.replied(index, call, epoch, None);
-            }
-            Action::EditorDoubles(index) => {
-                let line = self.line(index);
-                let (epoch, Some(call)) = (line.epoch(), line.running) else { return };
-                self.replied(index, call, epoch, Some(Refusal::Double));
-            }
-            Action::EditorTurnsAway(index) => self.refuse(index, Refusal::WrongEditor),
-            Action::EditorPostpones(index) => self.refuse(index, Refusal::Leaving),
-            Action::Begins(call) => {
-                if let Some(sending) = self.world.journal.first(call, Status::Queued) {
-                    self.world.journal.moves(sending, Status::Running);
-                    self.world.ghost.executions[usize::from(call)] += 1;
-                }
-            }
-            Action::Ends(call) => {
-                if let Some(sending) = self.world.journal.first(call, Status::Running) {
-                    self.world.journal.moves(sending, Status::Done);
-                }
-            }
-            Action::ReadLate(_) => {
-                let sending = self.world.journal.late.remove(0);
-                self.world.journal.read(sending);
-            }
-            Action::EditorAnnounces(index) => self.line(index).back.push_back(Frame::Reload),
-            Action::EditorQuits(index) => {
-                self.line(index).back.push_back(Frame::Quit);
-                self.lose_sockets(Editor::Dead);
-            }
-            Action::RunAdrift(call) => {
-                self.world.adrift[usize::from(call)] -= 1;
-                self.world.ghost.executions[usize::from(call)] += 1;
-            }
-            Action::Reload => self.lose_sockets(Editor::Reloading),
-            Action::Crash => self.lose_sockets(Editor::Dead),
-            Action::Freeze => self.world.editor = Editor::Frozen,
-            Action::ComeBack => self.world.editor = Editor::Up,
-            _ => {}
-        }
-    }
-
-    fn lose_sockets(&mut self, becomes: Editor) {
-        self.world.editor = becomes;
-        match becomes {
-            Editor::Reloading => self.world.journal.reload(),
-            Editor::Dead if self.setting.has_journal() => self.world.journal.die(),
-            Editor::Dead | Editor::Up | Editor::Frozen => {}
-        }
-        self.world.adrift = [0; MAX_CALLS];
-        for line in &mut self.world.lines {
-            line.lose_peer();
-        }
     }
 
     // ---- the supervisor and the end ----

@@ -108,6 +108,8 @@ pub enum Wrong {
     Surprise = 8,
     /// An outcome was given up that the journal knew.
     Guessed = 16,
+    /// A call was claimed after the editor's goodbye was read.
+    AfterGoodbye = 32,
 }
 
 /// How a call ended, as far as promises ask.

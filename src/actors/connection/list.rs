@@ -1,4 +1,4 @@
-//! The tool list of a connection: asked for, or known already; published here, so that it cannot be lost on its way.
+//! The tool list of a connection: asked for, or known already; handed to the registry.
 
 use std::sync::Arc;
 
@@ -34,24 +34,16 @@ impl Line {
             ListStep::Tools(listing) => self.list_is(Arc::new(listing)),
             ListStep::TryNext => self.shared.order(Order::List { step: step + 1 }),
             ListStep::Failed(why) => {
-                self.with.addresses.registry.cast(registry::Message::ListFailed(
-                    self.epoch,
-                    why,
-                    self.over(Event::ListLost),
-                ));
+                self.with.addresses.registry.cast(registry::Message::ListFailed(self.epoch, why, self.over()));
             }
         }
     }
 
-    /// It is published before the bridge may send calls: they are looked up in it.
     fn list_is(&self, listing: Arc<ToolListing>) {
-        let adopted = self.with.tools.adopt(self.epoch, listing);
-        let over = self.over(if adopted { Event::ListAnswered } else { Event::ListLost });
-        self.with.addresses.registry.cast(registry::Message::ListReceived(self.epoch, over));
+        self.with.addresses.registry.cast(registry::Message::ListReceived(self.epoch, listing, self.over()));
     }
 
-    /// The bridge hears of it behind the registry's wish for another list: that one goes before any call.
-    fn over(&self, event: Event) -> ListIsOver {
-        ListIsOver::new(self.bridge.clone(), self.epoch, event)
+    fn over(&self) -> ListIsOver {
+        ListIsOver::new(self.bridge.clone(), self.epoch)
     }
 }

@@ -84,10 +84,8 @@ impl Line {
                 self.with.addresses.registry.cast(registry::Message::ChangeHinted(permit));
             }
             Inbound::Event(EditorEvent::Leaving(reason)) => {
-                let events = self.exchange().leaves(reason);
-                for event in events {
-                    self.tell_unasked(event).await;
-                }
+                let event = self.exchange().leaves(reason);
+                self.tell_unasked(event).await;
             }
             Inbound::Event(EditorEvent::State(state)) => {
                 self.with.link.view.send_if_modified(|link| {

@@ -2,10 +2,12 @@
 //! session moves. The session over stdin and stdout is not routed: its link follows it.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{NewRequest, SessionActor, State};
+use crate::client::Client;
 use crate::config::Config;
 use crate::core::requests::Asked;
 use crate::core::router::{self, Route};
@@ -110,7 +112,7 @@ impl SessionActor {
             self.see_link(state);
         }
         self.feed(state, &Event::RootsAwaited(false));
-        for new in std::mem::take(&mut state.unrouted) {
+        for new in self.take_unrouted(state) {
             self.accept(new);
         }
     }
@@ -165,23 +167,30 @@ impl SessionActor {
         self.find_way(state);
     }
 
-    /// Whether a call with so many bytes of arguments may be taken in beside those that are open of this session, and of all links
-    /// together. Where there is one of each, the link decides alone.
-    pub(super) fn has_room(&self, bytes: usize) -> bool {
+    /// Whether a call with so many bytes of arguments may be taken in beside those of this session that are open or wait for their link,
+    /// and beside those of all. Where there is one session and one link, the link decides alone.
+    ///
+    /// # Errors
+    /// The bound that it would break.
+    pub(super) fn has_room(&self, bytes: usize) -> Result<(), usize> {
         if !self.is_routed() {
-            return true;
+            return Ok(());
         }
-        let session = self.seat.client.id;
-        let open = |of: Option<SessionId>| -> usize {
-            self.seat.links.all().iter().map(|link| link.calls.ledger(|ledger, _| ledger.open_bytes(of))).sum()
-        };
-        open(Some(session)) + bytes <= SESSION_CALLS_MAX_BYTES && open(None) + bytes <= OPEN_CALLS_MAX_BYTES
+        let unrouted = |client: &Client| client.unrouted_bytes.load(Ordering::Relaxed);
+        let (mut own, mut all) = (unrouted(&self.seat.client) + bytes, bytes);
+        for link in self.seat.links.all() {
+            own += link.calls.ledger(|ledger, _| ledger.open_bytes(Some(self.seat.client.id)));
+            all += link.calls.ledger(|ledger, _| ledger.open_bytes(None));
+            all += link.attached.all().iter().map(|client| unrouted(client)).sum::<usize>();
+        }
+        let within = |sum, most| if sum <= most { Ok(()) } else { Err(most) };
+        within(own, SESSION_CALLS_MAX_BYTES).and(within(all, OPEN_CALLS_MAX_BYTES))
     }
 
     /// More bytes of arguments would be open than may be.
-    pub(super) fn refuse_for_bytes(&self, here: &LinkParts, asked: Asked) {
+    pub(super) fn refuse_for_bytes(&self, here: &LinkParts, asked: Asked, most: usize) {
         self.seat.env.events.bad_line(TOO_MANY_REQUESTS);
-        here.calls.answers.own(asked, ToolResult::error(user_text::too_many_bytes()));
+        here.calls.answers.own(asked, ToolResult::error(user_text::too_many_bytes(most)));
     }
 
     /// Who calls, where it is not the client over stdin and stdout.
@@ -193,7 +202,18 @@ impl SessionActor {
 
     /// Takes a call to the link that the session is on, or has it wait until that is known.
     pub(super) fn accept_routed(&self, state: &mut State, new: NewRequest) {
+        let bytes = new.call.arguments.get().len();
+        if let Err(most) = self.has_room(bytes) {
+            return self.refuse_for_bytes(&self.seat.link(), new.asked, most);
+        }
+        self.seat.client.unrouted_bytes.fetch_add(bytes, Ordering::Relaxed);
         state.unrouted.push(NewRequest { since: Some(Instant::now()), ..new });
         self.find_way(state);
+    }
+
+    /// The calls that waited until it is known which link they belong to.
+    pub(super) fn take_unrouted(&self, state: &mut State) -> Vec<NewRequest> {
+        self.seat.client.unrouted_bytes.store(0, Ordering::Relaxed);
+        std::mem::take(&mut state.unrouted)
     }
 }

@@ -218,17 +218,20 @@ fn an_editor_that_leaves_is_told_of_before_the_place_is_free() {
     assert!(verdicts(&answered.settled.settlements).is_empty(), "it is held again");
 }
 
-/// The goodbye may come right behind a reply, before the next call is taken.
+/// The goodbye may come right behind a reply, before the next call is taken or claimed, and before the bridge hears of it.
 #[test]
-fn a_call_that_was_about_to_go_stays_when_the_editor_says_goodbye() {
-    let mut desk = Desk::new(2);
+fn no_call_goes_to_an_editor_that_has_said_goodbye() {
+    let mut desk = Desk::new(1);
     desk.exchange.order(Order::Call);
-    assert_eq!(desk.exchange.next_order(), Some(Order::Call));
-    desk.send(5, After::default());
-    assert!(desk.answered(5, None, true).settled.events.is_empty(), "its place is passed on");
-    let told = desk.exchange.leaves(LeaveReason::Reload);
-    assert_eq!(told, [Event::LeavingAnnounced(LeaveReason::Reload), MORE]);
-    assert_eq!(desk.exchange.next_order(), None);
+    let held = desk.exchange.reserve(&mut desk.ledger).expect("a call waits");
+    assert_eq!(desk.exchange.leaves(LeaveReason::Reload), Event::LeavingAnnounced(LeaveReason::Reload));
+    let terms = (journaled(0), After::default());
+    let refused = desk.exchange.claim(5, held.id, terms, &mut desk.ledger, desk.now);
+    assert_eq!(refused.expect_err("it leaves").events, [MORE]);
+    desk.exchange.keep_places();
+    desk.exchange.order(Order::Call);
+    assert_eq!(desk.exchange.reserve(&mut desk.ledger).expect_err("it leaves").events, [MORE]);
+    assert!(desk.ledger.has_held(), "it waits for the next connection");
 }
 
 #[test]

@@ -1,18 +1,20 @@
 //! What the registry receives.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use ractor::ActorRef;
 
 use super::bridge;
 use crate::fsm::bridge::Event;
 use crate::fsm::registry::Timer;
+use crate::protocol::dialect::ToolListing;
 use crate::protocol::ids::Epoch;
 use crate::runtime::mailbox::Permit;
 use crate::storage::catalogue_file::{CatalogueFile, Unusable};
 
-/// Tells the bridge that a list is over when this is dropped: behind what the registry made of the list, and also if no registry
-/// lives to handle it.
+/// Tells the bridge when this is dropped that a list is over: behind what the registry wants next, and also if no registry lives to
+/// handle it. Until it is published, no list was learned.
 #[derive(Debug)]
 pub struct ListIsOver {
     bridge: ActorRef<bridge::Message>,
@@ -21,9 +23,14 @@ pub struct ListIsOver {
 }
 
 impl ListIsOver {
-    /// `event` is what the bridge is told of this connection's list.
-    pub fn new(bridge: ActorRef<bridge::Message>, epoch: Epoch, event: Event) -> Self {
-        Self { bridge, epoch, event }
+    /// Of the list on this connection.
+    pub fn new(bridge: ActorRef<bridge::Message>, epoch: Epoch) -> Self {
+        Self { bridge, epoch, event: Event::ListLost }
+    }
+
+    /// The list is published: calls may be looked up in it.
+    pub fn is_published(mut self) {
+        self.event = Event::ListAnswered;
     }
 }
 
@@ -42,8 +49,8 @@ pub enum Message {
     LinkLost,
     /// The editor's list may have changed.
     ChangeHinted(Option<Permit>),
-    /// A list came on this connection, and is published if it is of the wanted project.
-    ListReceived(Epoch, ListIsOver),
+    /// A list came on this connection.
+    ListReceived(Epoch, Arc<ToolListing>, ListIsOver),
     /// No list came.
     ListFailed(Epoch, String, ListIsOver),
     /// The project is known, and its catalogue can be read; or there is none.

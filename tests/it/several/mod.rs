@@ -248,6 +248,30 @@ async fn a_session_whose_roots_change_goes_elsewhere_and_what_it_held_is_refused
     stage.end().await;
 }
 
+/// The client does not say where it works yet, so that no link has them.
+#[tokio::test(start_paused = true)]
+async fn calls_that_wait_for_their_link_have_a_bound_of_their_bytes() {
+    let stage = Stage::new();
+    let editor = stage.editor(0).await;
+    let mut caller = stage.rooted().await;
+    let text = "x".repeat(7 * 1024 * 1024);
+    let mut ids = Vec::new();
+    for key in ["first", "second", "third"] {
+        ids.push(caller.client.call("count", json!({"key": key, "text": text})).await);
+    }
+    let (refused, error) = caller.client.text(&ids[2]).await;
+    assert!(error && refused.starts_with("Not executed: busy") && refused.contains("16 MiB"), "{refused}");
+    stage.answer_roots(&mut caller, 0, &[stage.project(0)]).await;
+    for id in &ids[..2] {
+        let (text, _) = caller.client.text(id).await;
+        assert!(!text.contains("busy"), "{text}");
+    }
+    assert!(!caller.count("after").await.1, "what was answered takes no room any more");
+    assert_eq!(editor.runs("third"), 0);
+    assert_eq!(caller.close().await, ShutdownReason::InputEnded);
+    stage.end().await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_session_that_fails_too_often_ends_alone_and_so_does_a_link() {
     let stage = Stage::new();
