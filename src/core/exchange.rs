@@ -202,9 +202,12 @@ impl Exchange {
         }
     }
 
-    /// The editor says that it leaves: nothing is claimed for it from now on. Returns what the bridge is told.
+    /// The editor says that it leaves: nothing is claimed for it from now on. Returns what the bridge is told. A goodbye before the
+    /// greeting counts for nothing, here and there.
     pub fn leaves(&mut self, why: LeaveReason) -> Event {
-        self.places = Places::Closed;
+        if self.met.is_some() {
+            self.places = Places::Closed;
+        }
         Event::LeavingAnnounced(why)
     }
 

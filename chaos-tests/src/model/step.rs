@@ -453,7 +453,7 @@ impl Step<'_> {
     fn leaves(&mut self, index: u8, why: LeaveReason) {
         let unheard = self.broken(Broken::GoodbyeUnheard);
         let line = self.line(index);
-        line.left = true;
+        line.left |= line.exchange.met().is_some();
         let epoch = line.epoch();
         let event = if unheard { Event::LeavingAnnounced(why) } else { line.exchange.leaves(why) };
         self.world.tell(epoch, event);

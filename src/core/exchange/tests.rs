@@ -234,6 +234,16 @@ fn no_call_goes_to_an_editor_that_has_said_goodbye() {
     assert!(desk.ledger.has_held(), "it waits for the next connection");
 }
 
+/// The bridge ignores it too: else it would order calls for ever that never go.
+#[test]
+fn a_goodbye_before_the_greeting_counts_for_nothing() {
+    let mut desk = Desk::new(1);
+    desk.exchange = Exchange::new(EPOCH);
+    let _ = desk.exchange.leaves(LeaveReason::Reload);
+    desk.exchange.greeted(Met::default());
+    assert!(desk.exchange.reserve(&mut desk.ledger).is_ok());
+}
+
 #[test]
 fn another_editor_ends_the_connection_only_where_the_call_named_one() {
     for names_it in [true, false] {
