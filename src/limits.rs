@@ -158,6 +158,9 @@ pub const FRAME_HEADER_MAX_BYTES: usize = 4096;
 pub const FRAME_LENGTH_DIGITS_MAX: usize = 20;
 /// A decoder gives its memory back after a frame larger than this; below it, one buffer serves frame after frame.
 pub const DECODER_BUFFER_KEPT_BYTES: usize = 64 * 1024;
+/// How many times the bytes that have come of a frame a decoder has room for, at most. What came is copied each time it grows, into
+/// memory that the system first has to hand out: doubling takes about as long as the copy of a whole frame, this an eighth of it.
+pub const DECODER_GROWTH: usize = 8;
 /// Longest line on the push socket; real ones stay below 1 KiB.
 pub const PUSH_LINE_MAX_BYTES: usize = 64 * 1024;
 /// Push sockets open at once: one editor has one, its reload may leave another behind.

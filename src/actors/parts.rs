@@ -16,6 +16,7 @@ use crate::config::Config;
 use crate::link::{LinkParts, Links};
 use crate::net::Net;
 use crate::platform::host::Host;
+use crate::protocol::ids::SessionId;
 use crate::runtime::environment::Environment;
 use crate::runtime::supervisor::Tasks;
 
@@ -50,7 +51,12 @@ impl Parts {
 
     /// What a session's actor works with.
     pub fn seat(&self, client: &Arc<Client>) -> Seat {
-        Seat { env: Arc::clone(&self.env), client: Arc::clone(client), links: Arc::clone(&self.links) }
+        Seat { env: self.env_of(client.id), client: Arc::clone(client), links: Arc::clone(&self.links) }
+    }
+
+    /// The surroundings of a session.
+    pub fn env_of(&self, session: SessionId) -> Arc<Environment> {
+        if session == SessionId::STDIO { Arc::clone(&self.env) } else { self.env.of_session(session) }
     }
 
     /// What the gateway's own tools look at.

@@ -45,14 +45,14 @@ impl Sessions {
         &self,
         nowhere: LinkId,
         named: Option<PathBuf>,
-        events: Events,
+        events: &Events,
     ) -> Result<Arc<Client>, TooManySessions> {
         let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
         if open.len() >= SESSIONS_MAX {
             return Err(TooManySessions);
         }
         let id = SessionId(self.last.fetch_add(1, Ordering::Relaxed) + 1);
-        let client = Arc::new(Client::new(id, nowhere, named, events));
+        let client = Arc::new(Client::new(id, nowhere, named, events.of_session(id)));
         open.insert(id, Arc::clone(&client));
         Ok(client)
     }
@@ -150,19 +150,19 @@ mod tests {
         let (sessions, stdio) = Sessions::with_stdio(Events::default());
         assert_eq!(stdio.id, SessionId::STDIO);
         let opened: Vec<_> =
-            std::iter::from_fn(|| sessions.open(LinkId::FIRST, None, Events::default()).ok()).collect();
+            std::iter::from_fn(|| sessions.open(LinkId::FIRST, None, &Events::default()).ok()).collect();
         assert_eq!(opened.len() + 1, SESSIONS_MAX);
         let first = opened[0].id;
         sessions.close(first);
         assert!(sessions.get(first).is_none());
-        let next = sessions.open(LinkId::FIRST, None, Events::default()).unwrap();
+        let next = sessions.open(LinkId::FIRST, None, &Events::default()).unwrap();
         assert!(opened.iter().all(|known| known.id != next.id) && next.id != SessionId::GUESTS, "none is used again");
     }
 
     #[test]
     fn a_link_knows_those_that_are_on_it() {
         let (sessions, stdio) = Sessions::with_stdio(Events::default());
-        let other = sessions.open(LinkId(7), None, Events::default()).unwrap();
+        let other = sessions.open(LinkId(7), None, &Events::default()).unwrap();
         let on =
             |link| Attached::to(link, Arc::clone(&sessions)).all().iter().map(|client| client.id).collect::<Vec<_>>();
         assert_eq!((on(LinkId::FIRST), on(LinkId(7))), (vec![stdio.id], vec![other.id]));

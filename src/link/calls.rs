@@ -143,7 +143,7 @@ impl Calls {
     /// Takes a call in; one that is refused is answered by that. `asked_as` is the id of its request. False, and nothing is taken in,
     /// if the open calls have too many bytes with it.
     fn take_in(&self, call: NewCall, refused: Option<Grounds>, asked_as: &str) -> bool {
-        let (id, tool, trace) = (call.id, call.tool.clone(), call.trace.clone());
+        let (id, asked_by, tool, trace) = (call.id, call.request.session, call.tool.clone(), call.trace.clone());
         let too_large = self.is_too_large(&call.arguments);
         let settlements = self.ledger(|ledger, now| {
             if !ledger.takes(call.arguments.get().len()) {
@@ -158,7 +158,7 @@ impl Calls {
             Some(settlements)
         });
         let Some(settlements) = settlements else { return false };
-        self.env.events.call_accepted(id, &tool, asked_as, trace.as_deref());
+        self.env.events.call_accepted(id, &tool, asked_by, asked_as, trace.as_deref());
         self.settle(settlements);
         true
     }

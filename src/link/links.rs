@@ -33,7 +33,7 @@ pub struct Links {
 impl Links {
     /// Those of a gateway that begins: the one over stdin and stdout.
     pub fn with_first(env: Arc<Environment>, sessions: Arc<Sessions>) -> Self {
-        let first = LinkParts::new(&env, &sessions, LinkId::FIRST, Place::Roots);
+        let first = LinkParts::new(Arc::clone(&env), &sessions, LinkId::FIRST, Place::Roots);
         let open = RwLock::new([(first.id, Arc::clone(&first))].into());
         Self { env, sessions, first, open, last: AtomicU32::new(0), opened: watch::Sender::default() }
     }
@@ -87,7 +87,7 @@ impl Links {
 
     fn add(&self, open: &mut BTreeMap<LinkId, Arc<LinkParts>>, place: Place) -> Arc<LinkParts> {
         let id = LinkId(self.last.fetch_add(1, Ordering::Relaxed) + 1);
-        let link = LinkParts::new(&self.env, &self.sessions, id, place);
+        let link = LinkParts::new(self.env.of_link(id), &self.sessions, id, place);
         open.insert(id, Arc::clone(&link));
         link
     }

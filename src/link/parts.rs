@@ -38,8 +38,7 @@ pub struct LinkParts {
 
 impl LinkParts {
     /// A link on which nothing has happened.
-    pub fn new(env: &Arc<Environment>, sessions: &Arc<Sessions>, id: LinkId, place: Place) -> Arc<Self> {
-        let env = Arc::clone(env);
+    pub fn new(env: Arc<Environment>, sessions: &Arc<Sessions>, id: LinkId, place: Place) -> Arc<Self> {
         let addresses = Arc::<Addresses>::default();
         let attached = Attached::to(id, Arc::clone(sessions));
         let ledger = Arc::<SharedLedger>::default();

@@ -1,5 +1,6 @@
 //! What a gateway is given at its start, and everything of it that belongs to no client and no editor.
 
+use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -10,19 +11,24 @@ use super::health::Health;
 use crate::config::Config;
 use crate::net::Net;
 use crate::platform::host::Host;
-use crate::protocol::ids::CallId;
+use crate::protocol::ids::{CallId, LinkId, SessionId};
 use crate::telemetry::events::Events;
 
-/// The gateway's surroundings, and its own health.
+/// The gateway's surroundings, and what is logged and counted of one part of it.
 pub struct Environment {
+    process: Arc<Process>,
+    /// What is logged and counted.
+    pub events: Events,
+}
+
+/// The gateway's surroundings, and its own health.
+pub struct Process {
     /// The configuration.
     pub config: Config,
     /// The network.
     pub net: Arc<dyn Net>,
     /// The machine.
     pub host: Arc<dyn Host>,
-    /// What is logged and counted.
-    pub events: Events,
     /// The name of this process, for editors that tell gateways apart.
     pub gateway: String,
     /// When the gateway began.
@@ -40,13 +46,21 @@ impl std::fmt::Debug for Environment {
     }
 }
 
+impl Deref for Environment {
+    type Target = Process;
+
+    fn deref(&self) -> &Process {
+        &self.process
+    }
+}
+
 impl Environment {
     /// The surroundings of a gateway that begins now.
     pub fn new(config: Config, net: Arc<dyn Net>, host: Arc<dyn Host>) -> Arc<Self> {
         let seed = config.seed.unwrap_or_else(|| u64::from_ne_bytes(first_eight(host.random())));
         let gateway = uuid::Builder::from_random_bytes(host.random()).into_uuid().to_string();
-        Arc::new(Self {
-            events: Events::new(Arc::clone(&host), config.metrics.is_some()),
+        let events = Events::new(Arc::clone(&host), config.metrics.is_some());
+        let process = Process {
             config,
             net,
             host,
@@ -56,9 +70,22 @@ impl Environment {
             random: Mutex::new(fastrand::Rng::with_seed(seed)),
             can_focus: OnceLock::new(),
             is_draining: AtomicBool::new(false),
-        })
+        };
+        Arc::new(Self { process: Arc::new(process), events })
     }
 
+    /// The same for a link that is opened.
+    pub fn of_link(&self, link: LinkId) -> Arc<Self> {
+        Arc::new(Self { process: Arc::clone(&self.process), events: self.events.of_link(link) })
+    }
+
+    /// The same for a session that is opened.
+    pub fn of_session(&self, session: SessionId) -> Arc<Self> {
+        Arc::new(Self { process: Arc::clone(&self.process), events: self.events.of_session(session) })
+    }
+}
+
+impl Process {
     /// A new call's identity.
     pub fn next_call_id(&self) -> CallId {
         CallId::from_random(enter(&self.random).u128(..).to_ne_bytes())

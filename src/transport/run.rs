@@ -132,7 +132,7 @@ impl Pumps {
         I: AsyncRead + Unpin + Send + 'static,
     {
         let with = stdin_reader::Surroundings {
-            env: Arc::clone(&parts.env),
+            env: parts.env_of(client.id),
             client: Arc::clone(client),
             links: Arc::clone(&parts.links),
         };

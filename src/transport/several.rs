@@ -67,7 +67,7 @@ impl<S: Spawn> Several<S> {
         output: impl AsyncWrite + Unpin + Send + 'static,
     ) -> Result<Session, TooManySessions> {
         let nowhere = self.parts.links.nowhere();
-        let opened = self.parts.sessions.open(nowhere.id, project, self.parts.env.events.clone());
+        let opened = self.parts.sessions.open(nowhere.id, project, &self.parts.env.events);
         let client = opened.inspect_err(|_| self.parts.links.close(nowhere.id))?;
         let pumps = Pumps::of(&self.parts, &client, input, output);
         let (ends, ended) = watch::channel(None);
@@ -152,7 +152,7 @@ async fn serve<S: Spawn>(
     settle(parts, client);
     ending::answer_all(client, why).await;
     if !client.outbox.is_flushed() {
-        parts.env.events.stdout_not_read(client.outbox.counts().queued);
+        parts.env_of(client.id).events.stdout_not_read(client.outbox.counts().queued);
     }
     for task in [input, output] {
         task.abort();

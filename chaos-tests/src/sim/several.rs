@@ -115,7 +115,8 @@ async fn gateway(
         let (to_gateway, stdin) = tokio::io::duplex(PIPE);
         let (stdout, from_gateway) = tokio::io::duplex(PIPE);
         let named = (!mine.roots).then(|| project_of(editor_of(plan, number)));
-        let session = several.attach(named, stdin, stdout).expect("four sessions are few");
+        let session = several.attach(named, stdin, stdout).expect("so many sessions are few");
+        recorder_of(number).record(Event::Numbered(session.client.id.0));
         let place = Place {
             number,
             project: project_of(editor_of(plan, number)),
@@ -140,6 +141,12 @@ async fn gateway(
         }
     }
     let links = parts.links.all();
+    for link in &links {
+        let to = |number: &u8| matches!(&link.place, holdfast::link::Place::Project(to) if *to == project_of(*number));
+        if let Some(number) = (0..plan.editors).find(to) {
+            recorder.of(Part::Editor(number)).record(Event::Numbered(link.id.0));
+        }
+    }
     several.end().await;
     for link in links.iter().filter(|link| matches!(link.place, holdfast::link::Place::Project(_))) {
         let (held, flying) = link.calls.ledger(|ledger, _| ledger.counts());

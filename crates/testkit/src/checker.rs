@@ -24,12 +24,7 @@ use crate::history::{Event, History};
 
 /// All checkers on one history; where it is of several sessions or editors, each on those that it looks at.
 pub fn check(history: &History) -> Vec<Verdict> {
-    if history.parts().is_empty() {
-        return check_one(history);
-    }
-    let of_editor =
-        |run: &Run<'_>| vec![at_most_once(run), bounds::bounded(run), right_editor(run), one_connection(run)];
-    several::check(history, check_session, of_editor, |run| vec![total(run), log::discretion(run)])
+    if history.parts().is_empty() { check_one(history) } else { several::check(history) }
 }
 
 fn check_one(history: &History) -> Vec<Verdict> {
@@ -51,6 +46,7 @@ fn check_one(history: &History) -> Vec<Verdict> {
         log::discretion(&run),
         order(&run),
         log::truth(&run),
+        log::connections(&run, run.has_ended()),
         causes::grounded(&run),
     ];
     if run.dialect == FakeDialect::Holdfast {

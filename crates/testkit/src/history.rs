@@ -114,6 +114,8 @@ pub enum Event {
     TurnedAway(u64, String),
     /// Whose package the editor has.
     Speaks(FakeDialect),
+    /// The gateway's own number of a session, or of the link to an editor: its log names them by it.
+    Numbered(u32),
     /// A sending of a call left: connection, id of the request, its id in the journal.
     Sent(u64, String, String),
     /// The journal's word on a sending reached the gateway: connection, id in the journal, status.
@@ -216,6 +218,7 @@ impl fmt::Display for Entry {
             Event::FrameIn(conn, what) => write!(f, "wire {conn:<3} <- {what}"),
             Event::TurnedAway(conn, id) => write!(f, "wire {conn:<3} <- {id} turned away"),
             Event::Speaks(dialect) => write!(f, "editor   speaks {dialect:?}"),
+            Event::Numbered(number) => write!(f, "gateway  calls it {number}"),
             Event::Sent(conn, id, sending) => write!(f, "wire {conn:<3} -> {id} is the sending {sending}"),
             Event::Outcome(conn, sending, status) => write!(f, "wire {conn:<3} <- {sending} is {status}"),
             Event::Progressed(conn, sending, far) => write!(f, "wire {conn:<3} <- {sending} is at {far}/1000"),
@@ -262,10 +265,10 @@ impl History {
     }
 
     /// What is of these parts, as if there were no others; and of what is nobody's alone, what is wanted.
-    pub fn of_parts(&self, parts: impl Fn(Part, &Event) -> bool, common: bool) -> Self {
+    pub fn of_parts(&self, parts: impl Fn(Part, &Event) -> bool, common: impl Fn(&Event) -> bool) -> Self {
         let of_them = self.0.iter().filter_map(|Entry { at, what }| match what {
             Event::Of(part, what) => parts(*part, what).then(|| Entry { at: *at, what: Event::clone(what) }),
-            what => common.then(|| Entry { at: *at, what: what.clone() }),
+            what => common(what).then(|| Entry { at: *at, what: what.clone() }),
         });
         Self(of_them.collect())
     }

@@ -7,7 +7,7 @@
 use bytes::{Buf, Bytes, BytesMut};
 
 use super::{BadFrame, Framer};
-use crate::limits::{DECODER_BUFFER_KEPT_BYTES, FRAME_HEADER_MAX_BYTES, FRAME_LENGTH_DIGITS_MAX};
+use crate::limits::{DECODER_BUFFER_KEPT_BYTES, DECODER_GROWTH, FRAME_HEADER_MAX_BYTES, FRAME_LENGTH_DIGITS_MAX};
 
 /// A whole frame.
 pub fn encode(body: &[u8]) -> Bytes {
@@ -95,13 +95,13 @@ impl ContentLength {
 }
 
 impl ContentLength {
-    /// Makes room for these bytes of a body. Doubling, but never beyond the frame: an allocator keeps about twice its largest
-    /// block for itself, and twice a frame would be kept instead of one.
+    /// Makes room for these bytes of a body: [`DECODER_GROWTH`] times what is there, but never beyond the frame. An allocator keeps
+    /// about twice its largest block for itself, and twice a frame would be kept instead of one.
     fn make_room(&mut self, bytes: usize) {
         let Part::Body(length) = self.part else { return };
         let (needed, has) = (self.buffer.len() + bytes, self.buffer.capacity());
         if needed > has && needed <= length && needed > DECODER_BUFFER_KEPT_BYTES {
-            let mut larger = BytesMut::with_capacity(length.min(needed.saturating_mul(2)));
+            let mut larger = BytesMut::with_capacity(length.min(needed.saturating_mul(DECODER_GROWTH)));
             larger.extend_from_slice(&self.buffer);
             self.buffer = larger;
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Events;
 use crate::core::calls::{Answer, Sending};
 use crate::fsm::call::Verdict;
-use crate::protocol::ids::{CallId, Epoch};
+use crate::protocol::ids::{CallId, Epoch, SessionId};
 use crate::protocol::mcp::{self, Method, ProtocolVersion};
 use crate::protocol::text::clean;
 use crate::protocol::trace::TraceContext;
@@ -17,7 +17,7 @@ impl Events {
     /// A client opened (or reopened) the session.
     pub fn session_opened(&self, client: &str, version: ProtocolVersion, honours_changes: bool) {
         let protocol = version.label();
-        tracing::info!(event = "session_opened", client = %clean(client), protocol, honours_changes);
+        tracing::info!(event = "session_opened", session = self.session(), client = %clean(client), protocol, honours_changes);
         let row = labels::row([labels::era(version), protocol, mcp::traits_of(client).name]);
         let mut known = self.0.session.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some(before) = known.replace(row) {
@@ -28,7 +28,7 @@ impl Events {
 
     /// The list of tools is longer than the client shows.
     pub fn tools_beyond(&self, client: &'static str, listed: usize, shown: usize) {
-        tracing::warn!(event = "tools_beyond_client", client, listed, shown);
+        tracing::warn!(event = "tools_beyond_client", session = self.session(), client, listed, shown);
     }
 
     /// A message of the client was read.
@@ -60,6 +60,7 @@ impl Events {
     pub fn stdout_not_read(&self, lines: usize) {
         tracing::warn!(
             event = "stdout_not_read",
+            session = self.session(),
             lines_left = lines,
             "the client stopped reading before the last answers had left"
         );
@@ -68,7 +69,7 @@ impl Events {
     /// A line of the client that is no request of MCP, or a request that is not opened.
     pub fn bad_line(&self, fault: &'static str) {
         if let Some(left_out) = self.0.bad_lines.admit() {
-            tracing::warn!(event = "bad_client_line", fault, left_out);
+            tracing::warn!(event = "bad_client_line", session = self.session(), fault, left_out);
         }
         self.metrics().count(Id::McpInvalid, [fault]);
     }
@@ -83,14 +84,15 @@ impl Events {
     }
 
     /// A call was accepted.
-    pub fn call_accepted(&self, call: CallId, tool: &str, request: &str, trace: Option<&TraceContext>) {
+    pub fn call_accepted(&self, call: CallId, tool: &str, by: SessionId, request: &str, trace: Option<&TraceContext>) {
+        let session = (by != SessionId::STDIO).then_some(by.0);
         let trace_id = trace.and_then(TraceContext::trace_id);
-        tracing::debug!(event = "call_accepted", %call, tool = %clean(tool), mcp_id = %clean(request), trace_id);
+        tracing::debug!(event = "call_accepted", link = self.link(), session, %call, tool = %clean(tool), mcp_id = %clean(request), trace_id);
     }
 
     /// A call was claimed for a connection: its bytes leave now.
     pub fn call_sent(&self, call: CallId, epoch: Epoch, wire: u64, sending: Option<Sending>) {
-        tracing::debug!(event = "call_sent", %call, epoch = epoch.0, wire);
+        tracing::debug!(event = "call_sent", link = self.link(), %call, epoch = epoch.0, wire);
         let Some(Sending { waited, waited_for, nth, lost, repeatable }) = sending else { return };
         let wait = Wait::of(waited_for);
         self.metrics().record(Id::ToolCallWait, [wait.into()], waited.as_secs_f64());
@@ -114,7 +116,7 @@ impl Events {
         let millis = u64::try_from(answer.took.as_millis()).unwrap_or(u64::MAX);
         let (call, tool) = (answer.call, clean(&answer.tool));
         let trace_id = answer.trace.as_deref().and_then(TraceContext::trace_id);
-        tracing::info!(event = "call_answered", %call, %tool, verdict, cause, millis, trace_id);
+        tracing::info!(event = "call_answered", link = self.link(), %call, %tool, verdict, cause, millis, trace_id);
         self.call_ended(&answer.tool, answer.verdict);
         self.metrics().record(Id::ToolCallDuration, [verdict], answer.took.as_secs_f64());
     }
@@ -131,7 +133,7 @@ impl Events {
 
     /// What became of a call whose client waits no more.
     pub fn call_noted(&self, call: CallId, tool: &str, verdict: Verdict) {
-        tracing::info!(event = "call_noted", %call, tool = %clean(tool), verdict = verdict.label());
+        tracing::info!(event = "call_noted", link = self.link(), %call, tool = %clean(tool), verdict = verdict.label());
         // Any other call was counted when its client was answered.
         if verdict == Verdict::Cancelled {
             self.call_ended(tool, verdict);
@@ -145,9 +147,9 @@ impl Events {
 
     /// The tool list was read.
     pub fn tools_listed(&self, count: usize, dropped: &[(String, String)]) {
-        tracing::info!(event = "tools_listed", count, dropped = dropped.len());
+        tracing::info!(event = "tools_listed", link = self.link(), count, dropped = dropped.len());
         for (name, why) in dropped.iter().take(20) {
-            tracing::warn!(event = "tool_dropped", tool = %clean(name), why = %clean(why));
+            tracing::warn!(event = "tool_dropped", link = self.link(), tool = %clean(name), why = %clean(why));
         }
     }
 
@@ -158,7 +160,7 @@ impl Events {
 
     /// The catalogue on disk could not be used or written.
     pub fn catalogue_trouble(&self, what: &'static str, detail: &str) {
-        tracing::warn!(event = "catalogue_trouble", what, detail = %clean(detail));
+        tracing::warn!(event = "catalogue_trouble", link = self.link(), what, detail = %clean(detail));
     }
 
     /// A line could not be added to the audit file.
@@ -168,6 +170,6 @@ impl Events {
 
     /// Something in the project's files is wrong.
     pub fn project_problem(&self, problem: &str) {
-        tracing::warn!(event = "project_problem", problem = %clean(problem));
+        tracing::warn!(event = "project_problem", link = self.link(), problem = %clean(problem));
     }
 }

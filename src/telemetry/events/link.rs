@@ -18,13 +18,13 @@ use crate::telemetry::metrics::labels::{DialResult, Direction, Hint, PushResult,
 
 impl Events {
     fn story(&self) -> std::sync::MutexGuard<'_, LinkStory> {
-        self.0.link.lock().unwrap_or_else(PoisonError::into_inner)
+        self.1.story.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A reply that belongs to nothing that is open on its connection.
     pub fn reply_unmatched(&self, epoch: Epoch, stray: Stray, what: &str) {
         if let Some(left_out) = self.0.strays.admit() {
-            tracing::warn!(event = "reply_unmatched", epoch = epoch.0, what = %clean(what), left_out);
+            tracing::warn!(event = "reply_unmatched", link = self.link(), epoch = epoch.0, what = %clean(what), left_out);
         }
         self.metrics().count(Id::Unmatched, [stray.into()]);
     }
@@ -39,7 +39,7 @@ impl Events {
     /// A connection to the editor is usable. `waited_for`: calls are held for it; `back`: what it tells of its absence.
     pub fn link_up(&self, epoch: Epoch, port: u16, source: &'static str, waited_for: bool, back: Return) {
         let editor: &'static str = back.into();
-        tracing::info!(event = "link_up", epoch = epoch.0, port, source, editor);
+        tracing::info!(event = "link_up", link = self.link(), epoch = epoch.0, port, source, editor);
         let mut story = self.story();
         let lost = story.lost.take();
         story.back = story.accepted.take().filter(|_| lost.is_some() && waited_for);
@@ -60,7 +60,7 @@ impl Events {
     /// What took the connection counts as a reload, and is over.
     fn reload_ended(&self, result: ReloadResult) {
         let label: &'static str = result.into();
-        tracing::info!(event = "reload_ended", result = label);
+        tracing::info!(event = "reload_ended", link = self.link(), result = label);
         self.metrics().count(Id::Reloads, [label]);
     }
 
@@ -73,20 +73,20 @@ impl Events {
     /// A dial gave no usable connection.
     pub fn dial_failed(&self, port: u16, failure: ConnectFailure, detail: &str) {
         let reason: &'static str = failure.into();
-        tracing::debug!(event = "dial_failed", port, reason, detail = %clean(detail));
+        tracing::debug!(event = "dial_failed", link = self.link(), port, reason, detail = %clean(detail));
         self.metrics().count(Id::ConnectAttempts, [DialResult::from(failure).into()]);
     }
 
     /// A dial connected, and ended before its greeting was answered.
     pub fn dial_unfinished(&self, port: u16) {
-        tracing::debug!(event = "dial_unfinished", port);
+        tracing::debug!(event = "dial_unfinished", link = self.link(), port);
         self.metrics().count(Id::ConnectAttempts, [DialResult::Unfinished.into()]);
     }
 
     /// A connection that was up ended: once for each [`link_up`](Self::link_up), whoever saw it end.
     pub fn link_down(&self, epoch: Epoch, loss: Loss) {
         let reason: &'static str = loss.into();
-        tracing::info!(event = "link_down", epoch = epoch.0, reason);
+        tracing::info!(event = "link_down", link = self.link(), epoch = epoch.0, reason);
         self.metrics().count(Id::Disconnects, [reason]);
         let mut story = self.story();
         story.lost = Some(Instant::now());
@@ -118,7 +118,7 @@ impl Events {
 
     /// The bridge waits so long before it dials again.
     pub fn backing_off(&self, delay: Duration) {
-        self.story().delay = delay;
+        *self.0.dial_delay.lock().unwrap_or_else(PoisonError::into_inner) = delay;
     }
 
     /// News cut that wait short.
@@ -133,18 +133,18 @@ impl Events {
 
     /// What listens on the port is no bridge of this dialect.
     pub fn wrong_peer(&self, port: u16, said: &str) {
-        tracing::warn!(event = "wrong_peer", port, said = %clean(said));
+        tracing::warn!(event = "wrong_peer", link = self.link(), port, said = %clean(said));
         self.metrics().count(Id::ConnectAttempts, [DialResult::WrongPeer.into()]);
     }
 
     /// A request to an editor that takes a connection for each could not be sent: not a byte of it left.
     pub fn request_unsent(&self, port: u16, why: &str) {
-        tracing::debug!(event = "request_unsent", port, why = %clean(why));
+        tracing::debug!(event = "request_unsent", link = self.link(), port, why = %clean(why));
     }
 
     /// The editor sent bytes that are not its protocol.
     pub fn frame_error(&self, epoch: Epoch, fault: &'static str, what: &str) {
-        tracing::warn!(event = "frame_error", epoch = epoch.0, fault, what = %clean(what));
+        tracing::warn!(event = "frame_error", link = self.link(), epoch = epoch.0, fault, what = %clean(what));
         self.metrics().count(Id::FrameErrors, [fault]);
     }
 
@@ -159,7 +159,7 @@ impl Events {
     /// The editor's journal said what became of a call.
     pub fn outcome_told(&self, call: CallId, outcome: &JournalOutcome) {
         let outcome: &'static str = outcome.into();
-        tracing::info!(event = "outcome_told", %call, outcome);
+        tracing::info!(event = "outcome_told", link = self.link(), %call, outcome);
         self.metrics().count(Id::JournalOutcomes, [outcome]);
     }
 
@@ -189,24 +189,24 @@ impl Events {
 
     /// A push message that means nothing to us, or a push line that is none.
     pub fn push_rejected(&self, why: &str) {
-        tracing::debug!(event = "push_ignored", why = %clean(why));
+        tracing::debug!(event = "push_ignored", link = self.link(), why = %clean(why));
         self.metrics().count(Id::PushEvents, [PushEvent::Unknown.into(), PushResult::Rejected.into()]);
     }
 
     /// A push message, or a push socket, that was one too many.
     pub fn push_dropped(&self, what: PushEvent, why: &str) {
-        tracing::debug!(event = "push_ignored", why = %clean(why));
+        tracing::debug!(event = "push_ignored", link = self.link(), why = %clean(why));
         self.metrics().count(Id::PushEvents, [what.into(), PushResult::Dropped.into()]);
     }
 
     /// Push messages that never came; they count as dropped.
     pub fn push_missed(&self, count: u64) {
-        tracing::debug!(event = "push_missed", count);
+        tracing::debug!(event = "push_missed", link = self.link(), count);
         self.metrics().count(Id::PushEvents, [PushEvent::Unknown.into(), PushResult::Dropped.into()]);
     }
 
     /// The push listener could not be bound.
     pub fn push_not_bound(&self, why: &str) {
-        tracing::warn!(event = "push_not_bound", why = %clean(why));
+        tracing::warn!(event = "push_not_bound", link = self.link(), why = %clean(why));
     }
 }

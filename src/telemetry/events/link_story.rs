@@ -1,7 +1,5 @@
 //! What must be remembered from one event of the link to the next.
 
-use std::time::Duration;
-
 use tokio::time::Instant;
 
 /// How much speaks for a domain reload.
@@ -27,6 +25,4 @@ pub(super) struct LinkStory {
     pub(super) accepted: Option<Instant>,
     /// The editor accepted a connection after a loss, and no call has left on it yet.
     pub(super) back: Option<Instant>,
-    /// The delay that is waited, if one is.
-    pub(super) delay: Duration,
 }

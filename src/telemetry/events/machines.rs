@@ -23,7 +23,14 @@ impl Events {
         for (from, to) in &out.hops {
             let (from, to): (&'static str, &'static str) = ((*from).into(), (*to).into());
             if from != to {
-                tracing::debug!(event = "state_changed", machine = M::NAME, from, to);
+                tracing::debug!(
+                    event = "state_changed",
+                    link = self.link(),
+                    session = self.session(),
+                    machine = M::NAME,
+                    from,
+                    to
+                );
                 self.metrics().count(Id::FsmTransitions, [M::NAME, from, to]);
                 let lasted = self.0.flight.moved(M::NAME, from, to, chart::name(event), self.now());
                 if let Some(lasted) = lasted {
@@ -32,14 +39,14 @@ impl Events {
             }
         }
         if out.unexpected {
-            tracing::warn!(event = "unexpected_event", machine = M::NAME, what = %clean(&format!("{event:?}")));
+            tracing::warn!(event = "unexpected_event", link = self.link(), session = self.session(), machine = M::NAME, what = %clean(&format!("{event:?}")));
             self.metrics().count(Id::FsmUnexpected, [M::NAME, state.into()]);
         }
     }
 
     /// An actor was started, again or for the first time.
     pub fn actor_started(&self, actor: &'static str) {
-        tracing::debug!(event = "actor_started", actor);
+        tracing::debug!(event = "actor_started", link = self.link(), session = self.session(), actor);
         self.metrics().count(Id::ActorStarts, [actor]);
         self.metrics().set(Id::ActorUp, [actor], 1.0);
     }
@@ -52,7 +59,7 @@ impl Events {
     /// An actor ended and is started again.
     pub fn actor_restarting(&self, actor: &'static str, reason: EndReason) {
         let reason: &'static str = reason.into();
-        tracing::error!(event = "actor_restarting", actor, reason);
+        tracing::error!(event = "actor_restarting", link = self.link(), session = self.session(), actor, reason);
         self.metrics().count(Id::ActorRestarts, [actor, reason]);
     }
 
@@ -63,7 +70,7 @@ impl Events {
 
     /// A supervisor gave up.
     pub fn escalated(&self, supervisor: &'static str) {
-        tracing::error!(event = "supervisor_escalated", supervisor);
+        tracing::error!(event = "supervisor_escalated", link = self.link(), session = self.session(), supervisor);
         self.metrics().count(Id::Escalations, [supervisor]);
         self.dump();
     }
@@ -71,7 +78,7 @@ impl Events {
     /// Main builds the tree again.
     pub fn rebuilding(&self, nth: usize, after: Duration) {
         let after_ms = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
-        tracing::error!(event = "tree_rebuilding", nth, after_ms);
+        tracing::error!(event = "tree_rebuilding", link = self.link(), session = self.session(), nth, after_ms);
         self.metrics().count(Id::TreeRebuilds, []);
     }
 

@@ -1,7 +1,8 @@
 //! Every event that is told, one function each: its log line and, beside it, its metric. No line holds arguments, results or
 //! tokens; what comes from a peer is cleaned.
 //!
-//! An [`Events`] belongs to one gateway: its numbers and its flight recorder are that gateway's.
+//! An [`Events`] belongs to one gateway: its numbers and its flight recorder are that gateway's. Each link and each session that it
+//! opens has one that names it in its lines.
 
 mod calls;
 mod link;
@@ -23,16 +24,28 @@ use super::flight::{FlightRecorder, Timeline};
 use super::log_queue::LogCounts;
 use super::metrics::Metrics;
 use crate::platform::host::Host;
+use crate::protocol::ids::{LinkId, SessionId};
 
 /// See the module's documentation. Clones share it. The default counts nothing.
 #[derive(Clone)]
-pub struct Events(Arc<Inner>);
+pub struct Events(Arc<Inner>, Arc<Part>);
+
+/// Whose the events are, and what must be remembered of them.
+#[derive(Default)]
+struct Part {
+    /// For its lines; none for the link that is there from the start.
+    link: Option<u32>,
+    /// The same of a session.
+    session: Option<u32>,
+    story: Mutex<LinkStory>,
+}
 
 struct Inner {
     metrics: Metrics,
     flight: FlightRecorder,
     host: Option<Arc<dyn Host>>,
-    link: Mutex<LinkStory>,
+    /// How long a bridge waits before it dials again, if one does.
+    dial_delay: Mutex<Duration>,
     session: Mutex<Option<super::metrics::labels::Row>>,
     logs: OnceLock<LogCounts>,
     /// Lines about what a peer sends: it decides how many there could be.
@@ -64,20 +77,41 @@ impl Events {
 
     fn of(metrics: Metrics, host: Option<Arc<dyn Host>>) -> Self {
         let began = host.as_ref().map_or(SystemTime::UNIX_EPOCH, |host| host.now());
-        let events = Self(Arc::new(Inner {
+        let inner = Inner {
             metrics,
             flight: FlightRecorder::new(began),
             host,
-            link: Mutex::default(),
+            dial_delay: Mutex::default(),
             session: Mutex::default(),
             logs: OnceLock::new(),
             bad_lines: Quota::default(),
             strays: Quota::default(),
             began,
             scraping: Mutex::default(),
-        }));
+        };
+        let events = Self(Arc::new(inner), Arc::default());
         events.announce();
         events
+    }
+
+    /// The same for a link that is opened: its lines name it, and what it loses and finds again is its own.
+    #[must_use]
+    pub fn of_link(&self, link: LinkId) -> Self {
+        Self(Arc::clone(&self.0), Arc::new(Part { link: Some(link.0), ..Part::default() }))
+    }
+
+    /// The same for a session that is opened.
+    #[must_use]
+    pub fn of_session(&self, session: SessionId) -> Self {
+        Self(Arc::clone(&self.0), Arc::new(Part { session: Some(session.0), ..Part::default() }))
+    }
+
+    fn link(&self) -> Option<u32> {
+        self.1.link
+    }
+
+    fn session(&self) -> Option<u32> {
+        self.1.session
     }
 
     /// Whether anything is counted.

@@ -82,7 +82,7 @@ impl Events {
             metrics.set(Id::FsmState, [machine, state], 1.0);
             metrics.set(Id::FsmEntered, [machine], seconds(entered));
             if machine == bridge::Bridge::NAME && state == <&str>::from(bridge::State::BackingOff) {
-                delay = self.0.link.lock().unwrap_or_else(PoisonError::into_inner).delay.as_secs_f64();
+                delay = self.0.dial_delay.lock().unwrap_or_else(PoisonError::into_inner).as_secs_f64();
             }
         }
         metrics.set(Id::BackoffDelay, [], delay);

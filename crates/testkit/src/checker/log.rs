@@ -80,7 +80,7 @@ fn word(said: Said) -> &'static str {
 /// is open when the gateway has ended.
 pub(super) fn truth(run: &Run<'_>) -> Verdict {
     let mut verdict = Verdict::new("I14 truth");
-    let ended = run.events().any(|(_, event)| matches!(event, Event::Ended(_)));
+    let ended = run.has_ended();
     let calls = calls(run);
     let mut answered = BTreeMap::new();
     for (call, told) in &calls {
@@ -109,7 +109,6 @@ pub(super) fn truth(run: &Run<'_>) -> Verdict {
         let logged = answered.get(&id);
         verdict.look(good, || format!("#{id} ({}) was answered {got:?}, and the log says {logged:?}", ask.tool));
     }
-    connections(run, ended, &mut verdict);
     for (_, event) in run.events() {
         if let Event::Left(sizes) = event {
             let good = (sizes.open, sizes.held, sizes.flying) == (0, 0, 0);
@@ -119,8 +118,10 @@ pub(super) fn truth(run: &Run<'_>) -> Verdict {
     verdict
 }
 
-/// Each connection that came up goes down once, under its own number, and the status counts as the log does.
-fn connections(run: &Run<'_>, ended: bool, verdict: &mut Verdict) {
+/// I14: each connection that came up goes down once, under its own number, and the status counts as the log does. `over`: nothing is
+/// up any more at the end of the history.
+pub(super) fn connections(run: &Run<'_>, over: bool) -> Verdict {
+    let mut verdict = Verdict::new("I14 truth");
     let mut up: Option<&str> = None;
     let mut ups = 0_u64;
     let mut ups_when_asked: BTreeMap<u64, u64> = BTreeMap::new();
@@ -151,7 +152,8 @@ fn connections(run: &Run<'_>, ended: bool, verdict: &mut Verdict) {
             _ => {}
         }
     }
-    verdict.look(!ended || up.is_none(), || format!("{up:?} was never told to be down"));
+    verdict.look(!over || up.is_none(), || format!("{up:?} was never told to be down"));
+    verdict
 }
 
 /// I2, the words: each verdict stands on what was seen on the wire.

@@ -169,6 +169,11 @@ impl<'a> Run<'a> {
         counts
     }
 
+    /// The gateway has ended.
+    pub(super) fn has_ended(&self) -> bool {
+        self.events().any(|(_, event)| matches!(event, Event::Ended(_)))
+    }
+
     /// Calls that count that they ran.
     pub(super) fn counting(&self) -> impl Iterator<Item = (u64, &'a Ask)> + '_ {
         self.calls().filter(|(_, ask)| ask.tool == "count" || ask.payload.starts_with("count-"))

@@ -1,26 +1,23 @@
-//! The promises where there are several sessions and editors: each session is judged by what its client asked and heard, each editor by
-//! what came to it, and all of them by what they have in common.
+//! The promises where there are several sessions and editors. A session is judged as if it were the only one: by what its client asked
+//! and heard, by the editor that it works with, and by what the log tells of both. An editor is judged by what came to it, from
+//! whomever, and all of them by what they have in common.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use holdfast_fake_unity::FakeDialect;
 
 use super::log::{self, Told};
 use super::run::{Run, Verdict};
-use crate::history::{Event, History, IDS_OF_A_SESSION, Part};
+use super::{bounds, causes, check_session, journal, recovery};
+use crate::history::{Entry, Event, History, IDS_OF_A_SESSION, Part, field};
 
 /// Calls of one other session that may be sent before the oldest one of a session that waits: one for its turn, one that was on its way,
 /// and two that were read before it was.
 const AHEAD_MAX: usize = 4;
 
-/// See the module's documentation. What judges each session, each editor, and all that happened, is given.
-pub(super) fn check(
-    history: &History,
-    of_session: impl Fn(&History) -> Vec<Verdict>,
-    of_editor: impl Fn(&Run<'_>) -> Vec<Verdict>,
-    of_all: impl Fn(&Run<'_>) -> Vec<Verdict>,
-) -> Vec<Verdict> {
+/// See the module's documentation.
+pub(super) fn check(history: &History) -> Vec<Verdict> {
     let mut verdicts: BTreeMap<&'static str, Verdict> = BTreeMap::new();
     let mut add = |more: Vec<Verdict>| {
         for verdict in more {
@@ -29,33 +26,136 @@ pub(super) fn check(
             all.violations.extend(verdict.violations);
         }
     };
-    let dialect = |part: Part, of: &Event, editor: u8| part == Part::Editor(editor) && matches!(of, Event::Speaks(_));
+    let log = Log::of(history);
     for part in history.parts() {
         match part {
             Part::Session(number, editor) => {
                 let its = |of: Part, what: &Event| {
-                    let ran = of == Part::Editor(editor) && matches!(what, Event::Totals(_));
-                    of == part || ran || dialect(of, what, editor)
+                    let known = matches!(what, Event::Totals(_) | Event::Speaks(_));
+                    of == part || of == Part::Editor(editor) && known
                 };
-                add(of_session(&history.of_parts(its, false)));
+                add(check_session(&history.of_parts(its, |_| false)));
                 let elsewhere = |of: Part, what: &Event| {
                     of == part || of != Part::Editor(editor) && matches!(what, Event::Totals(_))
                 };
-                add(vec![at_home(&history.of_parts(elsewhere, false), number)]);
+                add(vec![at_home(&history.of_parts(elsewhere, |_| false), number)]);
+                add(as_if_alone(&log.seen_by(history, part, editor)));
             }
-            Part::Editor(_) => {
-                let editor = history.of_parts(|of, _| of == part, false);
-                add(of_editor(&Run::of(&editor)));
+            Part::Editor(number) => {
+                let its = |line: &str| log.link_leads_to(line, number);
+                add(of_editor(
+                    &history.of_parts(|of, _| of == part, |what| matches!(what, Event::Told(line) if its(line))),
+                ));
             }
         }
     }
-    let all = history.of_parts(|_, what| !matches!(what, Event::Totals(_) | Event::Ended(_)), true);
+    let all = history.of_parts(|_, what| !matches!(what, Event::Totals(_) | Event::Ended(_)), |_| true);
     let run = Run::of(&all);
-    add(of_all(&run));
+    add(vec![super::total(&run), log::discretion(&run)]);
     if matches!(run.dialect, FakeDialect::Uloop | FakeDialect::Umcp) {
         add(vec![fair(&run, history)]);
     }
     verdicts.into_values().collect()
+}
+
+/// What can be told of a session only beside its editor and the log.
+fn as_if_alone(seen: &History) -> Vec<Verdict> {
+    let run = Run::of(seen);
+    let mut verdicts = vec![
+        log::grounds(&run),
+        log::truth(&run),
+        // The link outlives the session.
+        log::connections(&run, false),
+        recovery::recovery(&run),
+        causes::grounded(&run),
+    ];
+    if run.dialect == FakeDialect::Holdfast {
+        verdicts.push(journal::told(&run));
+    }
+    verdicts
+}
+
+fn of_editor(its: &History) -> Vec<Verdict> {
+    let run = Run::of(its);
+    let mut verdicts = vec![
+        super::at_most_once(&run),
+        bounds::bounded(&run),
+        super::right_editor(&run),
+        super::one_connection(&run),
+        log::connections(&run, true),
+    ];
+    if run.dialect == FakeDialect::Holdfast {
+        verdicts.push(journal::kept(&run));
+    }
+    verdicts
+}
+
+/// Whose the lines of the log are.
+struct Log<'a> {
+    /// The gateway's own numbers: of the links to each editor, and of the sessions.
+    numbers: BTreeSet<(Part, &'a str, String)>,
+    /// The part of the session that asked for a call.
+    asked_by: BTreeMap<&'a str, u64>,
+    /// When the last editor was well.
+    healed: Option<Duration>,
+}
+
+impl<'a> Log<'a> {
+    fn of(history: &'a History) -> Self {
+        let mut log = Self { numbers: BTreeSet::new(), asked_by: BTreeMap::new(), healed: None };
+        for Entry { at, what } in &history.0 {
+            match what {
+                Event::Of(part, what) => match &**what {
+                    Event::Numbered(number) => {
+                        let what = if matches!(part, Part::Editor(_)) { "link" } else { "session" };
+                        log.numbers.insert((*part, what, number.to_string()));
+                    }
+                    Event::Healed => log.healed = log.healed.max(Some(*at)),
+                    _ => {}
+                },
+                Event::Told(line) if line.starts_with("call_accepted ") => {
+                    let asked = field(line, "mcp_id").and_then(|id| id.parse::<u64>().ok());
+                    if let (Some(call), Some(id)) = (field(line, "call"), asked) {
+                        log.asked_by.insert(call, id / IDS_OF_A_SESSION);
+                    }
+                }
+                _ => {}
+            }
+        }
+        log
+    }
+
+    fn is(&self, line: &str, part: Part, what: &'static str) -> Option<bool> {
+        let number = field(line, what)?;
+        Some(self.numbers.contains(&(part, what, number.to_owned())))
+    }
+
+    fn link_leads_to(&self, line: &str, editor: u8) -> bool {
+        self.is(line, Part::Editor(editor), "link").unwrap_or(false)
+    }
+
+    /// A line of this session's calls; else one of the link to its editor, of itself, or of nobody alone.
+    fn is_of_session(&self, line: &str, session: Part, editor: u8) -> bool {
+        let Part::Session(number, _) = session else { return false };
+        if let Some(by) = field(line, "call").and_then(|call| self.asked_by.get(call)) {
+            return *by == u64::from(number);
+        }
+        let of_link = || self.is(line, Part::Editor(editor), "link");
+        self.is(line, session, "session").or_else(of_link).unwrap_or(true)
+    }
+
+    /// What a session would have seen if it were the only one. Until the last editor is well, what was planted for it may befall any.
+    fn seen_by(&self, history: &History, session: Part, editor: u8) -> History {
+        let its =
+            |of: Part, what: &Event| of == session || of == Part::Editor(editor) && !matches!(what, Event::Healed);
+        let lines = |what: &Event| matches!(what, Event::Told(line) if self.is_of_session(line, session, editor));
+        let History(mut entries) = history.of_parts(its, lines);
+        if let Some(at) = self.healed {
+            let behind = entries.partition_point(|entry| entry.at <= at);
+            entries.insert(behind, Entry { at, what: Event::Healed });
+        }
+        History(entries)
+    }
 }
 
 /// I9: no other editor ran what this session asked for.
@@ -92,7 +192,7 @@ fn fair(run: &Run<'_>, history: &History) -> Verdict {
     for (at, event) in run.events() {
         match event {
             Event::Told(line) if line.starts_with("call_sent ") => {
-                if let Some(call) = crate::history::field(line, "call") {
+                if let Some(call) = field(line, "call") {
                     sent.entry(call).or_insert(at);
                 }
             }

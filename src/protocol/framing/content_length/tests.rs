@@ -228,6 +228,13 @@ fn memory_follows_the_bytes_received_and_is_given_back() {
     assert_eq!(framer.next_frame(), Ok(None));
     assert!(framer.buffer.capacity() < 8192, "reserved {}", framer.buffer.capacity());
 
+    for _ in 0..20 {
+        framer.push(&[b'x'; 10_000]);
+        assert_eq!(framer.next_frame(), Ok(None));
+        let (has, came) = (framer.buffer.capacity(), framer.buffer.len());
+        assert!(has <= DECODER_GROWTH * came.max(4096), "reserved {has} for {came}");
+    }
+
     let mut framer = ContentLength::new(1 << 30);
     framer.push(&encode(&vec![b'x'; 1 << 20]));
     framer.push(&encode(b"{}"));
