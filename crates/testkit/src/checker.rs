@@ -34,7 +34,7 @@ fn check_one(history: &History) -> Vec<Verdict> {
         at_most_once(&run),
         verdict_truth(&run),
         stdout_is_mcp(&run),
-        log::grounds(&run),
+        log::grounds(&run, false),
         bounds::bounded(&run),
         recovery::recovery(&run),
         orderly_end(&run),

@@ -255,7 +255,9 @@ namespace Holdfast
                     : mainThread.Post(() => Run(next));
                 if (posted) continue;
                 // The queue to its thread is full or closed: it has not begun, and can say so.
-                Drop(next, new RpcError("busy", -32004, false, "Too much waits for the editor; try again later"));
+                Drop(next, next.Resumed == null
+                    ? new RpcError("busy", -32004, false, "Too much waits for the editor; try again later")
+                    : new RpcError("busy", -32004, true, "A domain reload cut it, and too much waits for the editor to let it go on"));
             }
         }
 
@@ -338,18 +340,21 @@ namespace Holdfast
                 }
             }
             if (running) call.CancelToken();
+            else if (call.Resumed != null) Drop(call, Stopped(call, ", after a domain reload had cut it"));
             else Drop(call, new RpcError("cancelled", -32006, false, "Cancelled before it began"), "cancelled");
         }
 
-        // A call that has not begun is answered with an error and will not begin.
+        // A call that has not begun is answered with an error and will not begin. One that a reload cut has begun before it: its
+        // journal says that it runs, and must hear of its end.
         private void Drop(ToolCall call, RpcError error, string reason = "dropped")
         {
             CallOutcome outcome = CallOutcome.Of(error);
             lock (gate)
             {
                 if (call.Phase >= CallPhase.Running) return;
-                Discard(call, reason);
                 outcome.Error?.Identify(call.CallId, call.Tool.Name);
+                if (call.Resumed != null) journal.Complete(call.CallId!, outcome.ToJson(call.CallId!), true);
+                Discard(call, reason);
             }
             Tell(call, outcome);
             Pump();

@@ -1,5 +1,6 @@
 #nullable enable
 using System;
+using Newtonsoft.Json.Linq;
 using NUnit.Framework;
 
 namespace Holdfast.Tests
@@ -76,6 +77,30 @@ namespace Holdfast.Tests
             Assert.That(next.Resumable()[0].Kept, Is.EqualTo("{\"job\":7}"));
             Assert.That(next.Complete("kept", "{}", false));
             Assert.That(next.Complete("runs", "{}", false), Is.False);
+        }
+
+        /// <summary>It has begun: to say that it has not run would be wrong, and it must not go on after the next reload.</summary>
+        [Test]
+        public void A_call_that_is_cancelled_before_it_can_go_on_ends_as_cancelled_while_it_ran()
+        {
+            journal.Enter("g", "job", 1, "compile");
+            journal.Begin("job");
+            journal.Keep("job", "{}");
+            CallJournal next = Reloaded();
+            var log = new TestLog();
+            var frames = new MainThreadQueue(clock, log);
+            var calls = new CallCenter(next, frames, new Workers(new ThreadGroup(log), log), clock, log);
+            CallOutcome? told = null;
+            var tool = new ToolEntry(new CompileTool(), new McpToolAttribute(), true);
+            calls.Resume(new ToolCall(tool, null, 0, frames, new ServiceTable(clock))
+            {
+                CallId = "job", Gateway = "g", Resumed = new JObject(), Ended = (_, outcome) => told = outcome
+            });
+            Assert.That(calls.Cancel("job"), Is.EqualTo(CallStatus.Done));
+            Assert.That(told!.Error!.Type, Is.EqualTo("cancelled"));
+            Assert.That(told.Error.Ran);
+            Assert.That(next.Find("job")!.AnswerIsError);
+            Assert.That(next.Resumable(), Is.Empty);
         }
 
         [Test]

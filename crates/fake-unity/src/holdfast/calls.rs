@@ -332,10 +332,14 @@ impl HoldfastFace {
             }
             Some((key, _)) => {
                 if let Some(call) = discard(editor, &mut inner, key, "cancelled") {
-                    let refusal = Refusal::new("cancelled", -32006, false, "Cancelled before it began");
-                    let refusal = refusal.with("callId", id).with("tool", &call.tool.name);
-                    let answer = Answer { json: refusal.json(), is_error: true };
-                    self.reply(&inner, &call, &answer, Status::NotRun, None);
+                    let (answer, status) = if call.resumed.is_some() {
+                        (call.answer(Err(Fault::Cancelled)).0, Status::Done)
+                    } else {
+                        let refusal = Refusal::new("cancelled", -32006, false, "Cancelled before it began");
+                        let refusal = refusal.with("callId", id).with("tool", &call.tool.name);
+                        (Answer { json: refusal.json(), is_error: true }, Status::NotRun)
+                    };
+                    self.reply(&inner, &call, &answer, status, None);
                 }
                 self.pump(editor, &mut inner);
             }
@@ -516,12 +520,19 @@ fn next(inner: &Inner) -> Option<u64> {
     serial.or_else(|| if active(true) < PARALLEL_MAX { first(true) } else { None })
 }
 
-/// Takes a call out that has not begun.
+/// Takes a call out that has not begun. One that waits to go on after a reload has begun before it, and ends as cancelled.
 fn discard(editor: &Editor, inner: &mut Inner, key: u64, reason: &'static str) -> Option<Call> {
     let call = inner.calls.remove(&key)?;
     if let Some(identity) = &call.identity {
-        inner.journal.at(Desk::now(editor)).drop_call(&identity.id, reason);
-        editor.event(Event::CallSettled { call: identity.id.clone(), status: Status::NotRun.word() });
+        let journal = inner.journal.at(Desk::now(editor));
+        let status = if call.resumed.is_some() {
+            journal.complete(&identity.id, call.answer(Err(Fault::Cancelled)).0);
+            Status::Done
+        } else {
+            journal.drop_call(&identity.id, reason);
+            Status::NotRun
+        };
+        editor.event(Event::CallSettled { call: identity.id.clone(), status: status.word() });
     }
     if !is_scheduled_on_main(&call) {
         leaves_the_queue(editor, 1);

@@ -156,8 +156,9 @@ pub(super) fn connections(run: &Run<'_>, over: bool) -> Verdict {
     verdict
 }
 
-/// I2, the words: each verdict stands on what was seen on the wire.
-pub(super) fn grounds(run: &Run<'_>) -> Verdict {
+/// I2, the words: each verdict stands on what was seen on the wire. `leaves`: the session may end before its link, and what it has sent
+/// runs on then.
+pub(super) fn grounds(run: &Run<'_>, leaves: bool) -> Verdict {
     let mut verdict = Verdict::new("I2 grounds");
     let mut left: BTreeMap<&str, u64> = BTreeMap::new();
     let mut replied: BTreeMap<&str, u64> = BTreeMap::new();
@@ -199,7 +200,10 @@ pub(super) fn grounds(run: &Run<'_>) -> Verdict {
         let good = match end {
             "not_executed" => frames == 0,
             "ok" | "tool_error" => told_elsewhere || replied.get(call).is_some_and(|replies| *replies > 0),
-            "still_running" => !told.sent.is_empty() && at + SLACK + SLACK >= *asked + run.patience_of(ask),
+            "still_running" => {
+                let left = leaves && run.input_closed.is_some_and(|closed| closed <= at);
+                !told.sent.is_empty() && (left || at + SLACK + SLACK >= *asked + run.patience_of(ask))
+            }
             // The journal's own grounds have a checker of their own.
             "outcome_unknown" if told_elsewhere || run.dialect == FakeDialect::Holdfast => !told.sent.is_empty(),
             "outcome_unknown" => told

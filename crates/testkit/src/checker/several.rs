@@ -8,7 +8,7 @@ use std::time::Duration;
 use holdfast_fake_unity::FakeDialect;
 
 use super::log::{self, Told};
-use super::run::{Run, Verdict};
+use super::run::{Run, Verdict, call_of};
 use super::{bounds, causes, check_session, journal, recovery};
 use crate::history::{Entry, Event, History, IDS_OF_A_SESSION, Part, field};
 
@@ -62,7 +62,7 @@ pub(super) fn check(history: &History) -> Vec<Verdict> {
 fn as_if_alone(seen: &History) -> Vec<Verdict> {
     let run = Run::of(seen);
     let mut verdicts = vec![
-        log::grounds(&run),
+        log::grounds(&run, true),
         log::truth(&run),
         // The link outlives the session.
         log::connections(&run, false),
@@ -134,20 +134,31 @@ impl<'a> Log<'a> {
         self.is(line, Part::Editor(editor), "link").unwrap_or(false)
     }
 
+    /// Whether a session asked for a call, if anybody did.
+    fn asked(&self, session: Part, call: &str) -> Option<bool> {
+        let by = self.asked_by.get(call)?;
+        Some(matches!(session, Part::Session(number, _) if u64::from(number) == *by))
+    }
+
     /// A line of this session's calls; else one of the link to its editor, of itself, or of nobody alone.
     fn is_of_session(&self, line: &str, session: Part, editor: u8) -> bool {
-        let Part::Session(number, _) = session else { return false };
-        if let Some(by) = field(line, "call").and_then(|call| self.asked_by.get(call)) {
-            return *by == u64::from(number);
-        }
+        let of_call = field(line, "call").and_then(|call| self.asked(session, call));
+        let of_itself = || self.is(line, session, "session");
         let of_link = || self.is(line, Part::Editor(editor), "link");
-        self.is(line, session, "session").or_else(of_link).unwrap_or(true)
+        of_call.or_else(of_itself).or_else(of_link).unwrap_or(true)
     }
 
     /// What a session would have seen if it were the only one. Until the last editor is well, what was planted for it may befall any.
     fn seen_by(&self, history: &History, session: Part, editor: u8) -> History {
-        let its =
-            |of: Part, what: &Event| of == session || of == Part::Editor(editor) && !matches!(what, Event::Healed);
+        let its = |of: Part, what: &Event| match what {
+            _ if of == session => true,
+            Event::Healed => false,
+            // Of the calls that others sent to the editor its journal says nothing that is said here.
+            Event::Sent(_, _, sending) => {
+                of == Part::Editor(editor) && self.asked(session, call_of(sending)) != Some(false)
+            }
+            _ => of == Part::Editor(editor),
+        };
         let lines = |what: &Event| matches!(what, Event::Told(line) if self.is_of_session(line, session, editor));
         let History(mut entries) = history.of_parts(its, lines);
         if let Some(at) = self.healed {

@@ -158,3 +158,24 @@ async fn a_frozen_editor_says_nothing_and_goes_on_where_it_was() {
     editor.unity.thaw();
     assert_eq!(gateway.answer("1").await["result"]["value"]["Runs"], 1);
 }
+
+/// It has begun: to say that it has not run would be wrong, and it must not go on after the next reload.
+#[tokio::test]
+async fn a_call_that_is_cancelled_before_it_can_go_on_ends_as_cancelled_while_it_ran() {
+    let editor = Editor::with(FakeUnityConfig { compile_reload: SILENCE, ..config() }).await;
+    let mut events = editor.unity.events();
+    let mut gateway = editor.gateway().await;
+    gateway.begin("1", 1, "compile", "").await;
+    event(&mut events, |event| matches!(event, Event::ReloadBegun { .. })).await;
+    editor.unity.modal(true);
+    assert_eq!(gateway.client.ended().await, Ok(()));
+    let mut gateway = editor.gateway().await;
+    assert_eq!(gateway.outcome("1", 1).await["status"], "running");
+    assert_eq!(gateway.cancel("1").await, "done");
+    let outcome = gateway.outcome("1", 1).await;
+    assert_eq!(refusal(&outcome), ("cancelled", true));
+    editor.unity.modal(false);
+    editor.unity.reload(SILENCE).await.unwrap();
+    let mut gateway = editor.gateway().await;
+    assert_eq!(gateway.outcome("1", 1).await, outcome);
+}
