@@ -22,6 +22,10 @@ const OTHERS_SHARE: u64 = 20;
 /// All packages.
 const DIALECTS: [FakeDialect; 5] =
     [FakeDialect::Uloop, FakeDialect::Holdfast, FakeDialect::Turbokettle, FakeDialect::Umcp, FakeDialect::UnityMcp];
+/// Runs with twenty sessions and three editors, and whose packages these have. Of Unity-MCP there is one editor.
+const STORMS: u64 = 12;
+const STORM_DIALECTS: [FakeDialect; 4] =
+    [FakeDialect::Uloop, FakeDialect::Holdfast, FakeDialect::Turbokettle, FakeDialect::Umcp];
 /// After so many failures a run has said enough.
 const FAILURES_MAX: usize = 3;
 
@@ -161,6 +165,22 @@ fn a_quiet_run_breaks_nothing() {
                 let (name, broken) = (verdict.name, verdict.violations);
                 assert!(broken.is_empty(), "{sessions} x {editors}, {name}: {broken:?}\n{}", history.lines());
             }
+        }
+    }
+}
+
+/// All that the checkers of one session know is held for each, and what is of all together beside it.
+#[test]
+fn twenty_sessions_and_three_editors_keep_every_promise() {
+    if number("SEED").is_some() {
+        return;
+    }
+    for (seed, dialect) in (0..STORMS).zip(STORM_DIALECTS.into_iter().cycle()) {
+        let plan = Plan::of_many(seed, 20, 3).in_dialect(dialect);
+        let history = run(&plan);
+        for verdict in checker::check(&history) {
+            let (name, broken) = (verdict.name, verdict.violations);
+            assert!(broken.is_empty(), "seed {seed} {dialect:?}, {name}: {broken:#?}\n{}", history.lines());
         }
     }
 }
@@ -335,11 +355,17 @@ fn what_is_broken_at_the_seams_is_noticed_by_its_checker() {
         (Break::StrayAnswer, "I1 answer-once"),
         (Break::StarvedSession, "I11 fair-turns"),
     ];
-    for (broken, name) in planted {
-        let mut plan = Plan { broken: Some(broken), ..Plan::quiet(7) };
-        if matches!(broken, Break::StrayAnswer | Break::StarvedSession) {
-            plan.sessions = 2;
-        } else {
+    let shapes = |broken| match broken {
+        Break::StrayAnswer | Break::StarvedSession => vec![(2, 1)],
+        // The pipe without a bound is an only client's.
+        Break::EndlessInput => vec![(1, 1)],
+        _ => vec![(1, 1), (3, 2)],
+    };
+    let runs =
+        planted.iter().flat_map(|(broken, name)| shapes(*broken).into_iter().map(move |of| (*broken, *name, of)));
+    for (broken, name, (sessions, editors)) in runs {
+        let mut plan = Plan { broken: Some(broken), sessions, editors, ..Plan::quiet(7) };
+        if sessions != 2 {
             // A second connection, for what needs one.
             plan.steps.push(Step { at: 1500, act: Act::Reload(100) });
         }
@@ -352,7 +378,7 @@ fn what_is_broken_at_the_seams_is_noticed_by_its_checker() {
         let verdicts = checker::check(&run(&plan));
         let noticed: Vec<&str> =
             verdicts.iter().filter(|verdict| !verdict.violations.is_empty()).map(|verdict| verdict.name).collect();
-        assert!(noticed.contains(&name), "{broken:?} was noticed by {noticed:?} only");
+        assert!(noticed.contains(&name), "{broken:?} of {sessions} x {editors} was noticed by {noticed:?} only");
     }
     let about = "The simulation's seams broken on purpose: each break must be noticed by its checker.";
     Record::write_planted("planted-at-the-seams", about, planted.len()).expect("the record can be written");

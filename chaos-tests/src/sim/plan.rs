@@ -405,6 +405,21 @@ impl Plan {
         }
     }
 
+    /// The plan of a seed with so many sessions and editors, in which each does about as much, and each is befallen by about as much,
+    /// as if it were alone.
+    pub fn of_many(seed: u64, sessions: u8, editors: u8) -> Self {
+        let mut plan = Self { sessions, editors, by_flag: false, early_end: None, ..Self::of(seed) };
+        for more in 1..u64::from(sessions.max(editors)) {
+            let faults = more < u64::from(editors);
+            let other = Self::of(seed + (more << 32));
+            let fits = |step: &Step| step.at + 100 < plan.heal_at;
+            // More sessions give their actors more lives, and each link its own.
+            plan.steps.extend(other.steps.into_iter().filter(fits).filter(|step| faults || !step.act.is_fault()));
+        }
+        plan.steps.sort_by_key(|step| step.at);
+        plan
+    }
+
     /// Whether there are several sessions or editors.
     pub fn is_of_several(&self) -> bool {
         self.sessions > 1 || self.editors > 1

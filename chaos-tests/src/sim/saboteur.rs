@@ -1,9 +1,12 @@
 //! Actors that break on command: what breaks them is the wrapper of the supervision tests, put around each of the gateway's own
 //! by its spawning seam.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use holdfast::actors::gateway::Spawn;
 use holdfast_testkit::sabotage::{self, Fault, Sabotage};
-use ractor::{Actor, ActorCell, ActorRef, SpawnErr};
+use ractor::{Actor, ActorCell, ActorRef, ActorStatus, SpawnErr};
 use tokio::task::JoinHandle;
 
 /// How an actor breaks.
@@ -25,7 +28,10 @@ pub enum Hook {
 
 /// See the module's documentation.
 #[derive(Clone, Default)]
-pub struct Saboteur(Sabotage);
+pub struct Saboteur {
+    with: Sabotage,
+    strikes: Arc<AtomicUsize>,
+}
 
 impl Saboteur {
     /// Breaks an actor.
@@ -39,10 +45,13 @@ impl Saboteur {
             Hook::Kill => (None, Fault::Panic),
         };
         if let Some(at) = at {
-            self.0.plant(actor, at, fault);
+            self.with.plant(actor, at, fault);
         }
-        // What breaks at a start or at an end needs one.
-        if let Some(cell) = self.0.lives(actor).pop() {
+        // What breaks at a start or at an end needs one. Of several each has its turn.
+        let living: Vec<ActorCell> =
+            self.with.lives(actor).into_iter().filter(|cell| cell.get_status() == ActorStatus::Running).collect();
+        let turn = self.strikes.fetch_add(1, Ordering::Relaxed);
+        if let Some(cell) = turn.checked_rem(living.len()).and_then(|nth| living.get(nth)) {
             match hook {
                 Hook::Kill | Hook::PreStart | Hook::PostStart => cell.kill(),
                 Hook::PostStop => cell.stop(None),
@@ -53,7 +62,7 @@ impl Saboteur {
 
     /// No more strikes.
     pub fn disarm(&self) {
-        self.0.clear();
+        self.with.clear();
     }
 }
 
@@ -65,6 +74,6 @@ impl Spawn for Saboteur {
         arguments: A::Arguments,
         supervisor: ActorCell,
     ) -> Result<(ActorRef<A::Msg>, JoinHandle<()>), SpawnErr> {
-        self.0.spawn(name, actor, arguments, supervisor).await
+        self.with.spawn(name, actor, arguments, supervisor).await
     }
 }

@@ -4,23 +4,17 @@ mod bounds;
 mod causes;
 mod journal;
 mod log;
+mod promises;
 mod recovery;
 mod run;
 mod several;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
-
-use holdfast::limits::{DRAIN_MAX, FLUSH_MAX, JOIN_TIMEOUT, SENDINGS_MAX};
 use holdfast_fake_unity::FakeDialect;
-use holdfast_mcp_client::answer::Ran;
-use holdfast_mcp_client::session::Promise;
-use serde_json::Value;
 
 pub use self::recovery::{reached, rebuilding, served};
-use self::run::{Answer, Run, text_of};
+use self::run::Run;
 pub use self::run::{PIPE, SLACK, Said, Verdict};
-use crate::history::{Event, History};
+use crate::history::History;
 
 /// All checkers on one history; where it is of several sessions or editors, each on those that it looks at.
 pub fn check(history: &History) -> Vec<Verdict> {
@@ -30,21 +24,21 @@ pub fn check(history: &History) -> Vec<Verdict> {
 fn check_one(history: &History) -> Vec<Verdict> {
     let run = Run::of(history);
     let mut verdicts = vec![
-        answer_once(&run),
-        at_most_once(&run),
-        verdict_truth(&run),
-        stdout_is_mcp(&run),
+        promises::answer_once(&run),
+        promises::at_most_once(&run),
+        promises::verdict_truth(&run),
+        promises::stdout_is_mcp(&run),
         log::grounds(&run, false),
         bounds::bounded(&run),
-        recovery::recovery(&run),
-        orderly_end(&run),
-        total(&run),
-        right_editor(&run),
-        one_connection(&run),
-        epoch_fence(&run),
-        deadline(&run),
+        recovery::recovery(&run, false),
+        promises::orderly_end(&run),
+        promises::total(&run),
+        promises::right_editor(&run),
+        promises::one_connection(&run),
+        promises::epoch_fence(&run),
+        promises::deadline(&run),
         log::discretion(&run),
-        order(&run),
+        promises::order(&run),
         log::truth(&run),
         log::connections(&run, run.has_ended()),
         causes::grounded(&run),
@@ -57,278 +51,7 @@ fn check_one(history: &History) -> Vec<Verdict> {
 
 /// Those that look at one session of several: at what its client asked and heard, and what the editors ran of it.
 pub fn check_session(history: &History) -> Vec<Verdict> {
-    let run = Run::of(history);
-    vec![
-        answer_once(&run),
-        at_most_once(&run),
-        verdict_truth(&run),
-        stdout_is_mcp(&run),
-        bounds::bounded(&run),
-        orderly_end(&run),
-        right_editor(&run),
-        epoch_fence(&run),
-        deadline(&run),
-        order(&run),
-    ]
-}
-
-/// A member of what Unity-MCP's answers are wrapped in.
-fn envelope(answer: &Answer, member: &str) -> Option<Value> {
-    let body: Value = serde_json::from_str(text_of(&answer.result)).ok()?;
-    body.get(member).cloned()
-}
-
-/// I1: every request is answered exactly once; a cancelled one at most once; nothing is answered that was not asked.
-fn answer_once(run: &Run<'_>) -> Verdict {
-    let broken = run.session.broken(Promise::Answers, run.ended_unread());
-    Verdict::of("I1 answer-once", run.asks.len() + run.answers.len(), broken)
-}
-
-/// I2: what is not declared repeatable runs at most once, and its frame leaves at most once; what is, at most three times.
-fn at_most_once(run: &Run<'_>) -> Verdict {
-    let mut verdict = Verdict::new("I2 at-most-once");
-    for (key, count) in run.totals.into_iter().flatten() {
-        verdict.look(*count <= 1, || format!("{key} ran {count} times"));
-    }
-    let mut frames: BTreeMap<&str, (u64, &str)> = BTreeMap::new();
-    for (_, event) in run.events() {
-        if let Event::FrameOut(_, method, id) = event
-            && let Some((call, _)) = id.rsplit_once('.')
-            && call.len() == 36
-        {
-            frames.entry(call).or_insert((0, method)).0 += 1;
-        }
-    }
-    // Proof from the editor itself that a sending ran nothing.
-    for (call, spared) in run.spared() {
-        if let Some((count, _)) = frames.get_mut(call) {
-            *count = count.saturating_sub(spared);
-        }
-    }
-    for (call, (count, method)) in frames {
-        let most = if run.repeatable(method) { SENDINGS_MAX.into() } else { 1 };
-        verdict.look(count <= most, || format!("the frame of {method} {call} left {count} times"));
-    }
-    verdict
-}
-
-/// I2, the words: "not executed" means that it did not run, "ok" that it did.
-fn verdict_truth(run: &Run<'_>) -> Verdict {
-    let mut verdict = Verdict::new("I2 verdict-truth");
-    if run.totals.is_none() {
-        return verdict;
-    }
-    for (id, ask) in run.counting() {
-        let runs = run.runs(&ask.payload);
-        for answer in run.answers.get(&id).into_iter().flatten() {
-            let ran = match answer.said {
-                // Unity-MCP answers before a call has run: what it only queued may be lost with a reload.
-                Said::Ok if envelope(answer, "executed") == Some(Value::Null) => Ran::Unknown,
-                Said::ToolError if envelope(answer, "executed") == Some(Value::Bool(false)) => Ran::No,
-                // An editor may refuse what it has not run.
-                Said::ToolError => Ran::Unknown,
-                said => said.ran(),
-            };
-            let said = answer.said;
-            verdict.look(ran.is_true(runs), || {
-                format!("#{id} was answered {said:?} (ran: {ran:?}), and ran {runs} times")
-            });
-        }
-    }
-    verdict
-}
-
-/// I3: every line on stdout is one JSON-RPC message.
-fn stdout_is_mcp(run: &Run<'_>) -> Verdict {
-    Verdict::of("I3 stdout-is-mcp", run.lines, run.session.broken(Promise::Messages, false))
-}
-
-/// I6: after stdin's end the gateway ends soon, for that reason, and leaves no connection.
-fn orderly_end(run: &Run<'_>) -> Verdict {
-    let mut verdict = Verdict::new("I6 orderly-end");
-    let mut live = 0_i64;
-    let mut ended = None;
-    for (at, event) in run.events() {
-        match event {
-            Event::Dialed(_) => live += 1,
-            Event::HungUp(_) => live -= 1,
-            Event::Ended(why) => {
-                ended = Some(at);
-                verdict.look(*why == "input_ended", || format!("it ended because of {why}"));
-                let open = live;
-                verdict.look(open == 0, || format!("{open} connections outlived the gateway"));
-            }
-            Event::PermitsLeft(count) => {
-                verdict.look(*count == 1, || format!("{count} connection permits are left"));
-            }
-            _ => {}
-        }
-    }
-    if let Some(closed) = run.input_closed {
-        let longest = DRAIN_MAX + 4 * JOIN_TIMEOUT + FLUSH_MAX + Duration::from_millis(100);
-        let good = ended.is_some_and(|ended| ended.saturating_sub(closed) <= longest);
-        verdict.look(good, || format!("stdin ended at {closed:?}, the gateway at {ended:?}"));
-    }
-    verdict
-}
-
-/// I7: no panic that was not planted, and no event that nobody decided.
-fn total(run: &Run<'_>) -> Verdict {
-    let mut verdict = Verdict::new("I7 total");
-    for (at, event) in run.events() {
-        match event {
-            Event::Unexpected(what) | Event::Panicked(what) => verdict.look(false, || format!("at {at:?}: {what}")),
-            Event::Told(_) => verdict.checks += 1,
-            _ => {}
-        }
-    }
-    verdict
-}
-
-/// I9: a stranger never hears a call, and none that was asked in another project runs in the editor.
-fn right_editor(run: &Run<'_>) -> Verdict {
-    let mut verdict = Verdict::new("I9 right-editor");
-    let rooted: Vec<(Duration, bool)> = run
-        .events()
-        .filter_map(|(at, event)| if let Event::Rooted(here) = event { Some((at, *here)) } else { None })
-        .collect();
-    for (id, ask) in run.counting() {
-        let Some((asked, _)) = run.asks.get(&id) else { continue };
-        if rooted.iter().rev().find(|(at, _)| at <= asked).is_some_and(|(_, here)| !here) {
-            let runs = run.runs(&ask.payload);
-            verdict.look(runs == 0, || format!("#{id} was asked in a project without an editor, and ran {runs} times"));
-        }
-    }
-    let mut heard = String::new();
-    for (_, event) in run.events() {
-        match event {
-            Event::StrangerHeard(text) => {
-                verdict.checks += 1;
-                heard.push_str(text);
-            }
-            // One that hears nothing is what is wished for.
-            Event::Injected(fault) if fault.contains("stranger: Some") => verdict.checks += 1,
-            _ => {}
-        }
-    }
-    // Whatever asks for something, and how the dialect greets; a connection that was cut leaves the beginning of a word.
-    let (member, greetings): (&str, &[&str]) = match run.dialect {
-        FakeDialect::Uloop => ("\"method\":", &["set-client-name"]),
-        FakeDialect::Umcp => ("\"method\":", &["set-client-name", "setClientName", "ping"]),
-        FakeDialect::Holdfast => ("\"method\":", &["holdfast/hello"]),
-        FakeDialect::Turbokettle => ("\"cmd\":", &["ping"]),
-        FakeDialect::UnityMcp => ("/api/", &[]),
-    };
-    for part in heard.split(member).skip(1) {
-        let method = part.split('"').nth(1).unwrap_or_default();
-        let greets = greetings.iter().any(|greeting| greeting.starts_with(method));
-        verdict.look(greets, || format!("a stranger was sent {method}"));
-    }
-    verdict
-}
-
-/// Never two live connections. Over HTTP each request has its own, the greeting before a call has one beside that call's, and
-/// one more, on which nothing is said, shows when the editor leaves: there it is never two that ask.
-fn one_connection(run: &Run<'_>) -> Verdict {
-    let mut verdict = Verdict::new("I8 one-connection");
-    let mut live = BTreeSet::new();
-    if run.dialect == FakeDialect::UnityMcp {
-        let mut asking = BTreeSet::new();
-        for (at, event) in run.events() {
-            match event {
-                Event::Dialed(connection) => {
-                    live.insert(*connection);
-                    verdict.look(live.len() <= 3, || format!("at {at:?} the connections {live:?} live"));
-                }
-                Event::FrameOut(connection, ..) => {
-                    asking.insert(*connection);
-                    verdict.look(asking.len() <= 1, || format!("at {at:?} the connections {asking:?} ask"));
-                }
-                Event::HungUp(connection) => {
-                    live.remove(connection);
-                    asking.remove(connection);
-                }
-                _ => {}
-            }
-        }
-        return verdict;
-    }
-    for (at, event) in run.events() {
-        match event {
-            Event::Dialed(connection) => {
-                live.insert(*connection);
-                verdict.look(live.len() <= 1, || format!("at {at:?} the connections {live:?} live"));
-            }
-            Event::HungUp(connection) => {
-                live.remove(connection);
-            }
-            _ => {}
-        }
-    }
-    verdict
-}
-
-/// I10: an answer is that of its own call, and of no other.
-fn epoch_fence(run: &Run<'_>) -> Verdict {
-    let mut verdict = Verdict::new("I10 epoch-fence");
-    if run.dialect == FakeDialect::UnityMcp {
-        // No result ever leaves this editor; each answer bears the id of the call that it was asked for.
-        let calls = log::calls(run);
-        let own: BTreeMap<u64, &str> = calls.iter().filter_map(|(call, told)| Some((told.request?, *call))).collect();
-        for (id, _) in run.counting() {
-            for answer in run.answers.get(&id).into_iter().flatten().filter(|answer| answer.said == Said::Ok) {
-                let told = envelope(answer, "log_id");
-                let good = told.as_ref().and_then(Value::as_str) == own.get(&id).copied();
-                verdict.look(good, || format!("#{id} is call {:?} and was answered as {told:?}", own.get(&id)));
-            }
-        }
-        return verdict;
-    }
-    for (id, ask) in run.calls() {
-        let name = match ask.tool {
-            "echo" => "Echo",
-            "count" => "Key",
-            _ => continue,
-        };
-        for answer in run.answers.get(&id).into_iter().flatten().filter(|answer| answer.said == Said::Ok) {
-            let body: Value = serde_json::from_str(text_of(&answer.result)).unwrap_or_default();
-            let own = body.get(name).and_then(Value::as_str) == Some(&ask.payload);
-            verdict.look(own, || format!("#{id} asked with {} and got {body}", ask.payload));
-        }
-    }
-    verdict
-}
-
-/// I11: every request is answered in its time; a client that does not read has that time on top.
-fn deadline(run: &Run<'_>) -> Verdict {
-    let mut verdict = Verdict::new("I11 deadline");
-    let pauses: Vec<(Duration, Duration)> = run
-        .events()
-        .filter_map(|(at, event)| if let Event::ReadingPaused(span) = event { Some((at, *span)) } else { None })
-        .collect();
-    for (id, (at, ask)) in &run.asks {
-        let mut until = *at + ask.allowed;
-        for (from, span) in &pauses {
-            if *from <= until && *from + *span >= *at {
-                until += *span;
-            }
-        }
-        for answer in run.answers.get(id).into_iter().flatten() {
-            verdict.look(answer.at <= until, || {
-                format!(
-                    "#{id} ({} {}) asked at {at:?} had time until {until:?} and got its answer at {:?}",
-                    ask.method, ask.tool, answer.at
-                )
-            });
-        }
-    }
-    verdict
-}
-
-/// I13: progress rises strictly, and nothing is said of a request after its answer or before it was asked.
-fn order(run: &Run<'_>) -> Verdict {
-    let checks = 3 * run.session.told("notifications/progress").count();
-    Verdict::of("I13 order", checks, run.session.broken(Promise::Progress, false))
+    promises::of_session(&Run::of(history))
 }
 
 #[cfg(test)]

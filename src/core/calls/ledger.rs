@@ -45,6 +45,8 @@ pub struct Ledger {
     finished: Finished,
     /// Connections that are usable, and whose editor each leads to.
     open_epochs: BTreeMap<Epoch, Option<PathBuf>>,
+    /// The newest connection that a call was sent on: nothing waits for its tool list any more.
+    sent_on: Option<Epoch>,
     wanted: Wanted,
     /// Another project is wanted than when somebody asked for this.
     wanted_moved: bool,
@@ -256,6 +258,7 @@ impl Ledger {
         // An earlier connection's end says nothing about this one: it must not end the wait for the answer on it.
         entry.lost = None;
         drop(entry);
+        self.sent_on = Some(epoch);
         let mut out = Vec::new();
         self.feed(index, &Event::Claimed { recoverable, repeatable }, None, now, &mut out);
         self.report_progress(index, now, &mut out);
@@ -420,9 +423,8 @@ impl Ledger {
             _ if self.wanted == Wanted::Asked => Cause::ProjectUnsettled,
             Some(Outlook::Coming(cause) | Outlook::Absent(cause)) => cause,
             Some(Outlook::Open) => {
-                let busy = self.entries.places() > usize::from(entry.has_place());
                 // What is reserved has a place, and no list is waited for any more.
-                let otherwise = match (entry.reserved.is_some(), busy) {
+                let otherwise = match (entry.reserved.is_some(), self.is_busy_beside(entry) || self.is_listed()) {
                     (true, _) => Cause::Connecting,
                     (false, true) => Cause::Busy,
                     (false, false) => Cause::Listing,
@@ -431,6 +433,22 @@ impl Ledger {
             }
             None => Cause::Connecting,
         }
+    }
+
+    /// It is held only until the connection's task has had its turn: nothing is in its way that its client could be told of.
+    fn is_about_to_leave(&self, entry: &Entry) -> bool {
+        let free = self.is_listed() && !self.is_busy_beside(entry) && self.hindrance().is_none();
+        entry.state() == State::Held && self.outlook == Some(Outlook::Open) && self.wanted != Wanted::Asked && free
+    }
+
+    /// Another call has the editor's place.
+    fn is_busy_beside(&self, entry: &Entry) -> bool {
+        self.entries.places() > usize::from(entry.has_place())
+    }
+
+    /// A call was sent on the connection that is open, so that the tool list was had before.
+    fn is_listed(&self) -> bool {
+        self.sent_on.is_some_and(|epoch| self.open_epochs.contains_key(&epoch))
     }
 
     fn feed_call(&mut self, call: CallId, event: &Event, body: Option<EditorAnswer>, now: Instant) -> Vec<Settlement> {
@@ -551,6 +569,7 @@ impl Ledger {
 
     fn report_progress(&mut self, index: usize, now: Instant, out: &mut Vec<Settlement>) {
         let cause = self.entries.get(index).map(|entry| self.hold_cause(entry));
+        let leaves = self.entries.get(index).is_some_and(|entry| self.is_about_to_leave(entry));
         let Some(mut entry) = self.entries.get_mut(index).filter(|entry| !entry.settled) else { return };
         let message = match (entry.state(), cause) {
             (State::Sent, _) => "running in Unity".to_owned(),
@@ -566,6 +585,10 @@ impl Ledger {
         let changed = entry.state() == State::Sent && entry.sent == Some(now);
         let (version, request) = (entry.audience.version, entry.request);
         let Some(progress) = entry.progress.as_mut().filter(|progress| changed || now >= progress.next) else { return };
+        if leaves {
+            progress.put_off(now);
+            return;
+        }
         let news = progress.beat(message, now);
         out.push(Settlement::Progress { request, news, version });
     }

@@ -45,6 +45,11 @@ impl Progress {
         self.tell(rounded(self.last + step), words, now)
     }
 
+    /// There is nothing to tell just now.
+    pub fn put_off(&mut self, now: Instant) {
+        self.next = now + PROGRESS_EVERY;
+    }
+
     /// The tool's own word. `None` if it does not rise.
     pub fn measured(
         &mut self,

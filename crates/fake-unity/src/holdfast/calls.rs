@@ -1,4 +1,6 @@
-//! Calls from reading to answering: admission, turns, running, stopping. What is answered is what the journal says.
+//! Calls from reading to answering: admission, turns, running. What is answered is what the journal says.
+
+mod stops;
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -6,6 +8,7 @@ use std::time::Duration;
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
+use self::stops::leaves_the_queue;
 use super::catalogue::{self, Traits};
 use super::desk::{Desk, Inner};
 use super::journal::{Answer, Status};
@@ -319,74 +322,6 @@ impl HoldfastFace {
         }
     }
 
-    /// Asks a call to stop, or drops it. Returns what the journal says of it after that.
-    pub(crate) fn cancel(&self, editor: &Arc<Editor>, id: &str) -> Option<Status> {
-        let mut inner = self.desk.lock();
-        let is_it = |call: &Call| call.identity.as_ref().is_some_and(|identity| identity.id == id);
-        let found = inner.calls.iter().find(|(_, call)| is_it(call)).map(|(key, call)| (*key, call.phase));
-        match found {
-            Some((key, Phase::Running)) => {
-                if let Some(call) = inner.calls.get(&key) {
-                    call.signal.send_modify(|signal| signal.cancelled = true);
-                }
-            }
-            Some((key, _)) => {
-                if let Some(call) = discard(editor, &mut inner, key, "cancelled") {
-                    let (answer, status) = if call.resumed.is_some() {
-                        (call.answer(Err(Fault::Cancelled)).0, Status::Done)
-                    } else {
-                        let refusal = Refusal::new("cancelled", -32006, false, "Cancelled before it began");
-                        let refusal = refusal.with("callId", id).with("tool", &call.tool.name);
-                        (Answer { json: refusal.json(), is_error: true }, Status::NotRun)
-                    };
-                    self.reply(&inner, &call, &answer, status, None);
-                }
-                self.pump(editor, &mut inner);
-            }
-            None => {}
-        }
-        inner.journal.at(Desk::now(editor)).find(id).map(|entry| entry.status)
-    }
-
-    /// The domain, or the bridge in it, is about to go: nothing begins and nothing is answered after this, and what the
-    /// journal says now is what it will say afterwards.
-    pub(crate) fn interrupt(&self, editor: &Editor, because: &'static str, state: &'static str) {
-        let mut inner = self.desk.lock();
-        if inner.closed.is_none() {
-            (inner.closed, inner.leaving) = (Some(because), Some(state));
-        }
-        inner.compiling = false;
-        for (call, status) in inner.journal.at(Desk::now(editor)).interrupt() {
-            editor.event(Event::CallSettled { call, status: status.word() });
-        }
-        let calls = std::mem::take(&mut inner.calls);
-        let count = |phase| calls.values().filter(|call| call.phase == phase && !is_scheduled_on_main(call)).count();
-        let waited = count(Phase::Waiting) + count(Phase::Scheduled);
-        leaves_the_queue(editor, waited);
-        editor.state().lost += u64::try_from(waited).unwrap_or(0);
-        let cut = calls.values().filter(|call| call.phase == Phase::Running && call.traits.off_main_thread).count();
-        let cut = u64::try_from(cut).unwrap_or(0);
-        let mut model = editor.state();
-        model.running = model.running.saturating_sub(cut);
-        model.interrupted += cut;
-        drop(model);
-        inner.tasks.abort_all();
-    }
-
-    /// Drops what came over a connection and has not begun, without a word.
-    pub(crate) fn drop_calls_of(editor: &Editor, inner: &mut Inner, connection: u64) {
-        let of = |call: &Call| call.caller.as_ref().is_some_and(|caller| caller.connection == connection);
-        let keys: Vec<u64> = inner
-            .calls
-            .iter()
-            .filter(|(_, call)| of(call) && call.phase != Phase::Running)
-            .map(|(key, _)| *key)
-            .collect();
-        for key in keys {
-            discard(editor, inner, key, "dropped");
-        }
-    }
-
     /// Passes a report of progress on: strictly rising, and not too often.
     pub(crate) fn progress(&self, editor: &Editor, key: u64, progress: f64, total: Option<f64>, message: Option<&str>) {
         let mut inner = self.desk.lock();
@@ -518,36 +453,6 @@ fn next(inner: &Inner) -> Option<u64> {
     };
     let serial = if active(false) == 0 { first(false) } else { None };
     serial.or_else(|| if active(true) < PARALLEL_MAX { first(true) } else { None })
-}
-
-/// Takes a call out that has not begun. One that waits to go on after a reload has begun before it, and ends as cancelled.
-fn discard(editor: &Editor, inner: &mut Inner, key: u64, reason: &'static str) -> Option<Call> {
-    let call = inner.calls.remove(&key)?;
-    if let Some(identity) = &call.identity {
-        let journal = inner.journal.at(Desk::now(editor));
-        let status = if call.resumed.is_some() {
-            journal.complete(&identity.id, call.answer(Err(Fault::Cancelled)).0);
-            Status::Done
-        } else {
-            journal.drop_call(&identity.id, reason);
-            Status::NotRun
-        };
-        editor.event(Event::CallSettled { call: identity.id.clone(), status: status.word() });
-    }
-    if !is_scheduled_on_main(&call) {
-        leaves_the_queue(editor, 1);
-    }
-    Some(call)
-}
-
-/// The main thread counts what it was given itself.
-fn is_scheduled_on_main(call: &Call) -> bool {
-    call.phase == Phase::Scheduled && !call.traits.off_main_thread
-}
-
-fn leaves_the_queue(editor: &Editor, count: usize) {
-    let mut state = editor.state();
-    state.queued = state.queued.saturating_sub(u64::try_from(count).unwrap_or(0));
 }
 
 fn refusal_of(tool: &str, fault: Fault) -> Refusal {

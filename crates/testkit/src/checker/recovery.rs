@@ -5,7 +5,7 @@ use std::time::Duration;
 use holdfast::limits::RETRY_UNLIKELY_MAX;
 use holdfast_fake_unity::FakeDialect;
 
-use super::run::{Answer, Run, Said, Verdict, answered_id, text_of};
+use super::run::{Answer, Run, SLACK, Said, Verdict, answered_id, text_of};
 use crate::history::{Event, History, field};
 
 /// How long after the healing the editor's first whole frame came: the time that the gateway itself takes to be back. What its
@@ -90,8 +90,9 @@ fn left_in_peace(run: &Run<'_>) -> Duration {
     Duration::ZERO
 }
 
-/// I5: once all is well the editor is served again, nobody having done anything.
-pub(super) fn recovery(run: &Run<'_>) -> Verdict {
+/// I5: once all is well the editor is served again, nobody having done anything. `shared`: what another session asks for may reload the
+/// editor under a call even then.
+pub(super) fn recovery(run: &Run<'_>, shared: bool) -> Verdict {
     let mut verdict = Verdict::new("I5 recovery");
     let mut recovered = None;
     let mut healed = false;
@@ -121,10 +122,15 @@ pub(super) fn recovery(run: &Run<'_>) -> Verdict {
         let good = !run.answers.get(id).is_some_and(|answers| answers.iter().any(forgotten));
         verdict.look(good, || format!("#{id} ({}), asked at {at:?}, was held in vain beside a ready editor", ask.tool));
     }
+    let reloads: Vec<Duration> =
+        run.events().filter(|(_, event)| shared && **event == Event::Reloads).map(|(at, _)| at).collect();
+    let reloaded = |from: Duration, to: Duration| reloads.iter().any(|at| (from..=to + SLACK).contains(at));
     for (id, ask) in run.calls() {
         let after = recovered.is_some_and(|recovered| run.asks.get(&id).is_some_and(|(at, _)| *at >= recovered));
         if after && !run.cancelled.contains_key(&id) {
-            let ok = run.answers.get(&id).is_some_and(|answers| answers.iter().any(|answer| answer.said == Said::Ok));
+            let asked = run.asks.get(&id).map(|(at, _)| *at).unwrap_or_default();
+            let good = |answer: &Answer| answer.said == Said::Ok || reloaded(asked, answer.at);
+            let ok = run.answers.get(&id).is_some_and(|answers| answers.iter().any(good));
             verdict
                 .look(ok, || format!("#{id} ({}) was not answered well though nothing was wrong any more", ask.tool));
         }

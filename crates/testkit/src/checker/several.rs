@@ -9,7 +9,7 @@ use holdfast_fake_unity::FakeDialect;
 
 use super::log::{self, Told};
 use super::run::{Run, Verdict, call_of};
-use super::{bounds, causes, check_session, journal, recovery};
+use super::{bounds, causes, journal, promises, recovery};
 use crate::history::{Entry, Event, History, IDS_OF_A_SESSION, Part, field};
 
 /// Calls of one other session that may be sent before the oldest one of a session that waits: one for its turn, one that was on its way,
@@ -34,7 +34,7 @@ pub(super) fn check(history: &History) -> Vec<Verdict> {
                     let known = matches!(what, Event::Totals(_) | Event::Speaks(_));
                     of == part || of == Part::Editor(editor) && known
                 };
-                add(check_session(&history.of_parts(its, |_| false)));
+                add(promises::of_session(&Run::of(&history.of_parts(its, |_| false))));
                 let elsewhere = |of: Part, what: &Event| {
                     of == part || of != Part::Editor(editor) && matches!(what, Event::Totals(_))
                 };
@@ -51,7 +51,7 @@ pub(super) fn check(history: &History) -> Vec<Verdict> {
     }
     let all = history.of_parts(|_, what| !matches!(what, Event::Totals(_) | Event::Ended(_)), |_| true);
     let run = Run::of(&all);
-    add(vec![super::total(&run), log::discretion(&run)]);
+    add(vec![promises::total(&run), log::discretion(&run)]);
     if matches!(run.dialect, FakeDialect::Uloop | FakeDialect::Umcp) {
         add(vec![fair(&run, history)]);
     }
@@ -66,7 +66,7 @@ fn as_if_alone(seen: &History) -> Vec<Verdict> {
         log::truth(&run),
         // The link outlives the session.
         log::connections(&run, false),
-        recovery::recovery(&run),
+        recovery::recovery(&run, true),
         causes::grounded(&run),
     ];
     if run.dialect == FakeDialect::Holdfast {
@@ -78,10 +78,10 @@ fn as_if_alone(seen: &History) -> Vec<Verdict> {
 fn of_editor(its: &History) -> Vec<Verdict> {
     let run = Run::of(its);
     let mut verdicts = vec![
-        super::at_most_once(&run),
+        promises::at_most_once(&run),
         bounds::bounded(&run),
-        super::right_editor(&run),
-        super::one_connection(&run),
+        promises::right_editor(&run),
+        promises::one_connection(&run),
         log::connections(&run, true),
     ];
     if run.dialect == FakeDialect::Holdfast {

@@ -1,7 +1,11 @@
 //! Every checker is shown what it must reject, and beside it what it must let pass.
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use super::*;
 use crate::history::Ask;
+use crate::history::Event;
 use crate::history::{Entry, Sizes};
 
 fn ask(id: u64, tool: &'static str, payload: &str) -> Event {

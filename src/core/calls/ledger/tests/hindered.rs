@@ -33,3 +33,20 @@ fn a_call_that_is_about_to_be_sent_does_not_wait_for_a_list() {
     book.ledger.reserve(FIRST).unwrap();
     assert_eq!(told(&book.wait(secs(10))), ["not_executed:connecting"]);
 }
+
+/// The list had come, and the call waited behind others: the moment in which none of them ran was taken for the list's.
+#[test]
+fn behind_calls_that_were_sent_nothing_waits_for_the_list_any_more() {
+    let mut book = Book::connected();
+    let first = book.sent(once());
+    book.accept_with(20, Some("1"));
+    let busy = "progress:held, not sent yet: busy";
+    assert_eq!(told(&book.wait(Duration::ZERO)), [busy]);
+    book.reply(first, FIRST);
+    assert!(told(&book.wait(PROGRESS_EVERY)).is_empty(), "its turn has come");
+    assert_eq!(told(&book.wait(secs(20))), ["not_executed:busy"]);
+    book.close(FIRST, Loss::Silence);
+    book.reconnect(SECOND);
+    book.accept_with(20, Some("2"));
+    assert_eq!(told(&book.wait(Duration::ZERO)), ["progress:held, not sent yet: listing"]);
+}
