@@ -43,12 +43,8 @@ pub(super) fn convert(parameters: Option<&RawValue>) -> Result<InputSchema, Stri
     let mut required: Vec<Value> = Vec::new();
     let named = parameters.find("Required").and_then(|names| serde_json::from_str::<Vec<Value>>(names.get()).ok());
     if let Some(names) = named {
-        let listed: HashSet<&str> = properties.iter().map(|(name, _)| *name).collect();
-        for name in names {
-            if name.as_str().is_some_and(|name| listed.contains(name)) && !required.contains(&name) {
-                required.push(name);
-            }
-        }
+        let mut listed: HashSet<&str> = properties.iter().map(|(name, _)| *name).collect();
+        required.extend(names.into_iter().filter(|name| name.as_str().is_some_and(|name| listed.remove(name))));
     }
     let mut schema = open_object();
     if !required.is_empty() {
@@ -91,11 +87,8 @@ fn property(name: &str, described: &Value) -> Value {
     if let Some(Value::Array(listed)) = member(described, &["Enum"])
         && kind == "string"
     {
-        for name in listed.iter().filter_map(Value::as_str) {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
+        let mut seen = HashSet::new();
+        names.extend(listed.iter().filter_map(Value::as_str).filter(|name| seen.insert(*name)));
     }
     let (default, remark) = match default {
         None => (None, None),
