@@ -14,7 +14,7 @@ use crate::core::link::Outage;
 use crate::core::requests::Asked;
 use crate::core::user_text::{self, Still};
 use crate::fsm::call::Verdict;
-use crate::fsm::cause::{Cause, Outlook};
+use crate::fsm::cause::{Availability, Cause};
 use crate::fsm::registry::Source;
 use crate::limits::{
     FINISHED_CALLS_MAX, PICTURE_CALLS_MAX, PICTURE_STEPS_MAX, PICTURE_WINDOW, READY_LOOK_EVERY, WAIT_READY_MAX,
@@ -94,9 +94,9 @@ impl GatewayTools {
         json!({
             "summary": summary(&link, survey.as_deref(), held, still.as_ref()),
             "editor": {
-                "ready": link.outlook == Outlook::Open,
+                "ready": link.availability == Availability::Open,
                 "state": link.state,
-                "why": link.outlook.cause().map(<&str>::from),
+                "why": link.availability.cause().map(<&str>::from),
                 "since_ms": millis(link.since.elapsed()),
                 "port": link.target.as_ref().map(|target| target.port),
                 "port_named_by": link.target.as_ref().map(|target| <&str>::from(target.source)),
@@ -138,7 +138,7 @@ impl GatewayTools {
             ledger.running().map(|(_, tool, since)| (tool, now.saturating_duration_since(since)))
         });
         let pulse = link.pulse.map(|(pulse, at)| (pulse, at.elapsed()));
-        Still::of(pulse, running).filter(|_| link.outlook == Outlook::Open)
+        Still::of(pulse, running).filter(|_| link.availability == Availability::Open)
     }
 
     /// What a person who watches wants beyond the [`status`](Self::status): why each call waits and how the last ones ended, the last times without
@@ -235,7 +235,7 @@ impl GatewayTools {
                 link.borrow_and_update();
                 let state = self.link.view_now();
                 match self.still(&state) {
-                    _ if state.outlook != Outlook::Open => {
+                    _ if state.availability != Availability::Open => {
                         if link.changed().await.is_err() {
                             return;
                         }
@@ -335,48 +335,48 @@ fn summary(link: &LinkView, survey: Option<&Survey>, held: usize, still: Option<
     let project = survey.and_then(|survey| survey.project.as_ref()).and_then(|path| path.file_name());
     let editor = project.map_or_else(|| "Unity".to_owned(), |name| format!("Unity ({})", name.to_string_lossy()));
     let queued = if held == 0 { String::new() } else { format!(" {}.", user_text::calls_wait(held as u64)) };
-    match (link.outlook, still) {
-        (Outlook::Open, _) if link.state == "stalled" => {
+    match (link.availability, still) {
+        (Availability::Open, _) if link.state == "stalled" => {
             format!("{editor} is connected, but silent: it may be importing, or a dialog is open.{queued}")
         }
         // Off its main thread it says more exactly what holds that.
-        (Outlook::Open, Some(still @ (Still::Silent(_) | Still::Call(..)))) => {
+        (Availability::Open, Some(still @ (Still::Silent(_) | Still::Call(..)))) => {
             format!("{editor} is connected, but {still}.{queued}")
         }
-        (Outlook::Open, Some(Still::MainThread(_)) | None) => {
+        (Availability::Open, Some(Still::MainThread(_)) | None) => {
             match link.pulse.map(|(pulse, at)| user_text::pulse(pulse, at.elapsed())) {
                 Some(says) => format!("{editor} is connected: {says}.{queued}"),
                 None => format!("{editor} is connected and ready.{queued}"),
             }
         }
-        (Outlook::Coming(Cause::ProjectUnsettled), _) if survey.is_none() => {
+        (Availability::Coming(Cause::ProjectUnsettled), _) if survey.is_none() => {
             format!(
                 "Which Unity project is meant is being asked for: the client's roots may have changed. Calls are held meanwhile.{queued}"
             )
         }
-        (Outlook::Coming(Cause::ProjectUnsettled), _) => format!(
+        (Availability::Coming(Cause::ProjectUnsettled), _) => format!(
             "{editor} is not connected yet: calls that were sent before the client's roots changed still run in another project's \
              editor, and are waited for first. Calls are held meanwhile.{queued}"
         ),
-        (Outlook::Coming(cause), _) if cause.is_gone() => {
+        (Availability::Coming(cause), _) if cause.is_gone() => {
             let why = user_text::cause(cause);
             format!(
                 "{editor} is not reachable ({why}); calls are held for a few seconds, in case it is started again.{met}{queued}"
             )
         }
-        (Outlook::Coming(cause), _) => {
+        (Availability::Coming(cause), _) => {
             let why = user_text::cause(cause);
             format!(
                 "{editor} is not reachable right now ({why}) and expected back; calls are held meanwhile.{met}{queued}"
             )
         }
-        (Outlook::Absent(Cause::Ambiguous), _) if survey.is_some_and(|survey| !survey.ambiguous.is_empty()) => {
+        (Availability::Absent(Cause::Ambiguous), _) if survey.is_some_and(|survey| !survey.ambiguous.is_empty()) => {
             let listed = survey.and_then(|survey| user_text::candidates(&survey.ambiguous)).unwrap_or_default();
             format!(
                 "Which Unity project is meant is not known; calls are answered \"not executed\" until it is. {listed}{queued}"
             )
         }
-        (Outlook::Absent(cause), _) => {
+        (Availability::Absent(cause), _) => {
             let why = user_text::cause(cause);
             format!("{editor} is not reachable ({why}); calls are answered \"not executed\" until it is.{met}{queued}")
         }

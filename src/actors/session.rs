@@ -15,7 +15,7 @@ use ractor::{Actor, ActorProcessingErr, ActorRef};
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-use super::own_tools;
+use super::package_tools;
 use super::seat::Seat;
 use crate::core::calls::NewCall;
 use crate::core::requests::{Asked, Hold};
@@ -23,10 +23,10 @@ use crate::core::user_text;
 use crate::fsm::Driver;
 use crate::fsm::cause::Cause;
 use crate::fsm::registry::Source;
-use crate::fsm::session::{Effect, Event, Kind, Outlook, Session, Timer};
+use crate::fsm::session::{Effect, Event, Kind, Likelihood, Session, Timer};
 use crate::limits::OPEN_CALLS_MAX_BYTES;
 use crate::link::{Place, TakenIn};
-use crate::protocol::dialect::OwnTool;
+use crate::protocol::dialect::PackageTool;
 use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::{RequestId, RpcError};
 use crate::protocol::mcp::request::Filter;
@@ -101,7 +101,7 @@ impl Actor for SessionActor {
             kind: client.kind,
             source: published.source,
             disk_awaited: !published.disk_read,
-            outlook: Outlook::of_link(link.outlook, link.undecided),
+            likelihood: Likelihood::of_link(link.availability, link.undecided),
             roots_awaited: false,
             first_list_served: client.first_list_served,
         });
@@ -143,19 +143,19 @@ impl Actor for SessionActor {
         match message {
             Message::Delivered(message, _permit) => self.delivered(state, message),
             // It may be of a link that was left since.
-            Message::CataloguePublished(_) | Message::DiskRead | Message::OutlookChanged(_) if self.is_routed() => {
+            Message::CataloguePublished(_) | Message::DiskRead | Message::LikelihoodChanged(_) if self.is_routed() => {
                 self.see_link(state);
             }
             Message::CataloguePublished(source) => self.feed(state, &Event::CataloguePublished(source)),
             Message::CatalogueChanged => self.feed(state, &Event::CatalogueChanged),
             Message::DiskRead => self.feed(state, &Event::DiskRead),
-            Message::OutlookChanged(outlook) => self.feed(state, &Event::OutlookChanged(outlook)),
+            Message::LikelihoodChanged(likelihood) => self.feed(state, &Event::LikelihoodChanged(likelihood)),
             Message::RootsForgone => self.feed(state, &Event::RootsAwaited(false)),
             Message::RootsOverdue(generation) => self.roots_overdue(state, generation),
             Message::LookedAround(generation, survey) => self.looked_around(state, generation, survey),
             Message::LinkGone => self.see_link(state),
-            Message::OwnToolCalled(asked, tool, arguments) => {
-                own_tools::run(&self.seat.tools(), &self.tasks, asked, tool, &arguments);
+            Message::PackageToolCalled(asked, tool, arguments) => {
+                package_tools::run(&self.seat.tools(), &self.tasks, asked, tool, &arguments);
             }
             Message::InputEnded(_permit) => self.feed(state, &Event::InputEnded),
             Message::Stop => self.feed(state, &Event::StopRequested),
@@ -249,7 +249,7 @@ impl SessionActor {
         // Without a handshake a list must not depend on what else the client asked for, a subscription included: the first is
         // always whole.
         let honours_changes = audience.client.list_changed && !audience.version.is_stateless();
-        let kind = if honours_changes { Kind::Async } else { Kind::Sync };
+        let kind = if honours_changes { Kind::HonoursChanges } else { Kind::IgnoresChanges };
         self.seat.env.events.session_opened(&client.name, audience.version, honours_changes);
         self.seat.client.with_handshake(|known| {
             known.opened = true;
@@ -429,13 +429,13 @@ impl SessionActor {
     }
 
     /// A listed tool that the package's own server answered without its editor.
-    fn own_tool(&self, name: &str) -> Option<OwnTool> {
+    fn package_tool(&self, name: &str) -> Option<PackageTool> {
         let here = self.seat.link();
         let published = here.tools.published.borrow();
         match published.catalogue.find(name) {
-            Some(entry) => here.link.dialect().own_tool(&entry.tool.name),
+            Some(entry) => here.link.dialect().package_tool(&entry.tool.name),
             // They are there before the editor is; what else the live list may name is seen then.
-            None if published.source != Source::Live => here.link.dialect().own_tool(name),
+            None if published.source != Source::Live => here.link.dialect().package_tool(name),
             None => None,
         }
     }
@@ -449,8 +449,8 @@ impl SessionActor {
         }
         let here = self.seat.link();
         let refused = here.tools.refusal_at_once(&call.name);
-        if let (Some(tool), None) = (self.own_tool(&call.name), &refused) {
-            own_tools::run(&self.seat.tools(), &self.tasks, asked, tool, &call.arguments);
+        if let (Some(tool), None) = (self.package_tool(&call.name), &refused) {
+            package_tools::run(&self.seat.tools(), &self.tasks, asked, tool, &call.arguments);
             return;
         }
         let unknown = {
@@ -486,7 +486,7 @@ impl SessionActor {
         let call = new.id;
         match here.calls.take_from_client(new, &hold, refused, id.as_json()) {
             TakenIn::Yes if here.place == Place::Nowhere => {
-                let cause = here.link.view.borrow().outlook.cause().unwrap_or(Cause::NotRunning);
+                let cause = here.link.view.borrow().availability.cause().unwrap_or(Cause::NotRunning);
                 here.calls.decide(|ledger, now| ledger.refuse(call, cause, now));
             }
             TakenIn::Yes => {

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use crate::actors::parts::Parts;
 use crate::core::calls::Lookup;
 use crate::core::logbook::Logbook;
-use crate::fsm::cause::Outlook;
+use crate::fsm::cause::Availability;
 use crate::net::Net;
 use crate::platform::host::Host;
 use crate::protocol::dialect::Companion;
@@ -42,8 +42,8 @@ impl Gateway for Parts {
         &self.env.events
     }
 
-    fn die(&self) -> f64 {
-        self.env.die()
+    fn random_fraction(&self) -> f64 {
+        self.env.random_fraction()
     }
 
     fn spawn(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
@@ -106,11 +106,12 @@ impl Shown for Parts {
             for (state, count) in surprises.undecided {
                 *sample.calls_undecided.entry(state).or_default() += count;
             }
-            let (epoch, outlook) = {
+            let (epoch, availability) = {
                 let view = link.link.view.borrow();
-                (view.epoch, view.outlook)
+                (view.epoch, view.availability)
             };
-            sample.epoch = sample.epoch.max(epoch.filter(|_| outlook == Outlook::Open).map_or(0, |epoch| epoch.0));
+            sample.epoch =
+                sample.epoch.max(epoch.filter(|_| availability == Availability::Open).map_or(0, |epoch| epoch.0));
             if let Some(survey) = link.link.survey.borrow().clone() {
                 let refused = survey.listed.iter().filter(|listed| listed.owner.is_some()).count();
                 let found = [survey.targets.len(), survey.ambiguous.len(), refused, survey.listed.len() - refused];

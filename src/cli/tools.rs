@@ -114,10 +114,10 @@ struct Seen {
 impl Seen {
     fn of(parts: &Parts, client: Option<ClientTraits>) -> Self {
         let published = parts.tools.published.borrow().clone();
-        let outlook = parts.link.view.borrow().outlook;
+        let availability = parts.link.view.borrow().availability;
         let why_not_live = match published.source {
             Source::Live => None,
-            Source::None | Source::Disk | Source::Stale => Some(outlook.cause().map_or("listing", <&str>::from)),
+            Source::None | Source::Disk | Source::Stale => Some(availability.cause().map_or("listing", <&str>::from)),
         };
         let wanted = parts.link.wanted();
         let why =

@@ -82,7 +82,7 @@ impl Client {
                 name: String::new(),
                 release: None,
                 audience: ProtocolVersion::LATEST.into(),
-                kind: Kind::Sync,
+                kind: Kind::IgnoresChanges,
                 roots: false,
                 first_list_served: false,
             }),

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use tokio::time::Instant;
 
 use crate::core::link::{EditorIdentity, Outage, Stranger};
-use crate::fsm::cause::{Cause, Loss, Outlook, Return};
+use crate::fsm::cause::{Availability, Cause, Loss, Return};
 use crate::limits::OUTAGES_MAX;
 use crate::protocol::dialect::Pulse;
 use crate::protocol::ids::Epoch;
@@ -16,7 +16,7 @@ pub struct LinkView {
     /// The bridge machine's state.
     pub state: &'static str,
     /// What callers may expect.
-    pub outlook: Outlook,
+    pub availability: Availability,
     /// Nothing speaks for or against an editor yet.
     pub undecided: bool,
     /// Since when it is so.
@@ -42,7 +42,7 @@ impl LinkView {
     pub(super) fn new() -> Self {
         Self {
             state: "idle",
-            outlook: Outlook::Coming(Cause::Connecting),
+            availability: Availability::Coming(Cause::Connecting),
             undecided: true,
             since: Instant::now(),
             epoch: None,

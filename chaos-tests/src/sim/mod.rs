@@ -223,7 +223,7 @@ async fn sample(parts: Arc<Parts>, recorder: Recorder) {
     let mut named = "";
     loop {
         tokio::time::sleep(SAMPLE_EVERY).await;
-        let cause = parts.link.view.borrow().outlook.cause().map_or("", Into::into);
+        let cause = parts.link.view.borrow().availability.cause().map_or("", Into::into);
         if std::mem::replace(&mut named, cause) != cause {
             recorder.record(Event::Named(cause));
         }

@@ -6,12 +6,12 @@ use super::Line;
 use super::writing::Wire;
 use crate::core::exchange::{Order, Outcome, Question, outcome};
 use crate::core::user_text;
-use crate::fsm::bridge::{Drop, Event};
+use crate::fsm::bridge::{Disconnect, Event};
 use crate::protocol::dialect::{JournalKey, JournalOutcome, Order as WireOrder, Reply};
 use crate::telemetry::metrics::labels::Stray;
 
 impl Line {
-    pub(super) async fn ask_outcomes(&self, wire: &mut Wire) -> Result<(), Drop> {
+    pub(super) async fn ask_outcomes(&self, wire: &mut Wire) -> Result<(), Disconnect> {
         if self.exchange().met().is_none_or(|met| met.journal.is_none()) {
             return Ok(());
         }
@@ -28,14 +28,14 @@ impl Line {
         }
     }
 
-    pub(super) async fn send_cancel(&self, wire: &mut Wire, key: &JournalKey) -> Result<(), Drop> {
+    pub(super) async fn send_cancel(&self, wire: &mut Wire, key: &JournalKey) -> Result<(), Disconnect> {
         match self.encode(None, &WireOrder::Cancel(key)) {
             Ok((number, frame)) => wire.send(self, number, &frame, None).await,
             Err(_) => Ok(()),
         }
     }
 
-    pub(super) async fn ask_pulse(&self, wire: &mut Wire) -> Result<(), Drop> {
+    pub(super) async fn ask_pulse(&self, wire: &mut Wire) -> Result<(), Disconnect> {
         match self.encode(None, &WireOrder::Pulse) {
             Ok((number, frame)) => {
                 self.exchange().asks_pulse(number, Instant::now());

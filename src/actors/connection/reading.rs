@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use super::Line;
 use super::call::refusal;
 use crate::core::exchange::Answers;
-use crate::fsm::bridge::{Drop, Event};
+use crate::fsm::bridge::{Disconnect, Event};
 use crate::limits::{BYTES_NEWS_EVERY, LIVENESS_EVERY};
 use crate::net::BoxStream;
 use crate::protocol::dialect::stranger::HEAD_BYTES;
@@ -16,7 +16,7 @@ use crate::runtime::messages::registry;
 use crate::telemetry::metrics::labels::Stray;
 
 impl Line {
-    pub(super) async fn read(&self, mut socket: ReadHalf<BoxStream>) -> Drop {
+    pub(super) async fn read(&self, mut socket: ReadHalf<BoxStream>) -> Disconnect {
         let mut framer = self.target.dialect.framer();
         let mut buffer = vec![0; 64 * 1024];
         let mut told = Instant::now();
@@ -25,9 +25,9 @@ impl Line {
         loop {
             self.room().await;
             let count = match socket.read(&mut buffer).await {
-                Ok(0) => return Drop::Eof,
+                Ok(0) => return Disconnect::Eof,
                 Ok(count) => count,
-                Err(_) => return Drop::Reset,
+                Err(_) => return Disconnect::Reset,
             };
             self.with.env.events.bytes_read(count);
             let bytes = buffer.get(..count).unwrap_or_default();
@@ -60,16 +60,16 @@ impl Line {
         }
     }
 
-    pub(super) fn bad_bytes(&self, fault: &'static str, why: &str) -> Drop {
+    pub(super) fn bad_bytes(&self, fault: &'static str, why: &str) -> Disconnect {
         self.with.env.events.frame_error(self.epoch, fault, why);
         if self.exchange().awaits_greeting() && self.dial_result().is_some() {
             self.with.env.events.wrong_peer(self.target.port, why);
         }
-        Drop::Protocol
+        Disconnect::Protocol
     }
 
     /// Takes a whole frame.
-    pub(super) async fn take(&self, frame: Bytes) -> Result<(), Drop> {
+    pub(super) async fn take(&self, frame: Bytes) -> Result<(), Disconnect> {
         self.with.env.events.frame_read();
         let inbound =
             self.target.dialect.decode(&frame).map_err(|bad| self.bad_bytes((&bad).into(), &bad.to_string()))?;
@@ -99,7 +99,7 @@ impl Line {
         Ok(())
     }
 
-    async fn replied(&self, number: u64, reply: Reply) -> Result<(), Drop> {
+    async fn replied(&self, number: u64, reply: Reply) -> Result<(), Disconnect> {
         let stray = |stray, what: String| self.with.env.events.reply_unmatched(self.epoch, stray, &what);
         let answers = self.exchange().reply(number, refusal(&reply));
         match answers {

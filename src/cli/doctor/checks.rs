@@ -18,7 +18,7 @@ use crate::config::file::PROJECT_FILE;
 use crate::config::{Config, PortSource};
 use crate::core::user_text;
 use crate::fsm::bridge::ConnectFailure;
-use crate::fsm::cause::{Cause, Outlook};
+use crate::fsm::cause::{Availability, Cause};
 use crate::limits::{DOCTOR_WAIT, LOCK_FILE_OLD};
 use crate::platform::host::{Host as _, Liveness, RealHost, System};
 use crate::protocol::dialect::Dialect;
@@ -335,11 +335,11 @@ async fn greet(config: &Config) -> (bool, Finding) {
     let port = link.target.as_ref().map(|target| format!(" on port {}", target.port)).unwrap_or_default();
     let met =
         link.stranger.as_ref().map(|met| format!(". {}", user_text::stranger(met, Instant::now()))).unwrap_or_default();
-    let finding = match link.outlook {
-        Outlook::Open => {
+    let finding = match link.availability {
+        Availability::Open => {
             return (true, Finding::ok("connection", format!("the editor{port} answered the greeting; tools can be called")));
         }
-        Outlook::Coming(cause) | Outlook::Absent(cause) => match cause {
+        Availability::Coming(cause) | Availability::Absent(cause) => match cause {
             Cause::WrongPeer => Finding::problem(
                 "connection",
                 format!("what listens there answers, but not as a Unity bridge{met}"),

@@ -125,7 +125,7 @@ impl ConnectFailure {
 /// How a connection ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
-pub enum Drop {
+pub enum Disconnect {
     /// End of stream.
     Eof,
     /// Reset, or another error of the socket.
@@ -200,7 +200,7 @@ pub enum Event {
     /// Files or discovery have good news.
     NewsArrived,
     /// The connection ended.
-    Disconnected(Drop),
+    Disconnected(Disconnect),
     /// The editor's process is gone, whatever the socket says.
     EditorVanished,
     /// No client waits for what was sent on this connection. Told once, of a connection that parts.

@@ -48,7 +48,7 @@ pub enum Companion {
 
 /// A tool that a package's own server answered by itself; so does the gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OwnTool {
+pub enum PackageTool {
     /// Waits until the editor is ready.
     WaitReady,
     /// Brings the editor's window to the front.

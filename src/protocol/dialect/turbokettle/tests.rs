@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::super::{
-    AnswerBody, BadMessage, Dialect, EditorTool, EncodeError, FileState, Hello, Inbound, ListStep, Order, OwnTool,
+    AnswerBody, BadMessage, Dialect, EditorTool, EncodeError, FileState, Hello, Inbound, ListStep, Order, PackageTool,
     PreparedCall, ProjectFacts, ProjectFiles, Recovery, Reply, Secret, Sending, ToolListing, Unreadable, WireId,
 };
 use super::Turbokettle;
@@ -164,8 +164,8 @@ fn one_bad_tool_is_dropped_alone_and_ours_stands_for_the_one_that_we_answer() {
     assert_eq!(listing.revision, None, "the package's version is always 1");
     let dropped: Vec<&str> = listing.dropped.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(dropped, ["#0", "#1", "wait_for_editor_ready", "a"]);
-    assert_eq!(Turbokettle.own_tool("wait_for_editor_ready"), Some(OwnTool::WaitReady));
-    assert_eq!(Turbokettle.own_tool("a"), None);
+    assert_eq!(Turbokettle.package_tool("wait_for_editor_ready"), Some(PackageTool::WaitReady));
+    assert_eq!(Turbokettle.package_tool("a"), None);
     let wait = &listing.tools[2].input_schema.parsed()["properties"];
     assert_eq!((&wait["timeout_seconds"]["minimum"], &wait["wait_for_reload"]["default"]), (&json!(0), &json!(false)));
     let many = (0..=TOOLS_MAX).map(|number| named(&format!("t{number}"))).collect();
