@@ -1,5 +1,6 @@
 //! The command line: one file per subcommand. Flags have environment twins; exit codes are a contract ([`Exit`]).
 
+mod arguments;
 pub mod call;
 mod client_facts;
 #[cfg(feature = "demo")]
@@ -21,7 +22,6 @@ pub mod status;
 pub mod tools;
 pub mod unity;
 pub mod watch;
-mod words;
 
 use std::process::ExitCode;
 use std::sync::LazyLock;
@@ -169,8 +169,8 @@ Example:
 /// Parses the command line and runs it.
 pub fn main() -> ExitCode {
     take_file_limits_as_errors();
-    let command = words::without_empty_variables(Cli::command());
-    let words = words::in_order(&command, std::env::args_os().collect());
+    let command = arguments::without_empty_variables(Cli::command());
+    let words = arguments::in_order(&command, std::env::args_os().collect());
     let parsed = command.try_get_matches_from(words).and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
         Ok(cli) => cli,

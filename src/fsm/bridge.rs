@@ -5,15 +5,15 @@
 //! a silent editor counts as lost, and what callers may expect ([`Bridge::availability`]). It knows no clock, address or dialect.
 
 mod absence;
+mod alphabet;
 mod link;
 mod table;
-mod words;
 
 use std::time::Duration;
 
 use self::absence::{Absence, Past, Round};
+pub use self::alphabet::{ConnectFailure, Disconnect, Effect, Event, Evidence, Group, Sign, State, Timer};
 use self::link::{End, Link, Owed, Peer, Up};
-pub use self::words::{ConnectFailure, Disconnect, Effect, Event, Evidence, Group, Sign, State, Timer};
 use super::cause::{Availability, Cause, Loss};
 use super::{Charted, Outbox, Outcome, statig_machine};
 use crate::limits::{LIKELY_AFTER_CRASH, LIKELY_AFTER_LOSS};

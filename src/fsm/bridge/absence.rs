@@ -1,6 +1,6 @@
 //! What is known of an editor that is not connected, and of a round of dialling.
 
-use super::words::{ConnectFailure, Effect, Evidence, Sign, Timer};
+use super::alphabet::{ConnectFailure, Effect, Evidence, Sign, Timer};
 use crate::fsm::cause::{Availability, Cause};
 use crate::fsm::{Machine, Outbox};
 use crate::limits::LIKELY_AFTER_CRASH;

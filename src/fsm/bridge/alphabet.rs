@@ -1,4 +1,4 @@
-//! The words of the connection: its states, timers, events and effects.
+//! The alphabet of the connection's machine: its states, timers, events and effects.
 
 use std::time::Duration;
 
