@@ -133,14 +133,14 @@ pub const FRAME_OLD: Duration = Duration::from_secs(5);
 /// A call that an editor has had for so long without an answer is told in the headline, and so is a main thread that has drawn no frame
 /// for so long while it has one: whoever looks should not read "ready" while nothing moves.
 pub const STILL_AFTER: Duration = Duration::from_secs(2);
-/// Age of an editor's last word on its pulse, which is asked for every [`LIVENESS_EVERY`], from which it counts as late: half a question more.
+/// Age of an editor's last word on its heartbeat, which is asked for every [`LIVENESS_EVERY`], from which it counts as late: half a question more.
 pub const PULSE_LATE: Duration = Duration::from_secs(3);
 /// A process that began so much later than an editor's files were written may be another one of the same id. Far above what clocks
 /// and file systems differ by; an editor's files are hours old when it crashes.
 pub const PID_REUSE_MARGIN: Duration = Duration::from_secs(600);
 /// How often `holdfast_wait_ready` looks whether an editor that stands still goes on: no event tells of that.
 pub const READY_LOOK_EVERY: Duration = Duration::from_millis(250);
-/// Silence of an editor that answers questions for its pulse, [`LIVENESS_EVERY`] apart, off its main thread, after which the connection
+/// Silence of an editor that answers questions for its heartbeat, [`LIVENESS_EVERY`] apart, off its main thread, after which the connection
 /// counts as lost: three unanswered ones are no work but a frozen process or a dead network.
 pub const PULSE_MAX: Duration = Duration::from_secs(8);
 /// Longest code sent to Unity-MCP, in bytes: the editor writes it to its console three times and sends it back; a script of this

@@ -341,7 +341,7 @@ impl BridgeActor {
             link.epoch = Some(epoch);
             link.target = target;
             link.editor = editor;
-            link.stranger = None;
+            link.foreign_peer = None;
             link.connections += 1;
             link.is_back(back);
         });

@@ -20,7 +20,7 @@ use crate::limits::{
     FINISHED_CALLS_MAX, PICTURE_CALLS_MAX, PICTURE_STEPS_MAX, PICTURE_WINDOW, READY_LOOK_EVERY, WAIT_READY_MAX,
 };
 use crate::link::{Calls, Link, LinkView, Tools};
-use crate::protocol::dialect::Pulse;
+use crate::protocol::dialect::Heartbeat;
 use crate::protocol::ids::CallId;
 use crate::protocol::mcp::{GatewayCall, GatewayTool, ToolResult};
 use crate::protocol::text::clean;
@@ -67,7 +67,7 @@ impl GatewayTools {
             Ok(GatewayCall::WaitReady { timeout }) => {
                 let own = self.clone();
                 tasks.spawn(async move {
-                    let result = own.wait_ready(timeout, asked.audience.client.patience).await;
+                    let result = own.wait_ready(timeout, asked.profile.client.patience).await;
                     own.answer(asked, result);
                 });
             }
@@ -102,10 +102,10 @@ impl GatewayTools {
                 "port_named_by": link.target.as_ref().map(|target| <&str>::from(target.source)),
                 "pid": survey.as_ref().and_then(|survey| survey.facts.editor_pid),
                 "connections": link.connections,
-                "pulse": link.pulse.map(|(pulse, at)| of_pulse(pulse, at.elapsed())),
+                "pulse": link.heartbeat.map(|(heartbeat, at)| of_heartbeat(heartbeat, at.elapsed())),
                 "still": still.as_ref().map(of_still),
                 "unity_version": survey.as_ref().and_then(|survey| survey.facts.editor_version.clone()),
-                "stranger": link.stranger.as_ref().map(|stranger| user_text::stranger(stranger, Instant::now())),
+                "stranger": link.foreign_peer.as_ref().map(|foreign_peer| user_text::foreign_peer(foreign_peer, Instant::now())),
                 "last_loss": link.outages.back().map(of_outage),
             },
             "project": survey.as_ref().and_then(|survey| survey.project.as_ref()).map(|path| path.display().to_string()),
@@ -137,8 +137,8 @@ impl GatewayTools {
         let running = self.calls.ledger(|ledger, now| {
             ledger.running().map(|(_, tool, since)| (tool, now.saturating_duration_since(since)))
         });
-        let pulse = link.pulse.map(|(pulse, at)| (pulse, at.elapsed()));
-        Still::of(pulse, running).filter(|_| link.availability == Availability::Open)
+        let heartbeat = link.heartbeat.map(|(heartbeat, at)| (heartbeat, at.elapsed()));
+        Still::of(heartbeat, running).filter(|_| link.availability == Availability::Open)
     }
 
     /// What a person who watches wants beyond the [`status`](Self::status): why each call waits and how the last ones ended, the last times without
@@ -167,7 +167,7 @@ impl GatewayTools {
 
     fn problems(&self, survey: Option<&Survey>) -> Vec<String> {
         let of_project = survey.map(|survey| survey.facts.problems.as_slice()).unwrap_or_default();
-        let client = self.client.handshake().audience.client;
+        let client = self.client.handshake().profile.client;
         let too_many = user_text::too_many_tools(&client, self.tools.published.borrow().catalogue.listed());
         self.env
             .config
@@ -241,7 +241,7 @@ impl GatewayTools {
                         }
                     }
                     // Its main thread moves: what it has may run beside others.
-                    Some(Still::Call(..)) if state.pulse.is_some() => return,
+                    Some(Still::Call(..)) if state.heartbeat.is_some() => return,
                     Some(_) => tokio::time::sleep(READY_LOOK_EVERY).await,
                     None => return,
                 }
@@ -279,16 +279,16 @@ fn of_still(still: &Still) -> Value {
     json!({"for_ms": millis(still.span()), "says": still.to_string(), "may_work": working})
 }
 
-fn of_pulse(pulse: Pulse, ago: Duration) -> Value {
+fn of_heartbeat(heartbeat: Heartbeat, ago: Duration) -> Value {
     json!({
-        "says": user_text::pulse(pulse, ago),
-        "state": <&str>::from(pulse.state),
-        "frame_age_ms": millis(pulse.frame_age),
-        "focused": pulse.focused,
-        "importing": pulse.importing,
-        "compile_errors": pulse.compile_errors,
-        "queued": pulse.queued,
-        "running": pulse.running,
+        "says": user_text::heartbeat(heartbeat, ago),
+        "state": <&str>::from(heartbeat.state),
+        "frame_age_ms": millis(heartbeat.frame_age),
+        "focused": heartbeat.focused,
+        "importing": heartbeat.importing,
+        "compile_errors": heartbeat.compile_errors,
+        "queued": heartbeat.queued,
+        "running": heartbeat.running,
         "asked_ms_ago": millis(ago),
     })
 }
@@ -328,9 +328,9 @@ fn candidates(survey: &Survey) -> Vec<Value> {
 /// One sentence: what is, and what to do about it.
 fn summary(link: &LinkView, survey: Option<&Survey>, held: usize, still: Option<&Still>) -> String {
     let met = link
-        .stranger
+        .foreign_peer
         .as_ref()
-        .map(|stranger| format!(" {}", user_text::stranger(stranger, Instant::now())))
+        .map(|foreign_peer| format!(" {}", user_text::foreign_peer(foreign_peer, Instant::now())))
         .unwrap_or_default();
     let project = survey.and_then(|survey| survey.project.as_ref()).and_then(|path| path.file_name());
     let editor = project.map_or_else(|| "Unity".to_owned(), |name| format!("Unity ({})", name.to_string_lossy()));
@@ -344,7 +344,7 @@ fn summary(link: &LinkView, survey: Option<&Survey>, held: usize, still: Option<
             format!("{editor} is connected, but {still}.{queued}")
         }
         (Availability::Open, Some(Still::MainThread(_)) | None) => {
-            match link.pulse.map(|(pulse, at)| user_text::pulse(pulse, at.elapsed())) {
+            match link.heartbeat.map(|(heartbeat, at)| user_text::heartbeat(heartbeat, at.elapsed())) {
                 Some(says) => format!("{editor} is connected: {says}.{queued}"),
                 None => format!("{editor} is connected and ready.{queued}"),
             }

@@ -53,7 +53,7 @@ pub fn run(own: &GatewayTools, tasks: &Tasks, asked: Asked, tool: PackageTool, a
             tasks.spawn(async move {
                 let result = match wait {
                     Ok((timeout, for_reload)) => {
-                        wait_ready(&own, timeout, for_reload, asked.audience.client.patience).await
+                        wait_ready(&own, timeout, for_reload, asked.profile.client.patience).await
                     }
                     Err(mend) => ToolResult::error(mend),
                 };

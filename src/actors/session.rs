@@ -32,7 +32,7 @@ use crate::protocol::jsonrpc::{RequestId, RpcError};
 use crate::protocol::mcp::request::Filter;
 use crate::protocol::mcp::stateless::{self, Caller};
 use crate::protocol::mcp::{
-    self, Audience, CallTool, ClientInfo, GatewayTool, Initialize, Notification, ProtocolVersion, Request,
+    self, CallTool, ClientInfo, ClientProfile, GatewayTool, Initialize, Notification, ProtocolVersion, Request,
 };
 use crate::runtime::messages::bridge;
 use crate::runtime::messages::session::{Delivered, Message};
@@ -69,7 +69,7 @@ pub struct State {
     /// The subscription that is being decided.
     listen: Option<(RequestKey, Filter)>,
     /// The list result as last rendered: for whom, of which catalogue.
-    rendered: Option<(Audience, Arc<mcp::Catalogue>, String)>,
+    rendered: Option<(ClientProfile, Arc<mcp::Catalogue>, String)>,
 }
 
 /// A call that the client asks for.
@@ -196,11 +196,11 @@ impl SessionActor {
         params: Option<&RawValue>,
     ) {
         let front = &self.seat.client.outbox;
-        let audience = caller
+        let profile = caller
             .as_ref()
-            .map_or_else(|| self.seat.client.handshake().audience_by_handshake(), |caller| caller.audience);
+            .map_or_else(|| self.seat.client.handshake().audience_by_handshake(), |caller| caller.profile);
         let key = hold.key();
-        let asked = Asked { key, audience };
+        let asked = Asked { key, profile };
         let request = match &caller {
             None => mcp::parse_request(method, params),
             Some(_) => stateless::parse_request(method, params),
@@ -240,22 +240,22 @@ impl SessionActor {
         if self.seat.client.handshake().opened {
             return;
         }
-        let kind = self.opened(caller.client.clone(), caller.audience, false);
+        let kind = self.opened(caller.client.clone(), caller.profile, false);
         self.feed(state, &Event::Opened(kind));
     }
 
     /// Remembers who opened the session.
-    fn opened(&self, client: ClientInfo, audience: Audience, roots: bool) -> Kind {
+    fn opened(&self, client: ClientInfo, profile: ClientProfile, roots: bool) -> Kind {
         // Without a handshake a list must not depend on what else the client asked for, a subscription included: the first is
         // always whole.
-        let honours_changes = audience.client.list_changed && !audience.version.is_stateless();
+        let honours_changes = profile.client.list_changed && !profile.version.is_stateless();
         let kind = if honours_changes { Kind::HonoursChanges } else { Kind::IgnoresChanges };
-        self.seat.env.events.session_opened(&client.name, audience.version, honours_changes);
+        self.seat.env.events.session_opened(&client.name, profile.version, honours_changes);
         self.seat.client.with_handshake(|known| {
             known.opened = true;
             known.name = client.name;
             known.release = client.version;
-            known.audience = audience;
+            known.profile = profile;
             known.kind = kind;
             known.roots = roots;
             known.first_list_served = false;
@@ -266,8 +266,8 @@ impl SessionActor {
     fn initialize(&self, state: &mut State, key: RequestKey, initialize: Initialize) {
         let Initialize { requested, client, roots } = initialize;
         let version = ProtocolVersion::negotiate(&requested);
-        let audience = Audience { version, client: self.seat.env.config.traits_of(&client.name) };
-        let kind = self.opened(client, audience, roots);
+        let profile = ClientProfile { version, client: self.seat.env.config.traits_of(&client.name) };
+        let kind = self.opened(client, profile, roots);
         if self.is_routed() {
             self.seat.client.meant(|meant| meant.opened(roots));
             if self.seat.client.meant(|meant| meant.awaited) {
@@ -382,7 +382,7 @@ impl SessionActor {
                 // A list that was just answered with the new catalogue needs no announcement.
                 if !self.is_listed(state) {
                     let client = self.seat.client.handshake();
-                    if client.opened && !client.audience.version.is_stateless() {
+                    if client.opened && !client.profile.version.is_stateless() {
                         front.notify(TOOLS_CHANGED, mcp::tools_list_changed(), true);
                     }
                     front.tools_changed(None);
@@ -414,14 +414,14 @@ impl SessionActor {
     fn answer_lists(&self, state: &mut State) {
         self.seat.client.with_handshake(|client| client.first_list_served = true);
         let catalogue = Arc::clone(&self.seat.link().tools.published.borrow().catalogue);
-        for Asked { key, audience } in state.lists.drain(..) {
+        for Asked { key, profile } in state.lists.drain(..) {
             let last = state.rendered.take();
-            let last = last.filter(|(rendered, of, _)| *rendered == audience && Arc::ptr_eq(of, &catalogue));
+            let last = last.filter(|(rendered, of, _)| *rendered == profile && Arc::ptr_eq(of, &catalogue));
             let rendered = last.unwrap_or_else(|| {
-                if let Some(shown) = audience.client.tools_max.filter(|most| catalogue.listed() > *most) {
-                    self.seat.env.events.tools_beyond(audience.client.name, catalogue.listed(), shown);
+                if let Some(shown) = profile.client.tools_max.filter(|most| catalogue.listed() > *most) {
+                    self.seat.env.events.tools_beyond(profile.client.name, catalogue.listed(), shown);
                 }
-                (audience, Arc::clone(&catalogue), catalogue.list_result(&audience))
+                (profile, Arc::clone(&catalogue), catalogue.list_result(&profile))
             });
             self.seat.client.outbox.answer(key, &rendered.2);
             state.rendered = Some(rendered);
@@ -442,7 +442,7 @@ impl SessionActor {
 
     fn accept(&self, new: NewRequest) {
         let NewRequest { asked, hold, id, caller, call, since } = new;
-        let Asked { key, audience } = asked;
+        let Asked { key, profile } = asked;
         if let Some(tool) = GatewayTool::from_name(&call.name) {
             self.seat.tools().run(&self.tasks, asked, tool, &call.arguments);
             return;
@@ -478,10 +478,10 @@ impl SessionActor {
             arguments: call.arguments.into(),
             progress_token: call.progress_token,
             trace: call.trace.map(Arc::new),
-            asker: caller.map(|caller| Arc::new(caller.client.clone())).or_else(|| self.asker()),
+            requester: caller.map(|caller| Arc::new(caller.client.clone())).or_else(|| self.requester()),
             parallel,
-            patience: audience.client.patience.saturating_sub(since.map_or(Duration::ZERO, |since| since.elapsed())),
-            audience,
+            patience: profile.client.patience.saturating_sub(since.map_or(Duration::ZERO, |since| since.elapsed())),
+            profile,
         };
         let call = new.id;
         match here.calls.take_from_client(new, &hold, refused, id.as_json()) {

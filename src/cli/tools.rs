@@ -16,7 +16,7 @@ use crate::core::user_text;
 use crate::fsm::registry::Source;
 use crate::link::Published;
 use crate::protocol::mcp::clients::{client_of, labelled};
-use crate::protocol::mcp::{Audience, ClientTraits, GatewayTool, ProtocolVersion};
+use crate::protocol::mcp::{ClientProfile, ClientTraits, GatewayTool, ProtocolVersion};
 use crate::protocol::text::clean;
 use crate::survey::Survey;
 
@@ -149,9 +149,9 @@ impl Seen {
     }
 
     fn as_json(&self, dropped: bool) -> Value {
-        let latest = Audience::from(ProtocolVersion::LATEST);
-        let audience = self.client.map_or(latest, |client| Audience { client, ..latest });
-        let tools = self.published.catalogue.tools_array(&audience);
+        let latest = ClientProfile::from(ProtocolVersion::LATEST);
+        let profile = self.client.map_or(latest, |client| ClientProfile { client, ..latest });
+        let tools = self.published.catalogue.tools_array(&profile);
         let survey = self.survey.as_deref();
         let mut all = json!({
             "source": match self.published.source {

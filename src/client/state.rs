@@ -9,7 +9,7 @@ use super::meant::Meant;
 use crate::fsm::session::Kind;
 use crate::protocol::ids::{LinkId, SessionId};
 use crate::protocol::jsonrpc::RequestId;
-use crate::protocol::mcp::{Audience, ProtocolVersion};
+use crate::protocol::mcp::{ClientProfile, ProtocolVersion};
 use crate::runtime::enter;
 use crate::runtime::mailbox::Mailbox;
 use crate::runtime::messages::session::Message;
@@ -27,7 +27,7 @@ pub struct Handshake {
     /// Its version, as it says.
     pub release: Option<String>,
     /// The negotiated version, and what is known of it.
-    pub audience: Audience,
+    pub profile: ClientProfile,
     /// Whether it honours `list_changed`.
     pub kind: Kind,
     /// It can be asked for its roots.
@@ -39,8 +39,8 @@ pub struct Handshake {
 impl Handshake {
     /// For whom the answer to a request is written that does not say so itself: never in the shape of the stateless era, also where a
     /// request of that one opened the session.
-    pub fn audience_by_handshake(&self) -> Audience {
-        Audience { version: self.audience.version.min(ProtocolVersion::LATEST), ..self.audience }
+    pub fn audience_by_handshake(&self) -> ClientProfile {
+        ClientProfile { version: self.profile.version.min(ProtocolVersion::LATEST), ..self.profile }
     }
 }
 
@@ -81,7 +81,7 @@ impl Client {
                 opened: false,
                 name: String::new(),
                 release: None,
-                audience: ProtocolVersion::LATEST.into(),
+                profile: ProtocolVersion::LATEST.into(),
                 kind: Kind::IgnoresChanges,
                 roots: false,
                 first_list_served: false,

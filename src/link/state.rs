@@ -166,6 +166,6 @@ impl Link {
             known if wanted != Wanted::Asked && known != Availability::Open => known,
             _ => Availability::Coming(Cause::ProjectUnsettled),
         };
-        LinkView { availability, target: None, stranger: None, pulse: None, ..link }
+        LinkView { availability, target: None, foreign_peer: None, heartbeat: None, ..link }
     }
 }

@@ -107,7 +107,7 @@ struct Stage {
     row: Row,
     project: PathBuf,
     _folder: tempfile::TempDir,
-    /// Reasons, headlines, pulses and strangers that the status has shown.
+    /// Reasons, headlines, heartbeats and foreign peers that the status has shown.
     seen: Vec<String>,
     /// What was wrong at once.
     wrong: Vec<String>,

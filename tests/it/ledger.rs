@@ -215,10 +215,10 @@ impl World {
                         arguments: RawValue::from_string("{}".to_owned()).unwrap().into(),
                         progress_token: progress.then(|| RawValue::from_string("1".to_owned()).unwrap()),
                         trace: None,
-                        asker: None,
+                        requester: None,
                         parallel: true,
                         patience,
-                        audience: ProtocolVersion::LATEST.into(),
+                        profile: ProtocolVersion::LATEST.into(),
                     },
                     now,
                 );

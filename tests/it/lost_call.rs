@@ -25,10 +25,10 @@ fn claimed(recovery: Recovery, now: Instant) -> (Ledger, Epoch) {
         arguments: RawValue::from_string("{}".to_owned()).expect("it is JSON").into(),
         progress_token: None,
         trace: None,
-        asker: None,
+        requester: None,
         parallel: false,
         patience: Duration::from_secs(60),
-        audience: ProtocolVersion::negotiate("2025-11-25").into(),
+        profile: ProtocolVersion::negotiate("2025-11-25").into(),
     };
     ledger.accept(call, now);
     assert!(ledger.reserve(epoch).is_some());

@@ -239,7 +239,7 @@ pub fn cost(world: &World, action: Action) -> u8 {
             Timer::Leave | Timer::Drain => true,
             Timer::Liveness => world.editor == Editor::Dead,
             Timer::Retry => healthy,
-            Timer::Seek | Timer::Hope | Timer::Greeting | Timer::Stall | Timer::Silence | Timer::Pulse => false,
+            Timer::Seek | Timer::Hope | Timer::Greeting | Timer::Stall | Timer::Silence | Timer::Heartbeat => false,
         },
         Action::Cancel(_)
         | Action::NoPermit(_)

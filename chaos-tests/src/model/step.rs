@@ -279,7 +279,7 @@ impl Step<'_> {
                         self.watch_the_window(index);
                     }
                     Some(Order::Outcomes) => self.ask(index, false),
-                    Some(Order::Call | Order::Cancel(_) | Order::Pulse) => {}
+                    Some(Order::Call | Order::Cancel(_) | Order::Heartbeat) => {}
                 }
             }
         }
@@ -424,7 +424,7 @@ impl Step<'_> {
                 let exchange = &mut self.line(index).exchange;
                 if exchange.reply(Line::number(epoch, Message::Greeting), None) == Answers::Greeting {
                     exchange.greeted(Met { journal, ..Met::default() });
-                    self.world.tell(epoch, Event::Greeted { window: self.setting.window, pulse: false });
+                    self.world.tell(epoch, Event::Greeted { window: self.setting.window, heartbeat: false });
                 }
             }
             Frame::List => {

@@ -32,7 +32,7 @@ impl Line {
     }
 
     async fn send_held(&self, wire: &mut Wire, held: HeldCall) -> Result<(), Disconnect> {
-        let HeldCall { id, tool, arguments, nth, progress, trace, asker } = held;
+        let HeldCall { id, tool, arguments, nth, progress, trace, requester } = held;
         let refused = |cause| self.not_sent(id, Unsendable::Refused(cause));
         let catalogue = Arc::clone(&self.with.tools.published.borrow().catalogue);
         let Some(entry) = catalogue.find(&tool) else { return refused(Cause::UnknownTool) };
@@ -65,8 +65,8 @@ impl Line {
             // No tool that this editor could be called with: the list that named it was another's.
             Err(EncodeError::NotSpoken | EncodeError::NoGreeting(_)) => return refused(Cause::UnknownTool),
         };
-        let (asker, project) = (asker.as_deref(), self.target.project.as_deref());
-        if let Err(grounds) = self.with.calls.audit.sending(id, nth, &tool, &arguments, asker, project).await {
+        let (requester, project) = (requester.as_deref(), self.target.project.as_deref());
+        if let Err(grounds) = self.with.calls.audit.sending(id, nth, &tool, &arguments, requester, project).await {
             return self.not_sent(id, Unsendable::TurnedDown(Cause::Audit, grounds));
         }
         let after = After {
@@ -112,11 +112,11 @@ impl Line {
     /// It was held before anybody knew that its tool is none of the editor's.
     fn answer_here(&self, call: CallId, tool: PackageTool) {
         let (given, settled) = self.decide(|exchange, ledger, _| (ledger.give_back(call), exchange.gave_back(ledger)));
-        if let Some((key, audience, arguments)) = given {
+        if let Some((key, profile, arguments)) = given {
             // A session that is over has had all its answers.
             if let Some(client) = self.with.attached.get(key.session) {
                 client.outbox.given_back(key);
-                let told = session::Message::PackageToolCalled(Asked { key, audience }, tool, arguments);
+                let told = session::Message::PackageToolCalled(Asked { key, profile }, tool, arguments);
                 if !client.actor.cast(told) {
                     client.outbox.answer_error(key, &RpcError::internal(user_text::INTERNAL));
                 }

@@ -20,8 +20,8 @@ use crate::fsm::cause::Cause;
 use crate::limits::{BYTES_NEWS_EVERY, CONNECT_TIMEOUT, HTTP_BODY_MAX_BYTES, IDLE_WATCH_SPACING, SILENCE_NAMED_AFTER};
 use crate::net::BoxStream;
 use crate::protocol::dialect::BadMessage;
+use crate::protocol::dialect::foreign_peer::HEAD_BYTES;
 use crate::protocol::dialect::http::{Ask, Heard};
-use crate::protocol::dialect::stranger::HEAD_BYTES;
 use crate::protocol::framing::http::{self, BadResponse, Response, ResponseDecoder};
 use crate::protocol::ids::CallId;
 
@@ -96,7 +96,7 @@ impl Line {
         Disconnect::Eof
     }
 
-    /// The wait for it has no bound here: deadlines and the pulse are others' business.
+    /// The wait for it has no bound here: deadlines and the heartbeat are others' business.
     async fn response(&self, stream: &mut BoxStream) -> Result<Response, Disconnect> {
         let mut decoder = ResponseDecoder::new(HTTP_BODY_MAX_BYTES);
         let mut buffer = vec![0; READ_BYTES];
@@ -187,7 +187,7 @@ impl Carrier {
         line.with.env.events.bytes_read(heard.len());
         let taken = line.take(heard).await;
         if taken.is_err() {
-            line.mind_the_stranger(&head).await;
+            line.note_foreign_peer(&head).await;
         }
         taken
     }

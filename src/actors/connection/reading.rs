@@ -10,7 +10,7 @@ use crate::core::exchange::Answers;
 use crate::fsm::bridge::{Disconnect, Event};
 use crate::limits::{BYTES_NEWS_EVERY, LIVENESS_EVERY};
 use crate::net::BoxStream;
-use crate::protocol::dialect::stranger::HEAD_BYTES;
+use crate::protocol::dialect::foreign_peer::HEAD_BYTES;
 use crate::protocol::dialect::{EditorEvent, Inbound, Reply};
 use crate::runtime::messages::registry;
 use crate::telemetry::metrics::labels::Stray;
@@ -41,14 +41,14 @@ impl Line {
                     Ok(Some(frame)) => {
                         whole = true;
                         if let Err(drop) = self.take(frame).await {
-                            self.mind_the_stranger(&head).await;
+                            self.note_foreign_peer(&head).await;
                             return drop;
                         }
                     }
                     Ok(None) => break,
                     Err(bad) => {
                         let drop = self.bad_bytes((&bad).into(), &bad.to_string());
-                        self.mind_the_stranger(&head).await;
+                        self.note_foreign_peer(&head).await;
                         return drop;
                     }
                 }
@@ -89,8 +89,8 @@ impl Line {
             }
             Inbound::Event(EditorEvent::State(state)) => {
                 self.with.link.view.send_if_modified(|link| {
-                    let Some((pulse, _)) = &mut link.pulse else { return false };
-                    std::mem::replace(&mut pulse.state, state) != state
+                    let Some((heartbeat, _)) = &mut link.heartbeat else { return false };
+                    std::mem::replace(&mut heartbeat.state, state) != state
                 });
             }
             Inbound::Event(EditorEvent::Settled) => self.want_outcomes(),
@@ -110,7 +110,7 @@ impl Line {
                 stray(Stray::Late, format!("call {call} came twice; its answer is still to come"));
             }
             Answers::Outcomes(question) => self.outcomes(question, reply),
-            Answers::Pulse { asked } => self.felt(&reply, asked),
+            Answers::Heartbeat { asked } => self.felt(&reply, asked),
             Answers::Nothing => stray(Stray::UnknownId, format!("no open request has number {number}")),
         }
         Ok(())

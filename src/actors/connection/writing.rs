@@ -98,7 +98,7 @@ impl Line {
                 Order::Call => self.send_call(&mut wire).await,
                 Order::Outcomes => self.ask_outcomes(&mut wire).await,
                 Order::Cancel(key) => self.send_cancel(&mut wire, &key).await,
-                Order::Pulse => self.ask_pulse(&mut wire).await,
+                Order::Heartbeat => self.ask_heartbeat(&mut wire).await,
             };
             if let Err(drop) = sent {
                 return drop;

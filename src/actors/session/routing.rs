@@ -194,10 +194,10 @@ impl SessionActor {
     }
 
     /// Who calls, where it is not the client over stdin and stdout.
-    pub(super) fn asker(&self) -> Option<Arc<ClientInfo>> {
+    pub(super) fn requester(&self) -> Option<Arc<ClientInfo>> {
         let client = self.seat.client.handshake();
-        let asker = || Arc::new(ClientInfo { name: client.name, version: client.release, ..ClientInfo::default() });
-        self.is_routed().then(asker)
+        let requester = || Arc::new(ClientInfo { name: client.name, version: client.release, ..ClientInfo::default() });
+        self.is_routed().then(requester)
     }
 
     /// Takes a call to the link that the session is on, or has it wait until that is known.

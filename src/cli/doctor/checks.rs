@@ -333,8 +333,11 @@ async fn greet(config: &Config) -> (bool, Finding) {
     let link = one_shot.parts.link.view.borrow().clone();
     one_shot.close().await;
     let port = link.target.as_ref().map(|target| format!(" on port {}", target.port)).unwrap_or_default();
-    let met =
-        link.stranger.as_ref().map(|met| format!(". {}", user_text::stranger(met, Instant::now()))).unwrap_or_default();
+    let met = link
+        .foreign_peer
+        .as_ref()
+        .map(|met| format!(". {}", user_text::foreign_peer(met, Instant::now())))
+        .unwrap_or_default();
     let finding = match link.availability {
         Availability::Open => {
             return (true, Finding::ok("connection", format!("the editor{port} answered the greeting; tools can be called")));

@@ -35,7 +35,7 @@ use crate::fsm::cause::{Availability, Cause, Loss};
 use crate::limits::RUNNING_MAX;
 use crate::protocol::dialect::{EditorAnswer, Recovery};
 use crate::protocol::ids::{CallId, Epoch, RequestKey, SessionId};
-use crate::protocol::mcp::Audience;
+use crate::protocol::mcp::ClientProfile;
 use crate::protocol::policy::Grounds;
 
 /// See the module's documentation.
@@ -88,9 +88,9 @@ impl Ledger {
             lost: None,
             patience: call.patience,
             running_max: RUNNING_MAX,
-            audience: call.audience,
+            profile: call.profile,
             trace: call.trace,
-            asker: call.asker,
+            requester: call.requester,
             progress,
             waits_for: Cause::Connecting,
             sending: None,
@@ -194,7 +194,7 @@ impl Ledger {
             nth: entry.machine.machine().sendings.saturating_add(1),
             progress: entry.progress.is_some(),
             trace: entry.trace.clone(),
-            asker: entry.asker.clone(),
+            requester: entry.requester.clone(),
         })
     }
 
@@ -281,10 +281,10 @@ impl Ledger {
     }
 
     /// Gives a held call back as if it had never come: somebody else answers its request. `None` if it is not held any more.
-    pub fn give_back(&mut self, call: CallId) -> Option<(RequestKey, Audience, Arc<RawValue>)> {
+    pub fn give_back(&mut self, call: CallId) -> Option<(RequestKey, ClientProfile, Arc<RawValue>)> {
         let index = self.position(call)?;
         let entry = self.entries.get(index).filter(|entry| entry.state() == State::Held && !entry.settled)?;
-        let given = (entry.request, entry.audience, Arc::clone(&entry.arguments));
+        let given = (entry.request, entry.profile, Arc::clone(&entry.arguments));
         self.entries.remove(index);
         self.moved = true;
         Some(given)
@@ -522,9 +522,9 @@ impl Ledger {
                         unrun: matches!(verdict, Verdict::NotExecuted(_)) && entry.machine.machine().sendings > 0,
                         refused: entry.refused.take(),
                         project: entry.project.clone(),
-                        audience: entry.audience,
+                        profile: entry.profile,
                         trace: entry.trace.clone(),
-                        asker: entry.asker.clone(),
+                        requester: entry.requester.clone(),
                     }));
                     let mut record = entry.record();
                     record.verdict = Some(verdict);
@@ -534,8 +534,8 @@ impl Ledger {
                 Effect::KeepLate => {
                     if let Some(answer) = body.take() {
                         late = true;
-                        let (call, project, audience) = (entry.id, entry.project.clone(), entry.audience);
-                        out.push(Settlement::KeepLate { call, project, answer, audience });
+                        let (call, project, profile) = (entry.id, entry.project.clone(), entry.profile);
+                        out.push(Settlement::KeepLate { call, project, answer, profile });
                     }
                 }
                 Effect::Note(verdict) => {
@@ -544,7 +544,7 @@ impl Ledger {
                         call: entry.id,
                         tool: Arc::clone(&entry.tool),
                         verdict,
-                        asker: entry.asker.clone(),
+                        requester: entry.requester.clone(),
                         project: entry.project.clone(),
                     });
                     let mut record = entry.record();
@@ -586,7 +586,7 @@ impl Ledger {
             (_, None) => return,
         };
         let changed = entry.state() == State::Sent && entry.sent == Some(now);
-        let (version, request) = (entry.audience.version, entry.request);
+        let (version, request) = (entry.profile.version, entry.request);
         let Some(progress) = entry.progress.as_mut().filter(|progress| changed || now >= progress.next) else { return };
         if leaves {
             progress.put_off(now);

@@ -61,7 +61,7 @@ pub enum Timer {
     /// Look whether the editor's process lives, also while work is outstanding: its socket may have been inherited.
     Liveness,
     /// Named: an editor that answers off its main thread has said nothing for too long.
-    Pulse,
+    Heartbeat,
     /// Named: the loss is so long ago that it no longer makes a return likely.
     Hope,
     /// State timeout of `leaving`: it said goodbye and stayed. While it is up: a hint of its leaving has come to nothing.
@@ -167,7 +167,7 @@ pub enum Event {
         /// Calls that it takes at once.
         window: u8,
         /// It answers for itself off its main thread.
-        pulse: bool,
+        heartbeat: bool,
     },
     /// The greeting was answered as no bridge of this dialect does.
     GreetingRefused,

@@ -14,7 +14,7 @@ pub(super) struct Peer {
     /// Its place in the offer.
     pub(super) target: u8,
     /// It answers for itself off its main thread.
-    pub(super) pulse: bool,
+    pub(super) heartbeat: bool,
     pub(super) in_flight: u8,
     /// The longest that a call in flight may run before its client is told that it still does.
     running_max: Duration,
@@ -64,8 +64,8 @@ pub(super) struct End {
 impl Peer {
     /// It said something: it lives.
     pub(super) fn heard(self, out: &mut Outbox<impl Machine<Effect = Effect, State = State>>) {
-        if self.pulse {
-            out.order(Effect::Arm(Timer::Pulse, PULSE_MAX));
+        if self.heartbeat {
+            out.order(Effect::Arm(Timer::Heartbeat, PULSE_MAX));
         }
     }
 
@@ -78,7 +78,7 @@ impl Peer {
     /// Looks whether it lives.
     pub(super) fn check(self, out: &mut Outbox<impl Machine<Effect = Effect, State = State>>) -> Outcome<State> {
         out.order(Effect::CheckEditor);
-        if self.pulse {
+        if self.heartbeat {
             out.order(Effect::AskPulse);
         }
         out.order(Effect::Arm(Timer::Liveness, LIVENESS_EVERY));
@@ -129,8 +129,8 @@ impl Owed {
 
 impl Up {
     /// It asks the ledger for what waits, once a list is there.
-    pub(super) fn new(target: u8, attempt: u8, window: u8, pulse: bool) -> Self {
-        let peer = Peer { target, pulse, in_flight: 0, running_max: Duration::ZERO };
+    pub(super) fn new(target: u8, attempt: u8, window: u8, heartbeat: bool) -> Self {
+        let peer = Peer { target, heartbeat, in_flight: 0, running_max: Duration::ZERO };
         let link = Link { peer, listing: false, steady: false, unproven: Some(attempt) };
         let window = window.clamp(1, WINDOW_MAX);
         Self { link, window, list_wanted: false, calls_waiting: true, announced: None }

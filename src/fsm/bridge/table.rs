@@ -77,7 +77,7 @@ impl Machine for Bridge {
 
     fn left_group(&mut self, group: Group, out: &mut Outbox<Self>) {
         if group == Group::Up {
-            for timer in [Timer::Stall, Timer::Silence, Timer::Liveness, Timer::Pulse, Timer::Leave] {
+            for timer in [Timer::Stall, Timer::Silence, Timer::Liveness, Timer::Heartbeat, Timer::Leave] {
                 out.order(Effect::Disarm(timer));
             }
             out.order(Effect::TellDown);
@@ -155,8 +155,8 @@ impl Machine for Bridge {
             (Place::Dialing(..), Event::NewsArrived) => out.ignore("a dial is under way"),
 
             // ---- greeting ----
-            (Place::Greeting(absence, round), Event::Greeted { window, pulse }) => {
-                let up = Up::new(round.target, absence.attempt, window, pulse);
+            (Place::Greeting(absence, round), Event::Greeted { window, heartbeat }) => {
+                let up = Up::new(round.target, absence.attempt, window, heartbeat);
                 self.go(Place::Ready(up))
             }
             (Place::Greeting(absence, round), Event::GreetingRefused | Event::Disconnected(Disconnect::Protocol)) => {
@@ -333,7 +333,7 @@ impl Machine for Bridge {
                 if peer.in_flight == 0 { self.leave_project(Loss::ProjectChanged, out) } else { Outcome::Handled }
             }
             (Place::Parting(..), Event::NobodyWaits) => self.leave_project(Loss::ProjectChanged, out),
-            (Place::Parting(..), Event::Elapsed(Timer::Silence | Timer::Pulse)) => {
+            (Place::Parting(..), Event::Elapsed(Timer::Silence | Timer::Heartbeat)) => {
                 self.leave_project(Loss::Silence, out)
             }
             (Place::Parting(_, announced), Event::Disconnected(drop)) => {
@@ -377,7 +377,7 @@ impl Machine for Bridge {
             }
             (
                 Place::Ready(Up { link, .. }) | Place::Stalled(Up { link, .. }) | Place::Leaving(link, _),
-                Event::Elapsed(Timer::Silence | Timer::Pulse),
+                Event::Elapsed(Timer::Silence | Timer::Heartbeat),
             ) => {
                 let link = *link;
                 self.lost(link, End::SILENCE, out)

@@ -33,7 +33,7 @@ fn ready(targets: u8) -> Driver<Bridge> {
         Event::Wanted,
         offered(targets, ALIVE),
         CHECKED,
-        Event::Greeted { window: 1, pulse: false },
+        Event::Greeted { window: 1, heartbeat: false },
         Event::ListWanted,
         Event::ListAnswered,
         CALL_DONE,
@@ -177,7 +177,7 @@ fn backing_off_calls_waiting_and_news_cut_the_wait_short() {
 
 #[test]
 fn ready_calls_waiting_sends_nothing_before_a_published_list() {
-    let mut it = new(&[Event::Wanted, offered(1, ALIVE), CHECKED, Event::Greeted { window: 1, pulse: false }]);
+    let mut it = new(&[Event::Wanted, offered(1, ALIVE), CHECKED, Event::Greeted { window: 1, heartbeat: false }]);
     assert!(sends(&it.feed(&Event::CallsWaiting).effects).is_empty());
     assert_eq!(sends(&it.feed(&Event::ListWanted).effects), [Effect::SendList]);
     assert_eq!(sends(&it.feed(&Event::ListAnswered).effects), [Effect::SendNextCall]);
@@ -186,7 +186,8 @@ fn ready_calls_waiting_sends_nothing_before_a_published_list() {
 #[test]
 fn ready_list_answered_asks_the_ledger_on_every_connection() {
     // A wake-up may have gone to a predecessor of ours.
-    let up = [Event::Wanted, offered(1, ALIVE), CHECKED, Event::Greeted { window: 1, pulse: false }, Event::ListWanted];
+    let up =
+        [Event::Wanted, offered(1, ALIVE), CHECKED, Event::Greeted { window: 1, heartbeat: false }, Event::ListWanted];
     assert_eq!(sends(&new(&up).feed(&Event::ListAnswered).effects), [Effect::SendNextCall]);
 }
 
@@ -203,7 +204,7 @@ fn ready_list_lost_frees_the_place_and_lets_no_call_out() {
         Event::Wanted,
         offered(1, ALIVE),
         CHECKED,
-        Event::Greeted { window: 1, pulse: false },
+        Event::Greeted { window: 1, heartbeat: false },
         Event::CallsWaiting,
         Event::ListWanted,
     ]);
@@ -227,7 +228,7 @@ fn ready_calls_waiting_never_sends_beyond_the_window() {
         Event::Wanted,
         offered(1, ALIVE),
         CHECKED,
-        Event::Greeted { window: 2, pulse: false },
+        Event::Greeted { window: 2, heartbeat: false },
         Event::ListWanted,
         Event::ListAnswered,
         CALL_DONE,
@@ -244,7 +245,7 @@ fn ready_calls_waiting_never_sends_beyond_the_window() {
 #[test]
 fn a_window_beyond_the_bound_is_cut() {
     for (claimed, window) in [(u8::MAX, WINDOW_MAX), (0, 1)] {
-        let up = [Event::Greeted { window: claimed, pulse: false }, Event::ListWanted, Event::ListAnswered];
+        let up = [Event::Greeted { window: claimed, heartbeat: false }, Event::ListWanted, Event::ListAnswered];
         let it = fed(new(&[Event::Wanted, offered(1, ALIVE), CHECKED]), &up);
         let it = fed(it, &[Event::CallsWaiting; 2 * WINDOW_MAX as usize]);
         assert_eq!(it.machine().outstanding(), window);
@@ -367,7 +368,7 @@ fn ready_disconnected_again_and_again_without_a_list_gets_slower() {
         for event in [
             offered(1, NOTHING),
             CHECKED,
-            Event::Greeted { window: 1, pulse: false },
+            Event::Greeted { window: 1, heartbeat: false },
             Event::ListWanted,
             Event::ListLost,
         ] {
@@ -601,7 +602,7 @@ fn ready_disconnected_looks_for_held_calls_on_the_next_connection() {
     // connection did not take any more gave its place back before the end was heard.
     for place in [&[][..], &[Event::WorkFinished { more: false }]] {
         let lost = fed(fed(fed(steady(1), &[Event::CallsWaiting]), place), &[EOF]);
-        let again = [offered(1, ALIVE), CHECKED, Event::Greeted { window: 1, pulse: false }, Event::ListWanted];
+        let again = [offered(1, ALIVE), CHECKED, Event::Greeted { window: 1, heartbeat: false }, Event::ListWanted];
         let out = fed(lost, &again).feed(&Event::ListAnswered);
         assert_eq!(sends(&out.effects), [Effect::SendNextCall]);
     }
@@ -646,7 +647,7 @@ fn parting_ends_when_no_client_waits() {
 /// The shell looks at this target's process: another one's may be dead.
 #[test]
 fn parting_keeps_the_target_that_it_is_connected_to() {
-    let up = [Event::Greeted { window: 1, pulse: false }, Event::ListWanted, Event::ListAnswered];
+    let up = [Event::Greeted { window: 1, heartbeat: false }, Event::ListWanted, Event::ListAnswered];
     let second = fed(new(&[Event::Wanted, offered(2, ALIVE), REFUSED, CHECKED]), &up);
     let it = fed(second, &[Event::CallsWaiting, Event::ProjectChanged]);
     assert_eq!((it.state(), it.machine().target()), (State::Parting, 1));

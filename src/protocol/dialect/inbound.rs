@@ -106,7 +106,7 @@ pub enum EditorState {
 
 /// How an editor is, told off its main thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pulse {
+pub struct Heartbeat {
     /// What it says it is doing.
     pub state: EditorState,
     /// Since its last frame. Growing while nothing runs: it imports, compiles or shows a modal dialog.

@@ -4,6 +4,7 @@
 mod answer;
 mod arguments;
 mod errors;
+pub mod foreign_peer;
 pub mod holdfast;
 pub mod http;
 mod inbound;
@@ -15,7 +16,6 @@ mod orders;
 mod project;
 mod properties;
 mod rpc;
-pub mod stranger;
 #[cfg(test)]
 mod tests;
 mod tools;

@@ -106,8 +106,8 @@ pub enum Order<'a> {
     Outcomes(&'a [JournalKey]),
     /// This sending is not wanted any more; nothing answers it.
     Cancel(&'a JournalKey),
-    /// How the editor is ([`Properties::pulse`]).
-    Pulse,
+    /// How the editor is ([`Properties::heartbeat`]).
+    Heartbeat,
 }
 
 /// How the outcome of a call may still be learned when its connection ends before its reply.

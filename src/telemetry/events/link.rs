@@ -164,7 +164,7 @@ impl Events {
     }
 
     /// The editor said how it is, so long after it was asked, and how old its last frame is.
-    pub fn pulse_felt(&self, took: Duration, frame_age: Duration) {
+    pub fn heartbeat_felt(&self, took: Duration, frame_age: Duration) {
         if self.counted() {
             self.metrics().record(Id::Heartbeat, [], took.as_secs_f64());
             self.metrics().set(Id::LastTick, [], seconds(self.now()) - frame_age.as_secs_f64());

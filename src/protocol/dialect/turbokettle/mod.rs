@@ -32,7 +32,7 @@ static PROPERTIES: Properties = Properties {
     push: false,
     // A ping waits behind a tool that runs on the connection's own thread. To take its silence for the editor's end would cut a
     // connection whose tool only needs a while, and lose the outcome.
-    pulse: false,
+    heartbeat: false,
     request_max_bytes: TURBOKETTLE_REQUEST_MAX_BYTES,
     // The system chooses the port; only the instance file knows it.
     default_ports: &[],

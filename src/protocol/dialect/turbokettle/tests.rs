@@ -73,13 +73,13 @@ fn a_line_ends_at_its_end_and_nowhere_else() {
 fn what_the_package_does_not_know_is_not_spoken() {
     assert_eq!(encoded(&Order::Outcomes(&[])), Err(EncodeError::NotSpoken));
     let greeting = encoded(&Order::Greeting { hello: &Hello::default(), said: &[] });
-    assert_eq!(encoded(&Order::Pulse), greeting, "a ping is a ping");
+    assert_eq!(encoded(&Order::Heartbeat), greeting, "a ping is a ping");
     assert!(Turbokettle.decode_push(b"{}", &Secret::default()).is_err());
     assert!(Turbokettle.read_result_file(b"{}").is_none());
     let properties = Turbokettle.properties();
     assert!(properties.default_ports.is_empty() && !properties.push);
     // A tool on the connection's own thread keeps the pings behind it, and only one of them runs at once.
-    assert_eq!((properties.window, properties.pulse), (2, false));
+    assert_eq!((properties.window, properties.heartbeat), (2, false));
 }
 
 #[test]

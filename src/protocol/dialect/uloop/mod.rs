@@ -33,7 +33,7 @@ const DEFAULT_PORT: u16 = 8700;
 static PROPERTIES: Properties = Properties {
     window: 1,
     push: true,
-    pulse: false,
+    heartbeat: false,
     request_max_bytes: ULOOP_REQUEST_MAX_BYTES,
     default_ports: &[DEFAULT_PORT],
     transport: Transport::Stream,

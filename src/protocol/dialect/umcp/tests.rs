@@ -169,7 +169,7 @@ fn a_line_is_never_longer_than_what_the_reader_takes_at_once() {
 #[test]
 fn what_the_protocol_lacks_is_not_spoken() {
     let id = WireId { number: 1, call: None };
-    assert_eq!(Umcp.encode(id, &Order::Pulse), Err(EncodeError::NotSpoken));
+    assert_eq!(Umcp.encode(id, &Order::Heartbeat), Err(EncodeError::NotSpoken));
     assert_eq!(Umcp.encode(id, &Order::Outcomes(&[])), Err(EncodeError::NotSpoken));
     assert!(Umcp.decode_push(b"{\"type\":\"DOMAIN_RELOAD\"}", &Secret::default()).is_err());
     assert!(Umcp.read_result_file(b"{}").is_none());

@@ -42,7 +42,7 @@ pub const DOCUMENTED_PORT: u16 = 8080;
 static PROPERTIES: Properties = Properties {
     window: 1,
     push: false,
-    pulse: true,
+    heartbeat: true,
     request_max_bytes: UNITY_MCP_REQUEST_MAX_BYTES,
     default_ports: DEFAULT_PORTS,
     transport: Transport::Http,

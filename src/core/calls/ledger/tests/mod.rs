@@ -55,10 +55,10 @@ fn new_call(id: CallId, request: RequestKey) -> NewCall {
         arguments: raw("{}").into(),
         progress_token: None,
         trace: None,
-        asker: None,
+        requester: None,
         parallel: false,
         patience: secs(600),
-        audience: ProtocolVersion::LATEST.into(),
+        profile: ProtocolVersion::LATEST.into(),
     }
 }
 
@@ -568,10 +568,10 @@ fn finished_calls_are_bounded_and_listed_newest_first() {
             arguments: raw("{}").into(),
             progress_token: None,
             trace: None,
-            asker: None,
+            requester: None,
             parallel: false,
             patience: secs(60),
-            audience: ProtocolVersion::LATEST.into(),
+            profile: ProtocolVersion::LATEST.into(),
         };
         book.ledger.accept(call, book.now);
         book.ledger.refuse(id(number), Cause::Policy, book.now);
