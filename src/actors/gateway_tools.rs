@@ -51,7 +51,7 @@ impl GatewayTools {
     /// Answers a call of one of our own tools.
     pub fn run(&self, tasks: &Tasks, asked: Asked, tool: GatewayTool, arguments: &RawValue) {
         match tool.parse_arguments(arguments) {
-            Err(mend) => self.answer(asked, ToolResult::error(mend)),
+            Err(fix) => self.answer(asked, ToolResult::error(fix)),
             Ok(GatewayCall::Status) => self.answer(asked, of_value(&self.status())),
             Ok(GatewayCall::Calls { limit, before, verdict }) => {
                 let told = match self.records(limit.unwrap_or(CALLS_LISTED), before, verdict.as_deref()) {

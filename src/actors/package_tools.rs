@@ -55,7 +55,7 @@ pub fn run(own: &GatewayTools, tasks: &Tasks, asked: Asked, tool: PackageTool, a
                     Ok((timeout, for_reload)) => {
                         wait_ready(&own, timeout, for_reload, asked.profile.client.patience).await
                     }
-                    Err(mend) => ToolResult::error(mend),
+                    Err(fix) => ToolResult::error(fix),
                 };
                 own.answer(asked, result);
             });

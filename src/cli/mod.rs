@@ -112,7 +112,7 @@ Examples:
   holdfast status --project ~/games/Castle
   holdfast status --json | jq '.gateways[] | {client: .gateway.client, ready: .editor.ready}'")]
     Status(StatusArgs),
-    /// Find out what is wrong, how sure that is, and the mend.
+    /// Find out what is wrong, how sure that is, and the fix.
     ///
     /// Looks at the project, its package and settings, the editor's process, the ports and who listens there, lock files, the
     /// state folder, the environment and the configurations of AI clients; then greets the editor as a gateway does, if it may be called. Changes nothing in the

@@ -125,7 +125,7 @@ async fn alternatives_are_flattened_for_the_clients_that_lose_the_tool_and_the_c
 }
 
 #[tokio::test]
-async fn a_list_longer_than_the_client_shows_is_told_with_the_mend() {
+async fn a_list_longer_than_the_client_shows_is_told_with_the_fix() {
     let place = Place::new();
     let project = with_catalogue(&place, |tools| {
         let first = tools.first().expect("a tool").clone();

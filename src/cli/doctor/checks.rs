@@ -93,8 +93,8 @@ fn project(config: &Config, look: &Look) -> Finding {
         }
         (None, None) if config.ports.is_empty() && !look.survey.ambiguous.is_empty() => {
             let says = look.survey.facts.problems.first().cloned().unwrap_or_default();
-            let mend = "open the one that is meant in Unity, and no other, or name it as above";
-            Finding::problem("project", says.trim_end_matches('.'), mend)
+            let fix = "open the one that is meant in Unity, and no other, or name it as above";
+            Finding::problem("project", says.trim_end_matches('.'), fix)
         }
         (None, None) if config.ports.is_empty() => {
             let says = match look.survey.facts.problems.first() {
@@ -153,7 +153,7 @@ fn environment() -> Vec<Finding> {
         let ours = name.starts_with("HOLDFAST_") && !VARIABLES.iter().any(|(known, _)| *known == name);
         ours.then(|| {
             Finding::note("environment", format!("{} means nothing to holdfast", clean(&name)))
-                .mend("correct its name (`holdfast --help` lists them) or remove it")
+                .fix("correct its name (`holdfast --help` lists them) or remove it")
         })
     });
     known.chain(unknown).collect()
@@ -165,7 +165,7 @@ fn package(look: &Look) -> Option<Finding> {
     let facts = &look.survey.facts;
     let (name, title) = (look.survey.dialect.name(), look.survey.dialect.title());
     if !look.survey.packages.is_empty() {
-        // The problem that names them, and the mend, stands among those of the files.
+        // The problem that names them, and the fix, stands among those of the files.
         return None;
     }
     match (&facts.package_version, facts.installed) {
@@ -190,7 +190,7 @@ fn editor(look: &Look) -> Option<Finding> {
             "editor",
             format!("the project's files name pid {pid}, which is no editor any more: Unity crashed or was killed"),
         )
-        .mend("open the project in Unity; the file is written anew"),
+        .fix("open the project in Unity; the file is written anew"),
         (Some(pid), _) => {
             Finding::note("editor", format!("pid {pid} is named; the system does not say whether it lives"))
         }
@@ -212,7 +212,7 @@ fn locks(look: &Look) -> Vec<Finding> {
                 (true, false) => Finding::ok("lock files", format!("{said}, and the editor lives")),
                 (true, true) => {
                     Finding::note("lock files", format!("{said}, although the editor lives: a long import, or stuck"))
-                        .mend("look at the Unity window")
+                        .fix("look at the Unity window")
                         .likely()
                 }
                 (false, _) => {
@@ -271,7 +271,7 @@ fn age(path: &Path) -> Option<Duration> {
 async fn connection(config: &Config, look: &Look) -> Vec<Finding> {
     let greeting = if look.reachable() { Some(greet(config).await) } else { None };
     let connected = greeting.as_ref().is_some_and(|(connected, _)| *connected);
-    // Where nobody is called since several would fit, that is the problem, and its mend stands among those of the files.
+    // Where nobody is called since several would fit, that is the problem, and its fix stands among those of the files.
     let several = look.survey.cause() == Cause::Ambiguous;
     let mut findings: Vec<Finding> = look.ports.iter().map(|port| of_port(port, connected || several)).collect();
     match greeting {
@@ -293,7 +293,7 @@ fn of_port(port: &Port, connected: bool) -> Finding {
     if !port.listening {
         return Finding::note("port", format!("{named}: nobody listens"));
     }
-    let mend = match port.source {
+    let fix = match port.source {
         PortSource::Flag | PortSource::Environment | PortSource::UnityPort => {
             "name the port that the package's window in Unity shows"
         }
@@ -304,7 +304,7 @@ fn of_port(port: &Port, connected: bool) -> Finding {
         PortSource::Default => "name the project with --project or the port with --port",
     };
     let wrong = |says: String| {
-        if connected { Finding::note("port", says) } else { Finding::problem("port", says, mend) }
+        if connected { Finding::note("port", says) } else { Finding::problem("port", says, fix) }
     };
     match &port.standing {
         Standing::Checked => Finding::ok("port", format!("{named}: {owner} listens, which is this project's editor")),
@@ -401,7 +401,7 @@ fn unguarded(system: System, profile: &[PathBuf], about: &'static str, path: &Pa
                 path.display()
             ),
         )
-        .mend("let the folder's access list (`icacls`) allow your user alone, or name a folder below %LOCALAPPDATA%")
+        .fix("let the folder's access list (`icacls`) allow your user alone, or name a folder below %LOCALAPPDATA%")
         .likely()
     })
 }
