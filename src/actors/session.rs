@@ -198,7 +198,7 @@ impl SessionActor {
         let front = &self.seat.client.outbox;
         let profile = caller
             .as_ref()
-            .map_or_else(|| self.seat.client.handshake().audience_by_handshake(), |caller| caller.profile);
+            .map_or_else(|| self.seat.client.handshake().profile_by_handshake(), |caller| caller.profile);
         let key = hold.key();
         let asked = Asked { key, profile };
         let request = match &caller {

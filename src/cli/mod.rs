@@ -48,7 +48,7 @@ static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
     }
 });
 
-/// An MCP server that keeps an AI editor's session whole while the Unity Editor behind it reloads, hangs, restarts or crashes.
+/// An MCP server that keeps an AI editor's session alive while the Unity Editor behind it reloads, hangs, restarts or crashes.
 ///
 /// An AI editor starts it as a stdio MCP server: `holdfast` alone is `holdfast serve`. Every request gets exactly one honest
 /// answer; nothing that may have run is run again.
@@ -57,7 +57,7 @@ static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
 #[command(args_conflicts_with_subcommands = true, max_term_width = 100)]
 #[command(
     after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not executed, 4 outcome unknown or still running, \
-                        70 a bug of holdfast, 71 the system gave it no threads, 74 done, and its output could not be written."
+                        70 a bug of holdfast, 71 could not create threads at start, 74 done, and its output could not be written."
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -103,7 +103,7 @@ Examples:
     Call(CallArgs),
     /// Show every running gateway and this project's editor.
     ///
-    /// Talks to nobody: gateways leave a record in the state folder, the editor is seen by its files, its process and its port.
+    /// Opens no connections: gateways leave a record in the state folder, the editor is seen by its files, its process and its port.
     /// Exit codes: 0 an editor is reachable, 2 wrong usage, 3 none is.
     #[command(after_help = "\
 Examples:

@@ -46,7 +46,7 @@ pub fn refused(error: &io::Error) -> Exit {
         )
     } else {
         format!(
-            "holdfast: the system gave it no threads ({error}); nothing was done. Raise the limit on processes (ulimit -u, or that \
+            "holdfast: could not create threads ({error}); nothing was done. Raise the limit on processes (ulimit -u, or that \
              of its container), or end programs that run, and start it again"
         )
     };

@@ -39,7 +39,7 @@ pub struct Handshake {
 impl Handshake {
     /// For whom the answer to a request is written that does not say so itself: never in the shape of the stateless era, also where a
     /// request of that one opened the session.
-    pub fn audience_by_handshake(&self) -> ClientProfile {
+    pub fn profile_by_handshake(&self) -> ClientProfile {
         ClientProfile { version: self.profile.version.min(ProtocolVersion::LATEST), ..self.profile }
     }
 }

@@ -277,7 +277,7 @@ impl Intake {
                 if method == "tools/call" && batch.is_none() {
                     let result = mcp::tool_result(
                         &ToolResult::error(text),
-                        &profile.unwrap_or_else(|| self.with.client.handshake().audience_by_handshake()),
+                        &profile.unwrap_or_else(|| self.with.client.handshake().profile_by_handshake()),
                     );
                     front.reject_with_result(id, &result, profile.is_some());
                 } else {

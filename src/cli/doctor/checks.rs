@@ -171,12 +171,8 @@ fn package(look: &Look) -> Option<Finding> {
     match (&facts.package_version, facts.installed) {
         // Ours: `unity_package` tells of it, from the same files and more.
         _ if name == "holdfast" => None,
-        (Some(version), true) => {
-            Some(Finding::ok("package", format!("{title} {} is in the project's files, and spoken", clean(version))))
-        }
-        (None, true) => {
-            Some(Finding::note("package", format!("{title} is installed, and spoken; its files tell no version")))
-        }
+        (Some(version), true) => Some(Finding::ok("package", format!("{title} {} (supported)", clean(version)))),
+        (None, true) => Some(Finding::note("package", format!("{title} (supported; its files tell no version)"))),
         // `unity_package` tells that there is none that can be spoken to.
         (_, false) => None,
     }
@@ -279,7 +275,7 @@ async fn connection(config: &Config, look: &Look) -> Vec<Finding> {
         None if several => {}
         None => findings.push(Finding::problem(
             "connection",
-            "no editor that may be called listens anywhere",
+            "no running Unity Editor was found for this project",
             "open the project in Unity and start the bridge in the package's window; no restart of the AI client is needed",
         )),
     }

@@ -159,7 +159,7 @@ impl Task<'_> {
         let absent = file.symlink_metadata().is_err() && self.places.sign(client).is_none();
         if absent && !of_project && !arguments.create && self.wish.launch().is_some() {
             let why = format!(
-                "{} is not found here ({} does not exist). Start it once, or write the file all the same with --create",
+                "{} is not found here ({} does not exist). Start it once, or create the file anyway with --create",
                 title(client),
                 file.display()
             );
