@@ -52,9 +52,9 @@ pub const STDOUT_QUEUE_MAX_LINES: usize = 2 * OPEN_REQUESTS_MAX;
 pub const STDOUT_QUEUE_HIGH_BYTES: usize = 16 * MIB;
 /// Lines below this size share one write to stdout (a pipe takes 64 KiB at once); a longer one has its own and is not copied.
 pub const SHARED_WRITE_BYTES: usize = 64 * 1024;
-/// Messages on their way to an actor at one edge at once.
+/// Messages from outside in one mailbox at once.
 pub const MAILBOX_MESSAGES_MAX: usize = 64;
-/// Bytes of such messages at one edge at once: one longest line, and as much again for small ones.
+/// Bytes of such messages in one mailbox at once: one longest line, and as much again for small ones.
 pub const MAILBOX_BYTES_MAX: usize = 2 * CLIENT_LINE_MAX_BYTES;
 /// How long new requests wait in the front while no session actor lives, before they are answered "internal".
 pub const SESSION_ABSENCE_MAX: Duration = Duration::from_secs(2);

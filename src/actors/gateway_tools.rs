@@ -143,8 +143,8 @@ impl GatewayTools {
 
     /// What a person who watches wants beyond the [`status`](Self::status): why each call waits and how the last ones ended, the last times without
     /// the editor, and what the machines did of late. Bounded, whatever a client calls its tools.
-    pub fn picture(&self) -> Value {
-        let mut picture = self.status();
+    pub fn snapshot(&self) -> Value {
+        let mut snapshot = self.status();
         let now = Instant::now();
         let (open, waiting, recent) = self.calls.ledger(|ledger, _| {
             let mut open: Vec<Record> = ledger.open_records().collect();
@@ -156,13 +156,13 @@ impl GatewayTools {
             (open.len(), waiting, recent.collect::<Vec<Value>>())
         });
         let outages: Vec<Value> = self.link.view.borrow().outages.iter().rev().map(of_outage).collect();
-        if let Value::Object(members) = &mut picture {
+        if let Value::Object(members) = &mut snapshot {
             members.insert("written_at".to_owned(), json!(seconds(self.env.host.now())));
             members.insert("calls".to_owned(), json!({"open_count": open, "open": waiting, "recent": recent}));
             members.insert("outages".to_owned(), json!(outages));
             members.insert("timelines".to_owned(), json!(self.env.events.timelines(PICTURE_WINDOW, PICTURE_STEPS_MAX)));
         }
-        picture
+        snapshot
     }
 
     fn problems(&self, survey: Option<&Survey>) -> Vec<String> {

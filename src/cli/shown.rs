@@ -20,7 +20,7 @@ use crate::net::Net;
 use crate::platform::host::Host;
 use crate::protocol::dialect::Companion;
 use crate::protocol::ids::CallId;
-use crate::runtime::addresses::Edges;
+use crate::runtime::addresses::Mailboxes;
 use crate::runtime::mailbox::Mailbox;
 use crate::services::Gateway;
 use crate::services::metrics::Shown;
@@ -72,8 +72,10 @@ impl Shown for Parts {
         // Of several sessions and links their sum.
         let requests = self.sessions.counts();
         let links = self.links.all();
-        let used = |edge: fn(&Edges) -> &Mailbox| links.iter().map(|link| edge(&link.addresses.edges).used()).sum();
-        let pushes = used(|edges| &edges.push);
+        let used = |mailbox: fn(&Mailboxes) -> &Mailbox| {
+            links.iter().map(|link| mailbox(&link.addresses.mailboxes).used()).sum()
+        };
+        let pushes = used(|mailboxes| &mailboxes.push);
         let mut sample = Sample {
             requests_open: requests.open,
             stdout_queued: requests.queued,
@@ -84,8 +86,8 @@ impl Shown for Parts {
             answered_twice: 0,
             calls_undecided: BTreeMap::new(),
             mailboxes: [
-                (Part::Session, self.sessions.all().iter().map(|client| client.edge.used()).sum()),
-                (Part::Bridge, used(|edges| &edges.bridge)),
+                (Part::Session, self.sessions.all().iter().map(|client| client.mailbox.used()).sum()),
+                (Part::Bridge, used(|mailboxes| &mailboxes.bridge)),
                 (Part::Push, pushes),
             ],
             pushes,
@@ -124,7 +126,7 @@ impl Shown for Parts {
     }
 
     fn status(&self) -> Value {
-        self.gateway_tools().picture()
+        self.gateway_tools().snapshot()
     }
 }
 

@@ -52,7 +52,7 @@ pub struct Client {
     /// Where its session actor is.
     pub actor: Slot<Message>,
     /// The bound of what comes from the client to that.
-    pub edge: Mailbox,
+    pub mailbox: Mailbox,
     /// Its open requests, and stdout.
     pub outbox: Outbox,
     /// Lines that were read from it.
@@ -73,7 +73,7 @@ impl Client {
         Self {
             id,
             actor: Slot::default(),
-            edge: Mailbox::default(),
+            mailbox: Mailbox::default(),
             outbox: Outbox::new(id, events),
             heard: AtomicU64::new(0),
             unrouted_bytes: AtomicUsize::new(0),

@@ -297,7 +297,7 @@ impl Intake {
 
     /// To the session at once if it lives and nothing waits before; else into the queue.
     async fn hand_over(&self, mut delivery: Delivery) {
-        let permit = self.with.client.edge.permit(delivery.bytes).await;
+        let permit = self.with.client.mailbox.permit(delivery.bytes).await;
         if self.backlog.is_empty()
             && let Some(session) = self.with.client.actor.get()
         {
@@ -360,7 +360,7 @@ async fn deliver(with: Surroundings, mut waiting: mpsc::Receiver<Delivery>, back
                 refuse(&with, delivery);
                 break;
             };
-            let permit = with.client.edge.permit(bytes).await;
+            let permit = with.client.mailbox.permit(bytes).await;
             match hand(&with, &session, delivery, permit) {
                 Ok(()) => break,
                 Err(back) => delivery = *back,

@@ -179,7 +179,7 @@ impl Stage {
     async fn look(&mut self, span: Duration, call: Option<&Value>) {
         let began = Instant::now();
         while began.elapsed() < span {
-            let status = self.it.parts.gateway_tools().picture();
+            let status = self.it.parts.gateway_tools().snapshot();
             let editor = &status["editor"];
             for said in [
                 &status["summary"],

@@ -279,9 +279,9 @@ async fn a_hundred_kills_of_each_actor_leave_a_whole_session_and_nothing_else() 
                 assert_eq!(gateway.sabotage.lives(leaf).len(), 1, "{name}: {leaf} did not go on");
             }
             assert!(tasks() <= first.unwrap_or_default() + 1, "{name}: {} tasks, {first:?} after one kill", tasks());
-            let edges = &gateway.parts.addresses.edges;
+            let mailboxes = &gateway.parts.addresses.mailboxes;
             assert_eq!(
-                (gateway.parts.client.edge.used(), edges.bridge.used(), edges.push.used()),
+                (gateway.parts.client.mailbox.used(), mailboxes.bridge.used(), mailboxes.push.used()),
                 (0, 0, 0),
                 "{name}: permits"
             );

@@ -229,8 +229,8 @@ async fn sample(parts: Arc<Parts>, recorder: Recorder) {
         }
         let counts = parts.client.outbox.counts();
         let (held, flying) = parts.calls.ledger(|ledger, _| ledger.counts());
-        let edges = &parts.addresses.edges;
-        let edge = parts.client.edge.used().max(edges.bridge.used()).max(edges.push.used());
+        let mailboxes = &parts.addresses.mailboxes;
+        let edge = parts.client.mailbox.used().max(mailboxes.bridge.used()).max(mailboxes.push.used());
         let sizes = Sizes { open: counts.open, queued: counts.queued, held, flying, edge };
         if sizes != last {
             last = sizes;

@@ -80,7 +80,7 @@ impl Line {
             Inbound::Reply { number, reply } => return self.replied(number, reply).await,
             Inbound::Unmatched { what } => self.with.env.events.reply_unmatched(self.epoch, Stray::NoId, &what),
             Inbound::Event(EditorEvent::ToolsChanged) => {
-                let permit = self.with.addresses.edges.bridge.permit(0).await;
+                let permit = self.with.addresses.mailboxes.bridge.permit(0).await;
                 self.with.addresses.registry.cast(registry::Message::ChangeHinted(permit));
             }
             Inbound::Event(EditorEvent::Leaving(reason)) => {
