@@ -142,7 +142,8 @@ impl Outbox {
 
     /// Takes the right to write, if nobody has it. While the lock is held, so that the order of lines is that of the lock.
     fn take_right(&self, _locked: &Entered<'_>) -> Option<Right<'_>> {
-        (!self.writing.swap(true, Ordering::SeqCst)).then_some(Right { outbox: self, left_to_pump: false })
+        // Lazily: a right that is made and not given is dropped, and its drop gives up the right of whoever has it.
+        (!self.writing.swap(true, Ordering::SeqCst)).then(|| Right { outbox: self, left_to_pump: false })
     }
 
     /// Opens a request: from here on it has exactly one answer, and a place for it in the queue. `caller` is who asks, for a

@@ -257,6 +257,18 @@ async fn a_long_answer_and_one_behind_others_go_to_the_pump() {
 }
 
 #[test]
+fn who_does_not_get_the_right_to_write_takes_it_from_nobody() {
+    let outbox = Outbox::default();
+    let right = outbox.take_right(&outbox.lock());
+    assert!(right.is_some());
+    for _ in 0..2 {
+        assert!(outbox.take_right(&outbox.lock()).is_none(), "somebody writes");
+    }
+    drop(right);
+    assert!(outbox.take_right(&outbox.lock()).is_some());
+}
+
+#[test]
 fn lines_of_many_threads_are_whole_and_none_is_lost() {
     static OUT: Mutex<Vec<u8>> = Mutex::new(Vec::new());
     /// Takes all of a write, some of it or nothing, one after the other.
