@@ -262,7 +262,7 @@ LINK_AND_RELOAD = [
         runbook="link-stuck",
     ),
     counts(
-        "Waits that good news cut short", HALF, "Files that changed, a push, or somebody who wants the editor now.",
+        "Backoff waits ended early by a hint", HALF, "Files that changed, a push, or somebody who wants the editor now.",
         ("sum by (hint) (increase(holdfast_unity_backoff_shortcuts_total{$f}[$i]))", "{{hint}}"),
     ),
     graph(
@@ -369,7 +369,7 @@ SUPERVISION = [
         runbook="invariant-violated",
     ),
     counts(
-        "Events that nobody decided", THIRD, "They do nothing. Flat zero, or a bug of holdfast.",
+        "Unexpected events", THIRD, "They do nothing. Flat zero, or a bug of holdfast.",
         ("sum by (machine, state) (increase(holdfast_fsm_unexpected_events_total{$f}[$i])) > 0", "{{machine}} in {{state}}"),
         runbook="unexpected-event",
     ),

@@ -74,7 +74,7 @@ pub struct Config {
     pub patience: Option<Duration>,
     /// In place of the client table's word on `list_changed`.
     pub list_changed: Option<bool>,
-    /// What in the environment is not used and why, with the mend: `holdfast_status` names it.
+    /// What in the environment is not used and why, with the fix: `holdfast_status` names it.
     pub complaints: Vec<String>,
     /// The user's configuration file, and whether it is there; `None` where no home is known.
     pub file: Option<(PathBuf, bool)>,
@@ -199,7 +199,7 @@ pub fn is_project(folder: &Path) -> bool {
 /// The project that the user named.
 ///
 /// # Errors
-/// [`BadProject`], with the mend.
+/// [`BadProject`], with the fix.
 pub fn named_project(folder: &Path) -> Result<PathBuf, BadProject> {
     let canonical = canonical(folder).ok_or_else(|| BadProject::Missing(folder.to_path_buf()))?;
     project_of(&canonical).ok_or(BadProject::NotAProject(canonical))

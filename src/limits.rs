@@ -52,9 +52,9 @@ pub const STDOUT_QUEUE_MAX_LINES: usize = 2 * OPEN_REQUESTS_MAX;
 pub const STDOUT_QUEUE_HIGH_BYTES: usize = 16 * MIB;
 /// Lines below this size share one write to stdout (a pipe takes 64 KiB at once); a longer one has its own and is not copied.
 pub const SHARED_WRITE_BYTES: usize = 64 * 1024;
-/// Messages on their way to an actor at one edge at once.
+/// Messages from outside in one mailbox at once.
 pub const MAILBOX_MESSAGES_MAX: usize = 64;
-/// Bytes of such messages at one edge at once: one longest line, and as much again for small ones.
+/// Bytes of such messages in one mailbox at once: one longest line, and as much again for small ones.
 pub const MAILBOX_BYTES_MAX: usize = 2 * CLIENT_LINE_MAX_BYTES;
 /// How long new requests wait in the front while no session actor lives, before they are answered "internal".
 pub const SESSION_ABSENCE_MAX: Duration = Duration::from_secs(2);
@@ -133,14 +133,14 @@ pub const FRAME_OLD: Duration = Duration::from_secs(5);
 /// A call that an editor has had for so long without an answer is told in the headline, and so is a main thread that has drawn no frame
 /// for so long while it has one: whoever looks should not read "ready" while nothing moves.
 pub const STILL_AFTER: Duration = Duration::from_secs(2);
-/// Age of an editor's last word on its pulse, which is asked for every [`LIVENESS_EVERY`], from which it counts as late: half a question more.
+/// Age of an editor's last word on its heartbeat, which is asked for every [`LIVENESS_EVERY`], from which it counts as late: half a question more.
 pub const PULSE_LATE: Duration = Duration::from_secs(3);
 /// A process that began so much later than an editor's files were written may be another one of the same id. Far above what clocks
 /// and file systems differ by; an editor's files are hours old when it crashes.
 pub const PID_REUSE_MARGIN: Duration = Duration::from_secs(600);
 /// How often `holdfast_wait_ready` looks whether an editor that stands still goes on: no event tells of that.
 pub const READY_LOOK_EVERY: Duration = Duration::from_millis(250);
-/// Silence of an editor that answers questions for its pulse, [`LIVENESS_EVERY`] apart, off its main thread, after which the connection
+/// Silence of an editor that answers questions for its heartbeat, [`LIVENESS_EVERY`] apart, off its main thread, after which the connection
 /// counts as lost: three unanswered ones are no work but a frozen process or a dead network.
 pub const PULSE_MAX: Duration = Duration::from_secs(8);
 /// Longest code sent to Unity-MCP, in bytes: the editor writes it to its console three times and sends it back; a script of this

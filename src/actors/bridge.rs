@@ -1,7 +1,7 @@
 //! The bridge actor: the shell around [`core::bridge`](crate::core::bridge).
 //!
 //! *Owns* the connection's handle, the offered targets and the timers. *Receives* targets from discovery, events of the
-//! connection, hints from push, work from session and registry. *Sends* orders to the connection, the link's outlook to the
+//! connection, hints from push, work from session and registry. *Sends* orders to the connection, the link's availability to the
 //! session. *Dies* only of our own bugs; its supervisor then closes its epoch in the ledger first.
 
 use std::collections::BTreeSet;
@@ -63,15 +63,15 @@ impl Actor for BridgeActor {
         self.with.addresses.bridge.fill(me.clone());
         let mut timers = Timers::new(me.clone(), Message::Timer);
         // A predecessor's editor is as likely to be there as it was for it.
-        let hope = self.with.link.view.borrow().outages.back().and_then(|last| {
+        let recently_lost = self.with.link.view.borrow().outages.back().and_then(|last| {
             LIKELY_AFTER_LOSS
                 .checked_sub(last.at.elapsed())
                 .filter(|left| !matches!(last.loss, Loss::Quit | Loss::ProjectChanged) && !left.is_zero())
         });
-        if let Some(left) = hope {
+        if let Some(left) = recently_lost {
             timers.arm(Timer::Hope, left);
         }
-        let core = BridgeCore::new(hope.is_some());
+        let core = BridgeCore::new(recently_lost.is_some());
         self.with.env.events.machine_started(core.machine(), core.state());
         Ok(State {
             core,
@@ -270,7 +270,7 @@ impl BridgeActor {
             Command::CheckEditor => self.check_editor(state),
             Command::AwaitClients => self.await_clients(state),
             Command::Retry { attempt, likely } => {
-                let delay = retry::delay(u32::from(attempt), likely, self.with.env.die());
+                let delay = retry::delay(u32::from(attempt), likely, self.with.env.random_fraction());
                 self.with.env.events.backing_off(delay);
                 state.timers.arm(Timer::Retry, delay);
             }
@@ -341,7 +341,7 @@ impl BridgeActor {
             link.epoch = Some(epoch);
             link.target = target;
             link.editor = editor;
-            link.stranger = None;
+            link.foreign_peer = None;
             link.connections += 1;
             link.is_back(back);
         });
@@ -384,22 +384,22 @@ impl BridgeActor {
     /// Tells the ledger, the session and the link's view what may be expected of the link, when that changed.
     fn publish(&self, state: &mut State) {
         let Some(told) = state.core.expectation(&mut &*self.with.calls.shared) else { return };
-        let Expectation { state: label, outlook, undecided, changed } = told;
+        let Expectation { state: label, availability, undecided, changed } = told;
         self.with.link.view.send_modify(|link| {
             link.state = label;
-            link.outlook = outlook;
+            link.availability = availability;
             link.undecided = undecided;
             link.since = Instant::now();
-            let cause = outlook.cause();
+            let cause = availability.cause();
             if let Some(outage) = link.outage() {
                 outage.cause = cause.or(outage.cause);
             }
         });
         if let Some(settlements) = changed {
-            self.with.env.events.outlook_changed(outlook);
+            self.with.env.events.availability_changed(availability);
             self.with.calls.settle(settlements);
-            let outlook = session_machine::Outlook::of_link(outlook, undecided);
-            self.with.attached.tell(|| session::Message::OutlookChanged(outlook));
+            let likelihood = session_machine::Likelihood::of_link(availability, undecided);
+            self.with.attached.tell(|| session::Message::LikelihoodChanged(likelihood));
         }
     }
 }

@@ -281,7 +281,7 @@ impl Line {
 
     /// For what the editor can say at any time: taken no faster than the bridge handles it.
     async fn tell_unasked(&self, event: Event) {
-        let permit = self.with.addresses.edges.bridge.permit(0).await;
+        let permit = self.with.addresses.mailboxes.bridge.permit(0).await;
         let _ = self.bridge.cast(bridge::Message::Heard(self.epoch, event, permit));
     }
 

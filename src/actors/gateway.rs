@@ -23,17 +23,17 @@ use tokio::time::{Instant, timeout};
 use super::parts::{self, Parts};
 use super::seat::Seat;
 use crate::core::user_text;
-use crate::fsm::cause::{Cause, Loss, Outlook};
+use crate::fsm::cause::{Availability, Cause, Loss};
 use crate::limits::{
     JOIN_TIMEOUT, LEAF_RESTARTS_MAX, LEAF_WINDOW, REBUILD_DELAYS, REBUILD_WINDOW, ROOT_RESTARTS_MAX, ROOT_WINDOW,
 };
 use crate::link::LinkParts;
 use crate::protocol::jsonrpc::RpcError;
 use crate::runtime::environment::Environment;
+use crate::runtime::instrumented::Instrumented;
 use crate::runtime::messages::{bridge, discovery, push, registry, session};
 use crate::runtime::slot::Slot;
-use crate::runtime::supervisor::{Brood, Message, Recipe, Report, Started, Supervisor, Tasks};
-use crate::runtime::timed::Timed;
+use crate::runtime::supervisor::{ChildSpec, Children, Message, Report, Started, Supervisor, Tasks};
 
 /// How actors are spawned: the seam at which tests put a saboteur around an actor.
 pub trait Spawn: Clone + Send + Sync + 'static {
@@ -83,15 +83,15 @@ impl Spawn for OnWorkers {
     }
 }
 
-/// Builds a recipe: how to make the actor, where its address lies, what is settled when an incarnation has ended.
-fn recipe<A, S, P>(
+/// Builds a spec: how to make the actor, where its address lies, what is settled when an incarnation has ended.
+fn spec<A, S, P>(
     name: &'static str,
     spawn: &S,
     (env, parts): (&Arc<Environment>, &Arc<P>),
     make: impl Fn(&P, Tasks) -> A + Send + Sync + 'static,
     slot: impl Fn(&P) -> &Slot<A::Msg> + Copy + Send + Sync + 'static,
     settle: impl Fn(&P) + Send + Sync + 'static,
-) -> Recipe
+) -> ChildSpec
 where
     A: Actor<Arguments = ()>,
     S: Spawn,
@@ -107,7 +107,7 @@ where
             let events = env.events.clone();
             Box::pin(async move {
                 let (actor, task) = spawn
-                    .spawn(name, Timed { inner: actor, name, events }, (), supervisor)
+                    .spawn(name, Instrumented { inner: actor, name, events }, (), supervisor)
                     .await
                     .map_err(|error| error.to_string())?;
                 tasks.belong_to(actor.get_cell());
@@ -123,7 +123,7 @@ where
             settle(&parts);
         })
     };
-    Recipe { name, start, tasks, settle, brood: None }
+    ChildSpec { name, start, tasks, settle, children: None }
 }
 
 fn reporter(env: &Arc<Environment>) -> Arc<dyn Fn(Report) + Send + Sync> {
@@ -139,13 +139,13 @@ fn reporter(env: &Arc<Environment>) -> Arc<dyn Fn(Report) + Send + Sync> {
 }
 
 /// The link's children, in the order of their start.
-fn link_recipes<S: Spawn>(link: &Arc<LinkParts>, spawn: &S) -> Vec<Recipe> {
+fn link_specs<S: Spawn>(link: &Arc<LinkParts>, spawn: &S) -> Vec<ChildSpec> {
     let of = (&link.env, link);
     vec![
         // First: the others cast to it as soon as they live.
-        recipe("registry", spawn, of, parts::registry, |link| &link.addresses.registry, |_| {}),
-        recipe("discovery", spawn, of, parts::discovery, |link| &link.addresses.discovery, |_| {}),
-        recipe(
+        spec("registry", spawn, of, parts::registry, |link| &link.addresses.registry, |_| {}),
+        spec("discovery", spawn, of, parts::discovery, |link| &link.addresses.discovery, |_| {}),
+        spec(
             "bridge",
             spawn,
             of,
@@ -158,21 +158,21 @@ fn link_recipes<S: Spawn>(link: &Arc<LinkParts>, spawn: &S) -> Vec<Recipe> {
                 link.addresses.registry.cast(registry::Message::LinkLost);
             },
         ),
-        recipe("push", spawn, of, parts::push, |link| &link.addresses.push, |_| {}),
+        spec("push", spawn, of, parts::push, |link| &link.addresses.push, |_| {}),
     ]
 }
 
-fn session_recipe<S: Spawn>(seat: &Arc<Seat>, spawn: &S) -> Recipe {
-    recipe("session", spawn, (&seat.env, seat), parts::session, |seat| &seat.client.actor, settle_session)
+fn session_spec<S: Spawn>(seat: &Arc<Seat>, spawn: &S) -> ChildSpec {
+    spec("session", spawn, (&seat.env, seat), parts::session, |seat| &seat.client.actor, settle_session)
 }
 
-fn link_recipe<S: Spawn>(link: &Arc<LinkParts>, spawn: &S) -> Recipe {
+fn link_spec<S: Spawn>(link: &Arc<LinkParts>, spawn: &S) -> ChildSpec {
     let (env, spawn) = (Arc::clone(&link.env), spawn.clone());
     let down = env.events.clone();
-    let brood = Brood::new(link_recipes(link, &spawn));
-    let children = Arc::clone(&brood);
+    let children = Children::new(link_specs(link, &spawn));
+    let started = Arc::clone(&children);
     let start = Box::new(move |supervisor: ActorCell| {
-        let (env, spawn, children) = (Arc::clone(&env), spawn.clone(), Arc::clone(&children));
+        let (env, spawn, children) = (Arc::clone(&env), spawn.clone(), Arc::clone(&started));
         Box::pin(async move {
             let link = Supervisor { name: "link", max: LEAF_RESTARTS_MAX, window: LEAF_WINDOW, report: reporter(&env) };
             let spawned = spawn.spawn("link", link, children, supervisor).await;
@@ -180,12 +180,12 @@ fn link_recipe<S: Spawn>(link: &Arc<LinkParts>, spawn: &S) -> Recipe {
             Ok(Started { cell: actor.get_cell(), task })
         }) as crate::net::BoxFuture<'static, Result<Started, String>>
     });
-    Recipe {
+    ChildSpec {
         name: "link",
         start,
         tasks: Tasks::default(),
         settle: Box::new(move || down.actor_down("link")),
-        brood: Some(brood),
+        children: Some(children),
     }
 }
 
@@ -260,9 +260,9 @@ impl Tree {
     async fn life<S: Spawn>(&self, spawn: &S, stop: &mut watch::Receiver<bool>) -> bool {
         let report = reporter(&self.env);
         let root = Supervisor { name: "gateway", max: ROOT_RESTARTS_MAX, window: ROOT_WINDOW, report };
-        let links = self.links.iter().map(|link| link_recipe(link, spawn));
-        let brood = Brood::new(links.chain(self.seats.iter().map(|seat| session_recipe(seat, spawn))).collect());
-        let Ok((root, mut task)) = Supervisor::spawn(None, root, Arc::clone(&brood)).await else { return false };
+        let links = self.links.iter().map(|link| link_spec(link, spawn));
+        let children = Children::new(links.chain(self.seats.iter().map(|seat| session_spec(seat, spawn))).collect());
+        let Ok((root, mut task)) = Supervisor::spawn(None, root, Arc::clone(&children)).await else { return false };
         self.env.events.actor_started("gateway");
         let told = tokio::select! {
             biased;
@@ -271,7 +271,7 @@ impl Tree {
         };
         if !told {
             // A root that gave up has stopped its children itself; one that failed could not.
-            brood.stop().await;
+            children.stop().await;
             self.env.events.actor_down("gateway");
             return false;
         }
@@ -301,10 +301,10 @@ impl Tree {
         for seat in &self.seats {
             settle_session(seat);
         }
-        let outlook = Outlook::Coming(Cause::Connecting);
+        let availability = Availability::Coming(Cause::Connecting);
         for link in &self.links {
-            link.link.view.send_modify(|link| (link.outlook, link.undecided) = (outlook, true));
-            link.calls.decide(|ledger, now| ledger.set_outlook(outlook, now));
+            link.link.view.send_modify(|link| (link.availability, link.undecided) = (availability, true));
+            link.calls.decide(|ledger, now| ledger.set_availability(availability, now));
         }
     }
 }

@@ -14,13 +14,13 @@ use crate::core::link::Outage;
 use crate::core::requests::Asked;
 use crate::core::user_text::{self, Still};
 use crate::fsm::call::Verdict;
-use crate::fsm::cause::{Cause, Outlook};
+use crate::fsm::cause::{Availability, Cause};
 use crate::fsm::registry::Source;
 use crate::limits::{
     FINISHED_CALLS_MAX, PICTURE_CALLS_MAX, PICTURE_STEPS_MAX, PICTURE_WINDOW, READY_LOOK_EVERY, WAIT_READY_MAX,
 };
 use crate::link::{Calls, Link, LinkView, Tools};
-use crate::protocol::dialect::Pulse;
+use crate::protocol::dialect::Heartbeat;
 use crate::protocol::ids::CallId;
 use crate::protocol::mcp::{GatewayCall, GatewayTool, ToolResult};
 use crate::protocol::text::clean;
@@ -51,7 +51,7 @@ impl GatewayTools {
     /// Answers a call of one of our own tools.
     pub fn run(&self, tasks: &Tasks, asked: Asked, tool: GatewayTool, arguments: &RawValue) {
         match tool.parse_arguments(arguments) {
-            Err(mend) => self.answer(asked, ToolResult::error(mend)),
+            Err(fix) => self.answer(asked, ToolResult::error(fix)),
             Ok(GatewayCall::Status) => self.answer(asked, of_value(&self.status())),
             Ok(GatewayCall::Calls { limit, before, verdict }) => {
                 let told = match self.records(limit.unwrap_or(CALLS_LISTED), before, verdict.as_deref()) {
@@ -67,7 +67,7 @@ impl GatewayTools {
             Ok(GatewayCall::WaitReady { timeout }) => {
                 let own = self.clone();
                 tasks.spawn(async move {
-                    let result = own.wait_ready(timeout, asked.audience.client.patience).await;
+                    let result = own.wait_ready(timeout, asked.profile.client.patience).await;
                     own.answer(asked, result);
                 });
             }
@@ -94,18 +94,18 @@ impl GatewayTools {
         json!({
             "summary": summary(&link, survey.as_deref(), held, still.as_ref()),
             "editor": {
-                "ready": link.outlook == Outlook::Open,
+                "ready": link.availability == Availability::Open,
                 "state": link.state,
-                "why": link.outlook.cause().map(<&str>::from),
+                "why": link.availability.cause().map(<&str>::from),
                 "since_ms": millis(link.since.elapsed()),
                 "port": link.target.as_ref().map(|target| target.port),
                 "port_named_by": link.target.as_ref().map(|target| <&str>::from(target.source)),
                 "pid": survey.as_ref().and_then(|survey| survey.facts.editor_pid),
                 "connections": link.connections,
-                "pulse": link.pulse.map(|(pulse, at)| of_pulse(pulse, at.elapsed())),
+                "pulse": link.heartbeat.map(|(heartbeat, at)| of_heartbeat(heartbeat, at.elapsed())),
                 "still": still.as_ref().map(of_still),
                 "unity_version": survey.as_ref().and_then(|survey| survey.facts.editor_version.clone()),
-                "stranger": link.stranger.as_ref().map(|stranger| user_text::stranger(stranger, Instant::now())),
+                "stranger": link.foreign_peer.as_ref().map(|foreign_peer| user_text::foreign_peer(foreign_peer, Instant::now())),
                 "last_loss": link.outages.back().map(of_outage),
             },
             "project": survey.as_ref().and_then(|survey| survey.project.as_ref()).map(|path| path.display().to_string()),
@@ -137,14 +137,14 @@ impl GatewayTools {
         let running = self.calls.ledger(|ledger, now| {
             ledger.running().map(|(_, tool, since)| (tool, now.saturating_duration_since(since)))
         });
-        let pulse = link.pulse.map(|(pulse, at)| (pulse, at.elapsed()));
-        Still::of(pulse, running).filter(|_| link.outlook == Outlook::Open)
+        let heartbeat = link.heartbeat.map(|(heartbeat, at)| (heartbeat, at.elapsed()));
+        Still::of(heartbeat, running).filter(|_| link.availability == Availability::Open)
     }
 
     /// What a person who watches wants beyond the [`status`](Self::status): why each call waits and how the last ones ended, the last times without
     /// the editor, and what the machines did of late. Bounded, whatever a client calls its tools.
-    pub fn picture(&self) -> Value {
-        let mut picture = self.status();
+    pub fn snapshot(&self) -> Value {
+        let mut snapshot = self.status();
         let now = Instant::now();
         let (open, waiting, recent) = self.calls.ledger(|ledger, _| {
             let mut open: Vec<Record> = ledger.open_records().collect();
@@ -156,18 +156,18 @@ impl GatewayTools {
             (open.len(), waiting, recent.collect::<Vec<Value>>())
         });
         let outages: Vec<Value> = self.link.view.borrow().outages.iter().rev().map(of_outage).collect();
-        if let Value::Object(members) = &mut picture {
+        if let Value::Object(members) = &mut snapshot {
             members.insert("written_at".to_owned(), json!(seconds(self.env.host.now())));
             members.insert("calls".to_owned(), json!({"open_count": open, "open": waiting, "recent": recent}));
             members.insert("outages".to_owned(), json!(outages));
             members.insert("timelines".to_owned(), json!(self.env.events.timelines(PICTURE_WINDOW, PICTURE_STEPS_MAX)));
         }
-        picture
+        snapshot
     }
 
     fn problems(&self, survey: Option<&Survey>) -> Vec<String> {
         let of_project = survey.map(|survey| survey.facts.problems.as_slice()).unwrap_or_default();
-        let client = self.client.handshake().audience.client;
+        let client = self.client.handshake().profile.client;
         let too_many = user_text::too_many_tools(&client, self.tools.published.borrow().catalogue.listed());
         self.env
             .config
@@ -235,13 +235,13 @@ impl GatewayTools {
                 link.borrow_and_update();
                 let state = self.link.view_now();
                 match self.still(&state) {
-                    _ if state.outlook != Outlook::Open => {
+                    _ if state.availability != Availability::Open => {
                         if link.changed().await.is_err() {
                             return;
                         }
                     }
                     // Its main thread moves: what it has may run beside others.
-                    Some(Still::Call(..)) if state.pulse.is_some() => return,
+                    Some(Still::Call(..)) if state.heartbeat.is_some() => return,
                     Some(_) => tokio::time::sleep(READY_LOOK_EVERY).await,
                     None => return,
                 }
@@ -279,16 +279,16 @@ fn of_still(still: &Still) -> Value {
     json!({"for_ms": millis(still.span()), "says": still.to_string(), "may_work": working})
 }
 
-fn of_pulse(pulse: Pulse, ago: Duration) -> Value {
+fn of_heartbeat(heartbeat: Heartbeat, ago: Duration) -> Value {
     json!({
-        "says": user_text::pulse(pulse, ago),
-        "state": <&str>::from(pulse.state),
-        "frame_age_ms": millis(pulse.frame_age),
-        "focused": pulse.focused,
-        "importing": pulse.importing,
-        "compile_errors": pulse.compile_errors,
-        "queued": pulse.queued,
-        "running": pulse.running,
+        "says": user_text::heartbeat(heartbeat, ago),
+        "state": <&str>::from(heartbeat.state),
+        "frame_age_ms": millis(heartbeat.frame_age),
+        "focused": heartbeat.focused,
+        "importing": heartbeat.importing,
+        "compile_errors": heartbeat.compile_errors,
+        "queued": heartbeat.queued,
+        "running": heartbeat.running,
         "asked_ms_ago": millis(ago),
     })
 }
@@ -328,55 +328,55 @@ fn candidates(survey: &Survey) -> Vec<Value> {
 /// One sentence: what is, and what to do about it.
 fn summary(link: &LinkView, survey: Option<&Survey>, held: usize, still: Option<&Still>) -> String {
     let met = link
-        .stranger
+        .foreign_peer
         .as_ref()
-        .map(|stranger| format!(" {}", user_text::stranger(stranger, Instant::now())))
+        .map(|foreign_peer| format!(" {}", user_text::foreign_peer(foreign_peer, Instant::now())))
         .unwrap_or_default();
     let project = survey.and_then(|survey| survey.project.as_ref()).and_then(|path| path.file_name());
     let editor = project.map_or_else(|| "Unity".to_owned(), |name| format!("Unity ({})", name.to_string_lossy()));
     let queued = if held == 0 { String::new() } else { format!(" {}.", user_text::calls_wait(held as u64)) };
-    match (link.outlook, still) {
-        (Outlook::Open, _) if link.state == "stalled" => {
+    match (link.availability, still) {
+        (Availability::Open, _) if link.state == "stalled" => {
             format!("{editor} is connected, but silent: it may be importing, or a dialog is open.{queued}")
         }
         // Off its main thread it says more exactly what holds that.
-        (Outlook::Open, Some(still @ (Still::Silent(_) | Still::Call(..)))) => {
+        (Availability::Open, Some(still @ (Still::Silent(_) | Still::Call(..)))) => {
             format!("{editor} is connected, but {still}.{queued}")
         }
-        (Outlook::Open, Some(Still::MainThread(_)) | None) => {
-            match link.pulse.map(|(pulse, at)| user_text::pulse(pulse, at.elapsed())) {
+        (Availability::Open, Some(Still::MainThread(_)) | None) => {
+            match link.heartbeat.map(|(heartbeat, at)| user_text::heartbeat(heartbeat, at.elapsed())) {
                 Some(says) => format!("{editor} is connected: {says}.{queued}"),
                 None => format!("{editor} is connected and ready.{queued}"),
             }
         }
-        (Outlook::Coming(Cause::ProjectUnsettled), _) if survey.is_none() => {
+        (Availability::Coming(Cause::ProjectUnsettled), _) if survey.is_none() => {
             format!(
                 "Which Unity project is meant is being asked for: the client's roots may have changed. Calls are held meanwhile.{queued}"
             )
         }
-        (Outlook::Coming(Cause::ProjectUnsettled), _) => format!(
+        (Availability::Coming(Cause::ProjectUnsettled), _) => format!(
             "{editor} is not connected yet: calls that were sent before the client's roots changed still run in another project's \
              editor, and are waited for first. Calls are held meanwhile.{queued}"
         ),
-        (Outlook::Coming(cause), _) if cause.is_gone() => {
+        (Availability::Coming(cause), _) if cause.is_gone() => {
             let why = user_text::cause(cause);
             format!(
                 "{editor} is not reachable ({why}); calls are held for a few seconds, in case it is started again.{met}{queued}"
             )
         }
-        (Outlook::Coming(cause), _) => {
+        (Availability::Coming(cause), _) => {
             let why = user_text::cause(cause);
             format!(
                 "{editor} is not reachable right now ({why}) and expected back; calls are held meanwhile.{met}{queued}"
             )
         }
-        (Outlook::Absent(Cause::Ambiguous), _) if survey.is_some_and(|survey| !survey.ambiguous.is_empty()) => {
+        (Availability::Absent(Cause::Ambiguous), _) if survey.is_some_and(|survey| !survey.ambiguous.is_empty()) => {
             let listed = survey.and_then(|survey| user_text::candidates(&survey.ambiguous)).unwrap_or_default();
             format!(
                 "Which Unity project is meant is not known; calls are answered \"not executed\" until it is. {listed}{queued}"
             )
         }
-        (Outlook::Absent(cause), _) => {
+        (Availability::Absent(cause), _) => {
             let why = user_text::cause(cause);
             format!("{editor} is not reachable ({why}); calls are answered \"not executed\" until it is.{met}{queued}")
         }

@@ -69,8 +69,8 @@ async fn renew(seen: GatewayTools, path: PathBuf, mut stopped: oneshot::Receiver
     };
     let mut reaped = false;
     loop {
-        let picture = seen.picture().to_string();
-        if let Err(error) = record.write(&seen.env.host, picture.into_bytes()).await {
+        let snapshot = seen.snapshot().to_string();
+        if let Err(error) = record.write(&seen.env.host, snapshot.into_bytes()).await {
             seen.env.events.catalogue_trouble("run_record", &error.to_string());
         }
         // Behind the first record: nobody waits for it.

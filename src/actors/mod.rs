@@ -1,6 +1,6 @@
 //! The shells: receive, feed the machine, carry out its effects.
 //!
-//! Actors cast; no handler awaits another actor, a socket or stdout: tasks do. What an incarnation spawns lies in its recipe's
+//! Actors cast; no handler awaits another actor, a socket or stdout: tasks do. What an incarnation spawns lies in its spec's
 //! [`Tasks`](crate::runtime::supervisor::Tasks), what must outlive it in the
 //! [`Parts`](parts::Parts) that it is given.
 
@@ -10,7 +10,7 @@ pub mod discovery;
 pub mod gateway;
 pub mod gateway_tools;
 pub mod instance_keeper;
-pub mod own_tools;
+pub mod package_tools;
 pub mod parts;
 pub mod probe;
 pub mod push;

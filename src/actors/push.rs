@@ -236,10 +236,10 @@ impl PushActor {
                         };
                         let missed = sequence.map_or(0, |now| missing(last.swap(now, Ordering::Relaxed), now));
                         if missed > 0 {
-                            let permit = self.addresses.edges.push.permit(0).await;
+                            let permit = self.addresses.mailboxes.push.permit(0).await;
                             let _ = me.cast(Message::Missed(missed, permit));
                         }
-                        let permit = self.addresses.edges.push.permit(0).await;
+                        let permit = self.addresses.mailboxes.push.permit(0).await;
                         let _ = me.cast(Message::Hint(hint, permit));
                     }
                     Err(why) => self.env.events.push_rejected(&why),

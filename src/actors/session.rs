@@ -15,7 +15,7 @@ use ractor::{Actor, ActorProcessingErr, ActorRef};
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-use super::own_tools;
+use super::package_tools;
 use super::seat::Seat;
 use crate::core::calls::NewCall;
 use crate::core::requests::{Asked, Hold};
@@ -23,16 +23,16 @@ use crate::core::user_text;
 use crate::fsm::Driver;
 use crate::fsm::cause::Cause;
 use crate::fsm::registry::Source;
-use crate::fsm::session::{Effect, Event, Kind, Outlook, Session, Timer};
+use crate::fsm::session::{Effect, Event, Kind, Likelihood, Session, Timer};
 use crate::limits::OPEN_CALLS_MAX_BYTES;
 use crate::link::{Place, TakenIn};
-use crate::protocol::dialect::OwnTool;
+use crate::protocol::dialect::PackageTool;
 use crate::protocol::ids::RequestKey;
 use crate::protocol::jsonrpc::{RequestId, RpcError};
 use crate::protocol::mcp::request::Filter;
 use crate::protocol::mcp::stateless::{self, Caller};
 use crate::protocol::mcp::{
-    self, Audience, CallTool, ClientInfo, GatewayTool, Initialize, Notification, ProtocolVersion, Request,
+    self, CallTool, ClientInfo, ClientProfile, GatewayTool, Initialize, Notification, ProtocolVersion, Request,
 };
 use crate::runtime::messages::bridge;
 use crate::runtime::messages::session::{Delivered, Message};
@@ -69,7 +69,7 @@ pub struct State {
     /// The subscription that is being decided.
     listen: Option<(RequestKey, Filter)>,
     /// The list result as last rendered: for whom, of which catalogue.
-    rendered: Option<(Audience, Arc<mcp::Catalogue>, String)>,
+    rendered: Option<(ClientProfile, Arc<mcp::Catalogue>, String)>,
 }
 
 /// A call that the client asks for.
@@ -101,7 +101,7 @@ impl Actor for SessionActor {
             kind: client.kind,
             source: published.source,
             disk_awaited: !published.disk_read,
-            outlook: Outlook::of_link(link.outlook, link.undecided),
+            likelihood: Likelihood::of_link(link.availability, link.undecided),
             roots_awaited: false,
             first_list_served: client.first_list_served,
         });
@@ -143,19 +143,19 @@ impl Actor for SessionActor {
         match message {
             Message::Delivered(message, _permit) => self.delivered(state, message),
             // It may be of a link that was left since.
-            Message::CataloguePublished(_) | Message::DiskRead | Message::OutlookChanged(_) if self.is_routed() => {
+            Message::CataloguePublished(_) | Message::DiskRead | Message::LikelihoodChanged(_) if self.is_routed() => {
                 self.see_link(state);
             }
             Message::CataloguePublished(source) => self.feed(state, &Event::CataloguePublished(source)),
             Message::CatalogueChanged => self.feed(state, &Event::CatalogueChanged),
             Message::DiskRead => self.feed(state, &Event::DiskRead),
-            Message::OutlookChanged(outlook) => self.feed(state, &Event::OutlookChanged(outlook)),
+            Message::LikelihoodChanged(likelihood) => self.feed(state, &Event::LikelihoodChanged(likelihood)),
             Message::RootsForgone => self.feed(state, &Event::RootsAwaited(false)),
             Message::RootsOverdue(generation) => self.roots_overdue(state, generation),
             Message::LookedAround(generation, survey) => self.looked_around(state, generation, survey),
             Message::LinkGone => self.see_link(state),
-            Message::OwnToolCalled(asked, tool, arguments) => {
-                own_tools::run(&self.seat.tools(), &self.tasks, asked, tool, &arguments);
+            Message::PackageToolCalled(asked, tool, arguments) => {
+                package_tools::run(&self.seat.tools(), &self.tasks, asked, tool, &arguments);
             }
             Message::InputEnded(_permit) => self.feed(state, &Event::InputEnded),
             Message::Stop => self.feed(state, &Event::StopRequested),
@@ -196,11 +196,11 @@ impl SessionActor {
         params: Option<&RawValue>,
     ) {
         let front = &self.seat.client.outbox;
-        let audience = caller
+        let profile = caller
             .as_ref()
-            .map_or_else(|| self.seat.client.handshake().audience_by_handshake(), |caller| caller.audience);
+            .map_or_else(|| self.seat.client.handshake().profile_by_handshake(), |caller| caller.profile);
         let key = hold.key();
-        let asked = Asked { key, audience };
+        let asked = Asked { key, profile };
         let request = match &caller {
             None => mcp::parse_request(method, params),
             Some(_) => stateless::parse_request(method, params),
@@ -240,22 +240,22 @@ impl SessionActor {
         if self.seat.client.handshake().opened {
             return;
         }
-        let kind = self.opened(caller.client.clone(), caller.audience, false);
+        let kind = self.opened(caller.client.clone(), caller.profile, false);
         self.feed(state, &Event::Opened(kind));
     }
 
     /// Remembers who opened the session.
-    fn opened(&self, client: ClientInfo, audience: Audience, roots: bool) -> Kind {
+    fn opened(&self, client: ClientInfo, profile: ClientProfile, roots: bool) -> Kind {
         // Without a handshake a list must not depend on what else the client asked for, a subscription included: the first is
         // always whole.
-        let honours_changes = audience.client.list_changed && !audience.version.is_stateless();
-        let kind = if honours_changes { Kind::Async } else { Kind::Sync };
-        self.seat.env.events.session_opened(&client.name, audience.version, honours_changes);
+        let honours_changes = profile.client.list_changed && !profile.version.is_stateless();
+        let kind = if honours_changes { Kind::HonoursChanges } else { Kind::IgnoresChanges };
+        self.seat.env.events.session_opened(&client.name, profile.version, honours_changes);
         self.seat.client.with_handshake(|known| {
             known.opened = true;
             known.name = client.name;
             known.release = client.version;
-            known.audience = audience;
+            known.profile = profile;
             known.kind = kind;
             known.roots = roots;
             known.first_list_served = false;
@@ -266,8 +266,8 @@ impl SessionActor {
     fn initialize(&self, state: &mut State, key: RequestKey, initialize: Initialize) {
         let Initialize { requested, client, roots } = initialize;
         let version = ProtocolVersion::negotiate(&requested);
-        let audience = Audience { version, client: self.seat.env.config.traits_of(&client.name) };
-        let kind = self.opened(client, audience, roots);
+        let profile = ClientProfile { version, client: self.seat.env.config.traits_of(&client.name) };
+        let kind = self.opened(client, profile, roots);
         if self.is_routed() {
             self.seat.client.meant(|meant| meant.opened(roots));
             if self.seat.client.meant(|meant| meant.awaited) {
@@ -382,7 +382,7 @@ impl SessionActor {
                 // A list that was just answered with the new catalogue needs no announcement.
                 if !self.is_listed(state) {
                     let client = self.seat.client.handshake();
-                    if client.opened && !client.audience.version.is_stateless() {
+                    if client.opened && !client.profile.version.is_stateless() {
                         front.notify(TOOLS_CHANGED, mcp::tools_list_changed(), true);
                     }
                     front.tools_changed(None);
@@ -414,14 +414,14 @@ impl SessionActor {
     fn answer_lists(&self, state: &mut State) {
         self.seat.client.with_handshake(|client| client.first_list_served = true);
         let catalogue = Arc::clone(&self.seat.link().tools.published.borrow().catalogue);
-        for Asked { key, audience } in state.lists.drain(..) {
+        for Asked { key, profile } in state.lists.drain(..) {
             let last = state.rendered.take();
-            let last = last.filter(|(rendered, of, _)| *rendered == audience && Arc::ptr_eq(of, &catalogue));
+            let last = last.filter(|(rendered, of, _)| *rendered == profile && Arc::ptr_eq(of, &catalogue));
             let rendered = last.unwrap_or_else(|| {
-                if let Some(shown) = audience.client.tools_max.filter(|most| catalogue.listed() > *most) {
-                    self.seat.env.events.tools_beyond(audience.client.name, catalogue.listed(), shown);
+                if let Some(shown) = profile.client.tools_max.filter(|most| catalogue.listed() > *most) {
+                    self.seat.env.events.tools_beyond(profile.client.name, catalogue.listed(), shown);
                 }
-                (audience, Arc::clone(&catalogue), catalogue.list_result(&audience))
+                (profile, Arc::clone(&catalogue), catalogue.list_result(&profile))
             });
             self.seat.client.outbox.answer(key, &rendered.2);
             state.rendered = Some(rendered);
@@ -429,28 +429,28 @@ impl SessionActor {
     }
 
     /// A listed tool that the package's own server answered without its editor.
-    fn own_tool(&self, name: &str) -> Option<OwnTool> {
+    fn package_tool(&self, name: &str) -> Option<PackageTool> {
         let here = self.seat.link();
         let published = here.tools.published.borrow();
         match published.catalogue.find(name) {
-            Some(entry) => here.link.dialect().own_tool(&entry.tool.name),
+            Some(entry) => here.link.dialect().package_tool(&entry.tool.name),
             // They are there before the editor is; what else the live list may name is seen then.
-            None if published.source != Source::Live => here.link.dialect().own_tool(name),
+            None if published.source != Source::Live => here.link.dialect().package_tool(name),
             None => None,
         }
     }
 
     fn accept(&self, new: NewRequest) {
         let NewRequest { asked, hold, id, caller, call, since } = new;
-        let Asked { key, audience } = asked;
+        let Asked { key, profile } = asked;
         if let Some(tool) = GatewayTool::from_name(&call.name) {
             self.seat.tools().run(&self.tasks, asked, tool, &call.arguments);
             return;
         }
         let here = self.seat.link();
         let refused = here.tools.refusal_at_once(&call.name);
-        if let (Some(tool), None) = (self.own_tool(&call.name), &refused) {
-            own_tools::run(&self.seat.tools(), &self.tasks, asked, tool, &call.arguments);
+        if let (Some(tool), None) = (self.package_tool(&call.name), &refused) {
+            package_tools::run(&self.seat.tools(), &self.tasks, asked, tool, &call.arguments);
             return;
         }
         let unknown = {
@@ -478,15 +478,15 @@ impl SessionActor {
             arguments: call.arguments.into(),
             progress_token: call.progress_token,
             trace: call.trace.map(Arc::new),
-            asker: caller.map(|caller| Arc::new(caller.client.clone())).or_else(|| self.asker()),
+            requester: caller.map(|caller| Arc::new(caller.client.clone())).or_else(|| self.requester()),
             parallel,
-            patience: audience.client.patience.saturating_sub(since.map_or(Duration::ZERO, |since| since.elapsed())),
-            audience,
+            patience: profile.client.patience.saturating_sub(since.map_or(Duration::ZERO, |since| since.elapsed())),
+            profile,
         };
         let call = new.id;
         match here.calls.take_from_client(new, &hold, refused, id.as_json()) {
             TakenIn::Yes if here.place == Place::Nowhere => {
-                let cause = here.link.view.borrow().outlook.cause().unwrap_or(Cause::NotRunning);
+                let cause = here.link.view.borrow().availability.cause().unwrap_or(Cause::NotRunning);
                 here.calls.decide(|ledger, now| ledger.refuse(call, cause, now));
             }
             TakenIn::Yes => {

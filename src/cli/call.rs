@@ -41,8 +41,8 @@ pub struct CallArgs {
 pub fn run(arguments: &CallArgs) -> ExitCode {
     let json = match read_arguments(arguments.json.as_deref()) {
         Ok(json) => json,
-        Err(mend) => {
-            output::complain(&format!("holdfast call: {mend}. Nothing was sent to Unity."));
+        Err(fix) => {
+            output::complain(&format!("holdfast call: {fix}. Nothing was sent to Unity."));
             return Exit::Usage.into();
         }
     };
@@ -240,12 +240,12 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_an_object_kept_as_it_was_written_or_a_mend() {
+    fn arguments_are_an_object_kept_as_it_was_written_or_a_fix() {
         assert_eq!(read_arguments(None).as_deref(), Ok("{}"));
         assert_eq!(read_arguments(Some(" {\"n\": 1.50} ")).as_deref(), Ok("{\"n\": 1.50}"));
         for bad in ["", "{", "[1]", "1", "{}x", "@/no/such/file"] {
-            let mend = read_arguments(Some(bad)).unwrap_err();
-            assert!(mend.contains("JSON object"), "{bad}: {mend}");
+            let fix = read_arguments(Some(bad)).unwrap_err();
+            assert!(fix.contains("JSON object"), "{bad}: {fix}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `holdfast doctor`: what is wrong, how sure that is, and the mend.
+//! `holdfast doctor`: what is wrong, how sure that is, and the fix.
 
 mod checks;
 mod client_table;
@@ -56,7 +56,7 @@ fn report(findings: &[Finding], as_json: bool) -> Exit {
                     "level": <&str>::from(finding.level),
                     "sure": <&str>::from(finding.sure),
                     "says": finding.says,
-                    "mend": finding.mend,
+                    "mend": finding.fix,
                 })
             })
             .collect();
@@ -83,7 +83,7 @@ fn print(finding: &Finding) {
     let level = toned(&format!("{:7}", <&str>::from(finding.level)), tone);
     let likely = if finding.sure == Sure::Likely { " (likely)" } else { "" };
     output::line(&format!("{level}  {:11}  {}{likely}", finding.about, finding.says));
-    if let Some(mend) = &finding.mend {
-        output::line(&format!("{:7}  {:11}  -> {mend}", "", ""));
+    if let Some(fix) = &finding.fix {
+        output::line(&format!("{:7}  {:11}  -> {fix}", "", ""));
     }
 }

@@ -8,7 +8,7 @@ pub enum Exit {
     /// It did what it was asked. `call`: the tool succeeded. `tools`: a list of the editor's tools, live or from disk.
     /// `status`: an editor is reachable. `doctor`: no problem. `serve`: the client ended the session.
     Ok = 0,
-    /// It was done and failed. `call`: the tool failed. `doctor`: there are problems. `setup`, `unity install`: refused, nothing
+    /// It failed. `call`: the tool failed. `doctor`: there are problems. `setup`, `unity install`: refused, nothing
     /// was changed; `unity install --check`: the package is not there, or not this program's.
     Failed = 1,
     /// The command line or the configuration is wrong, `call` has bad JSON or an unknown tool. Nothing was done.

@@ -306,7 +306,7 @@ fn port(text: &str) -> Result<u16, String> {
 /// Where `AI_LOGGER_URL` says that the logger is.
 ///
 /// # Errors
-/// Why nothing is taken there, with the mend.
+/// Why nothing is taken there, with the fix.
 fn logger_address(url: &str) -> Result<SocketAddr, String> {
     let rest = url.trim().strip_prefix("http://").map(|rest| rest.strip_suffix('/').unwrap_or(rest));
     let address = rest.and_then(|authority| {

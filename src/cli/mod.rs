@@ -1,5 +1,6 @@
 //! The command line: one file per subcommand. Flags have environment twins; exit codes are a contract ([`Exit`]).
 
+mod arguments;
 pub mod call;
 mod client_facts;
 #[cfg(feature = "demo")]
@@ -21,7 +22,6 @@ pub mod status;
 pub mod tools;
 pub mod unity;
 pub mod watch;
-mod words;
 
 use std::process::ExitCode;
 use std::sync::LazyLock;
@@ -48,7 +48,7 @@ static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
     }
 });
 
-/// An MCP server that keeps an AI editor's session whole while the Unity Editor behind it reloads, hangs, restarts or crashes.
+/// An MCP server that keeps an AI editor's session alive while the Unity Editor behind it reloads, hangs, restarts or crashes.
 ///
 /// An AI editor starts it as a stdio MCP server: `holdfast` alone is `holdfast serve`. Every request gets exactly one honest
 /// answer; nothing that may have run is run again.
@@ -57,7 +57,7 @@ static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
 #[command(args_conflicts_with_subcommands = true, max_term_width = 100)]
 #[command(
     after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not executed, 4 outcome unknown or still running, \
-                        70 a bug of holdfast, 71 the system gave it no threads, 74 done, and its output could not be written."
+                        70 a bug of holdfast, 71 could not create threads at start, 74 done, and its output could not be written."
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -103,7 +103,7 @@ Examples:
     Call(CallArgs),
     /// Show every running gateway and this project's editor.
     ///
-    /// Talks to nobody: gateways leave a record in the state folder, the editor is seen by its files, its process and its port.
+    /// Opens no connections: gateways leave a record in the state folder, the editor is seen by its files, its process and its port.
     /// Exit codes: 0 an editor is reachable, 2 wrong usage, 3 none is.
     #[command(after_help = "\
 Examples:
@@ -112,7 +112,7 @@ Examples:
   holdfast status --project ~/games/Castle
   holdfast status --json | jq '.gateways[] | {client: .gateway.client, ready: .editor.ready}'")]
     Status(StatusArgs),
-    /// Find out what is wrong, how sure that is, and the mend.
+    /// Find out what is wrong, how sure that is, and the fix.
     ///
     /// Looks at the project, its package and settings, the editor's process, the ports and who listens there, lock files, the
     /// state folder, the environment and the configurations of AI clients; then greets the editor as a gateway does, if it may be called. Changes nothing in the
@@ -169,8 +169,8 @@ Example:
 /// Parses the command line and runs it.
 pub fn main() -> ExitCode {
     take_file_limits_as_errors();
-    let command = words::without_empty_variables(Cli::command());
-    let words = words::in_order(&command, std::env::args_os().collect());
+    let command = arguments::without_empty_variables(Cli::command());
+    let words = arguments::in_order(&command, std::env::args_os().collect());
     let parsed = command.try_get_matches_from(words).and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
         Ok(cli) => cli,

@@ -93,7 +93,7 @@ pub enum Tone {
     Good,
     /// Worth knowing.
     Plain,
-    /// Something to mend.
+    /// Something to fix.
     Bad,
 }
 

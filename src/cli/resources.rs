@@ -37,20 +37,20 @@ pub fn spare_descriptors() -> io::Result<()> {
     pipes.collect::<io::Result<Vec<_>>>().map(drop)
 }
 
-/// Says that a start was refused by the system, and the mend.
+/// Says that a start was refused by the system, and the fix.
 pub fn refused(error: &io::Error) -> Exit {
-    let mend = if host::is_lack_of_descriptors(error) {
+    let fix = if host::is_lack_of_descriptors(error) {
         format!(
             "holdfast: the system gave it too few file descriptors ({error}); nothing was done. It needs {START_DESCRIPTORS} beside \
              those that are open already: raise the limit on open files (ulimit -n) where it is started"
         )
     } else {
         format!(
-            "holdfast: the system gave it no threads ({error}); nothing was done. Raise the limit on processes (ulimit -u, or that \
+            "holdfast: could not create threads ({error}); nothing was done. Raise the limit on processes (ulimit -u, or that \
              of its container), or end programs that run, and start it again"
         )
     };
-    output::complain(&mend);
+    output::complain(&fix);
     Exit::NoResources
 }
 

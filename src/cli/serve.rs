@@ -287,7 +287,7 @@ fn look(parts: &Parts) -> Look {
     let client = parts.client.handshake();
     let session = match client.opened {
         false => Session::None,
-        true if client.audience.version.is_stateless() => Session::Mute,
+        true if client.profile.version.is_stateless() => Session::Mute,
         true => Session::Asks,
     };
     Look { session, heard: parts.client.heard.load(Ordering::Relaxed), is_behind: !parts.client.outbox.is_flushed() }
@@ -347,7 +347,7 @@ mod tests {
         for version in ProtocolVersion::ALL {
             parts.client.with_handshake(|client| {
                 client.opened = true;
-                client.audience.version = version;
+                client.profile.version = version;
             });
             let expected = if version.is_stateless() { Session::Mute } else { Session::Asks };
             assert_eq!(look(&parts).session, expected, "{version:?}");

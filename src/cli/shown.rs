@@ -15,12 +15,12 @@ use tokio::time::Instant;
 use crate::actors::parts::Parts;
 use crate::core::calls::Lookup;
 use crate::core::logbook::Logbook;
-use crate::fsm::cause::Outlook;
+use crate::fsm::cause::Availability;
 use crate::net::Net;
 use crate::platform::host::Host;
 use crate::protocol::dialect::Companion;
 use crate::protocol::ids::CallId;
-use crate::runtime::addresses::Edges;
+use crate::runtime::addresses::Mailboxes;
 use crate::runtime::mailbox::Mailbox;
 use crate::services::Gateway;
 use crate::services::metrics::Shown;
@@ -42,8 +42,8 @@ impl Gateway for Parts {
         &self.env.events
     }
 
-    fn die(&self) -> f64 {
-        self.env.die()
+    fn random_fraction(&self) -> f64 {
+        self.env.random_fraction()
     }
 
     fn spawn(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
@@ -72,8 +72,10 @@ impl Shown for Parts {
         // Of several sessions and links their sum.
         let requests = self.sessions.counts();
         let links = self.links.all();
-        let used = |edge: fn(&Edges) -> &Mailbox| links.iter().map(|link| edge(&link.addresses.edges).used()).sum();
-        let pushes = used(|edges| &edges.push);
+        let used = |mailbox: fn(&Mailboxes) -> &Mailbox| {
+            links.iter().map(|link| mailbox(&link.addresses.mailboxes).used()).sum()
+        };
+        let pushes = used(|mailboxes| &mailboxes.push);
         let mut sample = Sample {
             requests_open: requests.open,
             stdout_queued: requests.queued,
@@ -84,8 +86,8 @@ impl Shown for Parts {
             answered_twice: 0,
             calls_undecided: BTreeMap::new(),
             mailboxes: [
-                (Part::Session, self.sessions.all().iter().map(|client| client.edge.used()).sum()),
-                (Part::Bridge, used(|edges| &edges.bridge)),
+                (Part::Session, self.sessions.all().iter().map(|client| client.mailbox.used()).sum()),
+                (Part::Bridge, used(|mailboxes| &mailboxes.bridge)),
                 (Part::Push, pushes),
             ],
             pushes,
@@ -106,11 +108,12 @@ impl Shown for Parts {
             for (state, count) in surprises.undecided {
                 *sample.calls_undecided.entry(state).or_default() += count;
             }
-            let (epoch, outlook) = {
+            let (epoch, availability) = {
                 let view = link.link.view.borrow();
-                (view.epoch, view.outlook)
+                (view.epoch, view.availability)
             };
-            sample.epoch = sample.epoch.max(epoch.filter(|_| outlook == Outlook::Open).map_or(0, |epoch| epoch.0));
+            sample.epoch =
+                sample.epoch.max(epoch.filter(|_| availability == Availability::Open).map_or(0, |epoch| epoch.0));
             if let Some(survey) = link.link.survey.borrow().clone() {
                 let refused = survey.listed.iter().filter(|listed| listed.owner.is_some()).count();
                 let found = [survey.targets.len(), survey.ambiguous.len(), refused, survey.listed.len() - refused];
@@ -123,7 +126,7 @@ impl Shown for Parts {
     }
 
     fn status(&self) -> Value {
-        self.gateway_tools().picture()
+        self.gateway_tools().snapshot()
     }
 }
 

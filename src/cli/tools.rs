@@ -16,7 +16,7 @@ use crate::core::user_text;
 use crate::fsm::registry::Source;
 use crate::link::Published;
 use crate::protocol::mcp::clients::{client_of, labelled};
-use crate::protocol::mcp::{Audience, ClientTraits, GatewayTool, ProtocolVersion};
+use crate::protocol::mcp::{ClientProfile, ClientTraits, GatewayTool, ProtocolVersion};
 use crate::protocol::text::clean;
 use crate::survey::Survey;
 
@@ -114,10 +114,10 @@ struct Seen {
 impl Seen {
     fn of(parts: &Parts, client: Option<ClientTraits>) -> Self {
         let published = parts.tools.published.borrow().clone();
-        let outlook = parts.link.view.borrow().outlook;
+        let availability = parts.link.view.borrow().availability;
         let why_not_live = match published.source {
             Source::Live => None,
-            Source::None | Source::Disk | Source::Stale => Some(outlook.cause().map_or("listing", <&str>::from)),
+            Source::None | Source::Disk | Source::Stale => Some(availability.cause().map_or("listing", <&str>::from)),
         };
         let wanted = parts.link.wanted();
         let why =
@@ -149,9 +149,9 @@ impl Seen {
     }
 
     fn as_json(&self, dropped: bool) -> Value {
-        let latest = Audience::from(ProtocolVersion::LATEST);
-        let audience = self.client.map_or(latest, |client| Audience { client, ..latest });
-        let tools = self.published.catalogue.tools_array(&audience);
+        let latest = ClientProfile::from(ProtocolVersion::LATEST);
+        let profile = self.client.map_or(latest, |client| ClientProfile { client, ..latest });
+        let tools = self.published.catalogue.tools_array(&profile);
         let survey = self.survey.as_deref();
         let mut all = json!({
             "source": match self.published.source {

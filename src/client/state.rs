@@ -9,7 +9,7 @@ use super::meant::Meant;
 use crate::fsm::session::Kind;
 use crate::protocol::ids::{LinkId, SessionId};
 use crate::protocol::jsonrpc::RequestId;
-use crate::protocol::mcp::{Audience, ProtocolVersion};
+use crate::protocol::mcp::{ClientProfile, ProtocolVersion};
 use crate::runtime::enter;
 use crate::runtime::mailbox::Mailbox;
 use crate::runtime::messages::session::Message;
@@ -27,7 +27,7 @@ pub struct Handshake {
     /// Its version, as it says.
     pub release: Option<String>,
     /// The negotiated version, and what is known of it.
-    pub audience: Audience,
+    pub profile: ClientProfile,
     /// Whether it honours `list_changed`.
     pub kind: Kind,
     /// It can be asked for its roots.
@@ -39,8 +39,8 @@ pub struct Handshake {
 impl Handshake {
     /// For whom the answer to a request is written that does not say so itself: never in the shape of the stateless era, also where a
     /// request of that one opened the session.
-    pub fn audience_by_handshake(&self) -> Audience {
-        Audience { version: self.audience.version.min(ProtocolVersion::LATEST), ..self.audience }
+    pub fn profile_by_handshake(&self) -> ClientProfile {
+        ClientProfile { version: self.profile.version.min(ProtocolVersion::LATEST), ..self.profile }
     }
 }
 
@@ -52,7 +52,7 @@ pub struct Client {
     /// Where its session actor is.
     pub actor: Slot<Message>,
     /// The bound of what comes from the client to that.
-    pub edge: Mailbox,
+    pub mailbox: Mailbox,
     /// Its open requests, and stdout.
     pub outbox: Outbox,
     /// Lines that were read from it.
@@ -73,7 +73,7 @@ impl Client {
         Self {
             id,
             actor: Slot::default(),
-            edge: Mailbox::default(),
+            mailbox: Mailbox::default(),
             outbox: Outbox::new(id, events),
             heard: AtomicU64::new(0),
             unrouted_bytes: AtomicUsize::new(0),
@@ -81,8 +81,8 @@ impl Client {
                 opened: false,
                 name: String::new(),
                 release: None,
-                audience: ProtocolVersion::LATEST.into(),
-                kind: Kind::Sync,
+                profile: ProtocolVersion::LATEST.into(),
+                kind: Kind::IgnoresChanges,
                 roots: false,
                 first_list_served: false,
             }),

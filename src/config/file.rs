@@ -1,8 +1,8 @@
 //! Configuration files: the user's own, and a project's `holdfast.toml`.
 //!
 //! Each section is one struct: its fields are the section's keys ([`Section`]). A file is read once into meaning. What is wrong in
-//! it is told with file, line, key and mend; a section that is wrong counts as not there. Where that would allow what somebody
-//! meant to refuse, or leave unrecorded what somebody meant to record, everything is refused until the file is mended.
+//! it is told with file, line, key and fix; a section that is wrong counts as not there. Where that would allow what somebody
+//! meant to refuse, or leave unrecorded what somebody meant to record, everything is refused until the file is fixed.
 //!
 //! A project's file comes from anywhere, with a clone: it may narrow what is allowed and nothing else.
 
@@ -28,7 +28,7 @@ pub const PROJECT_FILE: &str = "holdfast.toml";
 pub trait Section: DeserializeOwned + Default {
     /// Its name.
     const NAME: &'static str;
-    /// How it looks, for whoever has to mend it.
+    /// How it looks, for whoever has to fix it.
     const EXAMPLE: &'static str;
     /// It keeps something from happening: where it cannot be read, everything is refused.
     const GUARDS: bool = false;
@@ -103,7 +103,7 @@ pub struct UserFile {
     pub gateway: GatewaySection,
     /// What is said of single clients.
     pub clients: ClientOverrides,
-    /// What is wrong in it, each with file, line, key and mend.
+    /// What is wrong in it, each with file, line, key and fix.
     pub complaints: Vec<String>,
     /// Those for which everything is refused.
     pub grave: Vec<String>,
@@ -247,9 +247,9 @@ struct Told {
 }
 
 impl Told {
-    fn add(&mut self, grave: bool, line: Option<usize>, says: &str, mend: &str) {
+    fn add(&mut self, grave: bool, line: Option<usize>, says: &str, fix: &str) {
         let line = line.map(|line| format!(", line {line}")).unwrap_or_default();
-        let all = format!("{}{line}: {says}; {mend}", self.file);
+        let all = format!("{}{line}: {says}; {fix}", self.file);
         if grave {
             self.grave.push(all.clone());
         }
@@ -274,8 +274,8 @@ impl Reader {
                 None
             }
             Err(error) => {
-                let mend = "let this user read it, and let it be a plain file of at most 256 KiB";
-                told.add(true, None, &format!("it cannot be read ({error})"), mend);
+                let fix = "let this user read it, and let it be a plain file of at most 256 KiB";
+                told.add(true, None, &format!("it cannot be read ({error})"), fix);
                 None
             }
         };
@@ -300,8 +300,8 @@ impl Reader {
         let text = document.raw();
         let Some((key, item)) = document.get_key_value(ClientSettings::NAME) else { return ClientOverrides::default() };
         let Some(table) = item.as_table_like() else {
-            let mend = "write [clients.NAME] on a line of its own, with keys below it";
-            told.add(false, place_of(text, key, item), "[clients] must hold sections", mend);
+            let fix = "write [clients.NAME] on a line of its own, with keys below it";
+            told.add(false, place_of(text, key, item), "[clients] must hold sections", fix);
             return ClientOverrides::default();
         };
         let names: Vec<&str> = table.iter().map(|(name, _)| name).take(CLIENT_SETTINGS_MAX).collect();
@@ -318,8 +318,8 @@ impl Reader {
             if let Err(faults) = ClientOverrides::new(said.iter().cloned()) {
                 said.pop();
                 for fault in faults {
-                    let mend = "correct it, or remove it: until then what is known of that client counts";
-                    told.add(false, place_of(text, key, item), &clean(&fault), mend);
+                    let fix = "correct it, or remove it: until then what is known of that client counts";
+                    told.add(false, place_of(text, key, item), &clean(&fault), fix);
                 }
             }
         }
@@ -327,12 +327,12 @@ impl Reader {
     }
 
     /// Tells of a section, if it is there.
-    fn refuse(&mut self, name: &'static str, grave: bool, says: &str, mend: &str) {
+    fn refuse(&mut self, name: &'static str, grave: bool, says: &str, fix: &str) {
         self.taken.push(name);
         let Self { document: Some(document), told, .. } = self else { return };
         if let Some((key, item)) = document.get_key_value(name) {
             let grave = grave || holds_rules(item);
-            told.add(grave, place_of(document.raw(), key, item), says, mend);
+            told.add(grave, place_of(document.raw(), key, item), says, fix);
         }
     }
 
@@ -354,11 +354,11 @@ impl Reader {
                 meant(name, SECTIONS)
             };
             let grave = meant.is_some_and(|section| GUARDS.contains(&section));
-            let mend = match meant {
+            let fix = match meant {
                 Some(section) => format!("write [{section}] if that is what you mean, or remove it"),
                 None => format!("remove it: there are [{}]", SECTIONS.join("], [")),
             };
-            told.add(grave, line, &format!("there is no section [{}]", clean(name)), &mend);
+            told.add(grave, line, &format!("there is no section [{}]", clean(name)), &fix);
         }
         told
     }
@@ -366,7 +366,7 @@ impl Reader {
 
 /// A table into its struct; `None` where something in it is wrong, which is told. `text` is the whole file's.
 fn read_table<T: Section>(told: &mut Told, text: &str, title: &str, key: &Key, item: &Item) -> Option<T> {
-    let mend = format!("write it as in: {}", T::EXAMPLE);
+    let fix = format!("write it as in: {}", T::EXAMPLE);
     let (Some(table), Ok(value)) = (item.as_table_like(), item.clone().into_value()) else {
         let says = format!("{title} must be a section with keys");
         told.add(T::GUARDS, place_of(text, key, item), &says, &format!("write {title} on a line of its own"));
@@ -376,13 +376,13 @@ fn read_table<T: Section>(told: &mut Told, text: &str, title: &str, key: &Key, i
     let mut whole = true;
     for (name, _) in table.iter().filter(|(name, _)| !keys.contains(name)) {
         let line = table.get_key_value(name).and_then(|(key, item)| place_of(text, key, item));
-        let mend = match meant(name, keys) {
+        let fix = match meant(name, keys) {
             Some(key) => format!("write {key} if that is what you mean, or remove it"),
             None => format!("remove it: its keys are {}", keys.join(", ")),
         };
         // A rule that slipped under another header: somebody meant to refuse something.
         let grave = T::GUARDS || keys_of::<PolicySection>().contains(&name);
-        told.add(grave, line, &format!("{title} has no key \"{}\"", clean(name)), &mend);
+        told.add(grave, line, &format!("{title} has no key \"{}\"", clean(name)), &fix);
         whole = false;
     }
     if !whole {
@@ -396,7 +396,7 @@ fn read_table<T: Section>(told: &mut Told, text: &str, title: &str, key: &Key, i
             let within = |item: &Item| at.is_some_and(|at| item.span().is_some_and(|span| span.contains(&at)));
             let name = table.iter().find(|(_, item)| within(item)).map(|(name, _)| format!(" {name}"));
             let says = format!("{title}{}: {}", name.unwrap_or_default(), one_line(error.message()));
-            told.add(T::GUARDS, at.map(|at| line_of(text, at)), &says, &mend);
+            told.add(T::GUARDS, at.map(|at| line_of(text, at)), &says, &fix);
             None
         }
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::core::calls::{LedgerAccess, Settlement};
 use crate::core::exchange::Order;
 use crate::fsm::bridge::{Bridge, Effect, Event, Evidence, Sign, State, Timer};
-use crate::fsm::cause::{Loss, Outlook};
+use crate::fsm::cause::{Availability, Loss};
 use crate::fsm::{Driver, Outbox};
 use crate::protocol::ids::Epoch;
 
@@ -81,7 +81,7 @@ pub struct Expectation {
     /// The machine's state.
     pub state: &'static str,
     /// What callers may expect.
-    pub outlook: Outlook,
+    pub availability: Availability,
     /// Nothing speaks for or against an editor yet.
     pub undecided: bool,
     /// What the ledger ordered; `None` if only the state's name changed.
@@ -93,7 +93,7 @@ pub struct Expectation {
 pub struct BridgeCore<C> {
     driver: Driver<Bridge>,
     connection: Option<(Epoch, C)>,
-    told: Option<(&'static str, Outlook, bool)>,
+    told: Option<(&'static str, Availability, bool)>,
 }
 
 impl<C> BridgeCore<C> {
@@ -178,7 +178,7 @@ impl<C> BridgeCore<C> {
             Effect::SendList => Command::Order(Order::List { step: 0 }),
             Effect::SendNextCall => Command::Order(Order::Call),
             Effect::KeepPlaces => Command::KeepPlaces,
-            Effect::AskPulse => Command::Order(Order::Pulse),
+            Effect::AskPulse => Command::Order(Order::Heartbeat),
             Effect::HangUp(loss) => {
                 let Some((epoch, connection)) = self.connection.take() else { return };
                 // The ledger first: from here on no claim, write or frame of that epoch counts. Then the socket falls.
@@ -210,16 +210,16 @@ impl<C> BridgeCore<C> {
     /// What may be expected of the link, if that has changed since it was asked last; the ledger goes by it at once.
     pub fn expectation(&mut self, ledger: &mut impl LedgerAccess) -> Option<Expectation> {
         let state: &'static str = self.driver.state().into();
-        let outlook = self.machine().outlook();
+        let availability = self.machine().availability();
         let undecided = self.machine().undecided();
-        let now = Some((state, outlook, undecided));
+        let now = Some((state, availability, undecided));
         if self.told == now {
             return None;
         }
         let before = std::mem::replace(&mut self.told, now);
-        let same = before.is_some_and(|(_, before, open)| (before, open) == (outlook, undecided));
-        let changed = (!same).then(|| ledger.with(|ledger, now| ledger.set_outlook(outlook, now)));
-        Some(Expectation { state, outlook, undecided, changed })
+        let same = before.is_some_and(|(_, before, open)| (before, open) == (availability, undecided));
+        let changed = (!same).then(|| ledger.with(|ledger, now| ledger.set_availability(availability, now)));
+        Some(Expectation { state, availability, undecided, changed })
     }
 }
 

@@ -40,7 +40,7 @@ pub enum Order {
     /// Word that a call is not wanted any more, where the dialect has one.
     Cancel(JournalKey),
     /// The question how the editor is.
-    Pulse,
+    Heartbeat,
 }
 
 /// What a call's answer may have behind it.
@@ -79,7 +79,7 @@ pub enum Answers {
     /// The question for outcomes.
     Outcomes(Question),
     /// The question how the editor is.
-    Pulse {
+    Heartbeat {
         /// When it was asked.
         asked: Instant,
     },
@@ -187,7 +187,9 @@ impl Exchange {
                 self.orders.iter().filter(|known| matches!(known, Order::Cancel(_))).count() >= CANCELS_MAX
             }
             // One that is not answered ends the connection soon; more of them would only pile up.
-            Order::Pulse => self.orders.contains(&order) || self.awaits(|open| matches!(open, Answers::Pulse { .. })),
+            Order::Heartbeat => {
+                self.orders.contains(&order) || self.awaits(|open| matches!(open, Answers::Heartbeat { .. }))
+            }
             Order::Greeting | Order::List { .. } | Order::Outcomes => self.orders.contains(&order),
         };
         if !stands {
@@ -246,7 +248,7 @@ impl Exchange {
 
     /// A question how the editor is goes out under this number.
     pub fn asks_pulse(&mut self, number: u64, now: Instant) {
-        self.open.insert(number, Answers::Pulse { asked: now });
+        self.open.insert(number, Answers::Heartbeat { asked: now });
     }
 
     /// Asks under this number what became of the calls that this editor's journal knows; those that only another journal knew are

@@ -29,7 +29,7 @@ impl EditorIdentity {
 
 /// Somebody on an editor's port who does not answer as an editor, or the editor itself that does not answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stranger {
+pub struct ForeignPeer {
     /// The port.
     pub port: u16,
     /// What it is, as far as its words tell; `None`: it says nothing.

@@ -8,14 +8,14 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::core::calls::Answer;
-use crate::core::link::Stranger;
+use crate::core::link::ForeignPeer;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Loss};
 use crate::limits::{
     CANDIDATES_NAMED_MAX, FRAME_OLD, LINKS_MAX, OPEN_REQUESTS_MAX, PULSE_LATE, SILENCE_NAMED_AFTER, STILL_AFTER,
     SUBSCRIPTIONS_MAX,
 };
-use crate::protocol::dialect::{AnswerBody, EditorAnswer, EditorState, Pulse};
+use crate::protocol::dialect::{AnswerBody, EditorAnswer, EditorState, Heartbeat};
 use crate::protocol::ids::CallId;
 use crate::protocol::mcp::ClientTraits;
 use crate::protocol::text::clean;
@@ -77,8 +77,8 @@ pub fn cause(cause: Cause) -> String {
 }
 
 /// Who was met on the editor's port.
-pub fn stranger(stranger: &Stranger, now: Instant) -> String {
-    let Stranger { port, what, owner, since, ours } = stranger;
+pub fn foreign_peer(foreign_peer: &ForeignPeer, now: Instant) -> String {
+    let ForeignPeer { port, what, owner, since, ours } = foreign_peer;
     if *ours {
         return match what {
             Some(what) => format!(
@@ -358,13 +358,15 @@ pub enum Still {
 }
 
 impl Still {
-    /// What stands still of an editor with this pulse, and with this call since then.
-    pub fn of(pulse: Option<(Pulse, Duration)>, call: Option<(Arc<str>, Duration)>) -> Option<Self> {
+    /// What stands still of an editor with this heartbeat, and with this call since then.
+    pub fn of(heartbeat: Option<(Heartbeat, Duration)>, call: Option<(Arc<str>, Duration)>) -> Option<Self> {
         let call = call.filter(|(_, since)| *since >= STILL_AFTER);
         let patience = if call.is_some() { STILL_AFTER } else { FRAME_OLD };
-        match (pulse, call) {
+        match (heartbeat, call) {
             (Some((_, ago)), _) if ago >= PULSE_LATE => Some(Self::Silent(ago)),
-            (Some((pulse, ago)), _) if pulse.frame_age >= patience => Some(Self::MainThread(pulse.frame_age + ago)),
+            (Some((heartbeat, ago)), _) if heartbeat.frame_age >= patience => {
+                Some(Self::MainThread(heartbeat.frame_age + ago))
+            }
             (_, Some((tool, since))) => Some(Self::Call(tool, since)),
             (_, None) => None,
         }
@@ -398,8 +400,8 @@ pub fn calls_wait(count: impl Into<u64>) -> String {
 }
 
 /// How an editor is, in words: what it was asked `ago`, and what its main thread makes of it.
-pub fn pulse(pulse: Pulse, ago: Duration) -> String {
-    let Pulse { state, frame_age, importing, compile_errors, queued, running, .. } = pulse;
+pub fn heartbeat(heartbeat: Heartbeat, ago: Duration) -> String {
+    let Heartbeat { state, frame_age, importing, compile_errors, queued, running, .. } = heartbeat;
     let still = frame_age + ago;
     let doing = match state {
         _ if ago >= PULSE_LATE => return Still::Silent(ago).to_string(),
@@ -485,7 +487,7 @@ mod tests {
             request: RequestKey::new(SessionId::STDIO, 1),
             call: CallId::from_random([7; 16]),
             trace: None,
-            asker: None,
+            requester: None,
             tool: "compile".into(),
             verdict,
             body: None,
@@ -496,7 +498,7 @@ mod tests {
             unrun: false,
             refused: None,
             project: None,
-            audience: ProtocolVersion::negotiate("2025-11-25").into(),
+            profile: ProtocolVersion::negotiate("2025-11-25").into(),
         }
     }
 
@@ -508,7 +510,7 @@ mod tests {
 
     #[test]
     fn a_standing_main_thread_is_told_from_a_busy_one() {
-        let at_rest = Pulse {
+        let at_rest = Heartbeat {
             state: EditorState::Ready,
             frame_age: Duration::from_millis(12),
             focused: true,
@@ -517,19 +519,19 @@ mod tests {
             queued: 0,
             running: 0,
         };
-        let says = |changed: Pulse| pulse(changed, Duration::from_secs(1));
+        let says = |changed: Heartbeat| heartbeat(changed, Duration::from_secs(1));
         assert_eq!(says(at_rest), "it is ready");
-        let old = Pulse { frame_age: Duration::from_secs(30), ..at_rest };
+        let old = Heartbeat { frame_age: Duration::from_secs(30), ..at_rest };
         assert!(says(old).contains("31.0 s") && says(old).contains("dialog"), "{}", says(old));
-        assert!(says(Pulse { running: 1, queued: 2, ..old }).contains("busy with a call"));
-        assert!(says(Pulse { importing: true, ..old }).contains("imports assets"));
-        assert!(says(Pulse { state: EditorState::Compiling, ..old }).contains("compiles"));
-        assert!(says(Pulse { compile_errors: true, ..at_rest }).contains("do not compile"));
-        let begun = Pulse { frame_age: Duration::from_millis(2500), running: 1, ..at_rest };
+        assert!(says(Heartbeat { running: 1, queued: 2, ..old }).contains("busy with a call"));
+        assert!(says(Heartbeat { importing: true, ..old }).contains("imports assets"));
+        assert!(says(Heartbeat { state: EditorState::Compiling, ..old }).contains("compiles"));
+        assert!(says(Heartbeat { compile_errors: true, ..at_rest }).contains("do not compile"));
+        let begun = Heartbeat { frame_age: Duration::from_millis(2500), running: 1, ..at_rest };
         assert_eq!(says(begun), "its main thread stands still for 3.5 s");
-        assert_eq!(says(Pulse { running: 0, ..begun }), "it is ready");
-        assert_eq!(pulse(at_rest, Duration::from_secs(4)), "it has not said anything for 4.0 s");
-        assert_eq!(says(Pulse { state: EditorState::Playing, ..at_rest }), "it is in play mode");
+        assert_eq!(says(Heartbeat { running: 0, ..begun }), "it is ready");
+        assert_eq!(heartbeat(at_rest, Duration::from_secs(4)), "it has not said anything for 4.0 s");
+        assert_eq!(says(Heartbeat { state: EditorState::Playing, ..at_rest }), "it is in play mode");
     }
 
     #[test]

@@ -2,19 +2,19 @@
 //!
 //! Fed by its shell (sockets, timers), by discovery (where an editor may be, and what its files say), by the push listener
 //! (hints) and by whoever has work for the editor. It decides when to dial, what to send next within the bridge's window, when
-//! a silent editor counts as lost, and what callers may expect ([`Bridge::outlook`]). It knows no clock, address or dialect.
+//! a silent editor counts as lost, and what callers may expect ([`Bridge::availability`]). It knows no clock, address or dialect.
 
 mod absence;
+mod alphabet;
 mod link;
 mod table;
-mod words;
 
 use std::time::Duration;
 
 use self::absence::{Absence, Past, Round};
+pub use self::alphabet::{ConnectFailure, Disconnect, Effect, Event, Evidence, Group, Sign, State, Timer};
 use self::link::{End, Link, Owed, Peer, Up};
-pub use self::words::{ConnectFailure, Drop, Effect, Event, Evidence, Group, Sign, State, Timer};
-use super::cause::{Cause, Loss, Outlook};
+use super::cause::{Availability, Cause, Loss};
 use super::{Charted, Outbox, Outcome, statig_machine};
 use crate::limits::{LIKELY_AFTER_CRASH, LIKELY_AFTER_LOSS};
 use crate::protocol::dialect::{Activity, LeaveReason, PushEvent};
@@ -37,7 +37,7 @@ enum Place {
     Stalled(Up),
     /// With why it goes, in its own words.
     Leaving(Link, LeaveReason),
-    /// With what the editor foretold about its leaving: in its own words, or by a hint.
+    /// With what the editor announced about its leaving: in its own words, or by a hint.
     Parting(Peer, Option<LeaveReason>),
     Draining(Owed),
     Stopped,
@@ -105,26 +105,26 @@ impl Bridge {
 
     /// As [`new`](Self::new), for the successor of one that had an editor a moment ago. Its shell arms [`Timer::Hope`].
     pub fn after_loss() -> Self {
-        let past = Past::Met { hope: true, cut_off: false };
+        let past = Past::Connected { recently_lost: true, cut_off: false };
         Self { at: Place::Idle(Absence { cause: Cause::Lost, past, ..Absence::UNKNOWN }) }
     }
 
     /// What callers may expect now.
-    pub fn outlook(&self) -> Outlook {
+    pub fn availability(&self) -> Availability {
         match self.at {
-            Place::Draining(_) | Place::Stopped => Outlook::Absent(Cause::ShuttingDown),
-            Place::Parting(..) => Outlook::Coming(Cause::ProjectUnsettled),
-            Place::Ready(_) | Place::Stalled(_) => Outlook::Open,
+            Place::Draining(_) | Place::Stopped => Availability::Absent(Cause::ShuttingDown),
+            Place::Parting(..) => Availability::Coming(Cause::ProjectUnsettled),
+            Place::Ready(_) | Place::Stalled(_) => Availability::Open,
             Place::Leaving(_, reason) => match reason {
-                LeaveReason::Quit | LeaveReason::Stopped => Outlook::Absent(Cause::Closed),
-                LeaveReason::Reload => Outlook::Coming(Cause::Reloading),
-                LeaveReason::Unknown => Outlook::Coming(Cause::Lost),
+                LeaveReason::Quit | LeaveReason::Stopped => Availability::Absent(Cause::Closed),
+                LeaveReason::Reload => Availability::Coming(Cause::Reloading),
+                LeaveReason::Unknown => Availability::Coming(Cause::Lost),
             },
-            Place::Greeting(absence, _) => absence.outlook(absence.likely() || !absence.jilted),
+            Place::Greeting(absence, _) => absence.availability(absence.likely() || !absence.greeting_dropped),
             Place::Idle(absence)
             | Place::Seeking(absence)
             | Place::Dialing(absence, _)
-            | Place::BackingOff(absence) => absence.outlook(absence.likely()),
+            | Place::BackingOff(absence) => absence.availability(absence.likely()),
         }
     }
 
@@ -164,14 +164,14 @@ impl Bridge {
     /// A greeted connection is lost: say why.
     fn lost(&mut self, link: Link, end: End, out: &mut Outbox<Self>) -> Outcome<State> {
         out.order(Effect::HangUp(end.loss));
-        let hope = end.cause != Cause::Closed;
-        if hope {
+        let recently_lost = end.cause != Cause::Closed;
+        if recently_lost {
             let span = if end.cause.is_gone() { LIKELY_AFTER_CRASH } else { LIKELY_AFTER_LOSS };
             out.order(Effect::Arm(Timer::Hope, span));
         } else {
             out.order(Effect::Disarm(Timer::Hope));
         }
-        let past = Past::Met { hope, cut_off: end.cut_off };
+        let past = Past::Connected { recently_lost, cut_off: end.cut_off };
         let mut absence = Absence { cause: end.cause, past, ..Absence::UNKNOWN };
         match link.unproven {
             // Look at once: the files say what happened, and a quick reload may be over.
@@ -187,11 +187,11 @@ impl Bridge {
     }
 
     /// Another project is wanted: the connection ends as soon as no client waits for what was sent on it.
-    fn part(&mut self, peer: Peer, foretold: Option<LeaveReason>, out: &mut Outbox<Self>) -> Outcome<State> {
+    fn part(&mut self, peer: Peer, announced: Option<LeaveReason>, out: &mut Outbox<Self>) -> Outcome<State> {
         if peer.in_flight == 0 {
             self.leave_project(Loss::ProjectChanged, out)
         } else {
-            self.go(Place::Parting(peer, foretold))
+            self.go(Place::Parting(peer, announced))
         }
     }
 
@@ -243,8 +243,8 @@ impl Charted for Bridge {
             Event::Connected { checked: false },
             Event::ConnectFailed(ConnectFailure::Refused),
             Event::ConnectFailed(ConnectFailure::WrongProject),
-            Event::Greeted { window: 1, pulse: false },
-            Event::Greeted { window: 2, pulse: true },
+            Event::Greeted { window: 1, heartbeat: false },
+            Event::Greeted { window: 2, heartbeat: true },
             Event::GreetingRefused,
             Event::ListWanted,
             Event::ListAnswered,
@@ -262,8 +262,8 @@ impl Charted for Bridge {
             Event::HintReceived(PushEvent::ToolsChanged),
             Event::HintReceived(PushEvent::UnityShutdown),
             Event::NewsArrived,
-            Event::Disconnected(Drop::Eof),
-            Event::Disconnected(Drop::Protocol),
+            Event::Disconnected(Disconnect::Eof),
+            Event::Disconnected(Disconnect::Protocol),
             Event::EditorVanished,
             Event::NobodyWaits,
             Event::Elapsed(Timer::Seek),
@@ -272,7 +272,7 @@ impl Charted for Bridge {
             Event::Elapsed(Timer::Stall),
             Event::Elapsed(Timer::Silence),
             Event::Elapsed(Timer::Liveness),
-            Event::Elapsed(Timer::Pulse),
+            Event::Elapsed(Timer::Heartbeat),
             Event::Elapsed(Timer::Hope),
             Event::Elapsed(Timer::Leave),
             Event::Elapsed(Timer::Drain),

@@ -154,7 +154,7 @@ pub enum Return {
 
 /// What callers may expect of the link now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Outlook {
+pub enum Availability {
     /// Connected: calls go out as the bridge's window allows.
     Open,
     /// Not connected, with evidence that the editor returns: calls are held.
@@ -163,7 +163,7 @@ pub enum Outlook {
     Absent(Cause),
 }
 
-impl Outlook {
+impl Availability {
     /// The cause, while not open.
     pub fn cause(self) -> Option<Cause> {
         match self {

@@ -56,8 +56,8 @@ pub struct Step<M: Walkable> {
 
 impl<M: Walkable> Step<M> {
     fn new(to: M::State, out: Outbox<M>) -> Self {
-        let Outbox { effects, hops, ignored, unexpected } = out;
-        Self { to, moved: !hops.is_empty(), effects, ignored, unexpected }
+        let Outbox { effects, transitions, ignored, unexpected } = out;
+        Self { to, moved: !transitions.is_empty(), effects, ignored, unexpected }
     }
 }
 

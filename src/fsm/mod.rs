@@ -32,7 +32,7 @@ pub struct Outbox<M: Machine> {
     /// Orders, in the order in which they are carried out.
     pub effects: Vec<M::Effect>,
     /// Transitions that were made: from, to.
-    pub hops: Vec<(M::State, M::State)>,
+    pub transitions: Vec<(M::State, M::State)>,
     /// Why the event was decided to do nothing.
     pub ignored: Option<&'static str>,
     /// Nobody decided the event: it reached the root.
@@ -41,7 +41,7 @@ pub struct Outbox<M: Machine> {
 
 impl<M: Machine> Outbox<M> {
     fn new() -> Self {
-        Self { effects: Vec::new(), hops: Vec::new(), ignored: None, unexpected: false }
+        Self { effects: Vec::new(), transitions: Vec::new(), ignored: None, unexpected: false }
     }
 
     /// Gives an order.
@@ -182,7 +182,7 @@ macro_rules! statig_machine {
             }
 
             fn after_transition(&mut self, from: &$state, to: &$state, out: &mut $crate::fsm::Outbox<$machine>) {
-                out.hops.push((*from, *to));
+                out.transitions.push((*from, *to));
             }
         }
 
@@ -326,7 +326,7 @@ mod tests {
         let (mut lamp, _) = Driver::start(Lamp);
         assert_eq!(lamp.feed(&'+').effects, ["heat"]);
         let out = lamp.feed(&'+');
-        assert_eq!((out.effects.len(), out.hops), (0, vec![(State::Dim, State::Bright)]));
+        assert_eq!((out.effects.len(), out.transitions), (0, vec![(State::Dim, State::Bright)]));
         assert_eq!(lamp.feed(&'+').ignored, Some("as bright as it gets"));
         assert!(lamp.feed(&'?').unexpected);
         assert_eq!(lamp.feed(&'0').effects, ["cool"]);

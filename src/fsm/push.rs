@@ -327,7 +327,7 @@ mod tests {
         let mut it = after(Push::default(), &[Event::Wanted, BOUND, Event::Attached]);
         for hint in [PushEvent::UnityShutdown, PushEvent::UserDisconnect, PushEvent::DomainReload] {
             let out = it.feed(&Event::HintReceived(hint));
-            assert_eq!((out.effects, out.hops), (vec![Effect::PassHint(hint)], vec![]));
+            assert_eq!((out.effects, out.transitions), (vec![Effect::PassHint(hint)], vec![]));
         }
         assert_eq!(it.feed(&Event::HintReceived(PushEvent::Unknown)).effects, [Effect::CountUnknown]);
     }

@@ -2,8 +2,8 @@
 //!
 //! Fed by a supervisor shell with every end of a child, whatever the reason: a panic, an error from a handler, a kill, a stop
 //! that nobody here ordered, and a start that failed (which ractor reports to nobody, so the shell does). All children
-//! counted here are permanent, so each end is a bug of ours and is mended by a new incarnation, at once. When more than
-//! `max` children end within `window`, new incarnations do not mend it: the children are stopped (in reverse order, by the
+//! counted here are permanent, so each end is a bug of ours and is fixed by a new incarnation, at once. When more than
+//! `max` children end within `window`, new incarnations do not fix it: the children are stopped (in reverse order, by the
 //! shell) and the end is handed to the next supervisor above, exactly once.
 //!
 //! `stopping` is a state of its own because the children end in it too: without it, every child of an orderly shutdown would
@@ -20,7 +20,7 @@ use crate::limits::{LEAF_RESTARTS_MAX, LEAF_WINDOW, ROOT_RESTARTS_MAX, ROOT_WIND
 /// The policy and the ends it remembers.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Restart {
-    /// Ends within [`window`](Restart::window) that are mended by a restart; one more escalates.
+    /// Ends within [`window`](Restart::window) that are fixed by a restart; one more escalates.
     pub max: usize,
     /// The window, both ends included.
     pub window: Duration,

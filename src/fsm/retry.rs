@@ -1,7 +1,7 @@
-//! Reconnect delay as a value: f(attempt, likelihood, die).
+//! The delay before the next connection attempt, computed from the attempt, how likely the editor returns, and a random number.
 //!
-//! The one file that names the `backoff` crate, and of it only its growth: the attempt stands in a machine, the die comes
-//! from the shell, so neither the crate's memory nor its randomness is wanted. Three things of it are kept out:
+//! This is the only file that uses the `backoff` crate, and it uses only its growth. The attempt is counted in a machine and the random
+//! number is passed in, so the crate's own state and randomness are not used. Three of its habits are worked around:
 //!
 //! * It gives up after 15 minutes by default; a gateway never does (`max_elapsed_time` is `None`).
 //! * It draws a random number even for a jitter of 0, which can move the *returned* delay by a nanosecond. What is read here
@@ -19,9 +19,9 @@ use crate::limits::{RETRY_FIRST, RETRY_JITTER, RETRY_LIKELY_MAX, RETRY_UNLIKELY_
 /// How long to wait before the next attempt.
 ///
 /// Doubles from [`RETRY_FIRST`] (attempt 0) to [`RETRY_LIKELY_MAX`] or [`RETRY_UNLIKELY_MAX`], then moves by up to
-/// [`RETRY_JITTER`] of itself either way: `die` 0 is the shortest, 0.5 exact, 1 the longest. A die outside 0..=1 is clamped,
-/// NaN counts as 0.5. Never zero; for one die never shorter for a later attempt.
-pub fn delay(attempt: u32, likely: bool, die: f64) -> Duration {
+/// [`RETRY_JITTER`] of itself either way: `random` 0 is the shortest, 0.5 exact, 1 the longest. A value outside 0..=1 is clamped,
+/// NaN counts as 0.5. The delay is never zero, and for the same `random` never shorter for a later attempt.
+pub fn delay(attempt: u32, likely: bool, random: f64) -> Duration {
     let cap = if likely { RETRY_LIKELY_MAX } else { RETRY_UNLIKELY_MAX };
     let mut growth = ExponentialBackoffBuilder::new()
         .with_initial_interval(RETRY_FIRST)
@@ -36,8 +36,8 @@ pub fn delay(attempt: u32, likely: bool, die: f64) -> Duration {
         }
         growth.next_backoff();
     }
-    let die = if die.is_nan() { 0.5 } else { die.clamp(0.0, 1.0) };
-    growth.current_interval.mul_f64(1.0 + RETRY_JITTER * (2.0 * die - 1.0))
+    let random = if random.is_nan() { 0.5 } else { random.clamp(0.0, 1.0) };
+    growth.current_interval.mul_f64(1.0 + RETRY_JITTER * (2.0 * random - 1.0))
 }
 
 #[cfg(test)]
@@ -72,15 +72,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn bounded_monotone_and_a_function(attempt: u32, small in 0u32..12, likely: bool, die in 0.0..=1.0f64) {
+        fn bounded_monotone_and_a_function(attempt: u32, small in 0u32..12, likely: bool, random in 0.0..=1.0f64) {
             let cap = if likely { RETRY_LIKELY_MAX } else { RETRY_UNLIKELY_MAX };
             for attempt in [attempt, small] {
-                let now = delay(attempt, likely, die);
+                let now = delay(attempt, likely, random);
                 prop_assert!(now >= RETRY_FIRST.mul_f64(1.0 - RETRY_JITTER));
                 prop_assert!(now <= cap.mul_f64(1.0 + RETRY_JITTER));
-                prop_assert!(now <= delay(attempt.saturating_add(1), likely, die));
-                prop_assert!(delay(attempt, true, die) <= delay(attempt, false, die));
-                prop_assert_eq!(now, delay(attempt, likely, die));
+                prop_assert!(now <= delay(attempt.saturating_add(1), likely, random));
+                prop_assert!(delay(attempt, true, random) <= delay(attempt, false, random));
+                prop_assert_eq!(now, delay(attempt, likely, random));
             }
         }
     }

@@ -33,9 +33,9 @@ use crate::limits::{DRAIN_MAX, TOOLS_WAIT, TOOLS_WAIT_HEARING};
 pub enum Kind {
     /// It does not, or is unknown: its first list must be complete.
     #[default]
-    Sync,
+    IgnoresChanges,
     /// It does.
-    Async,
+    HonoursChanges,
 }
 
 /// How likely an editor is.
@@ -43,7 +43,7 @@ pub enum Kind {
     Clone, Copy, Default, PartialEq, Eq, Hash, Debug, strum::IntoStaticStr, strum::VariantNames, strum::VariantArray,
 )]
 #[strum(serialize_all = "snake_case")]
-pub enum Outlook {
+pub enum Likelihood {
     /// Nobody looked yet.
     #[default]
     Unknown,
@@ -53,13 +53,13 @@ pub enum Outlook {
     Unlikely,
 }
 
-impl Outlook {
-    /// What the link's outlook means to a session; `undecided`: nothing speaks for or against an editor yet.
-    pub fn of_link(outlook: cause::Outlook, undecided: bool) -> Self {
-        match outlook {
+impl Likelihood {
+    /// What the link's availability means to a session; `undecided`: nothing speaks for or against an editor yet.
+    pub fn of_link(availability: cause::Availability, undecided: bool) -> Self {
+        match availability {
             _ if undecided => Self::Unknown,
-            cause::Outlook::Open | cause::Outlook::Coming(_) => Self::Likely,
-            cause::Outlook::Absent(_) => Self::Unlikely,
+            cause::Availability::Open | cause::Availability::Coming(_) => Self::Likely,
+            cause::Availability::Absent(_) => Self::Unlikely,
         }
     }
 }
@@ -72,7 +72,7 @@ pub struct Session {
     /// Where the published catalogue comes from.
     pub source: Source,
     /// How likely an editor is.
-    pub outlook: Outlook,
+    pub likelihood: Likelihood,
     /// The catalogue on disk is still being looked for.
     pub disk_awaited: bool,
     /// The client was asked for its roots, which may name the project: what is known of an editor is of no project yet.
@@ -138,7 +138,7 @@ pub enum Event {
     /// The catalogue on disk was read (and published, if it is of use), or there is none to read.
     DiskRead,
     /// How likely an editor is.
-    OutlookChanged(Outlook),
+    LikelihoodChanged(Likelihood),
     /// The client was asked for its roots; or its answer tells nothing new.
     RootsAwaited(bool),
     /// stdin ended.
@@ -182,12 +182,12 @@ impl Session {
     /// A list asked for now had better wait.
     fn list_waits(&self) -> bool {
         let known = match self.kind {
-            Kind::Sync => self.source == Source::Live,
-            Kind::Async => self.source != Source::None,
+            Kind::IgnoresChanges => self.source == Source::Live,
+            Kind::HonoursChanges => self.source != Source::None,
         };
         !self.first_list_served
             && !known
-            && (self.outlook != Outlook::Unlikely || self.disk_awaited || self.roots_awaited)
+            && (self.likelihood != Likelihood::Unlikely || self.disk_awaited || self.roots_awaited)
     }
 
     /// Where a session with waiting lists goes after news: on, if nothing speaks for waiting any more.
@@ -197,8 +197,8 @@ impl Session {
 
     fn tools_wait(&self) -> Effect {
         let span = match self.kind {
-            Kind::Sync => TOOLS_WAIT,
-            Kind::Async => TOOLS_WAIT_HEARING,
+            Kind::IgnoresChanges => TOOLS_WAIT,
+            Kind::HonoursChanges => TOOLS_WAIT_HEARING,
         };
         Effect::Arm(Timer::ToolsWait, span)
     }
@@ -224,8 +224,8 @@ impl Session {
                 self.source = *source;
                 Outcome::Handled
             }
-            Event::OutlookChanged(outlook) => {
-                self.outlook = *outlook;
+            Event::LikelihoodChanged(likelihood) => {
+                self.likelihood = *likelihood;
                 Outcome::Handled
             }
             Event::DiskRead => {
@@ -259,8 +259,8 @@ impl Session {
                 self.source = *source;
                 self.wait_or_serve()
             }
-            Event::OutlookChanged(outlook) => {
-                self.outlook = *outlook;
+            Event::LikelihoodChanged(likelihood) => {
+                self.likelihood = *likelihood;
                 self.wait_or_serve()
             }
             Event::DiskRead => {
@@ -303,8 +303,8 @@ impl Session {
                 self.source = *source;
                 Outcome::Handled
             }
-            Event::OutlookChanged(outlook) => {
-                self.outlook = *outlook;
+            Event::LikelihoodChanged(likelihood) => {
+                self.likelihood = *likelihood;
                 Outcome::Handled
             }
             Event::DiskRead => {
@@ -334,7 +334,7 @@ impl Session {
             Event::CataloguePublished(_)
             | Event::CatalogueChanged
             | Event::DiskRead
-            | Event::OutlookChanged(_)
+            | Event::LikelihoodChanged(_)
             | Event::RootsAwaited(_) => out.ignore("no list is answered any more"),
             Event::InputEnded | Event::StopRequested => out.ignore("already ending"),
             Event::CallsSettled | Event::Elapsed(Timer::Drain) if state == State::Draining => {
@@ -400,7 +400,7 @@ impl Machine for Session {
                 | Event::ListRequested
                 | Event::CataloguePublished(_)
                 | Event::DiskRead
-                | Event::OutlookChanged(_)
+                | Event::LikelihoodChanged(_)
                 | Event::RootsAwaited(_)
                 | Event::Elapsed(Timer::ToolsWait | Timer::Drain),
             )
@@ -434,8 +434,8 @@ statig_machine!(Session, State, Group);
 impl Charted for Session {
     fn specimens() -> Vec<Event> {
         vec![
-            Event::Opened(Kind::Sync),
-            Event::Opened(Kind::Async),
+            Event::Opened(Kind::IgnoresChanges),
+            Event::Opened(Kind::HonoursChanges),
             Event::ListRequested,
             Event::CallRequested,
             Event::ListenRequested { tools: true },
@@ -446,9 +446,9 @@ impl Charted for Session {
             Event::CataloguePublished(Source::Stale),
             Event::CatalogueChanged,
             Event::DiskRead,
-            Event::OutlookChanged(Outlook::Unknown),
-            Event::OutlookChanged(Outlook::Likely),
-            Event::OutlookChanged(Outlook::Unlikely),
+            Event::LikelihoodChanged(Likelihood::Unknown),
+            Event::LikelihoodChanged(Likelihood::Likely),
+            Event::LikelihoodChanged(Likelihood::Unlikely),
             Event::RootsAwaited(true),
             Event::RootsAwaited(false),
             Event::InputEnded,

@@ -21,7 +21,7 @@ use crate::limits::{LOGBOOK_BYTES_MAX, RESULT_BEHIND_MAX_BYTES, RESULT_INLINE_MA
 use crate::protocol::dialect::EditorAnswer;
 use crate::protocol::ids::{CallId, RequestKey};
 use crate::protocol::jsonrpc::compact;
-use crate::protocol::mcp::{self, Audience, ProtocolVersion, ToolResult};
+use crate::protocol::mcp::{self, ClientProfile, ProtocolVersion, ToolResult};
 use crate::runtime::enter;
 use crate::runtime::environment::Environment;
 use crate::storage::result_files::{self, ResultFiles};
@@ -72,38 +72,38 @@ impl Answers {
             Some(body) => ToolResult::from_editor(body),
             None => ToolResult::error(self.told_verdict(&answer)),
         };
-        let Answer { request, call, tool, audience, verdict, project, .. } = answer;
+        let Answer { request, call, tool, profile, verdict, project, .. } = answer;
         // What still runs has its place in the log when it has ended.
-        let logged = verdict != Verdict::StillRunning && self.log_result(call, &tool, &result, &audience);
+        let logged = verdict != Verdict::StillRunning && self.log_result(call, &tool, &result, &profile);
         if let Some(guest) = guest {
             if logged {
-                self.keep(call, &mcp::tool_result(&result, &audience));
+                self.keep(call, &mcp::tool_result(&result, &profile));
             }
             // Who waits no longer fetches it under its id.
             let _ = guest.send(GuestAnswer { verdict, result });
             return;
         }
-        let size = mcp::result_size(&result, &audience);
+        let size = mcp::result_size(&result, &profile);
         self.env.events.result_rendered(size);
         let deliver = move |answers: &Self, result: &ToolResult, size: usize| {
             if logged {
-                answers.keep(call, &mcp::tool_result(result, &audience));
+                answers.keep(call, &mcp::tool_result(result, &profile));
             }
-            answers.deliver(call, request, size, |out| mcp::write_tool_result(out, result, &audience, size));
+            answers.deliver(call, request, size, |out| mcp::write_tool_result(out, result, &profile, size));
         };
         let most = self.inline_max(request);
-        if size <= most && mcp::fits(&result, &audience) {
+        if size <= most && mcp::fits(&result, &profile) {
             deliver(self, &result, size);
             return;
         }
         let answers = Arc::clone(self);
         self.env.health.spawn("result", async move {
-            let mut result = answers.fit_or_shelve(call, project, result, audience, most).await;
-            let mut size = mcp::result_size(&result, &audience);
+            let mut result = answers.fit_or_shelve(call, project, result, profile, most).await;
+            let mut size = mcp::result_size(&result, &profile);
             if most < RESULT_INLINE_MAX_BYTES && size > most {
-                answers.keep(call, &mcp::tool_result(&result, &audience));
+                answers.keep(call, &mcp::tool_result(&result, &profile));
                 result = ToolResult::text(user_text::withheld(call));
-                size = mcp::result_size(&result, &audience);
+                size = mcp::result_size(&result, &profile);
             }
             deliver(&answers, &result, size);
         });
@@ -124,13 +124,13 @@ impl Answers {
         call: CallId,
         project: Option<PathBuf>,
         result: ToolResult,
-        audience: Audience,
+        profile: ClientProfile,
         most: usize,
     ) -> ToolResult {
         if !self.env.config.whole_results {
-            return self.fit(call, project, result, audience, most).await;
+            return self.fit(call, project, result, profile, most).await;
         }
-        *enter(&self.whole) = RawValue::from_string(mcp::whole_result(&result, &audience)).ok();
+        *enter(&self.whole) = RawValue::from_string(mcp::whole_result(&result, &profile)).ok();
         ToolResult::text("")
     }
 
@@ -141,11 +141,11 @@ impl Answers {
 
     /// Answers with a result of the gateway's own making, fitted as an editor's is.
     pub fn own(self: &Arc<Self>, asked: Asked, result: ToolResult) {
-        let Asked { key: request, audience } = asked;
+        let Asked { key: request, profile } = asked;
         let Some(client) = self.attached.get(request.session) else { return };
-        let size = mcp::result_size(&result, &audience);
-        if size <= RESULT_INLINE_MAX_BYTES && mcp::fits(&result, &audience) {
-            client.outbox.answer(request, &mcp::tool_result(&result, &audience));
+        let size = mcp::result_size(&result, &profile);
+        if size <= RESULT_INLINE_MAX_BYTES && mcp::fits(&result, &profile) {
+            client.outbox.answer(request, &mcp::tool_result(&result, &profile));
             return;
         }
         let answers = Arc::clone(self);
@@ -153,8 +153,8 @@ impl Answers {
             // It has no call of its own; the name of its file needs one.
             let project = answers.link.wanted().project().map(Path::to_path_buf);
             let call = answers.env.next_call_id();
-            let result = answers.fit_or_shelve(call, project, result, audience, RESULT_INLINE_MAX_BYTES).await;
-            client.outbox.answer(request, &mcp::tool_result(&result, &audience));
+            let result = answers.fit_or_shelve(call, project, result, profile, RESULT_INLINE_MAX_BYTES).await;
+            client.outbox.answer(request, &mcp::tool_result(&result, &profile));
         });
     }
 
@@ -180,19 +180,19 @@ impl Answers {
         call: CallId,
         project: Option<PathBuf>,
         answer: EditorAnswer,
-        audience: Audience,
+        profile: ClientProfile,
     ) {
         let answers = Arc::clone(self);
         self.env.health.spawn("late_result", async move {
             let result = ToolResult::from_editor(answer);
             let tool = answers.ledger.with(|ledger, _| ledger.record(call).map(|record| Arc::clone(&record.tool)));
             if let Some(tool) = tool {
-                answers.log_result(call, &tool, &result, &audience);
+                answers.log_result(call, &tool, &result, &profile);
             }
-            let result = answers.fit(call, project, result, audience, RESULT_INLINE_MAX_BYTES).await;
+            let result = answers.fit(call, project, result, profile, RESULT_INLINE_MAX_BYTES).await;
             // Whoever fetches it may be of the other era, which takes less.
-            let version = audience.version.min(ProtocolVersion::LATEST);
-            answers.keep(call, &mcp::tool_result(&result, &Audience { version, ..audience }));
+            let version = profile.version.min(ProtocolVersion::LATEST);
+            answers.keep(call, &mcp::tool_result(&result, &ClientProfile { version, ..profile }));
         });
     }
 
@@ -203,17 +203,17 @@ impl Answers {
         call: CallId,
         project: Option<PathBuf>,
         result: ToolResult,
-        audience: Audience,
+        profile: ClientProfile,
         most: usize,
     ) -> ToolResult {
-        if !mcp::is_for_a_file(&result, &audience, most) && mcp::fits(&result, &audience) {
+        if !mcp::is_for_a_file(&result, &profile, most) && mcp::fits(&result, &profile) {
             return result;
         }
         let state = self.env.config.state_dir.clone();
         let host = Arc::clone(&self.env.host);
         let fitted = crate::platform::host::run(&*self.env.host, move || {
             let folder = result_files::folder_of(project.as_deref(), state.as_deref());
-            ResultFiles::new(&*host, folder, call).fit(result, &audience, most)
+            ResultFiles::new(&*host, folder, call).fit(result, &profile, most)
         });
         let Some((result, trouble)) = fitted.await else { return ToolResult::error(user_text::NOT_SPILLED) };
         if let Some(error) = trouble {
@@ -236,8 +236,13 @@ impl Answers {
                 | Cause::BridgeDown
                 | Cause::Connecting
         );
-        let met =
-            self.link.view_now().stranger.as_ref().filter(|_| met).map(|met| user_text::stranger(met, Instant::now()));
+        let met = self
+            .link
+            .view_now()
+            .foreign_peer
+            .as_ref()
+            .filter(|_| met)
+            .map(|met| user_text::foreign_peer(met, Instant::now()));
         let problem = || {
             let survey = self.link.survey_now()?;
             let nothing = survey.project.is_some() && survey.packages.is_empty() && !survey.facts.installed;
@@ -256,10 +261,10 @@ impl Answers {
 
     /// Where the package has a log for each operation, the result goes there. True if it did: then the answer is to be kept under
     /// the call's id, for the package's tool that asks for it.
-    fn log_result(&self, call: CallId, tool: &str, result: &ToolResult, audience: &Audience) -> bool {
+    fn log_result(&self, call: CallId, tool: &str, result: &ToolResult, profile: &ClientProfile) -> bool {
         let tool = self.tools.published.borrow().catalogue.find(tool).map(|entry| entry.tool.name.clone());
         let prefix = tool.and_then(|tool| self.link.dialect().log_prefix(&tool));
-        let Some(prefix) = prefix.filter(|_| mcp::result_size(result, audience) <= LOGBOOK_BYTES_MAX) else {
+        let Some(prefix) = prefix.filter(|_| mcp::result_size(result, profile) <= LOGBOOK_BYTES_MAX) else {
             return false;
         };
         let at = self.env.host.now();

@@ -53,11 +53,11 @@ impl AuditTrail {
         nth: u8,
         tool: &Arc<str>,
         arguments: &Arc<RawValue>,
-        asker: Option<&ClientInfo>,
+        requester: Option<&ClientInfo>,
         project: Option<&Path>,
     ) -> Result<(), Grounds> {
         let Some(audit) = &self.audit else { return Ok(()) };
-        let entry = Entry { sending: Some(nth), ..self.entry(Event::Sent, call, tool, asker, project) };
+        let entry = Entry { sending: Some(nth), ..self.entry(Event::Sent, call, tool, requester, project) };
         let added = audit.add(entry, Some(Arc::clone(arguments))).await;
         self.tell(added.as_ref().err());
         added.map_err(|why| {
@@ -77,8 +77,8 @@ impl AuditTrail {
         let refused = answer.refused.as_ref();
         let event = if refused.is_some() { Event::Refused } else { Event::Verdict };
         let rule = refused.and_then(|refused| refused.grounds.rule.clone());
-        let (asker, project) = (answer.asker.as_deref(), answer.project.as_deref());
-        let entry = Entry { rule, ..self.entry(event, answer.call, &answer.tool, asker, project) };
+        let (requester, project) = (answer.requester.as_deref(), answer.project.as_deref());
+        let entry = Entry { rule, ..self.entry(event, answer.call, &answer.tool, requester, project) };
         self.verdict(entry, answer.verdict, refused.map(|refused| Arc::clone(&refused.arguments)));
     }
 
@@ -88,11 +88,11 @@ impl AuditTrail {
         call: CallId,
         tool: &Arc<str>,
         verdict: Verdict,
-        asker: Option<&ClientInfo>,
+        requester: Option<&ClientInfo>,
         project: Option<&Path>,
     ) {
         if self.audit.is_some() {
-            self.verdict(self.entry(Event::Verdict, call, tool, asker, project), verdict, None);
+            self.verdict(self.entry(Event::Verdict, call, tool, requester, project), verdict, None);
         }
     }
 
@@ -113,11 +113,11 @@ impl AuditTrail {
         event: Event,
         call: CallId,
         tool: &Arc<str>,
-        asker: Option<&ClientInfo>,
+        requester: Option<&ClientInfo>,
         project: Option<&Path>,
     ) -> Entry {
-        let (client, client_version) = match asker {
-            Some(asker) => (asker.name.clone(), asker.version.clone()),
+        let (client, client_version) = match requester {
+            Some(requester) => (requester.name.clone(), requester.version.clone()),
             None => {
                 let client = self.attached.get(SessionId::STDIO).map(|client| client.handshake());
                 client.map(|client| (client.name, client.release)).unwrap_or_default()

@@ -103,11 +103,11 @@ impl Calls {
                 Settlement::Withdraw { key } => {
                     self.addresses.bridge.cast(bridge::Message::Withdrawn(key));
                 }
-                Settlement::KeepLate { call, project, answer, audience } => {
-                    self.answers.keep_late(call, project, answer, audience);
+                Settlement::KeepLate { call, project, answer, profile } => {
+                    self.answers.keep_late(call, project, answer, profile);
                 }
-                Settlement::Noted { call, tool, verdict, asker, project } => {
-                    self.audit.noted(call, &tool, verdict, asker.as_deref(), project.as_deref());
+                Settlement::Noted { call, tool, verdict, requester, project } => {
+                    self.audit.noted(call, &tool, verdict, requester.as_deref(), project.as_deref());
                     self.env.events.call_noted(call, &tool, verdict);
                 }
             }
@@ -184,14 +184,14 @@ impl Calls {
             arguments: arguments.into(),
             progress_token: None,
             trace: None,
-            asker: Some(Arc::new(Guests::name())),
+            requester: Some(Arc::new(Guests::name())),
             parallel: false,
             patience,
-            audience: self
+            profile: self
                 .attached
                 .all()
                 .first()
-                .map_or(ProtocolVersion::LATEST.into(), |client| client.handshake().audience),
+                .map_or(ProtocolVersion::LATEST.into(), |client| client.handshake().profile),
         };
         self.link.want_editor();
         if !self.take_in(new, self.tools.refusal_at_once(tool), "guest") {

@@ -8,7 +8,7 @@ use tokio::sync::{Semaphore, watch};
 use super::ledger::SharedLedger;
 use super::view::LinkView;
 use crate::core::calls::Wanted;
-use crate::fsm::cause::{Cause, Loss, Outlook};
+use crate::fsm::cause::{Availability, Cause, Loss};
 use crate::net::Listener;
 use crate::protocol::dialect::{self, Dialect, Secret};
 use crate::protocol::ids::Epoch;
@@ -161,11 +161,11 @@ impl Link {
         if is_wanted && wanted != Wanted::Asked {
             return link;
         }
-        let outlook = match link.outlook {
-            Outlook::Absent(Cause::ShuttingDown) => link.outlook,
-            known if wanted != Wanted::Asked && known != Outlook::Open => known,
-            _ => Outlook::Coming(Cause::ProjectUnsettled),
+        let availability = match link.availability {
+            Availability::Absent(Cause::ShuttingDown) => link.availability,
+            known if wanted != Wanted::Asked && known != Availability::Open => known,
+            _ => Availability::Coming(Cause::ProjectUnsettled),
         };
-        LinkView { outlook, target: None, stranger: None, pulse: None, ..link }
+        LinkView { availability, target: None, foreign_peer: None, heartbeat: None, ..link }
     }
 }

@@ -9,7 +9,7 @@ use super::state::Link;
 use crate::client::Attached;
 use crate::core::calls::Wanted;
 use crate::fsm::registry::Source;
-use crate::protocol::dialect::{Annotations, EditorTool, OwnTool, ToolListing};
+use crate::protocol::dialect::{Annotations, EditorTool, PackageTool, ToolListing};
 use crate::protocol::mcp::{self, Catalogue};
 use crate::protocol::policy::{Grounds, Policy, unstated};
 use crate::runtime::enter;
@@ -81,7 +81,7 @@ impl Tools {
     /// Publishes these tools, and what stood beside them and is none; `None`: those that are published stay.
     pub fn show(&self, source: Source, listed: Option<&ToolListing>) {
         let dialect = self.link.dialect();
-        let raises_windows = |tool: &EditorTool| dialect.own_tool(&tool.name) == Some(OwnTool::FocusWindow);
+        let raises_windows = |tool: &EditorTool| dialect.package_tool(&tool.name) == Some(PackageTool::FocusWindow);
         let can_focus = self.env.can_focus();
         let known = Arc::clone(&self.published.borrow().tools);
         // Made before it is put in place: calls are looked up there meanwhile.
@@ -160,7 +160,7 @@ impl Tools {
         match (source, catalogue.find(name)) {
             (Source::Live, Some(entry)) => self.refusal_of(&entry.name, &entry.tool.name, &entry.tool.annotations),
             _ => {
-                self.link.dialect().own_tool(name)?;
+                self.link.dialect().package_tool(name)?;
                 // What the list will say of it is not known: the worst is expected.
                 self.refusal_of(name, name, &unstated())
             }

@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 use tokio::time::Instant;
 
-use crate::core::link::{EditorIdentity, Outage, Stranger};
-use crate::fsm::cause::{Cause, Loss, Outlook, Return};
+use crate::core::link::{EditorIdentity, ForeignPeer, Outage};
+use crate::fsm::cause::{Availability, Cause, Loss, Return};
 use crate::limits::OUTAGES_MAX;
-use crate::protocol::dialect::Pulse;
+use crate::protocol::dialect::Heartbeat;
 use crate::protocol::ids::Epoch;
 use crate::survey::Target;
 
@@ -16,7 +16,7 @@ pub struct LinkView {
     /// The bridge machine's state.
     pub state: &'static str,
     /// What callers may expect.
-    pub outlook: Outlook,
+    pub availability: Availability,
     /// Nothing speaks for or against an editor yet.
     pub undecided: bool,
     /// Since when it is so.
@@ -28,11 +28,11 @@ pub struct LinkView {
     /// Which process and domain that is, as far as is known.
     pub editor: EditorIdentity,
     /// Who was met there in its place, until the editor is.
-    pub stranger: Option<Stranger>,
+    pub foreign_peer: Option<ForeignPeer>,
     /// Connections that were greeted so far.
     pub connections: u64,
     /// How the editor was when it was asked last, and when that was; only while it is connected, and where it can be asked.
-    pub pulse: Option<(Pulse, Instant)>,
+    pub heartbeat: Option<(Heartbeat, Instant)>,
     /// The last times when a greeted connection ended, oldest first; at most [`OUTAGES_MAX`].
     pub outages: VecDeque<Outage>,
 }
@@ -42,22 +42,22 @@ impl LinkView {
     pub(super) fn new() -> Self {
         Self {
             state: "idle",
-            outlook: Outlook::Coming(Cause::Connecting),
+            availability: Availability::Coming(Cause::Connecting),
             undecided: true,
             since: Instant::now(),
             epoch: None,
             target: None,
             editor: EditorIdentity::default(),
-            stranger: None,
+            foreign_peer: None,
             connections: 0,
-            pulse: None,
+            heartbeat: None,
             outages: VecDeque::new(),
         }
     }
 
     /// A greeted connection ended.
     pub fn lost(&mut self, loss: Loss) {
-        self.pulse = None;
+        self.heartbeat = None;
         if self.outages.len() >= OUTAGES_MAX {
             self.outages.pop_front();
         }

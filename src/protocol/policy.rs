@@ -61,7 +61,7 @@ pub struct Pattern {
     what: What,
 }
 
-/// Why a text is no rule, with the mend.
+/// Why a text is no rule, with the fix.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadPattern {
     /// There is nothing in it.
@@ -87,7 +87,7 @@ impl Pattern {
     /// Reads a rule.
     ///
     /// # Errors
-    /// [`BadPattern`], with the mend.
+    /// [`BadPattern`], with the fix.
     pub fn parse(text: &str) -> Result<Self, BadPattern> {
         let shown = || text.escape_debug().collect();
         if text.is_empty() {
@@ -220,7 +220,7 @@ impl Policy {
         push(&mut self.allow, &mut self.unusable, patterns, place);
     }
 
-    /// What was asked for cannot be known, for this reason with the mend: everything is refused.
+    /// What was asked for cannot be known, for this reason with the fix: everything is refused.
     pub fn refuse_all(&mut self, why: String) {
         self.unusable.push(why);
     }
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rule_is_told_with_the_mend() {
+    fn what_is_no_rule_is_told_with_the_fix() {
         for (text, says) in [
             ("", "empty"),
             ("@readonly", "@read-only"),

@@ -16,12 +16,12 @@ pub struct Addresses {
     /// The registry actor.
     pub registry: Slot<registry::Message>,
     /// The bounds of what comes in from outside.
-    pub edges: Edges,
+    pub mailboxes: Mailboxes,
 }
 
-/// The bounds of the edges at which messages come in.
+/// The bounds of the mailboxes that messages from outside come to.
 #[derive(Debug, Default)]
-pub struct Edges {
+pub struct Mailboxes {
     /// From the editor's connection to the bridge.
     pub bridge: Mailbox,
     /// From push sockets.

@@ -92,7 +92,7 @@ impl Process {
     }
 
     /// A random number in 0..1.
-    pub fn die(&self) -> f64 {
+    pub fn random_fraction(&self) -> f64 {
         enter(&self.random).f64()
     }
 

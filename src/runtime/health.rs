@@ -47,7 +47,7 @@ impl Health {
         enter(&self.restarts).clone()
     }
 
-    /// Says what keeps a part from its work, with the mend, or that nothing does any more; `holdfast_status` shows it.
+    /// Says what keeps a part from its work, with the fix, or that nothing does any more; `holdfast_status` shows it.
     pub fn set_trouble(&self, part: &'static str, what: Option<String>) {
         let mut troubles = enter(&self.troubles);
         match what {

@@ -1,4 +1,4 @@
-//! Permits for mailboxes: ractor's own are unbounded, so every edge at which messages come from outside takes a permit first.
+//! Permits for mailboxes. ractor's own mailboxes are unbounded, so a message from outside takes a permit first.
 //!
 //! A permit covers a message's handling, counted in messages and in bytes, never an open call.
 
@@ -11,7 +11,7 @@ use crate::limits::{MAILBOX_BYTES_MAX, MAILBOX_MESSAGES_MAX};
 /// Bytes that one permit of the byte semaphore stands for.
 const GRAIN: usize = 1024;
 
-/// The bound of one edge.
+/// The bound of one mailbox.
 #[derive(Debug, Clone)]
 pub struct Mailbox {
     messages: Arc<Semaphore>,

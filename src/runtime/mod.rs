@@ -6,12 +6,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub mod addresses;
 pub mod environment;
 pub mod health;
+pub mod instrumented;
 pub mod mailbox;
 pub mod messages;
 pub mod outbox;
 pub mod slot;
 pub mod supervisor;
-pub mod timed;
 pub mod timers;
 
 /// Enters a lock, also one whose holder panicked: what lies behind it is changed in single steps.

@@ -37,7 +37,7 @@ impl<M: Message> Slot<M> {
     }
 
     /// Sends a message to the current incarnation. False if there is none, or it is ending: the message is gone, and whoever
-    /// comes next starts from its recipe and the ledger, not from messages.
+    /// comes next starts from its spec and the ledger, not from messages.
     pub fn cast(&self, message: M) -> bool {
         let actor = self.current.borrow().clone();
         actor.is_some_and(|actor| actor.cast(message).is_ok())

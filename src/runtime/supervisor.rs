@@ -21,7 +21,7 @@ use crate::fsm::restart::{Effect, EndReason, Event, Restart};
 use crate::limits::JOIN_TIMEOUT;
 use crate::net::BoxFuture;
 
-/// The tasks that an incarnation of an actor spawned. They lie in the recipe, not in the actor's state, so that they can be
+/// The tasks that an incarnation of an actor spawned. They lie in the spec, not in the actor's state, so that they can be
 /// joined before a successor starts. A panic in one of them is a failure of its actor, which would wait for ever for what the
 /// task was to tell it: the actor is ended, and its supervisor starts a successor.
 #[derive(Debug, Clone, Default)]
@@ -97,7 +97,7 @@ pub type Start = Box<dyn Fn(ActorCell) -> BoxFuture<'static, Result<Started, Str
 /// An actor puts itself into its slot in `pre_start`, before it reads what others left for it: whatever is said from then on
 /// waits in its mailbox, and whatever was said before stands where it reads. Filled after the start, the slot would lose what
 /// is said in between.
-pub struct Recipe {
+pub struct ChildSpec {
     /// Its name in logs and labels.
     pub name: &'static str,
     /// Starts an incarnation.
@@ -107,42 +107,42 @@ pub struct Recipe {
     /// Settles what an incarnation held, after it was seen to end and before a successor starts.
     pub settle: Box<dyn Fn() + Send + Sync>,
     /// The children of a child that is a supervisor itself.
-    pub brood: Option<Arc<Brood>>,
+    pub children: Option<Arc<Children>>,
 }
 
-impl Recipe {
+impl ChildSpec {
     /// Ends what an incarnation that is gone left behind: its tasks, and its children if it was a supervisor that could not
     /// stop them itself. False if something of it did not fall in time.
     fn clear_away(&self) -> BoxFuture<'_, bool> {
         Box::pin(async move {
-            if let Some(brood) = &self.brood {
-                brood.stop().await;
+            if let Some(children) = &self.children {
+                children.stop().await;
             }
             self.tasks.end().await
         })
     }
 }
 
-/// A supervisor's children. They lie with whoever waits for the supervisor, not in its state: one that fails cannot stop its
+/// A supervisor's children. They lie with the task that waits for the supervisor, not in its state: one that fails cannot stop its
 /// children any more, and ractor only kills them, without waiting for them or settling what they held.
-pub struct Brood {
-    recipes: Vec<Recipe>,
+pub struct Children {
+    specs: Vec<ChildSpec>,
     running: Mutex<Vec<Option<Started>>>,
 }
 
-impl Brood {
-    /// The children that these recipes make, none of them started.
-    pub fn new(recipes: Vec<Recipe>) -> Arc<Self> {
-        let running = Mutex::new(recipes.iter().map(|_| None).collect());
-        Arc::new(Self { recipes, running })
+impl Children {
+    /// The children that these specs make, none of them started.
+    pub fn new(specs: Vec<ChildSpec>) -> Arc<Self> {
+        let running = Mutex::new(specs.iter().map(|_| None).collect());
+        Arc::new(Self { specs, running })
     }
 
-    fn recipe(&self, index: u8) -> Option<&Recipe> {
-        self.recipes.get(usize::from(index))
+    fn spec(&self, index: u8) -> Option<&ChildSpec> {
+        self.specs.get(usize::from(index))
     }
 
     fn name(&self, index: u8) -> &'static str {
-        self.recipe(index).map_or("unknown", |recipe| recipe.name)
+        self.spec(index).map_or("unknown", |spec| spec.name)
     }
 
     fn running(&self) -> std::sync::MutexGuard<'_, Vec<Option<Started>>> {
@@ -166,15 +166,15 @@ impl Brood {
 
     /// Stops what runs, in reverse order, each given its time, then its tasks.
     pub async fn stop(&self) {
-        for index in (0..u8::try_from(self.recipes.len()).unwrap_or(u8::MAX)).rev() {
-            let (Some(started), Some(recipe)) = (self.take(index), self.recipe(index)) else { continue };
+        for index in (0..u8::try_from(self.specs.len()).unwrap_or(u8::MAX)).rev() {
+            let (Some(started), Some(spec)) = (self.take(index), self.spec(index)) else { continue };
             let orderly = started.cell.stop_and_wait(Some("stopped".to_owned()), Some(JOIN_TIMEOUT)).await;
             if orderly.is_err() {
                 started.cell.kill();
             }
             join(started.task).await;
-            (recipe.settle)();
-            recipe.clear_away().await;
+            (spec.settle)();
+            spec.clear_away().await;
         }
     }
 }
@@ -190,7 +190,7 @@ pub enum Report {
     Escalated(&'static str),
 }
 
-/// The actor. Its argument is its brood, which outlives it.
+/// The actor. Its argument is its children, which outlive it.
 pub struct Supervisor {
     /// Its name.
     pub name: &'static str,
@@ -210,28 +210,33 @@ pub enum Message {
 }
 
 /// What a supervisor keeps.
-pub struct Children {
-    brood: Arc<Brood>,
+pub struct SupervisorState {
+    children: Arc<Children>,
     policy: Driver<Restart>,
     began: Instant,
 }
 
 impl Supervisor {
-    async fn start_child(&self, me: &ActorCell, children: &mut Children, index: u8) -> Result<(), ActorProcessingErr> {
-        let brood = Arc::clone(&children.brood);
-        let Some(recipe) = brood.recipe(index) else { return Ok(()) };
+    async fn start_child(
+        &self,
+        me: &ActorCell,
+        state: &mut SupervisorState,
+        index: u8,
+    ) -> Result<(), ActorProcessingErr> {
+        let children = Arc::clone(&state.children);
+        let Some(spec) = children.spec(index) else { return Ok(()) };
         loop {
-            match (recipe.start)(me.clone()).await {
+            match (spec.start)(me.clone()).await {
                 Ok(started) => {
-                    (self.report)(Report::Started(recipe.name));
-                    brood.put(index, started);
+                    (self.report)(Report::Started(spec.name));
+                    children.put(index, started);
                     return Ok(());
                 }
                 Err(why) => {
-                    tracing::error!(event = "actor_start_failed", actor = recipe.name, reason = %why);
-                    (recipe.settle)();
-                    recipe.clear_away().await;
-                    if !self.ended(children, index, EndReason::StartFailed).await? {
+                    tracing::error!(event = "actor_start_failed", actor = spec.name, reason = %why);
+                    (spec.settle)();
+                    spec.clear_away().await;
+                    if !self.ended(state, index, EndReason::StartFailed).await? {
                         return Ok(());
                     }
                 }
@@ -240,10 +245,15 @@ impl Supervisor {
     }
 
     /// Counts an end. True: start it again. An error: the intensity is exceeded.
-    async fn ended(&self, children: &mut Children, child: u8, reason: EndReason) -> Result<bool, ActorProcessingErr> {
-        let at = children.began.elapsed();
-        let name = children.brood.name(child);
-        for effect in children.policy.feed(&Event::ChildEnded { child, at, reason }).effects {
+    async fn ended(
+        &self,
+        state: &mut SupervisorState,
+        child: u8,
+        reason: EndReason,
+    ) -> Result<bool, ActorProcessingErr> {
+        let at = state.began.elapsed();
+        let name = state.children.name(child);
+        for effect in state.policy.feed(&Event::ChildEnded { child, at, reason }).effects {
             match effect {
                 Effect::Restart { .. } => {
                     (self.report)(Report::Restarting(name, reason));
@@ -251,14 +261,14 @@ impl Supervisor {
                 }
                 Effect::Escalate { .. } => {
                     (self.report)(Report::Escalated(self.name));
-                    children.brood.stop().await;
+                    state.children.stop().await;
                     return Err(format!(
                         "{}: {name} ended more than {} times within {:?}",
                         self.name, self.max, self.window
                     )
                     .into());
                 }
-                Effect::StopChildren => children.brood.stop().await,
+                Effect::StopChildren => state.children.stop().await,
             }
         }
         Ok(false)
@@ -267,24 +277,24 @@ impl Supervisor {
     async fn child_ended(
         &self,
         me: &ActorCell,
-        children: &mut Children,
+        state: &mut SupervisorState,
         who: ractor::ActorId,
         reason: EndReason,
     ) -> Result<(), ActorProcessingErr> {
-        let brood = Arc::clone(&children.brood);
-        let Some(index) = brood.position(who) else { return Ok(()) };
-        if let (Some(started), Some(recipe)) = (brood.take(index), brood.recipe(index)) {
+        let children = Arc::clone(&state.children);
+        let Some(index) = children.position(who) else { return Ok(()) };
+        if let (Some(started), Some(spec)) = (children.take(index), children.spec(index)) {
             // First what it held is settled: nothing of it may count any more, however long its remains take to fall.
-            (recipe.settle)();
+            (spec.settle)();
             let joined = join(started.task).await;
-            if !(recipe.clear_away().await && joined) {
+            if !(spec.clear_away().await && joined) {
                 (self.report)(Report::Escalated(self.name));
-                brood.stop().await;
-                return Err(format!("{}: the remains of {} did not fall", self.name, recipe.name).into());
+                children.stop().await;
+                return Err(format!("{}: the remains of {} did not fall", self.name, spec.name).into());
             }
         }
-        if self.ended(children, index, reason).await? {
-            self.start_child(me, children, index).await?;
+        if self.ended(state, index, reason).await? {
+            self.start_child(me, state, index).await?;
         }
         Ok(())
     }
@@ -301,17 +311,21 @@ async fn join(mut task: JoinHandle<()>) -> bool {
 
 impl Actor for Supervisor {
     type Msg = Message;
-    type State = Children;
-    type Arguments = Arc<Brood>;
+    type State = SupervisorState;
+    type Arguments = Arc<Children>;
 
-    async fn pre_start(&self, _me: ActorRef<Message>, brood: Arc<Brood>) -> Result<Children, ActorProcessingErr> {
+    async fn pre_start(
+        &self,
+        _me: ActorRef<Message>,
+        children: Arc<Children>,
+    ) -> Result<SupervisorState, ActorProcessingErr> {
         let (policy, _) = Driver::start(Restart::new(self.max, self.window));
-        Ok(Children { brood, policy, began: Instant::now() })
+        Ok(SupervisorState { children, policy, began: Instant::now() })
     }
 
-    async fn post_start(&self, me: ActorRef<Message>, children: &mut Children) -> Result<(), ActorProcessingErr> {
-        for index in 0..u8::try_from(children.brood.recipes.len()).unwrap_or(u8::MAX) {
-            self.start_child(&me.get_cell(), children, index).await?;
+    async fn post_start(&self, me: ActorRef<Message>, state: &mut SupervisorState) -> Result<(), ActorProcessingErr> {
+        for index in 0..u8::try_from(state.children.specs.len()).unwrap_or(u8::MAX) {
+            self.start_child(&me.get_cell(), state, index).await?;
         }
         Ok(())
     }
@@ -320,20 +334,20 @@ impl Actor for Supervisor {
         &self,
         me: ActorRef<Message>,
         message: Message,
-        children: &mut Children,
+        state: &mut SupervisorState,
     ) -> Result<(), ActorProcessingErr> {
         match message {
             Message::Stop => {
-                children.policy.feed(&Event::StopRequested);
-                children.brood.stop().await;
+                state.policy.feed(&Event::StopRequested);
+                state.children.stop().await;
                 me.stop(Some("stopped".to_owned()));
             }
         }
         Ok(())
     }
 
-    async fn post_stop(&self, _me: ActorRef<Message>, children: &mut Children) -> Result<(), ActorProcessingErr> {
-        children.brood.stop().await;
+    async fn post_stop(&self, _me: ActorRef<Message>, state: &mut SupervisorState) -> Result<(), ActorProcessingErr> {
+        state.children.stop().await;
         Ok(())
     }
 
@@ -341,7 +355,7 @@ impl Actor for Supervisor {
         &self,
         me: ActorRef<Message>,
         event: SupervisionEvent,
-        children: &mut Children,
+        state: &mut SupervisorState,
     ) -> Result<(), ActorProcessingErr> {
         let (who, reason) = match event {
             SupervisionEvent::ActorFailed(cell, error) => {
@@ -349,14 +363,14 @@ impl Actor for Supervisor {
                 tracing::error!(event = "actor_failed", actor_id = %cell.get_id(), reason = %crate::protocol::text::clean(&error.to_string()));
                 (cell.get_id(), EndReason::Failed)
             }
-            SupervisionEvent::ActorTerminated(cell, state, why) => {
+            SupervisionEvent::ActorTerminated(cell, its_state, why) => {
                 // The state may hold sockets: it falls before anything is started again.
-                drop(state);
+                drop(its_state);
                 let reason = if why.as_deref() == Some("killed") { EndReason::Killed } else { EndReason::Stopped };
                 (cell.get_id(), reason)
             }
             SupervisionEvent::ActorStarted(_) | SupervisionEvent::ProcessGroupChanged(_) => return Ok(()),
         };
-        self.child_ended(&me.get_cell(), children, who, reason).await
+        self.child_ended(&me.get_cell(), state, who, reason).await
     }
 }

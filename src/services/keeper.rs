@@ -71,5 +71,5 @@ impl Drop for Life {
 
 /// Waits before a life, or an attempt to begin one, that follows so many others.
 pub(super) async fn pause(gateway: &impl Gateway, before: u32) {
-    sleep(retry::delay(before, false, gateway.die())).await;
+    sleep(retry::delay(before, false, gateway.random_fraction())).await;
 }

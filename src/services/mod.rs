@@ -30,7 +30,7 @@ pub trait Gateway: Send + Sync + 'static {
     /// What is told and counted.
     fn events(&self) -> &Events;
     /// A random number in 0..1.
-    fn die(&self) -> f64;
+    fn random_fraction(&self) -> f64;
     /// Spawns a task whose panic ends the gateway.
     fn spawn(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()>;
 }

@@ -7,7 +7,7 @@ use super::locked_record;
 use crate::limits::{RESULT_FILE_MAX_AGE, RESULT_FILES_MAX, RESULT_MEDIA_FILES_MAX};
 use crate::platform::host::Host;
 use crate::protocol::ids::CallId;
-use crate::protocol::mcp::{self, Audience, ToolResult};
+use crate::protocol::mcp::{self, ClientProfile, ToolResult};
 
 /// The files of one result.
 pub struct ResultFiles<'a> {
@@ -27,12 +27,12 @@ impl<'a> ResultFiles<'a> {
     /// The result as its client takes it, with what it does not take in files that the result names; and why the last one could not
     /// be written, if one could not.
     /// `most`: how large it may be.
-    pub fn fit(mut self, result: ToolResult, audience: &Audience, most: usize) -> (ToolResult, Option<io::Error>) {
-        (self.fitted(result, audience, most), self.trouble)
+    pub fn fit(mut self, result: ToolResult, profile: &ClientProfile, most: usize) -> (ToolResult, Option<io::Error>) {
+        (self.fitted(result, profile, most), self.trouble)
     }
 
-    fn fitted(&mut self, mut result: ToolResult, audience: &Audience, most: usize) -> ToolResult {
-        for (nth, left) in mcp::left_out(&result, audience).into_iter().enumerate() {
+    fn fitted(&mut self, mut result: ToolResult, profile: &ClientProfile, most: usize) -> ToolResult {
+        for (nth, left) in mcp::left_out(&result, profile).into_iter().enumerate() {
             let path = match &left.data {
                 None => Err("its data is no base64"),
                 Some(_) if nth >= RESULT_MEDIA_FILES_MAX => Err("the result holds too many of them"),
@@ -42,19 +42,19 @@ impl<'a> ResultFiles<'a> {
                 }
             };
             if let Some(block) = result.content.get_mut(left.index) {
-                *block = left.note(audience, path.as_deref().map_err(|why| *why));
+                *block = left.note(profile, path.as_deref().map_err(|why| *why));
             }
         }
-        if mcp::fits(&result, audience) && !mcp::is_for_a_file(&result, audience, most) {
+        if mcp::fits(&result, profile) && !mcp::is_for_a_file(&result, profile, most) {
             return result;
         }
         let Some(path) = self.write(&format!("{}.json", self.call), result.file_text().as_bytes()) else {
             return result;
         };
         let whole = result.file_text().len();
-        let result = mcp::cut_text(result, audience, &path);
+        let result = mcp::cut_text(result, profile, &path);
         // Images that are taken may be too large all the same.
-        if mcp::is_for_a_file(&result, audience, most) { result.spilled(whole, &path) } else { result }
+        if mcp::is_for_a_file(&result, profile, most) { result.spilled(whole, &path) } else { result }
     }
 
     /// The path of the file that now holds this.

@@ -209,7 +209,7 @@ fn the_identity_table() {
     let with_theirs = owner(8, &["Unity", "-projectPath", their_path]);
     let relative = owner(7, &["Unity", "-projectPath", "."]);
     let silent = owner(7, &["Unity"]);
-    let stranger = owner(9, &["node", "server.js"]);
+    let foreign_peer = owner(9, &["node", "server.js"]);
 
     let cases = [
         // A port that the user named.
@@ -227,8 +227,8 @@ fn the_identity_table() {
         ("found, theirs", false, Some(&with_theirs), Some(7), true, Err(WrongProject)),
         ("found, our pid", false, Some(&silent), Some(7), false, Ok(Some(Checked))),
         ("found, our pid with a relative path", false, Some(&relative), Some(7), false, Ok(Some(Checked))),
-        ("found, a stranger", false, Some(&stranger), Some(7), false, Err(Unproven)),
-        ("found, a stranger, the editor checks", false, Some(&stranger), None, true, Err(Unproven)),
+        ("found, a stranger", false, Some(&foreign_peer), Some(7), false, Err(Unproven)),
+        ("found, a stranger, the editor checks", false, Some(&foreign_peer), None, true, Err(Unproven)),
         ("found, silent, no pid", false, Some(&silent), None, false, Err(Unproven)),
     ];
     for (case, named, owner, editor_pid, checks, expected) in cases {

@@ -137,6 +137,6 @@ pub(super) struct Meant {
     pub project: Option<PathBuf>,
     /// Those that fit alike.
     pub ambiguous: Vec<PathBuf>,
-    /// Why there is none, with the mend.
+    /// Why there is none, with the fix.
     pub trouble: Option<String>,
 }

@@ -12,7 +12,7 @@ use crate::protocol::jsonrpc::RpcError;
 /// that waits: a pipe that is written and closed at once is a session too. Then until what was sent is answered, for a moment.
 pub(super) async fn handled(client: &Client) {
     // It takes no longer than its handlers, which wait for nothing.
-    let _ = timeout(FLUSH_MAX, client.edge.idle()).await;
+    let _ = timeout(FLUSH_MAX, client.mailbox.idle()).await;
     let _ = timeout(DRAIN_MAX, client.outbox.calls_answered()).await;
 }
 

@@ -47,13 +47,13 @@ pub async fn run<S: Spawn>(
     };
     parts.env.events.ending(why);
     parts.calls.begin_draining();
-    let permit = timeout(FLUSH_MAX, parts.client.edge.permit(0)).await.ok().flatten();
+    let permit = timeout(FLUSH_MAX, parts.client.mailbox.permit(0)).await.ok().flatten();
     parts.client.actor.cast(session::Message::InputEnded(permit));
     if why != ShutdownReason::ClientGone {
         // What the session was handed before the end is handled by it, in its order, and then the end itself, which answers a
         // list that waits: a pipe that is written and closed at once is a session too. It takes no longer than its handlers,
         // which wait for nothing.
-        let _ = timeout(FLUSH_MAX, parts.client.edge.idle()).await;
+        let _ = timeout(FLUSH_MAX, parts.client.mailbox.idle()).await;
         let _ = timeout(DRAIN_MAX, parts.calls.shared.settled()).await;
     }
     parts.client.actor.cast(session::Message::CallsSettled);

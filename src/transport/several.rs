@@ -136,7 +136,7 @@ async fn serve<S: Spawn>(
     for link in parts.links.all() {
         link.calls.decide(|ledger, now| ledger.refuse_held_of(client.id, Cause::ShuttingDown, now));
     }
-    let permit = timeout(FLUSH_MAX, client.edge.permit(0)).await.ok().flatten();
+    let permit = timeout(FLUSH_MAX, client.mailbox.permit(0)).await.ok().flatten();
     client.actor.cast(session::Message::InputEnded(permit));
     if why != ShutdownReason::ClientGone {
         ending::handled(client).await;

@@ -23,7 +23,7 @@ use crate::link::Links;
 use crate::protocol::framing::lines::{Line, LineDecoder};
 use crate::protocol::jsonrpc::{self, Fault, Invalid, Message, RequestId, RpcError};
 use crate::protocol::mcp::stateless::{self, Caller};
-use crate::protocol::mcp::{self, Audience, Method, Notification, ProtocolVersion, Request, ToolResult};
+use crate::protocol::mcp::{self, ClientProfile, Method, Notification, ProtocolVersion, Request, ToolResult};
 use crate::runtime::environment::Environment;
 use crate::runtime::mailbox::Permit;
 use crate::runtime::messages::session::{self, Delivered};
@@ -248,14 +248,14 @@ impl Intake {
     fn caller(&self, method: &str, params: Option<&RawValue>) -> Result<Option<Arc<Caller>>, RpcError> {
         let said = stateless::client_of(method, params)?;
         Ok(said.map(|(version, client)| {
-            let audience = Audience { version, client: self.with.env.config.traits_of(&client.name) };
-            Arc::new(Caller { client, audience })
+            let profile = ClientProfile { version, client: self.with.env.config.traits_of(&client.name) };
+            Arc::new(Caller { client, profile })
         }))
     }
 
     fn open(&self, id: &RequestId, method: &str, caller: Option<Arc<Caller>>, batch: Option<BatchKey>) -> Option<Hold> {
         let front = &self.with.client.outbox;
-        let audience = caller.as_ref().map(|caller| caller.audience);
+        let profile = caller.as_ref().map(|caller| caller.profile);
         match front.open(id, Method::from_name(method), caller) {
             Ok(hold) => {
                 if let Some(batch) = batch {
@@ -277,9 +277,9 @@ impl Intake {
                 if method == "tools/call" && batch.is_none() {
                     let result = mcp::tool_result(
                         &ToolResult::error(text),
-                        &audience.unwrap_or_else(|| self.with.client.handshake().audience_by_handshake()),
+                        &profile.unwrap_or_else(|| self.with.client.handshake().profile_by_handshake()),
                     );
-                    front.reject_with_result(id, &result, audience.is_some());
+                    front.reject_with_result(id, &result, profile.is_some());
                 } else {
                     self.reject(batch, Some(id), &RpcError::internal(text));
                 }
@@ -297,7 +297,7 @@ impl Intake {
 
     /// To the session at once if it lives and nothing waits before; else into the queue.
     async fn hand_over(&self, mut delivery: Delivery) {
-        let permit = self.with.client.edge.permit(delivery.bytes).await;
+        let permit = self.with.client.mailbox.permit(delivery.bytes).await;
         if self.backlog.is_empty()
             && let Some(session) = self.with.client.actor.get()
         {
@@ -360,7 +360,7 @@ async fn deliver(with: Surroundings, mut waiting: mpsc::Receiver<Delivery>, back
                 refuse(&with, delivery);
                 break;
             };
-            let permit = with.client.edge.permit(bytes).await;
+            let permit = with.client.mailbox.permit(bytes).await;
             match hand(&with, &session, delivery, permit) {
                 Ok(()) => break,
                 Err(back) => delivery = *back,

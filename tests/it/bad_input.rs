@@ -1,5 +1,5 @@
 //! Bad input from every side: flags, environment, files, stdin, the bridge, the push port. Each gets a clear error that names the
-//! mend; nothing is lost, nothing dies, and whoever is not proven to be the editor hears nothing.
+//! fix; nothing is lost, nothing dies, and whoever is not proven to be the editor hears nothing.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 // ---- flags, environment, project -----------------------------------------------------------------------------------
 
 #[tokio::test]
-async fn wrong_flags_exit_2_and_name_the_mend() {
+async fn wrong_flags_exit_2_and_name_the_fix() {
     let place = Place::new();
     let wrong: [(&[&str], &str); 10] = [
         (&["--prot", "8700"], "--port"),
@@ -27,10 +27,10 @@ async fn wrong_flags_exit_2_and_name_the_mend() {
         (&["doctr"], "doctor"),
         (&["fake-unity", "--package-version", "0.0.9"], "0.1.0"),
     ];
-    for (flags, mend) in wrong {
+    for (flags, fix) in wrong {
         let done = place.run(flags.iter().copied()).await;
         assert_eq!((done.code, done.out.as_str()), (Some(2), ""), "{flags:?}: {done:?}");
-        assert!(done.err.contains(mend), "{flags:?} does not name {mend}: {done:?}");
+        assert!(done.err.contains(fix), "{flags:?} does not name {fix}: {done:?}");
     }
 }
 
@@ -117,7 +117,7 @@ async fn a_settings_file_that_cannot_be_used_is_named_and_a_named_port_still_wor
         let files = found["findings"].as_array().expect("a list").iter().find(|finding| finding["about"] == "files");
         let files = files.unwrap_or_else(|| panic!("{name}: nothing about the file: {found}"));
         assert!(files["says"].as_str().is_some_and(|says| says.contains(SETTINGS)), "{name}: {files}");
-        assert!(files["mend"].as_str().is_some_and(|mend| !mend.is_empty()), "{name}: {files}");
+        assert!(files["mend"].as_str().is_some_and(|fix| !fix.is_empty()), "{name}: {files}");
         let mut gateway = Server::start(&place, &["--project", text(&project), "--port", &unity.at()]).await;
         let status = gateway.status_that("readiness", |status| status["editor"]["ready"] == true).await;
         assert!(status["problems"].to_string().contains(SETTINGS), "{name}: {status}");

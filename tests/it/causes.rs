@@ -107,7 +107,7 @@ struct Stage {
     row: Row,
     project: PathBuf,
     _folder: tempfile::TempDir,
-    /// Reasons, headlines, pulses and strangers that the status has shown.
+    /// Reasons, headlines, heartbeats and foreign peers that the status has shown.
     seen: Vec<String>,
     /// What was wrong at once.
     wrong: Vec<String>,
@@ -179,7 +179,7 @@ impl Stage {
     async fn look(&mut self, span: Duration, call: Option<&Value>) {
         let began = Instant::now();
         while began.elapsed() < span {
-            let status = self.it.parts.gateway_tools().picture();
+            let status = self.it.parts.gateway_tools().snapshot();
             let editor = &status["editor"];
             for said in [
                 &status["summary"],

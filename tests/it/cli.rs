@@ -322,7 +322,7 @@ async fn doctor_finds_nothing_wrong_with_a_sound_project() {
 }
 
 #[tokio::test]
-async fn doctor_names_what_a_crash_left_behind_and_the_mend() {
+async fn doctor_names_what_a_crash_left_behind_and_the_fix() {
     let place = Place::new();
     let project = place.path("Castle");
     let unity = Unity::of(&place, &project).await;
@@ -335,7 +335,7 @@ async fn doctor_names_what_a_crash_left_behind_and_the_mend() {
     finding(&found, "editor", "which is no editor any more");
     let lock = finding(&found, "lock files", "no living editor is known, so");
     assert_eq!((&lock["level"], &lock["sure"]), (&json!("problem"), &json!("likely")));
-    assert!(lock["mend"].as_str().is_some_and(|mend| mend.contains("Temp")), "{lock}");
+    assert!(lock["mend"].as_str().is_some_and(|fix| fix.contains("Temp")), "{lock}");
     assert_eq!(finding(&found, "state", "cannot be written")["level"], "problem");
     for finding in found["findings"].as_array().expect("a list") {
         assert!(finding["level"] != "problem" || finding["mend"].is_string(), "a problem without a mend: {finding}");

@@ -1,4 +1,4 @@
-//! The exporter when something of its own breaks: it is mended, it is told, and nobody else notices.
+//! The exporter when something of its own breaks: it is fixed, it is told, and nobody else notices.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 

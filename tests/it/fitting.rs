@@ -42,12 +42,12 @@ async fn images_and_sounds_pass_where_they_are_taken_and_lie_in_files_where_not(
     let unity = Unity::start(&place, &["--dialect", "holdfast", "--project", text(&project)]).await;
     let at = unity.at();
     let arguments = ["--project", text(&project), "--port", &at, "--dialect", "holdfast"];
-    let mut stranger = session(&place, &arguments, "some new editor").await;
-    let sound = stranger.call("sound", json!({})).await;
+    let mut foreign_peer = session(&place, &arguments, "some new editor").await;
+    let sound = foreign_peer.call("sound", json!({})).await;
     assert_eq!(sound["content"][1]["type"], "audio", "{sound}");
-    let picture = stranger.call("picture", json!({})).await;
+    let picture = foreign_peer.call("picture", json!({})).await;
     assert!(picture["structuredContent"].is_object() && picture["content"][1]["type"] == "image", "{picture}");
-    stranger.end().await;
+    foreign_peer.end().await;
 
     let mut zed = session(&place, &arguments, "Zed").await;
     let sound = zed.call("sound", json!({})).await;
@@ -125,7 +125,7 @@ async fn alternatives_are_flattened_for_the_clients_that_lose_the_tool_and_the_c
 }
 
 #[tokio::test]
-async fn a_list_longer_than_the_client_shows_is_told_with_the_mend() {
+async fn a_list_longer_than_the_client_shows_is_told_with_the_fix() {
     let place = Place::new();
     let project = with_catalogue(&place, |tools| {
         let first = tools.first().expect("a tool").clone();

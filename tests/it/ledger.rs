@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use holdfast::core::calls::{Ledger, NewCall, Settlement, Terms};
 use holdfast::fsm::call::Verdict;
-use holdfast::fsm::cause::{Cause, Loss, Outlook};
+use holdfast::fsm::cause::{Availability, Cause, Loss};
 use holdfast::limits::{HOLD_MAX, PATIENCE_MARGIN, SENDINGS_MAX};
 use holdfast::protocol::dialect::{AnswerBody, EditorAnswer, Recovery};
 use holdfast::protocol::ids::{CallId, Epoch, RequestKey, SessionId};
@@ -59,7 +59,7 @@ enum Step {
     Learn {
         call: u8,
     },
-    Outlook(Outlook),
+    Availability(Availability),
     Pass(Duration),
     /// The same, and whoever watches the clock comes late.
     Late(Duration),
@@ -69,10 +69,10 @@ enum Step {
 fn step() -> impl Strategy<Value = Step> {
     let secs = |max: u64| (0..=max).prop_map(Duration::from_secs);
     let loss = prop_oneof![Just(Loss::Reload), Just(Loss::Disconnect), Just(Loss::Gateway), Just(Loss::Silence)];
-    let outlook = prop_oneof![
-        Just(Outlook::Open),
-        Just(Outlook::Coming(Cause::Reloading)),
-        Just(Outlook::Absent(Cause::NotRunning)),
+    let availability = prop_oneof![
+        Just(Availability::Open),
+        Just(Availability::Coming(Cause::Reloading)),
+        Just(Availability::Absent(Cause::NotRunning)),
     ];
     let (call, epoch) = (0..8_u8, 0..5_u8);
     prop_oneof![
@@ -89,7 +89,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => call.clone().prop_map(|call| Step::Cancel { call }),
         1 => call.clone().prop_map(|call| Step::Refuse { call }),
         2 => call.prop_map(|call| Step::Learn { call }),
-        2 => outlook.prop_map(Step::Outlook),
+        2 => availability.prop_map(Step::Availability),
         5 => (0..40_000_u64).prop_map(|ms| Step::Pass(Duration::from_millis(ms))),
         3 => (0..70_000_u64).prop_map(|ms| Step::Late(Duration::from_millis(ms))),
         1 => Just(Step::Drain),
@@ -215,10 +215,10 @@ impl World {
                         arguments: RawValue::from_string("{}".to_owned()).unwrap().into(),
                         progress_token: progress.then(|| RawValue::from_string("1".to_owned()).unwrap()),
                         trace: None,
-                        asker: None,
+                        requester: None,
                         parallel: true,
                         patience,
-                        audience: ProtocolVersion::LATEST.into(),
+                        profile: ProtocolVersion::LATEST.into(),
                     },
                     now,
                 );
@@ -306,8 +306,8 @@ impl World {
                     self.see(settlements);
                 }
             }
-            Step::Outlook(outlook) => {
-                let settlements = self.ledger.set_outlook(outlook, now);
+            Step::Availability(availability) => {
+                let settlements = self.ledger.set_availability(availability, now);
                 self.see(settlements);
             }
             Step::Pass(time) => {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use holdfast::core::calls::{Answer, Ledger, NewCall, Settlement, Terms};
 use holdfast::fsm::call::Verdict;
-use holdfast::fsm::cause::{Cause, Loss, Outlook};
+use holdfast::fsm::cause::{Availability, Cause, Loss};
 use holdfast::protocol::dialect::Recovery;
 use holdfast::protocol::ids::{CallId, Epoch, RequestKey, SessionId};
 use holdfast::protocol::mcp::ProtocolVersion;
@@ -17,7 +17,7 @@ const AWAY: Duration = Duration::from_secs(3);
 fn claimed(recovery: Recovery, now: Instant) -> (Ledger, Epoch) {
     let (mut ledger, id, epoch) = (Ledger::default(), CallId::from_random([7; 16]), Epoch(1));
     ledger.open_epoch(epoch);
-    ledger.set_outlook(Outlook::Open, now);
+    ledger.set_availability(Availability::Open, now);
     let call = NewCall {
         id,
         request: RequestKey::new(SessionId::STDIO, 1),
@@ -25,10 +25,10 @@ fn claimed(recovery: Recovery, now: Instant) -> (Ledger, Epoch) {
         arguments: RawValue::from_string("{}".to_owned()).expect("it is JSON").into(),
         progress_token: None,
         trace: None,
-        asker: None,
+        requester: None,
         parallel: false,
         patience: Duration::from_secs(60),
-        audience: ProtocolVersion::negotiate("2025-11-25").into(),
+        profile: ProtocolVersion::negotiate("2025-11-25").into(),
     };
     ledger.accept(call, now);
     assert!(ledger.reserve(epoch).is_some());
@@ -62,8 +62,8 @@ async fn a_call_whose_outcome_only_the_return_tells_says_after_how_long_the_edit
     let now = Instant::now();
     let (mut ledger, epoch) = claimed(Recovery::Inferred, now);
     assert!(ledger.close_epoch(epoch, Loss::Reload, now).is_empty(), "its outcome is looked for");
-    ledger.set_outlook(Outlook::Coming(Cause::Reloading), now);
+    ledger.set_availability(Availability::Coming(Cause::Reloading), now);
     ledger.open_epoch(Epoch(2));
-    let answer = only_answer(ledger.set_outlook(Outlook::Open, now + AWAY));
+    let answer = only_answer(ledger.set_availability(Availability::Open, now + AWAY));
     assert_eq!(answer.came_back, Some(AWAY));
 }

@@ -1,5 +1,5 @@
 //! What the tree promises when a part of it fails: the session goes on, nothing is answered twice or falsely, siblings do not
-//! notice, and what cannot be mended is handed up.
+//! notice, and what cannot be fixed is handed up.
 //!
 //! Failures are planted through the `Spawn` seam: the product's own actors, failing in a hook of their life on a plan.
 
@@ -279,9 +279,9 @@ async fn a_hundred_kills_of_each_actor_leave_a_whole_session_and_nothing_else() 
                 assert_eq!(gateway.sabotage.lives(leaf).len(), 1, "{name}: {leaf} did not go on");
             }
             assert!(tasks() <= first.unwrap_or_default() + 1, "{name}: {} tasks, {first:?} after one kill", tasks());
-            let edges = &gateway.parts.addresses.edges;
+            let mailboxes = &gateway.parts.addresses.mailboxes;
             assert_eq!(
-                (gateway.parts.client.edge.used(), edges.bridge.used(), edges.push.used()),
+                (gateway.parts.client.mailbox.used(), mailboxes.bridge.used(), mailboxes.push.used()),
                 (0, 0, 0),
                 "{name}: permits"
             );
@@ -307,7 +307,7 @@ async fn too_many_ends_of_leaves_restart_the_link_and_the_push_port_survives() {
         alive(&gateway, "discovery", kill + 1).await;
         gateway.client.ping().await;
     }
-    // Five are mended in place; the sixth within the window takes the link with it.
+    // Five are fixed in place; the sixth within the window takes the link with it.
     assert_eq!(gateway.sabotage.lives("link").len(), 2);
     assert_eq!(restarts(&gateway, "link"), 1);
     assert_eq!(restarts(&gateway, "discovery"), 5);
@@ -485,7 +485,7 @@ async fn a_registry_that_ends_while_its_list_is_on_the_wire_does_not_free_the_ed
     assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
-/// Two that end at once are both mended, whichever the supervisor hears of first.
+/// Two that end at once are both fixed, whichever the supervisor hears of first.
 #[tokio::test(start_paused = true)]
 async fn actors_that_end_together_are_all_mended() {
     let pairs: Vec<(&str, &str)> =

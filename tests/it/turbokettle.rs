@@ -110,7 +110,7 @@ async fn the_dialect_finds_greets_lists_and_calls_the_face() {
     let (failed, said) = gateway.call(tools, "throw", "{}").await;
     assert!(failed && said.ends_with("It may have run in part."), "{said}");
     assert!(gateway.call(tools, "fail", "{}").await.0);
-    assert!(matches!(gateway.ask(&Order::Pulse).await, Reply::Result(_)));
+    assert!(matches!(gateway.ask(&Order::Heartbeat).await, Reply::Result(_)));
 
     unity.reload(Duration::ZERO).await.unwrap();
     within(unity.listening()).await;

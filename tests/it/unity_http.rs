@@ -425,7 +425,7 @@ async fn a_peer_that_hangs_up_before_it_is_asked_was_not_asked() {
 #[tokio::test(start_paused = true)]
 async fn a_call_behind_a_ping_that_is_cut_never_left_and_is_sent_on_the_next_connection() {
     let setup = setup();
-    // The first two are the greeting and the list; the third is the pulse of an idle connection.
+    // The first two are the greeting and the list; the third is the heartbeat of an idle connection.
     let editor = Scripted::start(&setup.net, Does::CutsPing(response(RAN), 3)).await;
     let mut it = opened(setup).await;
     let pings = || editor.heads.lock().unwrap().len();
@@ -499,7 +499,7 @@ async fn requests_are_one_at_a_time_with_host_and_length() {
 }
 
 /// An HTTP server that answers everything with these bytes, and how often it was asked for more than a ping.
-async fn stranger(net: &Arc<MemoryNet>, says: Vec<u8>) -> (Arc<AtomicUsize>, JoinHandle<()>) {
+async fn foreign_peer(net: &Arc<MemoryNet>, says: Vec<u8>) -> (Arc<AtomicUsize>, JoinHandle<()>) {
     let listener = net.bind(PORT).await.unwrap();
     let asked = Arc::new(AtomicUsize::new(0));
     let counting = asked.clone();
@@ -521,7 +521,7 @@ async fn stranger(net: &Arc<MemoryNet>, says: Vec<u8>) -> (Arc<AtomicUsize>, Joi
 #[tokio::test(start_paused = true)]
 async fn a_server_that_is_not_the_package_is_not_called() {
     let setup = setup();
-    let (asked, task) = stranger(&setup.net, response("\"pong\"")).await;
+    let (asked, task) = foreign_peer(&setup.net, response("\"pong\"")).await;
     let mut it = gateway(setup);
     it.client.open_as(PATIENT, "2025-06-18", json!({})).await;
     let id = it.client.call("execute_code", json!({"code": "x"})).await;
@@ -543,7 +543,7 @@ async fn a_program_that_takes_the_port_between_two_calls_is_sent_none() {
     assert!(!it.client.text(&id).await.1);
     editor.task.abort();
     until("the editor is gone", || editor.task.is_finished()).await;
-    let (asked, task) = stranger(&net, response("It works!")).await;
+    let (asked, task) = foreign_peer(&net, response("It works!")).await;
     let id = it.client.call("execute_code", json!({"code": "y"})).await;
     // It would have been sent by then.
     sleep(Duration::from_secs(1)).await;

@@ -62,9 +62,9 @@ pub fn decode(body: &[u8]) {
 }
 
 fn check_reply(reply: Reply, body: &Value) {
-    if let Some(pulse) = Holdfast.read_pulse(&reply) {
+    if let Some(heartbeat) = Holdfast.read_heartbeat(&reply) {
         let said = body.pointer("/result/frameAgeMs").and_then(Value::as_u64);
-        assert_eq!(said, u64::try_from(pulse.frame_age.as_millis()).ok(), "the age that was told");
+        assert_eq!(said, u64::try_from(heartbeat.frame_age.as_millis()).ok(), "the age that was told");
     }
     let refusal = match &reply {
         Reply::Result(_) => None,
@@ -225,7 +225,7 @@ fn check_encoded(call: CallId, tool: &str, prepared: &PreparedCall, key: &Journa
         (Order::Greeting { hello: &hello, said: &[] }, "holdfast/hello"),
         (Order::ListTools { step: 0, development: true }, "holdfast/tools"),
         (Order::Outcomes(&keys), "holdfast/outcome"),
-        (Order::Pulse, "holdfast/status"),
+        (Order::Heartbeat, "holdfast/status"),
         (Order::Cancel(key), "holdfast/cancel"),
     ];
     for (order, method) in &orders {

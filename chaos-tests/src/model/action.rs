@@ -195,7 +195,7 @@ fn news(world: &World) -> String {
     format!("the bridge hears of {}: {}", news.epoch, event.split(" {").next().unwrap_or_default())
 }
 
-/// What an action takes from the budget: 0 for what a healthy world does, and for what mends it.
+/// What an action takes from the budget: 0 for what a healthy world does, and for what fixes it.
 pub fn cost(world: &World, action: Action) -> u8 {
     let healthy = world.editor == Editor::Up;
     let line = |index: u8| world.lines.get(usize::from(index));
@@ -239,7 +239,7 @@ pub fn cost(world: &World, action: Action) -> u8 {
             Timer::Leave | Timer::Drain => true,
             Timer::Liveness => world.editor == Editor::Dead,
             Timer::Retry => healthy,
-            Timer::Seek | Timer::Hope | Timer::Greeting | Timer::Stall | Timer::Silence | Timer::Pulse => false,
+            Timer::Seek | Timer::Hope | Timer::Greeting | Timer::Stall | Timer::Silence | Timer::Heartbeat => false,
         },
         Action::Cancel(_)
         | Action::NoPermit(_)

@@ -81,7 +81,7 @@ impl Journal {
     }
 
     /// The process is gone.
-    pub fn die(&mut self) {
+    pub fn random_fraction(&mut self) {
         *self = Self { process: self.process + 1, ..Self::default() };
     }
 

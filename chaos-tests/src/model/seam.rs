@@ -139,10 +139,10 @@ impl Seam {
             arguments: RawValue::NULL.to_owned().into(),
             progress_token: None,
             trace: None,
-            asker: None,
+            requester: None,
             parallel: true,
             patience: PATIENCE_MARGIN + Duration::from_secs(10 + u64::from(rank)),
-            audience: ProtocolVersion::LATEST.into(),
+            profile: ProtocolVersion::LATEST.into(),
         };
         said(self.change(|ledger| ledger.accept(new, now())))
     }

@@ -2,7 +2,7 @@
 
 use holdfast::core::calls::{LedgerAccess as _, Settlement};
 use holdfast::core::exchange::{self, After, Answers, Order, Outcome, Settled, Unsendable};
-use holdfast::fsm::bridge::{ConnectFailure, Drop, Event, Evidence, Sign, Timer};
+use holdfast::fsm::bridge::{ConnectFailure, Disconnect, Event, Evidence, Sign, Timer};
 use holdfast::fsm::cause::{Cause, Loss};
 use holdfast::limits::OUTCOMES_ASKED_EVERY;
 use holdfast::protocol::dialect::{Activity, LeaveReason, Met, Refusal};
@@ -142,7 +142,7 @@ impl Step<'_> {
             Action::Write(line) => self.write(line),
             Action::WriteNothing(line) => {
                 self.revoke(line);
-                self.end_with(line, Event::Disconnected(Drop::Reset));
+                self.end_with(line, Event::Disconnected(Disconnect::Reset));
             }
             Action::Tear(line) => self.tear(line),
             Action::Read(line) => self.read(line),
@@ -151,13 +151,13 @@ impl Step<'_> {
                 let epoch = self.line(line).epoch();
                 self.world.tell(epoch, Event::GreetingRefused);
             }
-            Action::End(line) => self.end_with(line, Event::Disconnected(Drop::Eof)),
-            Action::Break(line) => self.end_with(line, Event::Disconnected(Drop::Reset)),
+            Action::End(line) => self.end_with(line, Event::Disconnected(Disconnect::Eof)),
+            Action::Break(line) => self.end_with(line, Event::Disconnected(Disconnect::Reset)),
             Action::Fall(line) => self.fall(line),
             Action::Keep(line) => {
                 let epoch = self.line(line).epoch();
                 self.world.stray = self.line(line).running.take().map(|call| (epoch, call));
-                self.end_with(line, Event::Disconnected(Drop::Reset));
+                self.end_with(line, Event::Disconnected(Disconnect::Reset));
             }
             Action::Misdeliver(line) => {
                 if let Some((epoch, call)) = self.world.stray.take() {
@@ -279,7 +279,7 @@ impl Step<'_> {
                         self.watch_the_window(index);
                     }
                     Some(Order::Outcomes) => self.ask(index, false),
-                    Some(Order::Call | Order::Cancel(_) | Order::Pulse) => {}
+                    Some(Order::Call | Order::Cancel(_) | Order::Heartbeat) => {}
                 }
             }
         }
@@ -412,7 +412,7 @@ impl Step<'_> {
         if self.broken(Broken::RevokesTorn) {
             self.revoke(index);
         }
-        self.end_with(index, Event::Disconnected(Drop::Reset));
+        self.end_with(index, Event::Disconnected(Disconnect::Reset));
     }
 
     fn read(&mut self, index: u8) {
@@ -424,7 +424,7 @@ impl Step<'_> {
                 let exchange = &mut self.line(index).exchange;
                 if exchange.reply(Line::number(epoch, Message::Greeting), None) == Answers::Greeting {
                     exchange.greeted(Met { journal, ..Met::default() });
-                    self.world.tell(epoch, Event::Greeted { window: self.setting.window, pulse: false });
+                    self.world.tell(epoch, Event::Greeted { window: self.setting.window, heartbeat: false });
                 }
             }
             Frame::List => {
@@ -485,7 +485,7 @@ impl Step<'_> {
         }
         self.settled(index, answered.settled);
         if answered.hang_up {
-            self.end_with(index, Event::Disconnected(Drop::Eof));
+            self.end_with(index, Event::Disconnected(Disconnect::Eof));
         }
     }
 

@@ -223,14 +223,14 @@ async fn sample(parts: Arc<Parts>, recorder: Recorder) {
     let mut named = "";
     loop {
         tokio::time::sleep(SAMPLE_EVERY).await;
-        let cause = parts.link.view.borrow().outlook.cause().map_or("", Into::into);
+        let cause = parts.link.view.borrow().availability.cause().map_or("", Into::into);
         if std::mem::replace(&mut named, cause) != cause {
             recorder.record(Event::Named(cause));
         }
         let counts = parts.client.outbox.counts();
         let (held, flying) = parts.calls.ledger(|ledger, _| ledger.counts());
-        let edges = &parts.addresses.edges;
-        let edge = parts.client.edge.used().max(edges.bridge.used()).max(edges.push.used());
+        let mailboxes = &parts.addresses.mailboxes;
+        let edge = parts.client.mailbox.used().max(mailboxes.bridge.used()).max(mailboxes.push.used());
         let sizes = Sizes { open: counts.open, queued: counts.queued, held, flying, edge };
         if sizes != last {
             last = sizes;

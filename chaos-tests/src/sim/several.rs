@@ -177,7 +177,7 @@ async fn sample(client: Arc<holdfast::client::Client>, recorder: Recorder) {
     loop {
         tokio::time::sleep(SAMPLE_EVERY).await;
         let counts = client.outbox.counts();
-        let sizes = Sizes { open: counts.open, queued: counts.queued, edge: client.edge.used(), ..Sizes::default() };
+        let sizes = Sizes { open: counts.open, queued: counts.queued, edge: client.mailbox.used(), ..Sizes::default() };
         if sizes != last {
             last = sizes;
             recorder.record(Event::Sized(sizes));

@@ -186,7 +186,7 @@ fn without_threads_it_does_not_start_and_says_why_and_with_enough_it_serves() {
             let (status, _) = client.ended_within(super::SOON);
             let log = client.log();
             assert_eq!(status.code(), Some(71), "{limit}: {log}");
-            assert!(log.contains("gave it no threads") && log.contains("start it again"), "{limit}: {log}");
+            assert!(log.contains("could not create threads") && log.contains("start it again"), "{limit}: {log}");
             assert!(!log.contains("panic"), "{limit}: {log}");
         }
         scenario.record.injected("few threads");

@@ -95,7 +95,7 @@ fn a_modal_dialog_an_import_and_a_lost_focus_keep_the_session_and_every_call() {
             scenario.record.injected(still);
             let id = stage.client.call("count", &json!({"key": still}));
             // Its bridge says off the main thread how old its last frame is, and that no call is to blame.
-            until("the dialog is told", || stage.pulse().contains("most likely a dialog is open"));
+            until("the dialog is told", || stage.heartbeat().contains("most likely a dialog is open"));
             assert!(!stage.client.is_answered(id));
             stage.unity.say(again);
             assert_eq!(stage.client.answer(id).verdict(), Verdict::Ok);
@@ -104,7 +104,7 @@ fn a_modal_dialog_an_import_and_a_lost_focus_keep_the_session_and_every_call() {
         }
         let busy = stage.client.call("block", &json!({"ms": 9000}));
         scenario.record.injected("a tool that blocks the main thread");
-        until("the work is told", || stage.pulse().contains("busy with a call"));
+        until("the work is told", || stage.heartbeat().contains("busy with a call"));
         assert_eq!(stage.client.answer(busy).verdict(), Verdict::Ok);
         // Its next frame by itself is an hour away: the bridge wakes it.
         stage.unity.say("focus off");

@@ -53,7 +53,7 @@ fn a_compile_cut_by_its_own_reload_or_a_reset_gives_its_true_result() {
             let bad = result_of(&mut stage, &proxy, fault.as_ref(), "compile", &json!({"ForceRecompile": true}));
             assert_eq!((&bad["Success"], &bad["ErrorCount"]), (&json!(false), &json!(1)), "{fault:?}: {bad}");
             assert_eq!(bad["Errors"][0]["Line"], 7, "{bad}");
-            until("the errors are told", || stage.pulse().contains("do not compile"));
+            until("the errors are told", || stage.heartbeat().contains("do not compile"));
             stage.unity.say("compile-error off");
             scenario.record.injected(&format!("compile, {fault:?}"));
             for invariant in ["I1", "I2"] {

@@ -120,8 +120,8 @@ impl Stage {
         }
     }
 
-    /// What the gateway makes of the editor's pulse, in words.
-    pub fn pulse(&mut self) -> String {
+    /// What the gateway makes of the editor's heartbeat, in words.
+    pub fn heartbeat(&mut self) -> String {
         let status = self.client.done("holdfast_status", &json!({})).body();
         status["editor"]["pulse"]["says"].as_str().unwrap_or_default().to_owned()
     }

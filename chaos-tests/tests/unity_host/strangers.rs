@@ -166,11 +166,11 @@ fn a_stranger_on_the_push_port_has_no_effect() {
         recorder.cut();
         let answer = stage.client.answer(work);
         assert_eq!((answer.verdict(), stage.room.runs("work")), (Verdict::Ok, 1), "{}", answer.0);
-        let foretold = |stage: &Stage| {
+        let announced = |stage: &Stage| {
             let log = stage.client.log();
             log.contains(r#""reason":"quit""#) || log.contains(r#""reason":"reload""#)
         };
-        assert!(!foretold(&stage), "a stranger's word was believed");
+        assert!(!announced(&stage), "a stranger's word was believed");
         // With the token the word of a reload is, so this test would have seen it. The list is asked for after that was heard.
         until("the editor's own word is believed", || {
             until("it is back", || stage.client.done("echo", &json!({"text": "x"})).verdict() == Verdict::Ok);
@@ -179,7 +179,7 @@ fn a_stranger_on_the_push_port_has_no_effect() {
             stage.logged(before, "tools_listed");
             recorder.cut();
             stage.logged(before, "link_down");
-            foretold(&stage)
+            announced(&stage)
         });
         until("it comes back", || stage.client.done("echo", &json!({"text": "x"})).verdict() == Verdict::Ok);
         stage.close(scenario);

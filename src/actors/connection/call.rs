@@ -10,10 +10,10 @@ use crate::core::calls::{HeldCall, Terms};
 use crate::core::exchange::{After, Unsendable};
 use crate::core::requests::Asked;
 use crate::core::user_text;
-use crate::fsm::bridge::Drop;
+use crate::fsm::bridge::Disconnect;
 use crate::fsm::cause::Cause;
 use crate::protocol::dialect::{
-    EncodeError, Order as WireOrder, OwnTool, PreparedCall, Recovery, Refusal, Reply, Sending,
+    EncodeError, Order as WireOrder, PackageTool, PreparedCall, Recovery, Refusal, Reply, Sending,
 };
 use crate::protocol::ids::CallId;
 use crate::protocol::jsonrpc::RpcError;
@@ -21,7 +21,7 @@ use crate::runtime::messages::session;
 use crate::telemetry::metrics::labels::Stray;
 
 impl Line {
-    pub(super) async fn send_call(&self, wire: &mut Wire) -> Result<(), Drop> {
+    pub(super) async fn send_call(&self, wire: &mut Wire) -> Result<(), Disconnect> {
         match self.decide(|exchange, ledger, _| exchange.reserve(ledger)) {
             Ok(held) => self.send_held(wire, held).await,
             Err(settled) => {
@@ -31,8 +31,8 @@ impl Line {
         }
     }
 
-    async fn send_held(&self, wire: &mut Wire, held: HeldCall) -> Result<(), Drop> {
-        let HeldCall { id, tool, arguments, nth, progress, trace, asker } = held;
+    async fn send_held(&self, wire: &mut Wire, held: HeldCall) -> Result<(), Disconnect> {
+        let HeldCall { id, tool, arguments, nth, progress, trace, requester } = held;
         let refused = |cause| self.not_sent(id, Unsendable::Refused(cause));
         let catalogue = Arc::clone(&self.with.tools.published.borrow().catalogue);
         let Some(entry) = catalogue.find(&tool) else { return refused(Cause::UnknownTool) };
@@ -41,7 +41,7 @@ impl Line {
         }
         let dialect = self.target.dialect;
         let wire_name = &entry.tool.name;
-        if let Some(own) = dialect.own_tool(wire_name) {
+        if let Some(own) = dialect.package_tool(wire_name) {
             self.answer_here(id, own);
             return Ok(());
         }
@@ -65,8 +65,8 @@ impl Line {
             // No tool that this editor could be called with: the list that named it was another's.
             Err(EncodeError::NotSpoken | EncodeError::NoGreeting(_)) => return refused(Cause::UnknownTool),
         };
-        let (asker, project) = (asker.as_deref(), self.target.project.as_deref());
-        if let Err(grounds) = self.with.calls.audit.sending(id, nth, &tool, &arguments, asker, project).await {
+        let (requester, project) = (requester.as_deref(), self.target.project.as_deref());
+        if let Err(grounds) = self.with.calls.audit.sending(id, nth, &tool, &arguments, requester, project).await {
             return self.not_sent(id, Unsendable::TurnedDown(Cause::Audit, grounds));
         }
         let after = After {
@@ -104,19 +104,19 @@ impl Line {
     }
 
     #[expect(clippy::unnecessary_wraps, reason = "the last word of a step of sending")]
-    fn not_sent(&self, call: CallId, why: Unsendable) -> Result<(), Drop> {
+    fn not_sent(&self, call: CallId, why: Unsendable) -> Result<(), Disconnect> {
         self.settle(self.decide(|exchange, ledger, now| exchange.unsendable(call, why, ledger, now)));
         Ok(())
     }
 
     /// It was held before anybody knew that its tool is none of the editor's.
-    fn answer_here(&self, call: CallId, tool: OwnTool) {
+    fn answer_here(&self, call: CallId, tool: PackageTool) {
         let (given, settled) = self.decide(|exchange, ledger, _| (ledger.give_back(call), exchange.gave_back(ledger)));
-        if let Some((key, audience, arguments)) = given {
+        if let Some((key, profile, arguments)) = given {
             // A session that is over has had all its answers.
             if let Some(client) = self.with.attached.get(key.session) {
                 client.outbox.given_back(key);
-                let told = session::Message::OwnToolCalled(Asked { key, audience }, tool, arguments);
+                let told = session::Message::PackageToolCalled(Asked { key, profile }, tool, arguments);
                 if !client.actor.cast(told) {
                     client.outbox.answer_error(key, &RpcError::internal(user_text::INTERNAL));
                 }
@@ -125,7 +125,7 @@ impl Line {
         self.settle(settled);
     }
 
-    pub(super) fn answered(&self, id: CallId, after: After, reply: Reply) -> Result<(), Drop> {
+    pub(super) fn answered(&self, id: CallId, after: After, reply: Reply) -> Result<(), Disconnect> {
         let dialect = self.target.dialect;
         // Said only of a request that names the editor it is for, and before anything of it runs.
         let names_it = self.target.expected.is_some();
@@ -149,7 +149,7 @@ impl Line {
         if answered.hang_up {
             self.settle(answered.settled);
             // It is another editor than its files said: look again.
-            return Err(Drop::Eof);
+            return Err(Disconnect::Eof);
         }
         self.settle_reply(answered.settled);
         Ok(())

@@ -6,44 +6,47 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::Line;
-use crate::core::link::Stranger;
+use crate::core::link::ForeignPeer;
 use crate::limits::{OWNER_LOOKUP_MAX, SILENCE_NAMED_AFTER};
 use crate::platform::host::Owner;
-use crate::protocol::dialect::stranger;
+use crate::protocol::dialect::foreign_peer;
 use crate::protocol::text::clean;
 use crate::survey;
 
 impl Line {
     /// What it said first is no greeting of this dialect.
-    pub(super) async fn mind_the_stranger(&self, head: &[u8]) {
+    pub(super) async fn note_foreign_peer(&self, head: &[u8]) {
         if !self.is_greeted() {
             let sent = self.sent.get().map(AsRef::as_ref).unwrap_or_default();
-            self.name_the_wrong(stranger::kind(head, sent).map(str::to_owned)).await;
+            self.name_the_wrong(foreign_peer::kind(head, sent).map(str::to_owned)).await;
         }
     }
 
     /// It is not this dialect's editor, or not the one that is meant; what it is, as far as that is known.
     pub(super) async fn name_the_wrong(&self, what: Option<String>) {
         let unknown = || "a program that does not answer as a Unity bridge does".to_owned();
-        self.stranger_is(Some(what.unwrap_or_else(unknown))).await;
+        self.show_foreign_peer(Some(what.unwrap_or_else(unknown))).await;
     }
 
     /// Nobody listens there any more, so nobody is met there.
     pub(super) fn nobody_is_there(&self) {
         let port = self.target.port;
-        self.with.link.view.send_if_modified(|link| link.stranger.take_if(|stranger| stranger.port == port).is_some());
+        self.with
+            .link
+            .view
+            .send_if_modified(|link| link.foreign_peer.take_if(|foreign_peer| foreign_peer.port == port).is_some());
     }
 
     /// One that does not answer the greeting at all is named after a moment; never ends.
     pub(super) async fn name_the_silent(&self) -> Infallible {
         tokio::time::sleep(SILENCE_NAMED_AFTER).await;
         if !self.is_greeted() {
-            self.stranger_is(None).await;
+            self.show_foreign_peer(None).await;
         }
         std::future::pending().await
     }
 
-    async fn stranger_is(&self, what: Option<String>) {
+    async fn show_foreign_peer(&self, what: Option<String>) {
         let (host, port) = (Arc::clone(&self.with.env.host), self.target.port);
         // It walks all processes, which is worth it once for a port that is not what it should be.
         let looked_up = crate::platform::host::run(&*self.with.env.host, move || host.port_owner(port));
@@ -62,7 +65,7 @@ impl Line {
         let what = known.or(what);
         let owner = owner.map(|owner| format!("{} (pid {})", clean(&owner.name), owner.pid));
         self.with.link.view.send_modify(|link| {
-            link.stranger = Some(Stranger { port, what, owner, since: Instant::now(), ours });
+            link.foreign_peer = Some(ForeignPeer { port, what, owner, since: Instant::now(), ours });
         });
     }
 }

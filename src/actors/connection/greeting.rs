@@ -3,13 +3,13 @@
 use super::writing::Wire;
 use super::{Dialled, Line};
 use crate::core::exchange::Order;
-use crate::fsm::bridge::{Drop, Event};
-use crate::protocol::dialect::stranger::HEAD_BYTES;
+use crate::fsm::bridge::{Disconnect, Event};
+use crate::protocol::dialect::foreign_peer::HEAD_BYTES;
 use crate::protocol::dialect::{Greeted, Order as WireOrder, Reply};
 use crate::runtime::enter;
 
 impl Line {
-    pub(super) async fn send_greeting(&self, wire: &mut Wire) -> Result<(), Drop> {
+    pub(super) async fn send_greeting(&self, wire: &mut Wire) -> Result<(), Disconnect> {
         let encoded = {
             let said = enter(&self.said);
             self.encode(None, &WireOrder::Greeting { hello: &self.hello, said: &said })
@@ -42,7 +42,7 @@ impl Line {
                 }
                 let properties = self.target.dialect.properties();
                 let window = u8::try_from(properties.window).unwrap_or(u8::MAX);
-                self.tell(Event::Greeted { window, pulse: properties.pulse });
+                self.tell(Event::Greeted { window, heartbeat: properties.heartbeat });
             }
             Err(why) => {
                 let why = why.to_string();

@@ -15,13 +15,13 @@ use tokio::time::{Instant, timeout};
 
 use super::Line;
 use super::frames::{Outgoing, Torn, write_whole};
-use crate::fsm::bridge::{Drop, Event};
+use crate::fsm::bridge::{Disconnect, Event};
 use crate::fsm::cause::Cause;
 use crate::limits::{BYTES_NEWS_EVERY, CONNECT_TIMEOUT, HTTP_BODY_MAX_BYTES, IDLE_WATCH_SPACING, SILENCE_NAMED_AFTER};
 use crate::net::BoxStream;
 use crate::protocol::dialect::BadMessage;
+use crate::protocol::dialect::foreign_peer::HEAD_BYTES;
 use crate::protocol::dialect::http::{Ask, Heard};
-use crate::protocol::dialect::stranger::HEAD_BYTES;
 use crate::protocol::framing::http::{self, BadResponse, Response, ResponseDecoder};
 use crate::protocol::ids::CallId;
 
@@ -30,7 +30,7 @@ const READ_BYTES: usize = 4096;
 
 impl Line {
     /// A connection for one request more.
-    async fn connect_anew(&self) -> Result<BoxStream, Drop> {
+    async fn connect_anew(&self) -> Result<BoxStream, Disconnect> {
         match timeout(CONNECT_TIMEOUT, self.with.env.net.connect(self.target.port)).await {
             Ok(Ok(stream)) => Ok(stream),
             Ok(Err(error)) => Err(self.unsent(&error.to_string())),
@@ -40,7 +40,7 @@ impl Line {
 
     /// A connection for a call. Whoever listens may be another by now: it is looked at anew, and greeted beside it; what is wrong
     /// with it, the next dial tells.
-    async fn connect_for_call(&self, greeting: &Greeting) -> Result<BoxStream, Drop> {
+    async fn connect_for_call(&self, greeting: &Greeting) -> Result<BoxStream, Disconnect> {
         let connected = async {
             let both = (self.connect_anew().await?, self.connect_anew().await?);
             match self.check_owner().await {
@@ -80,32 +80,32 @@ impl Line {
         mut stream: BoxStream,
         request: &[u8],
         call: Option<CallId>,
-    ) -> Result<Response, Drop> {
+    ) -> Result<Response, Disconnect> {
         write_whole(&mut stream, request).await.map_err(|torn| {
             if let (Torn::NoByte, Some(call)) = (torn, call) {
                 self.not_written(call);
             }
-            Drop::Reset
+            Disconnect::Reset
         })?;
         self.room().await;
         self.response(&mut stream).await
     }
 
-    fn unsent(&self, why: &str) -> Drop {
+    fn unsent(&self, why: &str) -> Disconnect {
         self.with.env.events.request_unsent(self.target.port, why);
-        Drop::Eof
+        Disconnect::Eof
     }
 
-    /// The wait for it has no bound here: deadlines and the pulse are others' business.
-    async fn response(&self, stream: &mut BoxStream) -> Result<Response, Drop> {
+    /// The wait for it has no bound here: deadlines and the heartbeat are others' business.
+    async fn response(&self, stream: &mut BoxStream) -> Result<Response, Disconnect> {
         let mut decoder = ResponseDecoder::new(HTTP_BODY_MAX_BYTES);
         let mut buffer = vec![0; READ_BYTES];
         let mut told = Instant::now();
         loop {
             let count = match stream.read(&mut buffer).await {
-                Ok(0) => return decoder.end().ok_or(Drop::Eof),
+                Ok(0) => return decoder.end().ok_or(Disconnect::Eof),
                 Ok(count) => count,
-                Err(_) => return Err(Drop::Reset),
+                Err(_) => return Err(Disconnect::Reset),
             };
             match decoder.push(buffer.get(..count).unwrap_or_default()) {
                 Ok(Some(response)) => return Ok(response),
@@ -151,15 +151,15 @@ impl Carrier {
         number: u64,
         frame: &Bytes,
         call: Option<Outgoing>,
-    ) -> Result<(), Drop> {
+    ) -> Result<(), Disconnect> {
         // The dialect's own words: what is none of them is a bug of ours, and nothing was sent.
-        let ask: Ask<'_> = serde_json::from_slice(frame).map_err(|_| Drop::Protocol)?;
+        let ask: Ask<'_> = serde_json::from_slice(frame).map_err(|_| Disconnect::Protocol)?;
         let kind = ask.content_type.as_deref();
         let request = http::request(line.target.port, &ask.method, &ask.path, kind, ask.body.as_bytes());
         let response = match call {
             Some(outgoing) => {
                 // Without a greeting no call is ordered.
-                let Some(greeting) = &self.greeting else { return Err(Drop::Protocol) };
+                let Some(greeting) = &self.greeting else { return Err(Disconnect::Protocol) };
                 let stream = line.connect_for_call(greeting).await?;
                 let call = outgoing.call;
                 if !line.claim(number, outgoing) {
@@ -187,13 +187,13 @@ impl Carrier {
         line.with.env.events.bytes_read(heard.len());
         let taken = line.take(heard).await;
         if taken.is_err() {
-            line.mind_the_stranger(&head).await;
+            line.note_foreign_peer(&head).await;
         }
         taken
     }
 
     /// Returns when nobody listens any more. Losing the future loses nothing.
-    pub(super) async fn watch(&mut self, line: &Line) -> Drop {
+    pub(super) async fn watch(&mut self, line: &Line) -> Disconnect {
         if !line.is_greeted() {
             return std::future::pending().await;
         }

@@ -6,12 +6,12 @@ use super::Line;
 use super::writing::Wire;
 use crate::core::exchange::{Order, Outcome, Question, outcome};
 use crate::core::user_text;
-use crate::fsm::bridge::{Drop, Event};
+use crate::fsm::bridge::{Disconnect, Event};
 use crate::protocol::dialect::{JournalKey, JournalOutcome, Order as WireOrder, Reply};
 use crate::telemetry::metrics::labels::Stray;
 
 impl Line {
-    pub(super) async fn ask_outcomes(&self, wire: &mut Wire) -> Result<(), Drop> {
+    pub(super) async fn ask_outcomes(&self, wire: &mut Wire) -> Result<(), Disconnect> {
         if self.exchange().met().is_none_or(|met| met.journal.is_none()) {
             return Ok(());
         }
@@ -28,15 +28,15 @@ impl Line {
         }
     }
 
-    pub(super) async fn send_cancel(&self, wire: &mut Wire, key: &JournalKey) -> Result<(), Drop> {
+    pub(super) async fn send_cancel(&self, wire: &mut Wire, key: &JournalKey) -> Result<(), Disconnect> {
         match self.encode(None, &WireOrder::Cancel(key)) {
             Ok((number, frame)) => wire.send(self, number, &frame, None).await,
             Err(_) => Ok(()),
         }
     }
 
-    pub(super) async fn ask_pulse(&self, wire: &mut Wire) -> Result<(), Drop> {
-        match self.encode(None, &WireOrder::Pulse) {
+    pub(super) async fn ask_heartbeat(&self, wire: &mut Wire) -> Result<(), Disconnect> {
+        match self.encode(None, &WireOrder::Heartbeat) {
             Ok((number, frame)) => {
                 self.exchange().asks_pulse(number, Instant::now());
                 wire.send(self, number, &frame, None).await
@@ -75,11 +75,11 @@ impl Line {
 
     /// The editor has said how it is.
     pub(super) fn felt(&self, reply: &Reply, asked: Instant) {
-        if let Some(pulse) = self.target.dialect.read_pulse(reply) {
-            self.with.env.events.pulse_felt(asked.elapsed(), pulse.frame_age);
+        if let Some(heartbeat) = self.target.dialect.read_heartbeat(reply) {
+            self.with.env.events.heartbeat_felt(asked.elapsed(), heartbeat.frame_age);
             // Kept for a look at the status; nothing waits for it.
             self.with.link.view.send_if_modified(|link| {
-                link.pulse = Some((pulse, Instant::now()));
+                link.heartbeat = Some((heartbeat, Instant::now()));
                 false
             });
         }

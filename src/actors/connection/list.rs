@@ -5,12 +5,12 @@ use std::sync::Arc;
 use super::Line;
 use super::writing::Wire;
 use crate::core::exchange::Order;
-use crate::fsm::bridge::{Drop, Event};
+use crate::fsm::bridge::{Disconnect, Event};
 use crate::protocol::dialect::{ListStep, Order as WireOrder, Reply, ToolListing};
 use crate::runtime::messages::registry::{self, ListIsOver};
 
 impl Line {
-    pub(super) async fn send_list(&self, wire: &mut Wire, step: usize) -> Result<(), Drop> {
+    pub(super) async fn send_list(&self, wire: &mut Wire, step: usize) -> Result<(), Disconnect> {
         let told = self.exchange().take_revision();
         if let Some(known) = told.and_then(|revision| self.with.tools.listing_of(&revision)) {
             self.list_is(known);

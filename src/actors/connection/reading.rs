@@ -7,16 +7,16 @@ use tokio::time::Instant;
 use super::Line;
 use super::call::refusal;
 use crate::core::exchange::Answers;
-use crate::fsm::bridge::{Drop, Event};
+use crate::fsm::bridge::{Disconnect, Event};
 use crate::limits::{BYTES_NEWS_EVERY, LIVENESS_EVERY};
 use crate::net::BoxStream;
-use crate::protocol::dialect::stranger::HEAD_BYTES;
+use crate::protocol::dialect::foreign_peer::HEAD_BYTES;
 use crate::protocol::dialect::{EditorEvent, Inbound, Reply};
 use crate::runtime::messages::registry;
 use crate::telemetry::metrics::labels::Stray;
 
 impl Line {
-    pub(super) async fn read(&self, mut socket: ReadHalf<BoxStream>) -> Drop {
+    pub(super) async fn read(&self, mut socket: ReadHalf<BoxStream>) -> Disconnect {
         let mut framer = self.target.dialect.framer();
         let mut buffer = vec![0; 64 * 1024];
         let mut told = Instant::now();
@@ -25,9 +25,9 @@ impl Line {
         loop {
             self.room().await;
             let count = match socket.read(&mut buffer).await {
-                Ok(0) => return Drop::Eof,
+                Ok(0) => return Disconnect::Eof,
                 Ok(count) => count,
-                Err(_) => return Drop::Reset,
+                Err(_) => return Disconnect::Reset,
             };
             self.with.env.events.bytes_read(count);
             let bytes = buffer.get(..count).unwrap_or_default();
@@ -41,14 +41,14 @@ impl Line {
                     Ok(Some(frame)) => {
                         whole = true;
                         if let Err(drop) = self.take(frame).await {
-                            self.mind_the_stranger(&head).await;
+                            self.note_foreign_peer(&head).await;
                             return drop;
                         }
                     }
                     Ok(None) => break,
                     Err(bad) => {
                         let drop = self.bad_bytes((&bad).into(), &bad.to_string());
-                        self.mind_the_stranger(&head).await;
+                        self.note_foreign_peer(&head).await;
                         return drop;
                     }
                 }
@@ -60,16 +60,16 @@ impl Line {
         }
     }
 
-    pub(super) fn bad_bytes(&self, fault: &'static str, why: &str) -> Drop {
+    pub(super) fn bad_bytes(&self, fault: &'static str, why: &str) -> Disconnect {
         self.with.env.events.frame_error(self.epoch, fault, why);
         if self.exchange().awaits_greeting() && self.dial_result().is_some() {
             self.with.env.events.wrong_peer(self.target.port, why);
         }
-        Drop::Protocol
+        Disconnect::Protocol
     }
 
     /// Takes a whole frame.
-    pub(super) async fn take(&self, frame: Bytes) -> Result<(), Drop> {
+    pub(super) async fn take(&self, frame: Bytes) -> Result<(), Disconnect> {
         self.with.env.events.frame_read();
         let inbound =
             self.target.dialect.decode(&frame).map_err(|bad| self.bad_bytes((&bad).into(), &bad.to_string()))?;
@@ -80,7 +80,7 @@ impl Line {
             Inbound::Reply { number, reply } => return self.replied(number, reply).await,
             Inbound::Unmatched { what } => self.with.env.events.reply_unmatched(self.epoch, Stray::NoId, &what),
             Inbound::Event(EditorEvent::ToolsChanged) => {
-                let permit = self.with.addresses.edges.bridge.permit(0).await;
+                let permit = self.with.addresses.mailboxes.bridge.permit(0).await;
                 self.with.addresses.registry.cast(registry::Message::ChangeHinted(permit));
             }
             Inbound::Event(EditorEvent::Leaving(reason)) => {
@@ -89,8 +89,8 @@ impl Line {
             }
             Inbound::Event(EditorEvent::State(state)) => {
                 self.with.link.view.send_if_modified(|link| {
-                    let Some((pulse, _)) = &mut link.pulse else { return false };
-                    std::mem::replace(&mut pulse.state, state) != state
+                    let Some((heartbeat, _)) = &mut link.heartbeat else { return false };
+                    std::mem::replace(&mut heartbeat.state, state) != state
                 });
             }
             Inbound::Event(EditorEvent::Settled) => self.want_outcomes(),
@@ -99,7 +99,7 @@ impl Line {
         Ok(())
     }
 
-    async fn replied(&self, number: u64, reply: Reply) -> Result<(), Drop> {
+    async fn replied(&self, number: u64, reply: Reply) -> Result<(), Disconnect> {
         let stray = |stray, what: String| self.with.env.events.reply_unmatched(self.epoch, stray, &what);
         let answers = self.exchange().reply(number, refusal(&reply));
         match answers {
@@ -110,7 +110,7 @@ impl Line {
                 stray(Stray::Late, format!("call {call} came twice; its answer is still to come"));
             }
             Answers::Outcomes(question) => self.outcomes(question, reply),
-            Answers::Pulse { asked } => self.felt(&reply, asked),
+            Answers::Heartbeat { asked } => self.felt(&reply, asked),
             Answers::Nothing => stray(Stray::UnknownId, format!("no open request has number {number}")),
         }
         Ok(())

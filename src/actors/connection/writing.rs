@@ -8,7 +8,7 @@ use super::Line;
 use super::frames::{Outgoing, Torn, write_whole};
 use super::http::Carrier;
 use crate::core::exchange::Order;
-use crate::fsm::bridge::Drop;
+use crate::fsm::bridge::Disconnect;
 use crate::limits::OUTCOMES_ASKED_EVERY;
 use crate::net::BoxStream;
 use crate::protocol::dialect::{EncodeError, Order as WireOrder, Transport, WireId};
@@ -33,7 +33,7 @@ impl Wire {
         number: u64,
         frame: &Bytes,
         call: Option<Outgoing>,
-    ) -> Result<(), Drop> {
+    ) -> Result<(), Disconnect> {
         match self {
             Self::Stream(socket) => {
                 let id = call.as_ref().map(|call| call.call);
@@ -44,7 +44,7 @@ impl Wire {
                     if let (Torn::NoByte, Some(call)) = (torn, id) {
                         line.not_written(call);
                     }
-                    Drop::Reset
+                    Disconnect::Reset
                 })?;
                 line.with.env.events.frame_written(frame.len());
                 Ok(())
@@ -54,7 +54,7 @@ impl Wire {
     }
 
     /// Returns when the editor is gone, where that is not seen by reading. Losing the future loses nothing.
-    async fn gone(&mut self, line: &Line) -> Drop {
+    async fn gone(&mut self, line: &Line) -> Disconnect {
         match self {
             Self::Stream(_) => std::future::pending().await,
             Self::Http(carrier) => carrier.watch(line).await,
@@ -64,7 +64,7 @@ impl Wire {
 
 impl Line {
     /// Converses on a connection that stands, until it ends.
-    pub(super) async fn converse(&self, stream: BoxStream) -> Drop {
+    pub(super) async fn converse(&self, stream: BoxStream) -> Disconnect {
         match self.target.dialect.properties().transport {
             Transport::Stream => {
                 let (read, write) = tokio::io::split(stream);
@@ -79,7 +79,7 @@ impl Line {
     }
 
     /// Carries out orders until the connection ends.
-    async fn write(&self, mut wire: Wire) -> Drop {
+    async fn write(&self, mut wire: Wire) -> Disconnect {
         let mut asked = Instant::now();
         loop {
             let order = tokio::select! {
@@ -98,7 +98,7 @@ impl Line {
                 Order::Call => self.send_call(&mut wire).await,
                 Order::Outcomes => self.ask_outcomes(&mut wire).await,
                 Order::Cancel(key) => self.send_cancel(&mut wire, &key).await,
-                Order::Pulse => self.ask_pulse(&mut wire).await,
+                Order::Heartbeat => self.ask_heartbeat(&mut wire).await,
             };
             if let Err(drop) = sent {
                 return drop;

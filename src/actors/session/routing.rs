@@ -13,7 +13,7 @@ use crate::core::requests::Asked;
 use crate::core::router::{self, Route};
 use crate::core::user_text;
 use crate::fsm::cause::{self, Cause};
-use crate::fsm::session::{Event, Outlook};
+use crate::fsm::session::{Event, Likelihood};
 use crate::limits::{OPEN_CALLS_MAX_BYTES, ROOTS_WAIT, SESSION_CALLS_MAX_BYTES, SURVEY_MAX};
 use crate::link::{LinkParts, Place};
 use crate::protocol::ids::SessionId;
@@ -90,10 +90,10 @@ impl SessionActor {
     /// The link that leads nowhere, which tells why.
     fn nowhere(&self, survey: Survey) -> Arc<LinkParts> {
         let link = self.seat.links.nowhere_of(&self.seat.client);
-        let outlook = cause::Outlook::Absent(survey.cause());
+        let availability = cause::Availability::Absent(survey.cause());
         link.link.survey.send_replace(Some(Arc::new(survey)));
-        link.link.view.send_modify(|link| (link.outlook, link.undecided) = (outlook, false));
-        link.calls.decide(|ledger, now| ledger.set_outlook(outlook, now));
+        link.link.view.send_modify(|link| (link.availability, link.undecided) = (availability, false));
+        link.calls.decide(|ledger, now| ledger.set_availability(availability, now));
         link
     }
 
@@ -121,12 +121,12 @@ impl SessionActor {
     pub(super) fn see_link(&self, state: &mut State) {
         let here = self.seat.link();
         let published = here.tools.published.borrow().clone();
-        let outlook = {
+        let likelihood = {
             let view = here.link.view.borrow();
-            Outlook::of_link(view.outlook, view.undecided)
+            Likelihood::of_link(view.availability, view.undecided)
         };
         self.feed(state, &Event::CataloguePublished(published.source));
-        self.feed(state, &Event::OutlookChanged(outlook));
+        self.feed(state, &Event::LikelihoodChanged(likelihood));
         if published.disk_read || here.place == Place::Nowhere {
             self.feed(state, &Event::DiskRead);
         }
@@ -194,10 +194,10 @@ impl SessionActor {
     }
 
     /// Who calls, where it is not the client over stdin and stdout.
-    pub(super) fn asker(&self) -> Option<Arc<ClientInfo>> {
+    pub(super) fn requester(&self) -> Option<Arc<ClientInfo>> {
         let client = self.seat.client.handshake();
-        let asker = || Arc::new(ClientInfo { name: client.name, version: client.release, ..ClientInfo::default() });
-        self.is_routed().then(asker)
+        let requester = || Arc::new(ClientInfo { name: client.name, version: client.release, ..ClientInfo::default() });
+        self.is_routed().then(requester)
     }
 
     /// Takes a call to the link that the session is on, or has it wait until that is known.

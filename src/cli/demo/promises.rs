@@ -158,9 +158,9 @@ fn verdicts_true(history: &History) -> Result<String, String> {
             findings.push(format!("#{} {} said \"{said}\" and ran {runs} times", asked.id, asked.what));
         }
     }
-    let strangers =
+    let foreign_peers =
         history.runs.keys().filter(|key| !history.asked.iter().any(|asked| asked.key.as_ref() == Some(key)));
-    findings.extend(strangers.map(|key| format!("\"{key}\" ran and was never asked for")));
+    findings.extend(foreign_peers.map(|key| format!("\"{key}\" ran and was never asked for")));
     kept_or(&findings, || format!("{checked} compared with what Unity counted"))
 }
 

@@ -18,7 +18,7 @@ use crate::config::file::PROJECT_FILE;
 use crate::config::{Config, PortSource};
 use crate::core::user_text;
 use crate::fsm::bridge::ConnectFailure;
-use crate::fsm::cause::{Cause, Outlook};
+use crate::fsm::cause::{Availability, Cause};
 use crate::limits::{DOCTOR_WAIT, LOCK_FILE_OLD};
 use crate::platform::host::{Host as _, Liveness, RealHost, System};
 use crate::protocol::dialect::Dialect;
@@ -93,8 +93,8 @@ fn project(config: &Config, look: &Look) -> Finding {
         }
         (None, None) if config.ports.is_empty() && !look.survey.ambiguous.is_empty() => {
             let says = look.survey.facts.problems.first().cloned().unwrap_or_default();
-            let mend = "open the one that is meant in Unity, and no other, or name it as above";
-            Finding::problem("project", says.trim_end_matches('.'), mend)
+            let fix = "open the one that is meant in Unity, and no other, or name it as above";
+            Finding::problem("project", says.trim_end_matches('.'), fix)
         }
         (None, None) if config.ports.is_empty() => {
             let says = match look.survey.facts.problems.first() {
@@ -153,7 +153,7 @@ fn environment() -> Vec<Finding> {
         let ours = name.starts_with("HOLDFAST_") && !VARIABLES.iter().any(|(known, _)| *known == name);
         ours.then(|| {
             Finding::note("environment", format!("{} means nothing to holdfast", clean(&name)))
-                .mend("correct its name (`holdfast --help` lists them) or remove it")
+                .fix("correct its name (`holdfast --help` lists them) or remove it")
         })
     });
     known.chain(unknown).collect()
@@ -165,18 +165,14 @@ fn package(look: &Look) -> Option<Finding> {
     let facts = &look.survey.facts;
     let (name, title) = (look.survey.dialect.name(), look.survey.dialect.title());
     if !look.survey.packages.is_empty() {
-        // The problem that names them, and the mend, stands among those of the files.
+        // The problem that names them, and the fix, stands among those of the files.
         return None;
     }
     match (&facts.package_version, facts.installed) {
         // Ours: `unity_package` tells of it, from the same files and more.
         _ if name == "holdfast" => None,
-        (Some(version), true) => {
-            Some(Finding::ok("package", format!("{title} {} is in the project's files, and spoken", clean(version))))
-        }
-        (None, true) => {
-            Some(Finding::note("package", format!("{title} is installed, and spoken; its files tell no version")))
-        }
+        (Some(version), true) => Some(Finding::ok("package", format!("{title} {} (supported)", clean(version)))),
+        (None, true) => Some(Finding::note("package", format!("{title} (supported; its files tell no version)"))),
         // `unity_package` tells that there is none that can be spoken to.
         (_, false) => None,
     }
@@ -190,7 +186,7 @@ fn editor(look: &Look) -> Option<Finding> {
             "editor",
             format!("the project's files name pid {pid}, which is no editor any more: Unity crashed or was killed"),
         )
-        .mend("open the project in Unity; the file is written anew"),
+        .fix("open the project in Unity; the file is written anew"),
         (Some(pid), _) => {
             Finding::note("editor", format!("pid {pid} is named; the system does not say whether it lives"))
         }
@@ -212,7 +208,7 @@ fn locks(look: &Look) -> Vec<Finding> {
                 (true, false) => Finding::ok("lock files", format!("{said}, and the editor lives")),
                 (true, true) => {
                     Finding::note("lock files", format!("{said}, although the editor lives: a long import, or stuck"))
-                        .mend("look at the Unity window")
+                        .fix("look at the Unity window")
                         .likely()
                 }
                 (false, _) => {
@@ -271,7 +267,7 @@ fn age(path: &Path) -> Option<Duration> {
 async fn connection(config: &Config, look: &Look) -> Vec<Finding> {
     let greeting = if look.reachable() { Some(greet(config).await) } else { None };
     let connected = greeting.as_ref().is_some_and(|(connected, _)| *connected);
-    // Where nobody is called since several would fit, that is the problem, and its mend stands among those of the files.
+    // Where nobody is called since several would fit, that is the problem, and its fix stands among those of the files.
     let several = look.survey.cause() == Cause::Ambiguous;
     let mut findings: Vec<Finding> = look.ports.iter().map(|port| of_port(port, connected || several)).collect();
     match greeting {
@@ -279,7 +275,7 @@ async fn connection(config: &Config, look: &Look) -> Vec<Finding> {
         None if several => {}
         None => findings.push(Finding::problem(
             "connection",
-            "no editor that may be called listens anywhere",
+            "no running Unity Editor was found for this project",
             "open the project in Unity and start the bridge in the package's window; no restart of the AI client is needed",
         )),
     }
@@ -293,7 +289,7 @@ fn of_port(port: &Port, connected: bool) -> Finding {
     if !port.listening {
         return Finding::note("port", format!("{named}: nobody listens"));
     }
-    let mend = match port.source {
+    let fix = match port.source {
         PortSource::Flag | PortSource::Environment | PortSource::UnityPort => {
             "name the port that the package's window in Unity shows"
         }
@@ -304,7 +300,7 @@ fn of_port(port: &Port, connected: bool) -> Finding {
         PortSource::Default => "name the project with --project or the port with --port",
     };
     let wrong = |says: String| {
-        if connected { Finding::note("port", says) } else { Finding::problem("port", says, mend) }
+        if connected { Finding::note("port", says) } else { Finding::problem("port", says, fix) }
     };
     match &port.standing {
         Standing::Checked => Finding::ok("port", format!("{named}: {owner} listens, which is this project's editor")),
@@ -333,13 +329,16 @@ async fn greet(config: &Config) -> (bool, Finding) {
     let link = one_shot.parts.link.view.borrow().clone();
     one_shot.close().await;
     let port = link.target.as_ref().map(|target| format!(" on port {}", target.port)).unwrap_or_default();
-    let met =
-        link.stranger.as_ref().map(|met| format!(". {}", user_text::stranger(met, Instant::now()))).unwrap_or_default();
-    let finding = match link.outlook {
-        Outlook::Open => {
+    let met = link
+        .foreign_peer
+        .as_ref()
+        .map(|met| format!(". {}", user_text::foreign_peer(met, Instant::now())))
+        .unwrap_or_default();
+    let finding = match link.availability {
+        Availability::Open => {
             return (true, Finding::ok("connection", format!("the editor{port} answered the greeting; tools can be called")));
         }
-        Outlook::Coming(cause) | Outlook::Absent(cause) => match cause {
+        Availability::Coming(cause) | Availability::Absent(cause) => match cause {
             Cause::WrongPeer => Finding::problem(
                 "connection",
                 format!("what listens there answers, but not as a Unity bridge{met}"),
@@ -398,7 +397,7 @@ fn unguarded(system: System, profile: &[PathBuf], about: &'static str, path: &Pa
                 path.display()
             ),
         )
-        .mend("let the folder's access list (`icacls`) allow your user alone, or name a folder below %LOCALAPPDATA%")
+        .fix("let the folder's access list (`icacls`) allow your user alone, or name a folder below %LOCALAPPDATA%")
         .likely()
     })
 }

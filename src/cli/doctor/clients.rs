@@ -5,7 +5,7 @@ use std::path::Path;
 use holdfast_client_config::{Standing, State};
 
 use super::finding::Finding;
-use crate::cli::setup::standing::{self, mend, of_old, title, why};
+use crate::cli::setup::standing::{self, fix, of_old, title, why};
 use crate::config::Config;
 use crate::core::user_text;
 use crate::protocol::mcp::clients::labelled;
@@ -23,9 +23,11 @@ pub fn clients(config: &Config, project: Option<&Path>, listed: Option<usize>) -
         standings.iter().chain(&own).any(|other| same(&other))
     };
     let old = standings.iter().chain(&own).flat_map(|one| of_old(one, starts_us(one)).map(move |old| (one, old)));
-    findings.extend(old.map(|(one, (says, mend))| {
-        Finding::note("client", clean(&format!("{}: {says}", title(one.client)))).mend(mend)
-    }));
+    findings.extend(
+        old.map(|(one, (says, fix))| {
+            Finding::note("client", clean(&format!("{}: {says}", title(one.client)))).fix(fix)
+        }),
+    );
     let configured = standings.iter().filter(|standing| standing.is_configured());
     findings.extend(configured.filter_map(|standing| {
         let traits = config.clients.traits_of_client(labelled(standing.client.name)?);
@@ -36,25 +38,23 @@ pub fn clients(config: &Config, project: Option<&Path>, listed: Option<usize>) -
         return findings;
     }
     let none = Finding::note("client", "no AI client that holdfast knows starts this program")
-        .mend("holdfast setup CLIENT; `holdfast setup --list` names them")
+        .fix("holdfast setup CLIENT; `holdfast setup --list` names them")
         .likely();
     findings.into_iter().chain([none]).collect()
 }
 
 fn of_client(standing: &Standing) -> Finding {
     let (title, file) = (title(standing.client), standing.file.display());
-    let (why, mend) = (clean(&why(standing).unwrap_or_default()), mend(standing).unwrap_or_default());
+    let (why, fix) = (clean(&why(standing).unwrap_or_default()), fix(standing).unwrap_or_default());
     match &standing.state {
         State::Configured => Finding::ok("client", format!("{title} starts this program ({file})")),
         State::NotConfigured => {
-            Finding::note("client", format!("{title} is here and has no entry \"holdfast\" ({file})")).mend(mend)
+            Finding::note("client", format!("{title} is here and has no entry \"holdfast\" ({file})")).fix(fix)
         }
-        State::Other { .. } | State::NoProgram => {
-            Finding::note("client", format!("{title}: {why} ({file})")).mend(mend)
-        }
-        State::Stale { .. } => Finding::problem("client", format!("{title}: {why} ({file})"), mend),
+        State::Other { .. } | State::NoProgram => Finding::note("client", format!("{title}: {why} ({file})")).fix(fix),
+        State::Stale { .. } => Finding::problem("client", format!("{title}: {why} ({file})"), fix),
         State::Broken(_) => {
-            Finding::problem("client", format!("{title}'s configuration cannot be used: {why} ({file})"), mend)
+            Finding::problem("client", format!("{title}'s configuration cannot be used: {why} ({file})"), fix)
         }
     }
 }

@@ -8,7 +8,7 @@ pub(super) enum Level {
     Ok,
     /// Worth knowing.
     Note,
-    /// To be mended.
+    /// To be fixed.
     Problem,
 }
 
@@ -29,12 +29,12 @@ pub(super) struct Finding {
     pub(super) level: Level,
     pub(super) sure: Sure,
     pub(super) says: String,
-    pub(super) mend: Option<String>,
+    pub(super) fix: Option<String>,
 }
 
 impl Finding {
     pub(super) fn new(about: &'static str, level: Level, says: impl Into<String>) -> Self {
-        Self { about, level, sure: Sure::Certain, says: says.into(), mend: None }
+        Self { about, level, sure: Sure::Certain, says: says.into(), fix: None }
     }
 
     pub(super) fn ok(about: &'static str, says: impl Into<String>) -> Self {
@@ -45,22 +45,22 @@ impl Finding {
         Self::new(about, Level::Note, says)
     }
 
-    pub(super) fn problem(about: &'static str, says: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { mend: Some(mend.into()), ..Self::new(about, Level::Problem, says) }
+    pub(super) fn problem(about: &'static str, says: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { fix: Some(fix.into()), ..Self::new(about, Level::Problem, says) }
     }
 
-    pub(super) fn mend(self, mend: impl Into<String>) -> Self {
-        Self { mend: Some(mend.into()), ..self }
+    pub(super) fn fix(self, fix: impl Into<String>) -> Self {
+        Self { fix: Some(fix.into()), ..self }
     }
 
     pub(super) fn likely(self) -> Self {
         Self { sure: Sure::Likely, ..self }
     }
 
-    /// A problem, from a sentence of ours that ends in `what: mend.` or `what; mend`.
+    /// A problem, from a sentence of ours that ends in `what: fix.` or `what; fix`.
     pub(super) fn of_sentence(about: &'static str, sentence: &str) -> Self {
         match sentence.rsplit_once("; ").or_else(|| sentence.rsplit_once(": ")) {
-            Some((says, mend)) => Self::problem(about, says, mend),
+            Some((says, fix)) => Self::problem(about, says, fix),
             None => Self::problem(about, sentence, "see the documentation"),
         }
     }

@@ -11,7 +11,7 @@ const ABOUT: &str = "package";
 /// How it stands. `another`: the project has another package that holdfast speaks.
 pub fn unity_package(project: &Path, another: bool) -> Finding {
     let standing = Standing::of(&Site::new(project.to_path_buf()));
-    let mend = standing.mend().unwrap_or_default();
+    let fix = standing.fix().unwrap_or_default();
     match &standing.state {
         // From a registry, say: it is there all the same.
         State::Absent if standing.obstacle.as_ref().is_some_and(Obstacle::brings_it) => {
@@ -30,17 +30,17 @@ pub fn unity_package(project: &Path, another: bool) -> Finding {
             ABOUT,
             "no Unity package that holdfast speaks is in the project",
             format!(
-                "{mend}; or install one of the others that holdfast speaks, in Unity's Package Manager: README.md names them"
+                "{fix}; or install one of the others that holdfast speaks, in Unity's Package Manager: README.md names them"
             ),
         )
         .likely(),
         State::Installed(_) if standing.good() => Finding::ok(ABOUT, standing.says()),
         State::Installed(Installed { missing, .. }) if missing.is_empty() => {
-            Finding::note(ABOUT, standing.says()).mend(mend)
+            Finding::note(ABOUT, standing.says()).fix(fix)
         }
-        State::Foreign => Finding::note(ABOUT, standing.says()).mend(mend),
+        State::Foreign => Finding::note(ABOUT, standing.says()).fix(fix),
         State::Installed(_) | State::Interrupted | State::Unreadable(_) => {
-            Finding::problem(ABOUT, standing.says(), mend)
+            Finding::problem(ABOUT, standing.says(), fix)
         }
     }
 }

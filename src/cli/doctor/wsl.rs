@@ -36,7 +36,7 @@ fn finding(read: impl Fn(&str) -> Option<Vec<u8>>, project: Option<&Path>) -> Op
              client starts holdfast.exe, also from WSL",
         ));
     };
-    let mend = format!(
+    let fix = format!(
         "let the AI client start the program for Windows, by its path, such as /mnt/c/Tools/holdfast.exe, with --project \"{on_windows}\""
     );
     let runs_windows_programs =
@@ -46,10 +46,10 @@ fn finding(read: impl Fn(&str) -> Option<Vec<u8>>, project: Option<&Path>) -> Op
         "this is the Linux program in WSL, and the project lies on a drive of Windows: an editor on Windows that has it open is not \
          seen from here, neither its process nor its port",
         if runs_windows_programs {
-            mend
+            fix
         } else {
             format!(
-                "{mend}; first let WSL start Windows' programs, which it may not do now: enabled=true below [interop] in /etc/wsl.conf"
+                "{fix}; first let WSL start Windows' programs, which it may not do now: enabled=true below [interop] in /etc/wsl.conf"
             )
         },
     ))
@@ -150,19 +150,19 @@ mod tests {
             let read =
                 |file: &str| files.iter().find(|(name, _)| *name == file).map(|(_, text)| text.as_bytes().to_vec());
             finding(read, Some(Path::new(project)))
-                .map(|finding| (finding.level, finding.says, finding.mend.unwrap_or_default()))
+                .map(|finding| (finding.level, finding.says, finding.fix.unwrap_or_default()))
         };
-        let (level, _, mend) =
+        let (level, _, fix) =
             told(&[KERNEL, (INTEROP[1], "enabled\ninterpreter /init\n")], "/mnt/c/Games/Castle").unwrap();
         assert_eq!(level, Level::Problem);
         assert!(
-            mend.contains(r#"holdfast.exe, with --project "C:/Games/Castle""#) && !mend.contains("[interop]"),
-            "{mend}"
+            fix.contains(r#"holdfast.exe, with --project "C:/Games/Castle""#) && !fix.contains("[interop]"),
+            "{fix}"
         );
 
         for off in [&[KERNEL][..], &[KERNEL, (INTEROP[0], "disabled\n")]] {
-            let (_, _, mend) = told(off, "/mnt/c/Games/Castle").unwrap();
-            assert!(mend.contains("[interop] in /etc/wsl.conf"), "{mend}");
+            let (_, _, fix) = told(off, "/mnt/c/Games/Castle").unwrap();
+            assert!(fix.contains("[interop] in /etc/wsl.conf"), "{fix}");
         }
 
         let (level, says, _) = told(&[KERNEL], "/home/me/Castle").unwrap();

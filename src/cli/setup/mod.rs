@@ -20,7 +20,7 @@ use super::{Exit, output};
 use crate::config;
 use crate::protocol::text::clean;
 use program::{DISK, passing, this_program};
-use standing::{mend_of_old, of_old, says_of_old, title, why};
+use standing::{fix_of_old, of_old, says_of_old, title, why};
 
 /// Flags of `holdfast setup`.
 #[derive(Debug, Clone, Args)]
@@ -159,7 +159,7 @@ impl Task<'_> {
         let absent = file.symlink_metadata().is_err() && self.places.sign(client).is_none();
         if absent && !of_project && !arguments.create && self.wish.launch().is_some() {
             let why = format!(
-                "{} is not found here ({} does not exist). Start it once, or write the file all the same with --create",
+                "{} is not found here ({} does not exist). Start it once, or create the file anyway with --create",
                 title(client),
                 file.display()
             );
@@ -171,7 +171,7 @@ impl Task<'_> {
                 passing.lies,
                 self.launch.program,
                 title(client),
-                passing.mend
+                passing.fix
             ));
         }
         let one = |file: &PathBuf| {
@@ -216,11 +216,7 @@ impl Task<'_> {
             for old in &plan.old {
                 row(
                     "note",
-                    &clean(&format!(
-                        "{}; `{}` takes it out",
-                        says_of_old(old, true),
-                        mend_of_old(self.client, &option)
-                    )),
+                    &clean(&format!("{}; `{}` takes it out", says_of_old(old, true), fix_of_old(self.client, &option))),
                 );
             }
         }
@@ -228,8 +224,8 @@ impl Task<'_> {
         let Some(project) = around.filter(|_| own.is_none()) else { return };
         let beside = standing::of_project(&project, self.places.clone(), Path::new(&launch.program));
         for standing in beside.iter().filter(|one| one.client.name == self.client.name) {
-            for (says, mend) in of_old(standing, true) {
-                row("note", &clean(&format!("{says}; `{mend}` takes it out")));
+            for (says, fix) in of_old(standing, true) {
+                row("note", &clean(&format!("{says}; `{fix}` takes it out")));
             }
         }
     }
@@ -342,8 +338,8 @@ fn list(places: &Places, launch: &Launch, as_json: bool) {
         if let Some(why) = why(standing) {
             output::line(&format!("{:widest$}             {:10}  {}", "", "", clean(&why)));
         }
-        for (says, mend) in of_old(standing, standing.is_configured()) {
-            output::line(&format!("{:widest$}             {:10}  {}; `{mend}`", "", "", clean(&says)));
+        for (says, fix) in of_old(standing, standing.is_configured()) {
+            output::line(&format!("{:widest$}             {:10}  {}; `{fix}`", "", "", clean(&says)));
         }
     }
     output::line("`holdfast setup CLIENT` sets one up, with a copy of its file; --dry-run shows the change.");

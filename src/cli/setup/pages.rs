@@ -311,13 +311,13 @@ fn the_pages_say_what_the_tables_say() {
         }
         return;
     }
-    let mend = "UPDATE_DOCS=1 cargo test --lib cli::setup::pages";
+    let fix = "UPDATE_DOCS=1 cargo test --lib cli::setup::pages";
     for path in &there {
-        assert!(wanted.contains_key(path), "{} is of no client: {mend}", path.display());
+        assert!(wanted.contains_key(path), "{} is of no client: {fix}", path.display());
     }
     for (path, page) in wanted {
         let held = std::fs::read_to_string(&path).unwrap_or_default();
-        assert!(held == page, "{} is not what the tables say: {mend}", path.display());
+        assert!(held == page, "{} is not what the tables say: {fix}", path.display());
     }
 }
 

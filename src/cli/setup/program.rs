@@ -38,7 +38,7 @@ pub struct Passing {
     /// Where it lies.
     pub lies: &'static str,
     /// What makes it stay.
-    pub mend: &'static str,
+    pub fix: &'static str,
 }
 
 /// Returns why a program may not stay where it is.
@@ -48,19 +48,19 @@ pub fn passing(program: &str) -> Option<Passing> {
     let built = |pair: &[&str]| matches!(pair, ["target", "debug" | "release"]);
     let temporary = || config::canonical(&std::env::temp_dir()).is_some_and(|folder| path.starts_with(folder));
     if parts.windows(2).any(built) {
-        return Some(Passing { lies: "in a build folder", mend: "Install it" });
+        return Some(Passing { lies: "in a build folder", fix: "Install it" });
     }
     let cached = RUN_ONCE.iter().find(|(start, _)| parts.iter().any(|part| part.starts_with(start)));
     cached
         .map(|(_, passing)| *passing)
-        .or_else(|| temporary().then_some(Passing { lies: "in a folder for temporary files", mend: "Install it" }))
+        .or_else(|| temporary().then_some(Passing { lies: "in a folder for temporary files", fix: "Install it" }))
 }
 
 /// How a folder begins that a package runner keeps programs in which it was told to run once, and may clear.
 const RUN_ONCE: [(&str, Passing); 3] = [
-    ("_npx", Passing { lies: "in the cache of npx", mend: "Install it (npm install --global holdfast-mcp)" }),
-    ("dlx", Passing { lies: "in the cache of pnpm dlx", mend: "Install it (pnpm add --global holdfast-mcp)" }),
-    ("archive-v", Passing { lies: "in the cache of uvx", mend: "Install it (uv tool install holdfast-mcp)" }),
+    ("_npx", Passing { lies: "in the cache of npx", fix: "Install it (npm install --global holdfast-mcp)" }),
+    ("dlx", Passing { lies: "in the cache of pnpm dlx", fix: "Install it (pnpm add --global holdfast-mcp)" }),
+    ("archive-v", Passing { lies: "in the cache of uvx", fix: "Install it (uv tool install holdfast-mcp)" }),
 ];
 
 #[cfg(test)]
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn a_program_that_may_vanish_is_named_with_what_makes_it_stay() {
         let temporary = std::env::temp_dir().join("x/holdfast");
-        for (program, lies, mend) in [
+        for (program, lies, fix) in [
             ("/home/a/.npm/_npx/0a1b/node_modules/@holdfast-mcp/linux-x64/holdfast", "npx", "npm install --global"),
             ("/home/a/.cache/pnpm/dlx/0a1b/node_modules/@holdfast-mcp/linux-x64/holdfast", "pnpm dlx", "pnpm add"),
             ("/home/a/.cache/uv/archive-v0/0a1b/bin/holdfast-mcp", "uvx", "uv tool install"),
@@ -78,7 +78,7 @@ mod tests {
             (temporary.to_str().expect("Unicode"), "temporary", "Install it"),
         ] {
             let found = passing(program).expect(program);
-            assert!(found.lies.contains(lies) && found.mend.contains(mend), "{program}: {found:?}");
+            assert!(found.lies.contains(lies) && found.fix.contains(fix), "{program}: {found:?}");
         }
         for program in ["/home/a/.local/bin/holdfast", "/home/a/.local/share/uv/tools/holdfast-mcp/bin/holdfast"] {
             assert_eq!(passing(program), None, "{program}");

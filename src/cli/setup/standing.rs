@@ -28,8 +28,8 @@ pub fn title(client: &Client) -> &'static str {
     labelled(client.name).map_or(client.name, |client| client.title)
 }
 
-/// Returns the command that mends a client's entry, if the entry needs one.
-pub fn mend(standing: &Standing) -> Option<String> {
+/// Returns the command that fixes a client's entry, if the entry needs one.
+pub fn fix(standing: &Standing) -> Option<String> {
     match standing.state {
         State::Configured => None,
         State::Broken(_) => Some(format!("correct {} by hand", standing.file.display())),
@@ -51,7 +51,7 @@ pub fn says_of_old(old: &OldServer, ours: bool) -> String {
 }
 
 /// Returns the command that takes a client's old servers out. It keeps a copy of the file. `option` is that of `setup` for the file.
-pub fn mend_of_old(client: &Client, option: &str) -> String {
+pub fn fix_of_old(client: &Client, option: &str) -> String {
     format!("holdfast setup {}{option} --replace", client.name)
 }
 
@@ -60,7 +60,7 @@ pub fn mend_of_old(client: &Client, option: &str) -> String {
 pub fn of_old(standing: &Standing, ours: bool) -> impl Iterator<Item = (String, String)> {
     standing.old.iter().map(move |old| {
         let says = format!("{} ({})", says_of_old(old, ours), standing.file.display());
-        (says, mend_of_old(standing.client, &option(standing)))
+        (says, fix_of_old(standing.client, &option(standing)))
     })
 }
 
@@ -97,9 +97,9 @@ pub fn as_json(standing: &Standing) -> Value {
         "file": standing.file.display().to_string(),
         "state": word(&standing.state),
         "why": why(standing),
-        "mend": mend(standing),
+        "mend": fix(standing),
         "old_servers": standing.old.iter().map(|old| json!({
-            "entry": old.key, "of": old.of, "starts": old.starts, "mend": mend_of_old(standing.client, &option(standing)),
+            "entry": old.key, "of": old.of, "starts": old.starts, "mend": fix_of_old(standing.client, &option(standing)),
         })).collect::<Vec<_>>(),
         "source": standing.client.source,
     })

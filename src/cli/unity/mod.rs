@@ -315,8 +315,8 @@ fn check(standing: &Standing, as_json: bool) -> Exit {
     output::line(&toned(&format!("{}.", standing.says()), tone));
     row("folder", &standing.site.folder().display().to_string());
     row("unity", &standing.site.unity().unwrap_or_else(|| "not known".to_owned()));
-    if let Some(mend) = standing.mend() {
-        row("mend", &mend);
+    if let Some(fix) = standing.fix() {
+        row("mend", &fix);
     }
     exit
 }

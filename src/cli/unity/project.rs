@@ -14,7 +14,7 @@ use crate::protocol::dialect;
 use crate::protocol::text::clean;
 use crate::survey;
 
-/// Why the package must not go into a project, with the mend.
+/// Why the package must not go into a project, with the fix.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Obstacle {
     /// Unity would not take it.

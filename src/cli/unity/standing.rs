@@ -102,7 +102,7 @@ impl Standing {
         Self { site: site.clone(), state, obstacle, clone: None }
     }
 
-    /// Whether there is nothing to mend.
+    /// Whether there is nothing to fix.
     pub fn good(&self) -> bool {
         self.obstacle.is_none() && matches!(&self.state, State::Installed(installed) if installed.current())
     }
@@ -151,14 +151,14 @@ impl Standing {
         }
     }
 
-    /// What mends it: the command, or what is to be done before it.
-    pub fn mend(&self) -> Option<String> {
+    /// What fixes it: the command, or what is to be done before it.
+    pub fn fix(&self) -> Option<String> {
         if self.good() || self.obstacle.is_some() {
             return None;
         }
         let command = format!("holdfast unity install --project {}", user_text::quoted(&self.site.project));
         match &self.state {
-            // Another package is spoken: nothing is to be mended, and with both nothing would be called.
+            // Another package is spoken: nothing is to be fixed, and with both nothing would be called.
             State::Absent if !self.site.others().is_empty() => None,
             State::Absent | State::Interrupted => Some(command),
             State::Installed(installed) if installed.own_work().is_empty() => Some(command),
@@ -191,7 +191,7 @@ impl Standing {
             "obstacle": self.obstacle.as_ref().map(ToString::to_string),
             "ok": self.good(),
             "says": self.says(),
-            "mend": self.mend(),
+            "mend": self.fix(),
         })
     }
 }

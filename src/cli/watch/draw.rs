@@ -251,8 +251,8 @@ impl Screen<'_> {
         }
         let style = pen.tone(gateway.tone());
         pen.field("editor", &text, style);
-        if let Some(pulse) = &editor.pulse {
-            pen.field("pulse", &pulse.says, PLAIN);
+        if let Some(heartbeat) = &editor.heartbeat {
+            pen.field("pulse", &heartbeat.says, PLAIN);
         }
     }
 

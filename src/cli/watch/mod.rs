@@ -34,7 +34,7 @@ use crate::telemetry::flight::seconds;
 pub fn run(arguments: &EditorArgs) -> ExitCode {
     if !output::can_draw() {
         output::complain(
-            "holdfast: --watch draws on a terminal, and stdout is none that can be drawn on. Use `holdfast status`, or `holdfast \
+            "holdfast: --watch needs an interactive terminal. Use `holdfast status`, or `holdfast \
              status --json` for programs. Nothing was done.",
         );
         return Exit::Usage.into();

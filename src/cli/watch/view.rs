@@ -62,7 +62,8 @@ pub struct Editor {
     /// Connections so far.
     pub connections: u64,
     /// How it said it is, where it can be asked.
-    pub pulse: Option<Pulse>,
+    #[serde(rename = "pulse")]
+    pub heartbeat: Option<Heartbeat>,
     /// What of it does not move although it is connected.
     pub still: Option<Still>,
 }
@@ -77,10 +78,10 @@ pub struct Still {
     pub may_work: bool,
 }
 
-/// See [`Editor::pulse`].
+/// See [`Editor::heartbeat`].
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
-pub struct Pulse {
+pub struct Heartbeat {
     /// In words.
     pub says: String,
 }

@@ -35,7 +35,7 @@ fn every_section_is_read() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_file_line_key_and_mend() {
+fn what_is_wrong_is_told_with_file_line_key_and_fix() {
     for (text, says, grave) in [
         ("a = ", "FILE, line 1: ", true),
         ("\n[policy]\ndenny = []\n", "FILE, line 3: [policy] has no key \"denny\"; write deny if that is", true),

@@ -16,7 +16,7 @@ use crate::fsm::cause::Cause;
 use crate::limits::{HOLD_MAX, HOLD_WITHOUT_EVIDENCE, PATIENCE_MARGIN, RECOVERY_MAX, RELOAD_GRACE};
 use crate::protocol::dialect::Recovery;
 use crate::protocol::ids::{CallId, Epoch, RequestKey};
-use crate::protocol::mcp::{Audience, ClientInfo};
+use crate::protocol::mcp::{ClientInfo, ClientProfile};
 use crate::protocol::trace::TraceContext;
 
 /// One open call, and what is known of it.
@@ -35,9 +35,9 @@ pub(super) struct Entry {
     pub(super) lost: Option<Instant>,
     pub(super) patience: Duration,
     pub(super) running_max: Duration,
-    pub(super) audience: Audience,
+    pub(super) profile: ClientProfile,
     pub(super) trace: Option<Arc<TraceContext>>,
-    pub(super) asker: Option<Arc<ClientInfo>>,
+    pub(super) requester: Option<Arc<ClientInfo>>,
     pub(super) progress: Option<Progress>,
     /// What it waits for, or waited for last.
     pub(super) waits_for: Cause,

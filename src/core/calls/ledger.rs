@@ -31,11 +31,11 @@ use super::wanted::Wanted;
 use crate::core::user_text;
 use crate::fsm::Driver;
 use crate::fsm::call::{Call, Effect, Event, State, Verdict};
-use crate::fsm::cause::{Cause, Loss, Outlook};
+use crate::fsm::cause::{Availability, Cause, Loss};
 use crate::limits::RUNNING_MAX;
 use crate::protocol::dialect::{EditorAnswer, Recovery};
 use crate::protocol::ids::{CallId, Epoch, RequestKey, SessionId};
-use crate::protocol::mcp::Audience;
+use crate::protocol::mcp::ClientProfile;
 use crate::protocol::policy::Grounds;
 
 /// See the module's documentation.
@@ -50,7 +50,7 @@ pub struct Ledger {
     wanted: Wanted,
     /// Another project is wanted than when somebody asked for this.
     wanted_moved: bool,
-    outlook: Option<Outlook>,
+    availability: Option<Availability>,
     /// Why nothing can be written yet on a connection that is open.
     hindered: Option<(Epoch, Cause)>,
     absent_since: Option<Instant>,
@@ -88,9 +88,9 @@ impl Ledger {
             lost: None,
             patience: call.patience,
             running_max: RUNNING_MAX,
-            audience: call.audience,
+            profile: call.profile,
             trace: call.trace,
-            asker: call.asker,
+            requester: call.requester,
             progress,
             waits_for: Cause::Connecting,
             sending: None,
@@ -194,7 +194,7 @@ impl Ledger {
             nth: entry.machine.machine().sendings.saturating_add(1),
             progress: entry.progress.is_some(),
             trace: entry.trace.clone(),
-            asker: entry.asker.clone(),
+            requester: entry.requester.clone(),
         })
     }
 
@@ -281,10 +281,10 @@ impl Ledger {
     }
 
     /// Gives a held call back as if it had never come: somebody else answers its request. `None` if it is not held any more.
-    pub fn give_back(&mut self, call: CallId) -> Option<(RequestKey, Audience, Arc<RawValue>)> {
+    pub fn give_back(&mut self, call: CallId) -> Option<(RequestKey, ClientProfile, Arc<RawValue>)> {
         let index = self.position(call)?;
         let entry = self.entries.get(index).filter(|entry| entry.state() == State::Held && !entry.settled)?;
-        let given = (entry.request, entry.audience, Arc::clone(&entry.arguments));
+        let given = (entry.request, entry.profile, Arc::clone(&entry.arguments));
         self.entries.remove(index);
         self.moved = true;
         Some(given)
@@ -360,22 +360,22 @@ impl Ledger {
     }
 
     /// What callers may expect of the link from now on.
-    pub fn set_outlook(&mut self, outlook: Outlook, now: Instant) -> Vec<Settlement> {
-        self.outlook = Some(outlook);
-        if let Some(cause) = outlook.cause() {
+    pub fn set_availability(&mut self, availability: Availability, now: Instant) -> Vec<Settlement> {
+        self.availability = Some(availability);
+        if let Some(cause) = availability.cause() {
             self.now_wait_for(cause);
         }
-        if outlook.cause().is_some_and(|cause| cause.is_gone() || cause == Cause::Stalled) {
+        if availability.cause().is_some_and(|cause| cause.is_gone() || cause == Cause::Stalled) {
             self.no_reload = Some(now);
         }
-        self.absent_since = match outlook {
-            Outlook::Absent(_) => self.absent_since.or(Some(now)),
-            Outlook::Open | Outlook::Coming(_) => None,
+        self.absent_since = match availability {
+            Availability::Absent(_) => self.absent_since.or(Some(now)),
+            Availability::Open | Availability::Coming(_) => None,
         };
         self.mind_absence();
         let mut out = Vec::new();
-        self.see_reload(outlook, now, &mut out);
-        if outlook != Outlook::Open {
+        self.see_reload(availability, now, &mut out);
+        if availability != Availability::Open {
             return out;
         }
         let project = self.wanted.project().map(std::path::Path::to_path_buf);
@@ -419,10 +419,10 @@ impl Ledger {
     }
 
     fn hold_cause(&self, entry: &Entry) -> Cause {
-        match self.outlook {
+        match self.availability {
             _ if self.wanted == Wanted::Asked => Cause::ProjectUnsettled,
-            Some(Outlook::Coming(cause) | Outlook::Absent(cause)) => cause,
-            Some(Outlook::Open) => {
+            Some(Availability::Coming(cause) | Availability::Absent(cause)) => cause,
+            Some(Availability::Open) => {
                 // What is reserved has a place, and no list is waited for any more.
                 let otherwise = match (entry.reserved.is_some(), self.is_busy_beside(entry) || self.is_listed()) {
                     (true, _) => Cause::Connecting,
@@ -438,7 +438,10 @@ impl Ledger {
     /// It is held only until the connection's task has had its turn: nothing is in its way that its client could be told of.
     fn is_about_to_leave(&self, entry: &Entry) -> bool {
         let free = self.is_listed() && !self.is_busy_beside(entry) && self.hindrance().is_none();
-        entry.state() == State::Held && self.outlook == Some(Outlook::Open) && self.wanted != Wanted::Asked && free
+        entry.state() == State::Held
+            && self.availability == Some(Availability::Open)
+            && self.wanted != Wanted::Asked
+            && free
     }
 
     /// Another call has the editor's place.
@@ -510,8 +513,8 @@ impl Ledger {
                         behind: behind.filter(|(id, _)| was_held && *id != entry.id),
                         came_back: entry
                             .lost
-                            // While a connection ends, the outlook is still that of before.
-                            .filter(|_| self.outlook == Some(Outlook::Open) && !self.open_epochs.is_empty())
+                            // While a connection ends, the availability is still that of before.
+                            .filter(|_| self.availability == Some(Availability::Open) && !self.open_epochs.is_empty())
                             .filter(|_| entry.project.is_none() || self.wanted.is(entry.project.as_deref()))
                             .map(|lost| now.saturating_duration_since(lost)),
                         reload_likely,
@@ -519,9 +522,9 @@ impl Ledger {
                         unrun: matches!(verdict, Verdict::NotExecuted(_)) && entry.machine.machine().sendings > 0,
                         refused: entry.refused.take(),
                         project: entry.project.clone(),
-                        audience: entry.audience,
+                        profile: entry.profile,
                         trace: entry.trace.clone(),
-                        asker: entry.asker.clone(),
+                        requester: entry.requester.clone(),
                     }));
                     let mut record = entry.record();
                     record.verdict = Some(verdict);
@@ -531,8 +534,8 @@ impl Ledger {
                 Effect::KeepLate => {
                     if let Some(answer) = body.take() {
                         late = true;
-                        let (call, project, audience) = (entry.id, entry.project.clone(), entry.audience);
-                        out.push(Settlement::KeepLate { call, project, answer, audience });
+                        let (call, project, profile) = (entry.id, entry.project.clone(), entry.profile);
+                        out.push(Settlement::KeepLate { call, project, answer, profile });
                     }
                 }
                 Effect::Note(verdict) => {
@@ -541,7 +544,7 @@ impl Ledger {
                         call: entry.id,
                         tool: Arc::clone(&entry.tool),
                         verdict,
-                        asker: entry.asker.clone(),
+                        requester: entry.requester.clone(),
                         project: entry.project.clone(),
                     });
                     let mut record = entry.record();
@@ -583,7 +586,7 @@ impl Ledger {
             (_, None) => return,
         };
         let changed = entry.state() == State::Sent && entry.sent == Some(now);
-        let (version, request) = (entry.audience.version, entry.request);
+        let (version, request) = (entry.profile.version, entry.request);
         let Some(progress) = entry.progress.as_mut().filter(|progress| changed || now >= progress.next) else { return };
         if leaves {
             progress.put_off(now);

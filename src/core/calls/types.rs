@@ -13,7 +13,7 @@ use crate::fsm::cause::Cause;
 use crate::limits::{PATIENCE_MARGIN, RUNNING_MAX};
 use crate::protocol::dialect::{EditorAnswer, JournalKey, Recovery};
 use crate::protocol::ids::{CallId, RequestKey};
-use crate::protocol::mcp::{Audience, ClientInfo, ProtocolVersion};
+use crate::protocol::mcp::{ClientInfo, ClientProfile, ProtocolVersion};
 use crate::protocol::policy::Grounds;
 use crate::protocol::trace::TraceContext;
 
@@ -33,13 +33,13 @@ pub struct NewCall {
     /// The trace that it is part of.
     pub trace: Option<Arc<TraceContext>>,
     /// Who asked, where the request says so itself; else it is the client that opened the session.
-    pub asker: Option<Arc<ClientInfo>>,
+    pub requester: Option<Arc<ClientInfo>>,
     /// It may run while other calls run, as far as is known.
     pub parallel: bool,
     /// How long the client waits for an answer.
     pub patience: Duration,
     /// For whom its answer is written.
-    pub audience: Audience,
+    pub profile: ClientProfile,
 }
 
 /// What is known of a call when it is sent.
@@ -76,7 +76,7 @@ pub struct HeldCall {
     /// The trace that it is part of.
     pub trace: Option<Arc<TraceContext>>,
     /// Who asked, where the request says so itself; else it is the client that opened the session.
-    pub asker: Option<Arc<ClientInfo>>,
+    pub requester: Option<Arc<ClientInfo>>,
 }
 
 /// One piece of news of a call's progress.
@@ -122,7 +122,7 @@ pub enum Settlement {
         /// What the editor answered.
         answer: EditorAnswer,
         /// For whom it is written.
-        audience: Audience,
+        profile: ClientProfile,
     },
     /// A call ended without an answer being owed, or its record changed: for the log.
     Noted {
@@ -132,8 +132,8 @@ pub enum Settlement {
         tool: Arc<str>,
         /// How.
         verdict: Verdict,
-        /// Who asked; see [`NewCall::asker`].
-        asker: Option<Arc<ClientInfo>>,
+        /// Who asked; see [`NewCall::requester`].
+        requester: Option<Arc<ClientInfo>>,
         /// The project that it was for; see [`Answer::project`].
         project: Option<PathBuf>,
     },
@@ -149,7 +149,7 @@ pub struct Answer {
     /// The trace that it is part of.
     pub trace: Option<Arc<TraceContext>>,
     /// Who asked, where the request says so itself; else it is the client that opened the session.
-    pub asker: Option<Arc<ClientInfo>>,
+    pub requester: Option<Arc<ClientInfo>>,
     /// Its tool.
     pub tool: Arc<str>,
     /// How it ended.
@@ -171,7 +171,7 @@ pub struct Answer {
     /// The project that it was for, if one was known.
     pub project: Option<PathBuf>,
     /// For whom it is written.
-    pub audience: Audience,
+    pub profile: ClientProfile,
 }
 
 /// A call that was refused on the user's word.

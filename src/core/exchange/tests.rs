@@ -62,10 +62,10 @@ impl Desk {
                     arguments: RawValue::NULL.to_owned().into(),
                     progress_token: None,
                     trace: None,
-                    asker: None,
+                    requester: None,
                     parallel: false,
                     patience: Duration::from_secs(60),
-                    audience: ProtocolVersion::LATEST.into(),
+                    profile: ProtocolVersion::LATEST.into(),
                 },
                 desk.now,
             );
@@ -92,7 +92,7 @@ impl Desk {
 #[test]
 fn of_each_kind_one_order_waits_and_calls_wait_each() {
     let mut exchange = Exchange::new(EPOCH);
-    let orders = [Order::Outcomes, Order::List { step: 0 }, Order::Pulse, Order::Greeting];
+    let orders = [Order::Outcomes, Order::List { step: 0 }, Order::Heartbeat, Order::Greeting];
     for order in orders.iter().chain(&orders) {
         exchange.order(order.clone());
     }
@@ -117,11 +117,11 @@ fn withdrawals_are_bounded_and_take_no_calls_place() {
 fn a_heartbeat_that_is_not_answered_is_not_asked_again() {
     let mut desk = Desk::new(0);
     desk.exchange.asks_pulse(7, desk.now);
-    desk.exchange.order(Order::Pulse);
+    desk.exchange.order(Order::Heartbeat);
     assert_eq!(desk.exchange.next_order(), None);
-    assert_eq!(desk.exchange.reply(7, None), Answers::Pulse { asked: desk.now });
-    desk.exchange.order(Order::Pulse);
-    assert_eq!(desk.exchange.next_order(), Some(Order::Pulse));
+    assert_eq!(desk.exchange.reply(7, None), Answers::Heartbeat { asked: desk.now });
+    desk.exchange.order(Order::Heartbeat);
+    assert_eq!(desk.exchange.next_order(), Some(Order::Heartbeat));
 }
 
 #[test]

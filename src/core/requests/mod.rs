@@ -23,7 +23,7 @@ use crate::protocol::ids::{RequestKey, SessionId};
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::request::Filter;
 use crate::protocol::mcp::stateless::{self, Caller};
-use crate::protocol::mcp::{Audience, Method};
+use crate::protocol::mcp::{ClientProfile, Method};
 
 /// Why a request is not opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub struct Asked {
     /// The request.
     pub key: RequestKey,
     /// For whom the answer is written.
-    pub audience: Audience,
+    pub profile: ClientProfile,
 }
 
 /// An open request.

@@ -1,7 +1,7 @@
 //! What is known of an editor that is not connected, and of a round of dialling.
 
-use super::words::{ConnectFailure, Effect, Evidence, Sign, Timer};
-use crate::fsm::cause::{Cause, Outlook};
+use super::alphabet::{ConnectFailure, Effect, Evidence, Sign, Timer};
+use crate::fsm::cause::{Availability, Cause};
 use crate::fsm::{Machine, Outbox};
 use crate::limits::LIKELY_AFTER_CRASH;
 use crate::protocol::dialect::{Activity, PushEvent};
@@ -19,7 +19,7 @@ pub(super) struct Absence {
     /// What was surveyed last speaks for an editor.
     pub(super) evidence: bool,
     /// The last peer that took a connection hung up on the greeting: taking one more is no evidence of an editor.
-    pub(super) jilted: bool,
+    pub(super) greeting_dropped: bool,
     /// Rounds of dialling that failed, as far as that changes the delay.
     pub(super) attempt: u8,
 }
@@ -28,11 +28,11 @@ pub(super) struct Absence {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Past {
     /// Nothing; or it said goodbye, and whoever lives next is another.
-    Unmet,
+    NeverConnected,
     /// It was connected.
-    Met {
+    Connected {
         /// A moment ago: its return is likely.
-        hope: bool,
+        recently_lost: bool,
         /// The connection ended from its side without a goodbye, and its process was not seen alive since: if it is gone, it said
         /// none. One that lives on without a connection may quit unheard.
         cut_off: bool,
@@ -96,31 +96,36 @@ impl Round {
 
 impl Absence {
     /// Nobody was met yet.
-    pub(super) const UNKNOWN: Self =
-        Self { cause: Cause::Connecting, past: Past::Unmet, evidence: false, jilted: false, attempt: 0 };
+    pub(super) const UNKNOWN: Self = Self {
+        cause: Cause::Connecting,
+        past: Past::NeverConnected,
+        evidence: false,
+        greeting_dropped: false,
+        attempt: 0,
+    };
 
-    pub(super) fn outlook(self, likely: bool) -> Outlook {
+    pub(super) fn availability(self, likely: bool) -> Availability {
         match self.cause {
             cause @ (Cause::Closed | Cause::WrongProject | Cause::WrongPeer | Cause::Unproven | Cause::Ambiguous) => {
-                Outlook::Absent(cause)
+                Availability::Absent(cause)
             }
-            Cause::Connecting => Outlook::Coming(Cause::Connecting),
-            cause if likely => Outlook::Coming(cause),
-            cause => Outlook::Absent(cause),
+            Cause::Connecting => Availability::Coming(Cause::Connecting),
+            cause if likely => Availability::Coming(cause),
+            cause => Availability::Absent(cause),
         }
     }
 
     pub(super) fn likely(self) -> bool {
-        self.evidence || self.hope()
+        self.evidence || self.recently_lost()
     }
 
-    fn hope(self) -> bool {
-        matches!(self.past, Past::Met { hope: true, .. })
+    fn recently_lost(self) -> bool {
+        matches!(self.past, Past::Connected { recently_lost: true, .. })
     }
 
     pub(super) fn lose_hope(&mut self) {
-        if let Past::Met { hope, .. } = &mut self.past {
-            *hope = false;
+        if let Past::Connected { recently_lost, .. } = &mut self.past {
+            *recently_lost = false;
         }
     }
 
@@ -189,23 +194,23 @@ impl Absence {
             Sign::Dead => false,
             Sign::Unknown => evidence.activity.is_some(),
         };
-        if let (Sign::Alive, Past::Met { cut_off, .. }) = (evidence.editor, &mut self.past) {
+        if let (Sign::Alive, Past::Connected { cut_off, .. }) = (evidence.editor, &mut self.past) {
             *cut_off = false;
         }
         if self.cause == Cause::Closed {
             match evidence.editor {
                 // The one that said goodbye is gone, and its record with it, most likely; whoever lives next is another.
-                Sign::Dead | Sign::Unknown => self.past = Past::Unmet,
-                Sign::Alive if self.past == Past::Unmet => self.cause = Cause::Connecting,
+                Sign::Dead | Sign::Unknown => self.past = Past::NeverConnected,
+                Sign::Alive if self.past == Past::NeverConnected => self.cause = Cause::Connecting,
                 Sign::Alive => {}
             }
             return;
         }
         let seen = match (evidence.editor, evidence.activity) {
             (Sign::Dead, _) => match self.past {
-                Past::Met { cut_off: true, .. } if evidence.announces == Some(true) => Some(Cause::Crashed),
-                Past::Met { .. } => Some(Cause::ProcessGone),
-                Past::Unmet => None,
+                Past::Connected { cut_off: true, .. } if evidence.announces == Some(true) => Some(Cause::Crashed),
+                Past::Connected { .. } => Some(Cause::ProcessGone),
+                Past::NeverConnected => None,
             },
             (Sign::Alive | Sign::Unknown, Some(Activity::Compiling)) => Some(Cause::Compiling),
             (Sign::Alive | Sign::Unknown, Some(Activity::Reloading)) => Some(Cause::Reloading),
@@ -217,7 +222,7 @@ impl Absence {
             (Sign::Unknown, None) => None,
         };
         if let Some(cause) = seen {
-            if cause.is_gone() && !self.cause.is_gone() && self.hope() {
+            if cause.is_gone() && !self.cause.is_gone() && self.recently_lost() {
                 out.order(Effect::Arm(Timer::Hope, LIKELY_AFTER_CRASH));
             }
             self.cause = cause;
@@ -229,9 +234,13 @@ impl Absence {
         match self.cause {
             // It takes connections and says nothing.
             Cause::Stalled => Cause::Stalled,
-            Cause::Reloading if self.hope() => Cause::Reloading,
-            Cause::Lost | Cause::BridgeStopped | Cause::Compiling | Cause::Starting if self.hope() => {
-                if announces == Some(false) { Cause::BridgeStopped } else { Cause::Lost }
+            Cause::Reloading if self.recently_lost() => Cause::Reloading,
+            Cause::Lost | Cause::BridgeStopped | Cause::Compiling | Cause::Starting if self.recently_lost() => {
+                if announces == Some(false) {
+                    Cause::BridgeStopped
+                } else {
+                    Cause::Lost
+                }
             }
             _ => Cause::BridgeDown,
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::words::{Drop, Effect, State, Timer};
+use super::alphabet::{Disconnect, Effect, State, Timer};
 use crate::fsm::cause::{Cause, Loss};
 use crate::fsm::{Machine, Outbox, Outcome};
 use crate::limits::{LEAVE_MAX, LIVENESS_EVERY, PULSE_MAX, SILENCE_MAX, STALL_AFTER, WINDOW_MAX};
@@ -14,7 +14,7 @@ pub(super) struct Peer {
     /// Its place in the offer.
     pub(super) target: u8,
     /// It answers for itself off its main thread.
-    pub(super) pulse: bool,
+    pub(super) heartbeat: bool,
     pub(super) in_flight: u8,
     /// The longest that a call in flight may run before its client is told that it still does.
     running_max: Duration,
@@ -40,8 +40,8 @@ pub(super) struct Up {
     window: u8,
     list_wanted: bool,
     calls_waiting: bool,
-    /// What a hint foretold about its leaving.
-    pub(super) foretold: Option<LeaveReason>,
+    /// What a hint announced about its leaving.
+    pub(super) announced: Option<LeaveReason>,
 }
 
 /// What an editor owes an answer.
@@ -64,8 +64,8 @@ pub(super) struct End {
 impl Peer {
     /// It said something: it lives.
     pub(super) fn heard(self, out: &mut Outbox<impl Machine<Effect = Effect, State = State>>) {
-        if self.pulse {
-            out.order(Effect::Arm(Timer::Pulse, PULSE_MAX));
+        if self.heartbeat {
+            out.order(Effect::Arm(Timer::Heartbeat, PULSE_MAX));
         }
     }
 
@@ -78,7 +78,7 @@ impl Peer {
     /// Looks whether it lives.
     pub(super) fn check(self, out: &mut Outbox<impl Machine<Effect = Effect, State = State>>) -> Outcome<State> {
         out.order(Effect::CheckEditor);
-        if self.pulse {
+        if self.heartbeat {
             out.order(Effect::AskPulse);
         }
         out.order(Effect::Arm(Timer::Liveness, LIVENESS_EVERY));
@@ -129,11 +129,11 @@ impl Owed {
 
 impl Up {
     /// It asks the ledger for what waits, once a list is there.
-    pub(super) fn new(target: u8, attempt: u8, window: u8, pulse: bool) -> Self {
-        let peer = Peer { target, pulse, in_flight: 0, running_max: Duration::ZERO };
+    pub(super) fn new(target: u8, attempt: u8, window: u8, heartbeat: bool) -> Self {
+        let peer = Peer { target, heartbeat, in_flight: 0, running_max: Duration::ZERO };
         let link = Link { peer, listing: false, steady: false, unproven: Some(attempt) };
         let window = window.clamp(1, WINDOW_MAX);
-        Self { link, window, list_wanted: false, calls_waiting: true, foretold: None }
+        Self { link, window, list_wanted: false, calls_waiting: true, announced: None }
     }
 
     pub(super) fn outstanding(&self) -> u8 {
@@ -215,21 +215,21 @@ impl End {
     pub(super) const SILENCE: Self = Self { loss: Loss::Silence, cause: Cause::Stalled, cut_off: false };
 
     /// Its socket says so.
-    pub(super) fn of_stream(foretold: Option<LeaveReason>, drop: Drop) -> Self {
-        let (loss, cause) = match (foretold, drop) {
+    pub(super) fn of_stream(announced: Option<LeaveReason>, drop: Disconnect) -> Self {
+        let (loss, cause) = match (announced, drop) {
             (Some(LeaveReason::Reload), _) => (Loss::Reload, Cause::Reloading),
             (Some(LeaveReason::Quit), _) => (Loss::Quit, Cause::Closed),
             (Some(LeaveReason::Stopped), _) => (Loss::Disconnect, Cause::Closed),
             // It was greeted as the right one: a broken stream, not a wrong peer.
-            (_, Drop::Protocol) => (Loss::Protocol, Cause::Lost),
-            (Some(LeaveReason::Unknown) | None, Drop::Eof | Drop::Reset) => (Loss::Disconnect, Cause::Lost),
+            (_, Disconnect::Protocol) => (Loss::Protocol, Cause::Lost),
+            (Some(LeaveReason::Unknown) | None, Disconnect::Eof | Disconnect::Reset) => (Loss::Disconnect, Cause::Lost),
         };
-        Self { loss, cause, cut_off: foretold.is_none() && drop != Drop::Protocol }
+        Self { loss, cause, cut_off: announced.is_none() && drop != Disconnect::Protocol }
     }
 
     /// The process is gone, whatever its socket says.
-    pub(super) fn of_process(foretold: Option<LeaveReason>) -> Self {
-        let (loss, cause, cut_off) = match foretold {
+    pub(super) fn of_process(announced: Option<LeaveReason>) -> Self {
+        let (loss, cause, cut_off) = match announced {
             Some(LeaveReason::Quit) => (Loss::Quit, Cause::Closed, false),
             // Whether that is a crash tells the survey, which knows whether its package says goodbye.
             Some(LeaveReason::Reload) | None => (Loss::Disconnect, Cause::ProcessGone, true),
@@ -242,16 +242,16 @@ impl End {
 /// Anybody on this machine can send a hint: it may name a reload that follows at once, and calls are held for that. It never makes
 /// an editor one that does not come back.
 pub(super) fn hear(
-    foretold: &mut Option<LeaveReason>,
+    announced: &mut Option<LeaveReason>,
     hint: PushEvent,
     out: &mut Outbox<impl Machine<Effect = Effect, State = State>>,
 ) -> Outcome<State> {
     match hint {
         PushEvent::DomainReload => {
-            *foretold = Some(LeaveReason::Reload);
+            *announced = Some(LeaveReason::Reload);
             out.order(Effect::Arm(Timer::Leave, LEAVE_MAX));
         }
-        PushEvent::ConnectionEstablished | PushEvent::DomainReloadRecovered => *foretold = None,
+        PushEvent::ConnectionEstablished | PushEvent::DomainReloadRecovered => *announced = None,
         PushEvent::ToolsChanged => out.order(Effect::TellToolsChanged),
         PushEvent::UserDisconnect | PushEvent::UnityShutdown | PushEvent::Unknown => {
             return out.ignore("only the connection itself and the process tell of an end");

@@ -2,7 +2,7 @@
 
 use super::absence::{Absence, Round};
 use super::link::{End, Up, hear};
-use super::{Bridge, ConnectFailure, Drop, Effect, Event, Group, Place, State, Timer};
+use super::{Bridge, ConnectFailure, Disconnect, Effect, Event, Group, Place, State, Timer};
 use crate::fsm::cause::{Cause, Loss};
 use crate::fsm::{Machine, Outbox, Outcome};
 use crate::limits::{DRAIN_MAX, GREETING_TIMEOUT, GREETING_TIMEOUT_ASSUMED, LEAVE_MAX, LIVENESS_EVERY, SEEK_TIMEOUT};
@@ -77,7 +77,7 @@ impl Machine for Bridge {
 
     fn left_group(&mut self, group: Group, out: &mut Outbox<Self>) {
         if group == Group::Up {
-            for timer in [Timer::Stall, Timer::Silence, Timer::Liveness, Timer::Pulse, Timer::Leave] {
+            for timer in [Timer::Stall, Timer::Silence, Timer::Liveness, Timer::Heartbeat, Timer::Leave] {
                 out.order(Effect::Disarm(timer));
             }
             out.order(Effect::TellDown);
@@ -100,8 +100,8 @@ impl Machine for Bridge {
                 self.leave_project(Loss::ProjectChanged, out)
             }
             (Place::Ready(up) | Place::Stalled(up), Event::ProjectChanged) => {
-                let (peer, foretold) = (up.link.peer, up.foretold);
-                self.part(peer, foretold, out)
+                let (peer, announced) = (up.link.peer, up.announced);
+                self.part(peer, announced, out)
             }
             (Place::Leaving(link, reason), Event::ProjectChanged) => {
                 let (peer, reason) = (link.peer, *reason);
@@ -155,18 +155,18 @@ impl Machine for Bridge {
             (Place::Dialing(..), Event::NewsArrived) => out.ignore("a dial is under way"),
 
             // ---- greeting ----
-            (Place::Greeting(absence, round), Event::Greeted { window, pulse }) => {
-                let up = Up::new(round.target, absence.attempt, window, pulse);
+            (Place::Greeting(absence, round), Event::Greeted { window, heartbeat }) => {
+                let up = Up::new(round.target, absence.attempt, window, heartbeat);
                 self.go(Place::Ready(up))
             }
-            (Place::Greeting(absence, round), Event::GreetingRefused | Event::Disconnected(Drop::Protocol)) => {
+            (Place::Greeting(absence, round), Event::GreetingRefused | Event::Disconnected(Disconnect::Protocol)) => {
                 out.order(Effect::HangUp(Loss::Protocol));
                 let (absence, round) = (*absence, round.failed(ConnectFailure::WrongPeer));
                 self.dial(absence, round)
             }
-            (Place::Greeting(absence, round), Event::Disconnected(Drop::Eof | Drop::Reset)) => {
+            (Place::Greeting(absence, round), Event::Disconnected(Disconnect::Eof | Disconnect::Reset)) => {
                 out.order(Effect::HangUp(Loss::Disconnect));
-                let absence = Absence { jilted: true, ..*absence };
+                let absence = Absence { greeting_dropped: true, ..*absence };
                 let round = round.failed(ConnectFailure::Refused);
                 self.dial(absence, round)
             }
@@ -273,11 +273,11 @@ impl Machine for Bridge {
                 self.go(leaving)
             }
             (Place::Ready(up) | Place::Stalled(up), Event::Disconnected(drop)) => {
-                let (link, end) = (up.link, End::of_stream(up.foretold, drop));
+                let (link, end) = (up.link, End::of_stream(up.announced, drop));
                 self.lost(link, end, out)
             }
             (Place::Ready(up) | Place::Stalled(up), Event::EditorVanished) => {
-                let (link, end) = (up.link, End::of_process(up.foretold));
+                let (link, end) = (up.link, End::of_process(up.announced));
                 self.lost(link, end, out)
             }
 
@@ -315,7 +315,7 @@ impl Machine for Bridge {
             }
             (Place::Leaving(..), Event::Elapsed(Timer::Stall)) => out.ignore("it is about to go anyway"),
             (Place::Leaving(link, reason), Event::Elapsed(Timer::Leave)) => {
-                let (link, end) = (*link, End::of_stream(Some(*reason), Drop::Eof));
+                let (link, end) = (*link, End::of_stream(Some(*reason), Disconnect::Eof));
                 self.lost(link, end, out)
             }
             (Place::Leaving(link, reason), Event::Disconnected(drop)) => {
@@ -333,11 +333,11 @@ impl Machine for Bridge {
                 if peer.in_flight == 0 { self.leave_project(Loss::ProjectChanged, out) } else { Outcome::Handled }
             }
             (Place::Parting(..), Event::NobodyWaits) => self.leave_project(Loss::ProjectChanged, out),
-            (Place::Parting(..), Event::Elapsed(Timer::Silence | Timer::Pulse)) => {
+            (Place::Parting(..), Event::Elapsed(Timer::Silence | Timer::Heartbeat)) => {
                 self.leave_project(Loss::Silence, out)
             }
-            (Place::Parting(_, foretold), Event::Disconnected(drop)) => {
-                let end = End::of_stream(*foretold, drop);
+            (Place::Parting(_, announced), Event::Disconnected(drop)) => {
+                let end = End::of_stream(*announced, drop);
                 self.leave_project(end.loss, out)
             }
             (Place::Parting(..), Event::EditorVanished) => self.leave_project(Loss::Disconnect, out),
@@ -353,8 +353,8 @@ impl Machine for Bridge {
                 peer.watch(out);
                 Outcome::Handled
             }
-            (Place::Parting(_, foretold), Event::LeavingAnnounced(reason)) => {
-                *foretold = Some(reason);
+            (Place::Parting(_, announced), Event::LeavingAnnounced(reason)) => {
+                *announced = Some(reason);
                 Outcome::Handled
             }
             (Place::Parting(..), Event::Elapsed(Timer::Stall)) => out.ignore("it is left anyway"),
@@ -377,20 +377,24 @@ impl Machine for Bridge {
             }
             (
                 Place::Ready(Up { link, .. }) | Place::Stalled(Up { link, .. }) | Place::Leaving(link, _),
-                Event::Elapsed(Timer::Silence | Timer::Pulse),
+                Event::Elapsed(Timer::Silence | Timer::Heartbeat),
             ) => {
                 let link = *link;
                 self.lost(link, End::SILENCE, out)
             }
             (
-                Place::Ready(Up { foretold, .. }) | Place::Stalled(Up { foretold, .. }) | Place::Parting(_, foretold),
+                Place::Ready(Up { announced, .. })
+                | Place::Stalled(Up { announced, .. })
+                | Place::Parting(_, announced),
                 Event::HintReceived(hint),
-            ) => hear(foretold, hint, out),
+            ) => hear(announced, hint, out),
             (
-                Place::Ready(Up { foretold, .. }) | Place::Stalled(Up { foretold, .. }) | Place::Parting(_, foretold),
+                Place::Ready(Up { announced, .. })
+                | Place::Stalled(Up { announced, .. })
+                | Place::Parting(_, announced),
                 Event::Elapsed(Timer::Leave),
             ) => {
-                *foretold = None;
+                *announced = None;
                 Outcome::Handled
             }
 

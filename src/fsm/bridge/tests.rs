@@ -8,7 +8,7 @@ const DEAD: Evidence = Evidence { editor: Sign::Dead, activity: None, announces:
 const CHECKED: Event = Event::Connected { checked: true };
 const REFUSED: Event = Event::ConnectFailed(ConnectFailure::Refused);
 const WRONG_PROJECT: Event = Event::ConnectFailed(ConnectFailure::WrongProject);
-const EOF: Event = Event::Disconnected(Drop::Eof);
+const EOF: Event = Event::Disconnected(Disconnect::Eof);
 const CALL_DONE: Event = Event::WorkFinished { more: false };
 
 fn offered(count: u8, evidence: Evidence) -> Event {
@@ -33,7 +33,7 @@ fn ready(targets: u8) -> Driver<Bridge> {
         Event::Wanted,
         offered(targets, ALIVE),
         CHECKED,
-        Event::Greeted { window: 1, pulse: false },
+        Event::Greeted { window: 1, heartbeat: false },
         Event::ListWanted,
         Event::ListAnswered,
         CALL_DONE,
@@ -48,8 +48,8 @@ fn steady(targets: u8) -> Driver<Bridge> {
     fed(ready(targets), &[Event::Elapsed(Timer::Liveness)])
 }
 
-fn outlook(it: &Driver<Bridge>) -> Outlook {
-    it.machine().outlook()
+fn availability(it: &Driver<Bridge>) -> Availability {
+    it.machine().availability()
 }
 
 fn sends(effects: &[Effect]) -> Vec<Effect> {
@@ -84,7 +84,7 @@ fn dialing_connect_failed_yields_to_the_next_target() {
     let mut it = new(&[Event::Wanted, offered(2, NOTHING)]);
     assert_eq!(it.feed(&REFUSED).effects, [Effect::Dial { target: 1 }]);
     it.feed(&REFUSED);
-    assert_eq!((it.state(), outlook(&it)), (State::BackingOff, Outlook::Absent(Cause::NotRunning)));
+    assert_eq!((it.state(), availability(&it)), (State::BackingOff, Availability::Absent(Cause::NotRunning)));
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn greeting_refused_yields_to_the_next_target_and_names_the_wrong_peer_in_the_en
     let out = it.feed(&Event::GreetingRefused);
     assert_eq!(out.effects.last(), Some(&Effect::Dial { target: 1 }));
     it.feed(&REFUSED);
-    assert_eq!(outlook(&it), Outlook::Absent(Cause::WrongPeer));
+    assert_eq!(availability(&it), Availability::Absent(Cause::WrongPeer));
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn greeting_elapsed_yields_to_the_next_target() {
 fn dialing_connect_failed_at_somebody_elses_port_does_not_hide_that_ours_is_away_for_a_moment() {
     let lost = [EOF, offered(2, ALIVE), REFUSED, WRONG_PROJECT];
     let it = fed(steady(2), &lost);
-    assert_eq!((it.state(), outlook(&it)), (State::BackingOff, Outlook::Coming(Cause::Lost)));
+    assert_eq!((it.state(), availability(&it)), (State::BackingOff, Availability::Coming(Cause::Lost)));
 }
 
 /// A stale port in the environment is somebody's web server; the project's own editor is starting.
@@ -125,17 +125,17 @@ fn dialing_connect_failed_at_somebody_elses_port_does_not_hide_that_ours_is_away
 fn greeting_refused_by_a_stranger_does_not_hide_that_our_editor_lives() {
     let it =
         new(&[Event::Wanted, offered(2, ALIVE), Event::Connected { checked: false }, Event::GreetingRefused, REFUSED]);
-    assert_eq!(outlook(&it), Outlook::Coming(Cause::BridgeDown));
+    assert_eq!(availability(&it), Availability::Coming(Cause::BridgeDown));
 }
 
 #[test]
 fn dialing_connect_failed_at_the_only_port_names_the_wrong_project() {
     let mut it = new(&[Event::Wanted, offered(1, ALIVE), WRONG_PROJECT]);
-    assert_eq!(outlook(&it), Outlook::Absent(Cause::WrongProject));
+    assert_eq!(availability(&it), Availability::Absent(Cause::WrongProject));
     // Looking again does not make it coming for a moment: what is held would start its second anew each time.
     for event in [Event::Elapsed(Timer::Retry), offered(1, ALIVE)] {
         it.feed(&event);
-        assert_eq!(outlook(&it), Outlook::Absent(Cause::WrongProject), "after {event:?}");
+        assert_eq!(availability(&it), Availability::Absent(Cause::WrongProject), "after {event:?}");
     }
 }
 
@@ -143,10 +143,10 @@ fn dialing_connect_failed_at_the_only_port_names_the_wrong_project() {
 fn seeking_targets_offered_after_ambiguity_waits_for_the_dial() {
     let nothing = Event::NothingOffered { cause: Cause::Ambiguous, evidence: NOTHING };
     let mut it = new(&[Event::Wanted, nothing]);
-    assert_eq!(outlook(&it), Outlook::Absent(Cause::Ambiguous));
+    assert_eq!(availability(&it), Availability::Absent(Cause::Ambiguous));
     it.feed(&Event::Elapsed(Timer::Retry));
     it.feed(&offered(1, NOTHING));
-    assert_eq!(outlook(&it), Outlook::Coming(Cause::Connecting));
+    assert_eq!(availability(&it), Availability::Coming(Cause::Connecting));
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn backing_off_calls_waiting_and_news_cut_the_wait_short() {
 
 #[test]
 fn ready_calls_waiting_sends_nothing_before_a_published_list() {
-    let mut it = new(&[Event::Wanted, offered(1, ALIVE), CHECKED, Event::Greeted { window: 1, pulse: false }]);
+    let mut it = new(&[Event::Wanted, offered(1, ALIVE), CHECKED, Event::Greeted { window: 1, heartbeat: false }]);
     assert!(sends(&it.feed(&Event::CallsWaiting).effects).is_empty());
     assert_eq!(sends(&it.feed(&Event::ListWanted).effects), [Effect::SendList]);
     assert_eq!(sends(&it.feed(&Event::ListAnswered).effects), [Effect::SendNextCall]);
@@ -186,7 +186,8 @@ fn ready_calls_waiting_sends_nothing_before_a_published_list() {
 #[test]
 fn ready_list_answered_asks_the_ledger_on_every_connection() {
     // A wake-up may have gone to a predecessor of ours.
-    let up = [Event::Wanted, offered(1, ALIVE), CHECKED, Event::Greeted { window: 1, pulse: false }, Event::ListWanted];
+    let up =
+        [Event::Wanted, offered(1, ALIVE), CHECKED, Event::Greeted { window: 1, heartbeat: false }, Event::ListWanted];
     assert_eq!(sends(&new(&up).feed(&Event::ListAnswered).effects), [Effect::SendNextCall]);
 }
 
@@ -203,7 +204,7 @@ fn ready_list_lost_frees_the_place_and_lets_no_call_out() {
         Event::Wanted,
         offered(1, ALIVE),
         CHECKED,
-        Event::Greeted { window: 1, pulse: false },
+        Event::Greeted { window: 1, heartbeat: false },
         Event::CallsWaiting,
         Event::ListWanted,
     ]);
@@ -227,7 +228,7 @@ fn ready_calls_waiting_never_sends_beyond_the_window() {
         Event::Wanted,
         offered(1, ALIVE),
         CHECKED,
-        Event::Greeted { window: 2, pulse: false },
+        Event::Greeted { window: 2, heartbeat: false },
         Event::ListWanted,
         Event::ListAnswered,
         CALL_DONE,
@@ -244,7 +245,7 @@ fn ready_calls_waiting_never_sends_beyond_the_window() {
 #[test]
 fn a_window_beyond_the_bound_is_cut() {
     for (claimed, window) in [(u8::MAX, WINDOW_MAX), (0, 1)] {
-        let up = [Event::Greeted { window: claimed, pulse: false }, Event::ListWanted, Event::ListAnswered];
+        let up = [Event::Greeted { window: claimed, heartbeat: false }, Event::ListWanted, Event::ListAnswered];
         let it = fed(new(&[Event::Wanted, offered(1, ALIVE), CHECKED]), &up);
         let it = fed(it, &[Event::CallsWaiting; 2 * WINDOW_MAX as usize]);
         assert_eq!(it.machine().outstanding(), window);
@@ -275,7 +276,7 @@ fn ready_the_limit_of_a_finished_call_is_not_the_next_ones() {
 #[test]
 fn stalled_elapsed_silence_gives_the_connection_up() {
     let mut it = fed(ready(1), &[Event::CallsWaiting, Event::Elapsed(Timer::Stall)]);
-    assert_eq!((it.state(), outlook(&it)), (State::Stalled, Outlook::Open));
+    assert_eq!((it.state(), availability(&it)), (State::Stalled, Availability::Open));
     let out = it.feed(&Event::Elapsed(Timer::Silence));
     assert!(out.effects.contains(&Effect::HangUp(Loss::Silence)), "{out:?}");
     assert_eq!(it.machine().outstanding(), 0);
@@ -295,9 +296,9 @@ fn ready_elapsed_liveness_looks_at_the_process_while_a_call_runs_too() {
 #[test]
 fn ready_disconnected_after_a_reload_was_announced_is_a_reload() {
     let mut it = fed(steady(1), &[Event::LeavingAnnounced(LeaveReason::Reload)]);
-    assert_eq!((it.state(), outlook(&it)), (State::Leaving, Outlook::Coming(Cause::Reloading)));
+    assert_eq!((it.state(), availability(&it)), (State::Leaving, Availability::Coming(Cause::Reloading)));
     assert!(it.feed(&EOF).effects.contains(&Effect::HangUp(Loss::Reload)));
-    assert_eq!(outlook(&it), Outlook::Coming(Cause::Reloading));
+    assert_eq!(availability(&it), Availability::Coming(Cause::Reloading));
 }
 
 #[test]
@@ -314,30 +315,30 @@ fn leaving_elapsed_hangs_up_on_an_editor_that_stays() {
     let mut it = fed(ready(1), &[Event::LeavingAnnounced(LeaveReason::Quit)]);
     let out = it.feed(&Event::Elapsed(Timer::Leave));
     assert!(out.effects.contains(&Effect::HangUp(Loss::Quit)));
-    assert_eq!(outlook(&it), Outlook::Absent(Cause::Closed));
+    assert_eq!(availability(&it), Availability::Absent(Cause::Closed));
 }
 
 #[test]
 fn leaving_editor_vanished_after_its_goodbye_is_no_crash() {
     let mut it = fed(steady(1), &[Event::LeavingAnnounced(LeaveReason::Quit)]);
     assert!(it.feed(&Event::EditorVanished).effects.contains(&Effect::HangUp(Loss::Quit)));
-    assert_eq!(outlook(&it), Outlook::Absent(Cause::Closed));
+    assert_eq!(availability(&it), Availability::Absent(Cause::Closed));
 }
 
 #[test]
 fn ready_editor_vanished_is_a_crash() {
     let it = fed(steady(1), &[Event::EditorVanished]);
-    assert_eq!(outlook(&it), Outlook::Coming(Cause::ProcessGone));
-    assert_eq!(outlook(&fed(it, &[offered(1, DEAD)])), Outlook::Coming(Cause::Crashed));
+    assert_eq!(availability(&it), Availability::Coming(Cause::ProcessGone));
+    assert_eq!(availability(&fed(it, &[offered(1, DEAD)])), Availability::Coming(Cause::Crashed));
 }
 
 #[test]
 fn an_editor_that_could_not_be_heard_any_more_may_have_said_goodbye() {
-    let gone = |events: &[Event]| outlook(&fed(fed(steady(1), events), &[offered(1, DEAD)])).cause();
+    let gone = |events: &[Event]| availability(&fed(fed(steady(1), events), &[offered(1, DEAD)])).cause();
     let later = [EOF, offered(1, ALIVE), REFUSED, Event::Elapsed(Timer::Retry)];
     assert_eq!(gone(&[EOF]), Some(Cause::Crashed));
     assert_eq!(gone(&later), Some(Cause::ProcessGone), "it lived on without a connection");
-    assert_eq!(gone(&[Event::Disconnected(Drop::Protocol)]), Some(Cause::ProcessGone), "we hung up");
+    assert_eq!(gone(&[Event::Disconnected(Disconnect::Protocol)]), Some(Cause::ProcessGone), "we hung up");
     assert_eq!(gone(&[Event::CallsWaiting, Event::Elapsed(Timer::Silence)]), Some(Cause::ProcessGone), "we hung up");
     assert_eq!(gone(&[Event::LeavingAnnounced(LeaveReason::Reload), EOF]), Some(Cause::ProcessGone), "amid a reload");
     assert_eq!(
@@ -346,7 +347,7 @@ fn an_editor_that_could_not_be_heard_any_more_may_have_said_goodbye() {
         "it said goodbye"
     );
     let unknown = Evidence { announces: None, ..DEAD };
-    assert_eq!(outlook(&fed(steady(1), &[EOF, offered(1, unknown)])).cause(), Some(Cause::ProcessGone));
+    assert_eq!(availability(&fed(steady(1), &[EOF, offered(1, unknown)])).cause(), Some(Cause::ProcessGone));
 }
 
 #[test]
@@ -367,7 +368,7 @@ fn ready_disconnected_again_and_again_without_a_list_gets_slower() {
         for event in [
             offered(1, NOTHING),
             CHECKED,
-            Event::Greeted { window: 1, pulse: false },
+            Event::Greeted { window: 1, heartbeat: false },
             Event::ListWanted,
             Event::ListLost,
         ] {
@@ -382,15 +383,15 @@ fn ready_disconnected_again_and_again_without_a_list_gets_slower() {
 #[test]
 fn away_elapsed_hope_ends_the_holding() {
     let mut it = fed(steady(1), &[EOF, offered(1, NOTHING), REFUSED]);
-    assert_eq!(outlook(&it), Outlook::Coming(Cause::Lost));
+    assert_eq!(availability(&it), Availability::Coming(Cause::Lost));
     it.feed(&Event::Elapsed(Timer::Hope));
-    assert_eq!(outlook(&it), Outlook::Absent(Cause::Lost));
+    assert_eq!(availability(&it), Availability::Absent(Cause::Lost));
 }
 
 #[test]
 fn away_what_was_surveyed_before_the_connection_is_no_evidence_after_it() {
     let it = fed(steady(1), &[EOF, Event::Elapsed(Timer::Hope)]);
-    assert_eq!((it.state(), outlook(&it)), (State::Seeking, Outlook::Absent(Cause::Lost)));
+    assert_eq!((it.state(), availability(&it)), (State::Seeking, Availability::Absent(Cause::Lost)));
 }
 
 #[test]
@@ -398,7 +399,7 @@ fn seeking_offered_with_lock_files_names_what_the_editor_does() {
     for (activity, cause) in [(Activity::Compiling, Cause::Compiling), (Activity::Reloading, Cause::Reloading)] {
         let evidence = Evidence { editor: Sign::Unknown, activity: Some(activity), announces: Some(true) };
         let it = fed(steady(1), &[EOF, offered(1, evidence), REFUSED]);
-        assert_eq!(outlook(&it), Outlook::Coming(cause));
+        assert_eq!(availability(&it), Availability::Coming(cause));
     }
 }
 
@@ -408,13 +409,13 @@ fn seeking_offered_of_a_living_editor_presumes_a_reload_only_where_the_package_t
     let unknown = Evidence { announces: None, ..ALIVE };
     for (evidence, cause) in [(ALIVE, Cause::Lost), (unknown, Cause::Lost), (mute, Cause::BridgeStopped)] {
         let mut it = fed(steady(1), &[EOF, offered(1, evidence), REFUSED]);
-        assert_eq!(outlook(&it), Outlook::Coming(cause));
+        assert_eq!(availability(&it), Availability::Coming(cause));
         // A bridge that never comes back is no reload any more.
         let later = [Event::Elapsed(Timer::Hope), Event::Elapsed(Timer::Retry), offered(1, evidence)];
         for event in later {
             it.feed(&event);
         }
-        assert_eq!(outlook(&it), Outlook::Coming(Cause::BridgeDown));
+        assert_eq!(availability(&it), Availability::Coming(Cause::BridgeDown));
     }
 }
 
@@ -423,14 +424,14 @@ fn a_silent_editor_stays_silent_whatever_is_surveyed_until_nobody_listens() {
     let silent = [Event::CallsWaiting, Event::Elapsed(Timer::Silence)];
     let again = [offered(1, ALIVE), CHECKED, Event::Elapsed(Timer::Greeting), Event::Elapsed(Timer::Retry)];
     let mut it = fed(fed(steady(1), &silent), &again);
-    assert_eq!(outlook(&it), Outlook::Coming(Cause::Stalled));
+    assert_eq!(availability(&it), Availability::Coming(Cause::Stalled));
     it.feed(&Event::Elapsed(Timer::Hope));
     let mut it = fed(it, &again);
-    assert_eq!(outlook(&it), Outlook::Coming(Cause::Stalled));
+    assert_eq!(availability(&it), Availability::Coming(Cause::Stalled));
     for event in [offered(1, ALIVE), REFUSED, Event::Elapsed(Timer::Retry), offered(1, ALIVE)] {
         it.feed(&event);
     }
-    assert_eq!(outlook(&it), Outlook::Coming(Cause::BridgeDown));
+    assert_eq!(availability(&it), Availability::Coming(Cause::BridgeDown));
 }
 
 #[test]
@@ -442,19 +443,19 @@ fn seeking_offered_with_a_dead_pid_ends_the_holding_soon() {
     // Once, however often it is seen; and another process is worth waiting for.
     assert!(!it.feed(&offered(1, DEAD)).effects.contains(&Effect::Arm(Timer::Hope, LIKELY_AFTER_CRASH)));
     let mut it = fed(it, &[REFUSED, Event::Elapsed(Timer::Hope)]);
-    assert_eq!(outlook(&it), Outlook::Absent(Cause::Crashed));
+    assert_eq!(availability(&it), Availability::Absent(Cause::Crashed));
     for event in [Event::Elapsed(Timer::Retry), offered(1, ALIVE)] {
         it.feed(&event);
     }
-    assert_eq!(outlook(&it), Outlook::Coming(Cause::BridgeDown));
+    assert_eq!(availability(&it), Availability::Coming(Cause::BridgeDown));
 }
 
 #[test]
 fn seeking_offered_with_a_dead_pid_is_a_crash_of_an_editor_that_was_met() {
     let it = fed(steady(1), &[EOF, offered(1, DEAD), REFUSED]);
-    assert_eq!(outlook(&it), Outlook::Coming(Cause::Crashed));
+    assert_eq!(availability(&it), Availability::Coming(Cause::Crashed));
     let it = new(&[Event::Wanted, offered(1, DEAD), REFUSED]);
-    assert_eq!(outlook(&it), Outlook::Absent(Cause::NotRunning));
+    assert_eq!(availability(&it), Availability::Absent(Cause::NotRunning));
 }
 
 /// A quitting editor removes its record: what comes after it is another one, whatever lay between.
@@ -463,17 +464,17 @@ fn seeking_offered_after_a_quit_hopes_for_the_next_editor() {
     for gone in [NOTHING, DEAD] {
         let goodbye = [Event::LeavingAnnounced(LeaveReason::Quit), EOF, offered(1, gone), REFUSED];
         let mut it = fed(steady(1), &goodbye);
-        assert_eq!(outlook(&it), Outlook::Absent(Cause::Closed));
+        assert_eq!(availability(&it), Availability::Absent(Cause::Closed));
         it.feed(&Event::Elapsed(Timer::Retry));
         it.feed(&offered(1, ALIVE));
-        assert_eq!(outlook(&it), Outlook::Coming(Cause::Connecting), "after {gone:?}");
+        assert_eq!(availability(&it), Availability::Coming(Cause::Connecting), "after {gone:?}");
     }
 }
 
 #[test]
 fn seeking_offered_while_the_editor_that_said_goodbye_lives_stays_closed() {
     let goodbye = [Event::LeavingAnnounced(LeaveReason::Quit), EOF, offered(1, ALIVE), REFUSED];
-    assert_eq!(outlook(&fed(steady(1), &goodbye)), Outlook::Absent(Cause::Closed));
+    assert_eq!(availability(&fed(steady(1), &goodbye)), Availability::Absent(Cause::Closed));
 }
 
 // ---- hints ----
@@ -483,21 +484,21 @@ fn ready_hint_received_of_an_end_decides_nothing() {
     for hint in [PushEvent::UnityShutdown, PushEvent::UserDisconnect] {
         let mut it = steady(1);
         assert!(it.feed(&Event::HintReceived(hint)).effects.is_empty());
-        assert_eq!((it.state(), outlook(&it)), (State::Ready, Outlook::Open));
+        assert_eq!((it.state(), availability(&it)), (State::Ready, Availability::Open));
         assert!(it.feed(&EOF).effects.contains(&Effect::HangUp(Loss::Disconnect)), "{hint:?}");
-        assert_eq!(outlook(&it), Outlook::Coming(Cause::Lost));
+        assert_eq!(availability(&it), Availability::Coming(Cause::Lost));
     }
 }
 
 #[test]
 fn ready_hint_received_of_a_reload_names_what_follows_at_once_and_nothing_later() {
     let hinted = fed(steady(1), &[Event::HintReceived(PushEvent::DomainReload)]);
-    assert_eq!((hinted.state(), outlook(&hinted)), (State::Ready, Outlook::Open));
+    assert_eq!((hinted.state(), availability(&hinted)), (State::Ready, Availability::Open));
     let mut it = hinted;
     it.feed(&EOF);
-    assert_eq!(outlook(&it), Outlook::Coming(Cause::Reloading));
+    assert_eq!(availability(&it), Availability::Coming(Cause::Reloading));
     let late = [Event::HintReceived(PushEvent::DomainReload), Event::Elapsed(Timer::Leave), EOF];
-    assert_eq!(outlook(&fed(steady(1), &late)), Outlook::Coming(Cause::Lost));
+    assert_eq!(availability(&fed(steady(1), &late)), Availability::Coming(Cause::Lost));
 }
 
 #[test]
@@ -505,27 +506,27 @@ fn leaving_hint_received_changes_nothing_of_what_the_connection_said() {
     for hint in [PushEvent::UnityShutdown, PushEvent::UserDisconnect, PushEvent::DomainReloadRecovered] {
         let announced = [Event::LeavingAnnounced(LeaveReason::Reload), Event::HintReceived(hint)];
         let mut it = fed(steady(1), &announced);
-        assert_eq!(outlook(&it), Outlook::Coming(Cause::Reloading), "{hint:?}");
+        assert_eq!(availability(&it), Availability::Coming(Cause::Reloading), "{hint:?}");
         assert!(it.feed(&EOF).effects.contains(&Effect::HangUp(Loss::Reload)), "{hint:?}");
     }
     let quits = [Event::LeavingAnnounced(LeaveReason::Quit), Event::HintReceived(PushEvent::DomainReload)];
-    assert_eq!(outlook(&fed(steady(1), &quits)), Outlook::Absent(Cause::Closed));
+    assert_eq!(availability(&fed(steady(1), &quits)), Availability::Absent(Cause::Closed));
 }
 
 #[test]
 fn away_hint_received_of_a_reload_names_only_what_is_not_known_better() {
     let hint = Event::HintReceived(PushEvent::DomainReload);
-    assert_eq!(outlook(&fed(steady(1), &[EOF, hint])), Outlook::Coming(Cause::Reloading));
+    assert_eq!(availability(&fed(steady(1), &[EOF, hint])), Availability::Coming(Cause::Reloading));
     let crashed = [EOF, offered(1, DEAD), REFUSED, hint];
-    assert_eq!(outlook(&fed(steady(1), &crashed)), Outlook::Coming(Cause::Crashed));
+    assert_eq!(availability(&fed(steady(1), &crashed)), Availability::Coming(Cause::Crashed));
     let silent = [Event::CallsWaiting, Event::Elapsed(Timer::Silence), hint];
-    assert_eq!(outlook(&fed(steady(1), &silent)), Outlook::Coming(Cause::Stalled));
+    assert_eq!(availability(&fed(steady(1), &silent)), Availability::Coming(Cause::Stalled));
 }
 
 #[test]
 fn away_hint_received_never_makes_an_open_question_a_no() {
     let it = new(&[Event::Wanted, Event::HintReceived(PushEvent::DomainReload)]);
-    assert_eq!(outlook(&it), Outlook::Coming(Cause::Connecting));
+    assert_eq!(availability(&it), Availability::Coming(Cause::Connecting));
 }
 
 #[test]
@@ -564,7 +565,7 @@ fn backing_off_an_editor_that_turns_out_to_live_is_dialled_at_once() {
 fn idle_after_loss_holds_as_its_predecessor_did() {
     let (it, _) = Driver::start(Bridge::after_loss());
     let it = fed(it, &[Event::Wanted, offered(1, NOTHING), REFUSED]);
-    assert_eq!(outlook(&it), Outlook::Coming(Cause::Lost));
+    assert_eq!(availability(&it), Availability::Coming(Cause::Lost));
 }
 
 #[test]
@@ -601,7 +602,7 @@ fn ready_disconnected_looks_for_held_calls_on_the_next_connection() {
     // connection did not take any more gave its place back before the end was heard.
     for place in [&[][..], &[Event::WorkFinished { more: false }]] {
         let lost = fed(fed(fed(steady(1), &[Event::CallsWaiting]), place), &[EOF]);
-        let again = [offered(1, ALIVE), CHECKED, Event::Greeted { window: 1, pulse: false }, Event::ListWanted];
+        let again = [offered(1, ALIVE), CHECKED, Event::Greeted { window: 1, heartbeat: false }, Event::ListWanted];
         let out = fed(lost, &again).feed(&Event::ListAnswered);
         assert_eq!(sends(&out.effects), [Effect::SendNextCall]);
     }
@@ -623,7 +624,7 @@ fn up_project_changed_waits_for_what_was_sent_and_sends_nothing_more() {
     let mut it = fed(ready(1), &[Event::CallsWaiting]);
     let out = it.feed(&Event::ProjectChanged).effects;
     assert!(!out.contains(&Effect::HangUp(Loss::ProjectChanged)), "{out:?}");
-    assert_eq!((it.state(), outlook(&it)), (State::Parting, Outlook::Coming(Cause::ProjectUnsettled)));
+    assert_eq!((it.state(), availability(&it)), (State::Parting, Availability::Coming(Cause::ProjectUnsettled)));
     for event in [Event::CallsWaiting, Event::ListWanted, Event::ProjectChanged, Event::BytesArrived] {
         let out = it.feed(&event).effects;
         assert!(sends(&out).is_empty() && it.state() == State::Parting, "{event:?}: {out:?}");
@@ -646,7 +647,7 @@ fn parting_ends_when_no_client_waits() {
 /// The shell looks at this target's process: another one's may be dead.
 #[test]
 fn parting_keeps_the_target_that_it_is_connected_to() {
-    let up = [Event::Greeted { window: 1, pulse: false }, Event::ListWanted, Event::ListAnswered];
+    let up = [Event::Greeted { window: 1, heartbeat: false }, Event::ListWanted, Event::ListAnswered];
     let second = fed(new(&[Event::Wanted, offered(2, ALIVE), REFUSED, CHECKED]), &up);
     let it = fed(second, &[Event::CallsWaiting, Event::ProjectChanged]);
     assert_eq!((it.state(), it.machine().target()), (State::Parting, 1));
@@ -678,7 +679,7 @@ fn dialing_and_greeting_project_changed_begin_anew() {
 #[test]
 fn away_project_changed_forgets_how_the_former_editor_ended() {
     let mut it = fed(steady(1), &[Event::EditorVanished, offered(0, DEAD)]);
-    assert_eq!((it.state(), outlook(&it).cause()), (State::BackingOff, Some(Cause::Crashed)));
+    assert_eq!((it.state(), availability(&it).cause()), (State::BackingOff, Some(Cause::Crashed)));
     it.feed(&Event::ProjectChanged);
-    assert_eq!((it.state(), outlook(&it).cause()), (State::Seeking, Some(Cause::Connecting)));
+    assert_eq!((it.state(), availability(&it).cause()), (State::Seeking, Some(Cause::Connecting)));
 }

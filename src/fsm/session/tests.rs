@@ -2,8 +2,8 @@ use super::*;
 use crate::fsm::chart::{after, walk};
 
 const LIVE: Event = Event::CataloguePublished(Source::Live);
-const SYNC: Event = Event::Opened(Kind::Sync);
-const ASYNC: Event = Event::Opened(Kind::Async);
+const SYNC: Event = Event::Opened(Kind::IgnoresChanges);
+const ASYNC: Event = Event::Opened(Kind::HonoursChanges);
 const ANSWERED: [Effect; 2] = [Effect::Disarm(Timer::ToolsWait), Effect::AnswerLists];
 
 fn session(events: &[Event]) -> crate::fsm::Driver<Session> {
@@ -31,17 +31,17 @@ fn awaiting_open_input_ended_finishes_at_once() {
 
 #[test]
 fn serving_list_requested_by_an_async_client_waits_only_where_nothing_is_known_of_the_tools() {
-    for (outlook, source, waits) in [
-        (Outlook::Unknown, Source::None, true),
-        (Outlook::Likely, Source::None, true),
-        (Outlook::Unlikely, Source::None, false),
-        (Outlook::Likely, Source::Disk, false),
-        (Outlook::Likely, Source::Live, false),
-        (Outlook::Likely, Source::Stale, false),
+    for (likelihood, source, waits) in [
+        (Likelihood::Unknown, Source::None, true),
+        (Likelihood::Likely, Source::None, true),
+        (Likelihood::Unlikely, Source::None, false),
+        (Likelihood::Likely, Source::Disk, false),
+        (Likelihood::Likely, Source::Live, false),
+        (Likelihood::Likely, Source::Stale, false),
     ] {
-        let mut it = session(&[ASYNC, Event::OutlookChanged(outlook), Event::CataloguePublished(source)]);
+        let mut it = session(&[ASYNC, Event::LikelihoodChanged(likelihood), Event::CataloguePublished(source)]);
         let end = if waits { Effect::Arm(Timer::ToolsWait, TOOLS_WAIT_HEARING) } else { Effect::AnswerLists };
-        assert_eq!(it.feed(&Event::ListRequested).effects, [Effect::WantEditor, end], "{outlook:?} {source:?}");
+        assert_eq!(it.feed(&Event::ListRequested).effects, [Effect::WantEditor, end], "{likelihood:?} {source:?}");
         // A later list never waits.
         it.feed(&Event::Elapsed(Timer::ToolsWait));
         assert_eq!(it.feed(&Event::ListRequested).effects, [Effect::WantEditor, Effect::AnswerLists]);
@@ -53,17 +53,17 @@ fn serving_list_requested_by_an_async_client_waits_only_where_nothing_is_known_o
 
 #[test]
 fn serving_list_requested_first_by_a_sync_client_waits_unless_live_or_unlikely() {
-    for (outlook, source, waits) in [
-        (Outlook::Unknown, Source::None, true),
-        (Outlook::Likely, Source::Disk, true),
-        (Outlook::Likely, Source::Stale, true),
-        (Outlook::Unlikely, Source::Disk, false),
-        (Outlook::Unlikely, Source::None, false),
-        (Outlook::Likely, Source::Live, false),
+    for (likelihood, source, waits) in [
+        (Likelihood::Unknown, Source::None, true),
+        (Likelihood::Likely, Source::Disk, true),
+        (Likelihood::Likely, Source::Stale, true),
+        (Likelihood::Unlikely, Source::Disk, false),
+        (Likelihood::Unlikely, Source::None, false),
+        (Likelihood::Likely, Source::Live, false),
     ] {
-        let mut it = session(&[SYNC, Event::OutlookChanged(outlook), Event::CataloguePublished(source)]);
+        let mut it = session(&[SYNC, Event::LikelihoodChanged(likelihood), Event::CataloguePublished(source)]);
         let end = if waits { Effect::Arm(Timer::ToolsWait, TOOLS_WAIT) } else { Effect::AnswerLists };
-        assert_eq!(it.feed(&Event::ListRequested).effects, [Effect::WantEditor, end], "{outlook:?} {source:?}");
+        assert_eq!(it.feed(&Event::ListRequested).effects, [Effect::WantEditor, end], "{likelihood:?} {source:?}");
     }
 }
 
@@ -77,7 +77,7 @@ fn waiting_for_tools_published_live_answers_and_disk_does_not() {
 
 #[test]
 fn waiting_for_tools_outlook_unlikely_and_the_timer_answer_too() {
-    for event in [Event::OutlookChanged(Outlook::Unlikely), Event::Elapsed(Timer::ToolsWait)] {
+    for event in [Event::LikelihoodChanged(Likelihood::Unlikely), Event::Elapsed(Timer::ToolsWait)] {
         assert_eq!(session(&[SYNC, Event::ListRequested]).feed(&event).effects, ANSWERED);
     }
 }
@@ -156,20 +156,27 @@ fn no_configuration_waits_without_a_reason_or_lets_a_second_list_wait() {
 
 #[test]
 fn a_first_list_waits_for_the_roots_that_the_client_was_asked_for() {
-    let mut it = session(&[SYNC, Event::OutlookChanged(Outlook::Unlikely), Event::RootsAwaited(true)]);
+    let mut it = session(&[SYNC, Event::LikelihoodChanged(Likelihood::Unlikely), Event::RootsAwaited(true)]);
     assert!(!it.feed(&Event::ListRequested).effects.contains(&Effect::AnswerLists), "the project is not known yet");
-    assert!(it.feed(&Event::OutlookChanged(Outlook::Likely)).effects.is_empty(), "now it is, and an editor has it");
+    assert!(
+        it.feed(&Event::LikelihoodChanged(Likelihood::Likely)).effects.is_empty(),
+        "now it is, and an editor has it"
+    );
     assert_eq!(it.feed(&LIVE).effects, ANSWERED);
-    let mut it =
-        session(&[SYNC, Event::OutlookChanged(Outlook::Unlikely), Event::RootsAwaited(true), Event::ListRequested]);
+    let mut it = session(&[
+        SYNC,
+        Event::LikelihoodChanged(Likelihood::Unlikely),
+        Event::RootsAwaited(true),
+        Event::ListRequested,
+    ]);
     assert_eq!(it.feed(&Event::RootsAwaited(false)).effects, ANSWERED, "it has nothing to say");
 }
 
 #[test]
 fn a_first_list_without_an_editor_waits_for_the_catalogue_on_disk() {
     let (mut driver, _) = crate::fsm::Driver::start(Session { disk_awaited: true, ..Session::default() });
-    driver.feed(&Event::Opened(Kind::Sync));
-    driver.feed(&Event::OutlookChanged(Outlook::Unlikely));
+    driver.feed(&Event::Opened(Kind::IgnoresChanges));
+    driver.feed(&Event::LikelihoodChanged(Likelihood::Unlikely));
     let asked = driver.feed(&Event::ListRequested);
     assert!(!asked.effects.contains(&Effect::AnswerLists), "{:?}", asked.effects);
     driver.feed(&Event::CataloguePublished(Source::Disk));

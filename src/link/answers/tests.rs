@@ -33,8 +33,8 @@ fn parts(config: Config) -> Arc<Parts> {
     Arc::new(Parts { env, client, calls })
 }
 
-fn of_client(name: &str) -> Audience {
-    Audience { client: mcp::traits_of(name), ..ProtocolVersion::LATEST.into() }
+fn of_client(name: &str) -> ClientProfile {
+    ClientProfile { client: mcp::traits_of(name), ..ProtocolVersion::LATEST.into() }
 }
 
 /// A call of an open request that is sent.
@@ -42,7 +42,7 @@ fn sent_call(parts: &Arc<Parts>, number: u64) -> CallId {
     sent_call_of(parts, number, ProtocolVersion::LATEST.into())
 }
 
-fn sent_call_of(parts: &Arc<Parts>, number: u64, audience: Audience) -> CallId {
+fn sent_call_of(parts: &Arc<Parts>, number: u64, profile: ClientProfile) -> CallId {
     let id = parts.env.next_call_id();
     let request = RequestId::from_number(number);
     let hold = parts.client.outbox.open(&request, crate::protocol::mcp::Method::CallTool, None).unwrap();
@@ -54,10 +54,10 @@ fn sent_call_of(parts: &Arc<Parts>, number: u64, audience: Audience) -> CallId {
         arguments: serde_json::value::RawValue::from_string("{}".to_owned()).unwrap().into(),
         progress_token: None,
         trace: None,
-        asker: None,
+        requester: None,
         parallel: false,
         patience: Duration::from_secs(600),
-        audience,
+        profile,
     };
     parts.calls.decide(|ledger, now| ledger.accept(call, now));
     assert!(hold.pass(crate::core::requests::Holder::Ledger));
@@ -193,7 +193,7 @@ async fn without_a_folder_a_long_text_is_left_to_the_client_and_a_sound_is_named
 async fn a_late_result_is_kept_as_its_client_takes_it() {
     let state = tempfile::tempdir().unwrap();
     let parts = parts(Config { state_dir: Some(state.path().to_path_buf()), ..Config::default() });
-    parts.client.with_handshake(|client| client.audience = of_client("codex-mcp-client"));
+    parts.client.with_handshake(|client| client.profile = of_client("codex-mcp-client"));
     tokio::spawn(Arc::clone(&parts.calls).sweep());
     let call = sent_call_of(&parts, 1, of_client("codex-mcp-client"));
     parts.calls.shared.settled().await;
@@ -231,10 +231,10 @@ fn new_call(parts: &Parts, request: RequestKey) -> NewCall {
         arguments: RawValue::from_string("{}".to_owned()).unwrap().into(),
         progress_token: None,
         trace: None,
-        asker: None,
+        requester: None,
         parallel: false,
         patience: Duration::from_secs(600),
-        audience: ProtocolVersion::LATEST.into(),
+        profile: ProtocolVersion::LATEST.into(),
     }
 }
 

@@ -67,7 +67,7 @@ pub enum BadGreeting {
     Unproven(Cow<'static, str>),
     /// It does not answer as the package does.
     #[error("{0}")]
-    Stranger(Cow<'static, str>),
+    ForeignPeer(Cow<'static, str>),
 }
 
 /// Why a reply tells nothing of the sendings that were asked for.

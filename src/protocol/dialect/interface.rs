@@ -4,9 +4,9 @@ use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use super::{
-    BadGreeting, BadMessage, BadOutcomes, Companion, EditorAnswer, EditorTool, EncodeError, Greeted, Hello, Inbound,
-    JournalKey, JournalOutcome, ListStep, Order, OwnTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles,
-    Properties, Pulse, PushEvent, Reply, Secret, Sending, WireId,
+    BadGreeting, BadMessage, BadOutcomes, Companion, EditorAnswer, EditorTool, EncodeError, Greeted, Heartbeat, Hello,
+    Inbound, JournalKey, JournalOutcome, ListStep, Order, PackageTool, PreparedCall, ProjectFacts, ProjectFile,
+    ProjectFiles, Properties, PushEvent, Reply, Secret, Sending, WireId,
 };
 use crate::protocol::framing::Framer;
 
@@ -63,7 +63,7 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
         arguments: &RawValue,
     ) -> PreparedCall;
     /// Whether a tool is one that the package's own server answered without its editor, and which.
-    fn own_tool(&self, _name: &str) -> Option<OwnTool> {
+    fn package_tool(&self, _name: &str) -> Option<PackageTool> {
         None
     }
     /// How the log of each operation of a tool is called, where the package has one for each; the time of its end is added.
@@ -85,8 +85,8 @@ pub trait Dialect: Send + Sync + std::fmt::Debug + 'static {
     fn read_outcomes(&self, _reply: Reply, _asked: &[JournalKey]) -> Result<Vec<JournalOutcome>, BadOutcomes> {
         Err(BadOutcomes::NotSpoken)
     }
-    /// What a reply to [`Order::Pulse`] says.
-    fn read_pulse(&self, _reply: &Reply) -> Option<Pulse> {
+    /// What a reply to [`Order::Heartbeat`] says.
+    fn read_heartbeat(&self, _reply: &Reply) -> Option<Heartbeat> {
         None
     }
     /// What a line on the push socket says; `token` is [`Hello::push_token`].

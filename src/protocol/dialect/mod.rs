@@ -1,32 +1,40 @@
 //! A dialect is one Unity package's wire protocol, as a pure value: where its files lie, how bytes are framed, how tools are
 //! listed and called, and what its frames mean. Machines and actors know no dialect by name, only its [`Properties`].
 
+mod answer;
 mod arguments;
 mod errors;
+pub mod foreign_peer;
 pub mod holdfast;
 pub mod http;
+mod inbound;
 mod input_schema;
 mod interface;
 mod listing;
 mod members;
+mod orders;
 mod project;
+mod properties;
 mod rpc;
-pub mod stranger;
 #[cfg(test)]
 mod tests;
+mod tools;
 pub mod turbokettle;
 pub mod uloop;
 pub mod umcp;
 mod unity;
 pub mod unity_mcp;
 pub mod unspoken;
-mod words;
 
+pub use self::answer::*;
 pub use self::errors::*;
+pub use self::inbound::*;
 pub use self::input_schema::InputSchema;
 pub use self::interface::Dialect;
+pub use self::orders::*;
 pub use self::project::*;
-pub use self::words::*;
+pub use self::properties::*;
+pub use self::tools::*;
 
 /// Dialects that a project may speak, the preferred one first.
 pub type Dialects = &'static [&'static dyn Dialect];

@@ -42,7 +42,7 @@ pub enum Unreadable {
 }
 
 impl Unreadable {
-    /// What is told of the file at this path: what is wrong, and what mends that. `anew`: what has the file written anew.
+    /// What is told of the file at this path: what is wrong, and what fixes that. `anew`: what has the file written anew.
     pub(super) fn told(&self, path: &str, anew: &str) -> String {
         match self {
             Self::Link => {
@@ -82,7 +82,7 @@ pub struct ProjectFacts {
     pub expected: Option<Expected>,
     /// What lock files say the editor is doing.
     pub activity: Option<Activity>,
-    /// What is wrong with the files, one sentence each with the mend.
+    /// What is wrong with the files, one sentence each with the fix.
     pub problems: Vec<String>,
 }
 

@@ -15,7 +15,7 @@ pub(super) const LOCK: &str = "Packages/packages-lock.json";
 const VERSION_MAX_BYTES: usize = 64;
 /// Unity writes it when it opens the project, and at no other time.
 const INSTANCE_MEND: &str = "name the editor's port with --port (HOLDFAST_PORT) until Unity writes the file anew, as it does when it opens the project";
-const PACKAGES_MEND: &str = "open the project in Unity, whose Package Manager shows and mends it";
+const PACKAGES_FIX: &str = "open the project in Unity, whose Package Manager shows and mends it";
 
 /// A file whose content matters.
 pub(super) const fn whole(path: &'static str) -> ProjectFile {
@@ -38,11 +38,11 @@ pub(super) fn is_there(files: &ProjectFiles, path: &str) -> bool {
 }
 
 /// A file's JSON object; a file that is there and is none is a problem. Unity's writers may begin with a byte order mark.
-pub(super) fn json(files: &ProjectFiles, path: &'static str, mend: &str, problems: &mut Vec<String>) -> Option<Value> {
+pub(super) fn json(files: &ProjectFiles, path: &'static str, fix: &str, problems: &mut Vec<String>) -> Option<Value> {
     let bytes = match files.get(path)? {
         FileState::Content(bytes) => bytes,
         FileState::Unreadable(why) => {
-            problems.push(why.told(path, mend));
+            problems.push(why.told(path, fix));
             return None;
         }
         FileState::Missing | FileState::Present => return None,
@@ -51,11 +51,11 @@ pub(super) fn json(files: &ProjectFiles, path: &'static str, mend: &str, problem
     match serde_json::from_slice::<Value>(bytes) {
         Ok(value) if value.is_object() => Some(value),
         Ok(_) => {
-            problems.push(format!("{path} holds no JSON object: {mend}."));
+            problems.push(format!("{path} holds no JSON object: {fix}."));
             None
         }
         Err(error) => {
-            problems.push(format!("{path} is not JSON ({error}): {mend}."));
+            problems.push(format!("{path} is not JSON ({error}): {fix}."));
             None
         }
     }
@@ -86,10 +86,10 @@ pub(super) fn read_instance(files: &ProjectFiles, facts: &mut ProjectFacts) {
 /// Looks for the first of these packages that is in the project: its name and the place of its own file if it is embedded. Unity
 /// prefers a package embedded in `Packages/`, then what the lock file resolved, then the manifest's wish.
 pub(super) fn read_package(files: &ProjectFiles, packages: &[(&'static str, &'static str)], facts: &mut ProjectFacts) {
-    let lock = json(files, LOCK, PACKAGES_MEND, &mut facts.problems);
-    let manifest = json(files, MANIFEST, PACKAGES_MEND, &mut facts.problems);
+    let lock = json(files, LOCK, PACKAGES_FIX, &mut facts.problems);
+    let manifest = json(files, MANIFEST, PACKAGES_FIX, &mut facts.problems);
     for (id, embedded) in packages {
-        let own = json(files, embedded, PACKAGES_MEND, &mut facts.problems);
+        let own = json(files, embedded, PACKAGES_FIX, &mut facts.problems);
         let locked = dependency(lock.as_ref(), id).and_then(|entry| entry.get("version")).and_then(Value::as_str);
         let wished = dependency(manifest.as_ref(), id).and_then(Value::as_str);
         let in_lock = dependency(lock.as_ref(), id).is_some();

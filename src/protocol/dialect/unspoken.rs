@@ -57,7 +57,7 @@ pub fn read(files: &ProjectFiles) -> Vec<&'static Unspoken> {
 }
 
 impl Unspoken {
-    /// What is to be said where no package is there that can be spoken to. Ends in `; mend.`
+    /// What is to be said where no package is there that can be spoken to. Ends in `; fix.`
     pub fn says(&self) -> String {
         format!(
             "The project has {} ({}), which holdfast does not speak; use that package's own server, or place holdfast's own package \

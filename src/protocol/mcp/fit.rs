@@ -10,15 +10,15 @@ use serde_json::value::RawValue;
 
 use crate::protocol::jsonrpc;
 
-use super::audience::Audience;
+use super::client_profile::ClientProfile;
 use super::result::{Content, Kind, ToolResult, kind_of, structured};
 
 /// Whether the client takes the result as it is. What is too large for any client is not asked here.
-pub fn fits(result: &ToolResult, audience: &Audience) -> bool {
-    let client = &audience.client;
+pub fn fits(result: &ToolResult, profile: &ClientProfile) -> bool {
+    let client = &profile.client;
     let untaken = !(client.images && client.audio)
-        && result.content.iter().any(|content| media(content).is_some_and(|kind| !taken(kind, audience)));
-    !untaken && client.result_text_max.is_none_or(|most| text_len(result, audience) <= most)
+        && result.content.iter().any(|content| media(content).is_some_and(|kind| !taken(kind, profile)));
+    !untaken && client.result_text_max.is_none_or(|most| text_len(result, profile) <= most)
 }
 
 /// An image or sound that the client does not take.
@@ -38,9 +38,9 @@ pub struct LeftOut {
 
 impl LeftOut {
     /// What stands in its place. `path` is the file with its content, or why there is none.
-    pub fn note(&self, audience: &Audience, path: Result<&str, &str>) -> Content {
+    pub fn note(&self, profile: &ClientProfile, path: Result<&str, &str>) -> Content {
         let Self { kind, mime, data, .. } = self;
-        let (article, title) = (if *kind == "image" { "An image" } else { "A sound" }, audience.client.title);
+        let (article, title) = (if *kind == "image" { "An image" } else { "A sound" }, profile.client.title);
         let size = data.as_ref().map(|data| format!(", {} bytes", data.len())).unwrap_or_default();
         let kept = match path {
             Ok(path) => format!("It is kept for a day in the file {path}."),
@@ -51,10 +51,10 @@ impl LeftOut {
 }
 
 /// What the client does not take of a result, in its order, the content decoded.
-pub fn left_out(result: &ToolResult, audience: &Audience) -> Vec<LeftOut> {
+pub fn left_out(result: &ToolResult, profile: &ClientProfile) -> Vec<LeftOut> {
     let blocks = result.content.iter().enumerate();
     let untaken = blocks.filter_map(|(index, content)| {
-        let kind = media(content).filter(|kind| !taken(*kind, audience))?;
+        let kind = media(content).filter(|kind| !taken(*kind, profile))?;
         let Content::Raw(raw) = content else { return None };
         let (mime, data) = media_content(raw)?;
         let kind = if kind == Kind::Image { "image" } else { "audio" };
@@ -65,8 +65,8 @@ pub fn left_out(result: &ToolResult, audience: &Audience) -> Vec<LeftOut> {
 
 /// The beginning of a result whose text is longer than the client takes, behind a note; images and sound stay. `path` is the file
 /// with all of it. The same result if it is not too long.
-pub fn cut_text(result: ToolResult, audience: &Audience, path: &str) -> ToolResult {
-    let Some(most) = audience.client.result_text_max.filter(|most| text_len(&result, audience) > *most) else {
+pub fn cut_text(result: ToolResult, profile: &ClientProfile, path: &str) -> ToolResult {
+    let Some(most) = profile.client.result_text_max.filter(|most| text_len(&result, profile) > *most) else {
         return result;
     };
     let (texts, media): (Vec<Content>, Vec<Content>) =
@@ -80,7 +80,7 @@ pub fn cut_text(result: ToolResult, audience: &Audience, path: &str) -> ToolResu
              and all of it is kept for a day in the file {path}. Do not repeat the call for the rest: read the part of the file \
              that you need, or call again with arguments that ask for less.",
             whole.len(),
-            audience.client.title
+            profile.client.title
         )
     };
     let room = most.saturating_sub(jsonrpc::quoted_len(&note(whole.len())) + QUOTES);
@@ -93,13 +93,13 @@ pub fn cut_text(result: ToolResult, audience: &Audience, path: &str) -> ToolResu
 const QUOTES: usize = 2;
 
 /// The text of a result as the client counts it: JSON strings, or `structuredContent` if that is longer.
-fn text_len(result: &ToolResult, audience: &Audience) -> usize {
+fn text_len(result: &ToolResult, profile: &ClientProfile) -> usize {
     let blocks = result.content.iter().map(|content| match content {
         Content::Text(text) => jsonrpc::quoted_len(text),
         Content::Raw(_) if media(content).is_some() => 0,
         Content::Raw(raw) => raw.get().len(),
     });
-    let structured = structured(result, audience).map_or(0, |json| json.len());
+    let structured = structured(result, profile).map_or(0, |json| json.len());
     blocks.sum::<usize>().max(structured)
 }
 
@@ -165,10 +165,10 @@ fn media(content: &Content) -> Option<Kind> {
     }
 }
 
-fn taken(kind: Kind, audience: &Audience) -> bool {
+fn taken(kind: Kind, profile: &ClientProfile) -> bool {
     match kind {
-        Kind::Image => audience.client.images,
-        Kind::Audio => audience.client.audio,
+        Kind::Image => profile.client.images,
+        Kind::Audio => profile.client.audio,
         Kind::Text | Kind::Resource | Kind::ResourceLink => true,
     }
 }

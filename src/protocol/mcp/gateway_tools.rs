@@ -164,7 +164,7 @@ impl GatewayTool {
     /// Checks the arguments of a call.
     ///
     /// # Errors
-    /// A text for the model that names the mend; it belongs into a tool error, not a protocol error (so since 2025-11-25, and
+    /// A text for the model that names the fix; it belongs into a tool error, not a protocol error (so since 2025-11-25, and
     /// older clients show it to the model too).
     pub fn parse_arguments(self, arguments: &RawValue) -> Result<GatewayCall, String> {
         let mut given: Map<String, Value> = serde_json::from_str(arguments.get()).map_err(|error| {
@@ -250,7 +250,7 @@ impl GatewayTool {
             .ok_or_else(|| self.bad(&format!("`verdict` must be one of {}", VERDICTS.join(", "))))
     }
 
-    fn bad(self, mend: &str) -> String {
-        format!("{}: not executed: {mend}.", self.name())
+    fn bad(self, fix: &str) -> String {
+        format!("{}: not executed: {fix}.", self.name())
     }
 }

@@ -5,7 +5,7 @@
 //! Nothing of it knows ids of requests or the order of messages: that is the session's. Sources: the specification's pages of
 //! the versions named in [`ProtocolVersion`], and the clients' own sources or observed behaviour where [`clients`] says so.
 
-mod audience;
+mod client_profile;
 pub mod clients;
 pub mod fit;
 pub mod gateway_tools;
@@ -19,7 +19,7 @@ mod schema;
 pub mod stateless;
 pub mod tools;
 
-pub use audience::Audience;
+pub use client_profile::ClientProfile;
 pub use clients::{ClientTraits, traits_of};
 pub use fit::{LeftOut, cut_text, fits, left_out};
 pub use gateway_tools::{GatewayCall, GatewayTool};

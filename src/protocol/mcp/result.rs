@@ -13,7 +13,7 @@ use crate::limits::{
 use crate::protocol::dialect::{AnswerBody, EditorAnswer};
 use crate::protocol::jsonrpc;
 
-use super::audience::Audience;
+use super::client_profile::ClientProfile;
 use super::handshake::ProtocolVersion;
 
 /// Longest result that fits into a message, whatever the request's id is.
@@ -130,39 +130,39 @@ impl ToolResult {
 
 /// The `result` of a `tools/call`: JSON on one line. It always fits into a message of [`CLIENT_MESSAGE_MAX_BYTES`]: a result
 /// that does not becomes an error that says so. Callers avoid that with [`result_size`] and [`ToolResult::spilled`].
-pub fn tool_result(result: &ToolResult, audience: &Audience) -> String {
-    let size = result_size(result, audience);
+pub fn tool_result(result: &ToolResult, profile: &ClientProfile) -> String {
+    let size = result_size(result, profile);
     let mut out = String::with_capacity(size.min(RESULT_MAX_BYTES));
-    write_tool_result(&mut out, result, audience, size);
+    write_tool_result(&mut out, result, profile, size);
     out
 }
 
 /// Appends [`tool_result`]. `size` is its [`result_size`], which takes a look at every byte and so is measured once.
-pub fn write_tool_result(out: &mut String, result: &ToolResult, audience: &Audience, size: usize) {
+pub fn write_tool_result(out: &mut String, result: &ToolResult, profile: &ClientProfile, size: usize) {
     if size <= RESULT_MAX_BYTES {
-        return write(out, result, audience);
+        return write(out, result, profile);
     }
     let refusal = ToolResult::error(format!(
         "Executed, but its result cannot be delivered: it has {size} bytes as a message and a client takes {RESULT_MAX_BYTES}. Do \
          not repeat the call unchanged: ask for less, or let the tool write to a file."
     ));
-    write(out, &refusal, audience);
+    write(out, &refusal, profile);
 }
 
 /// The same for who takes results of any size: never a refusal.
-pub fn whole_result(result: &ToolResult, audience: &Audience) -> String {
-    let mut out = String::with_capacity(result_size(result, audience));
-    write(&mut out, result, audience);
+pub fn whole_result(result: &ToolResult, profile: &ClientProfile) -> String {
+    let mut out = String::with_capacity(result_size(result, profile));
+    write(&mut out, result, profile);
     out
 }
 
 /// The exact length in bytes of the result as JSON, escapes counted, without writing it. Above [`RESULT_INLINE_MAX_BYTES`] a
 /// result belongs into a file.
-pub fn result_size(result: &ToolResult, audience: &Audience) -> usize {
-    let version = audience.version;
+pub fn result_size(result: &ToolResult, profile: &ClientProfile) -> usize {
+    let version = profile.version;
     let blocks: usize = result.content.iter().map(|content| shown(content, version).size()).sum();
     let commas = result.content.len().saturating_sub(1);
-    let structured = structured(result, audience).map_or(0, |json| STRUCTURED.len() + json.len());
+    let structured = structured(result, profile).map_or(0, |json| STRUCTURED.len() + json.len());
     let error = if result.is_error { IS_ERROR.len() } else { 0 };
     OPEN.len() + blocks + commas + "]".len() + structured + error + "}".len()
 }
@@ -174,22 +174,22 @@ const TEXT_OPEN: &str = r#"{"type":"text","text":"#;
 
 /// Whether the result is larger than `most` bytes, and so belongs into a file. Where its texts alone are, their escapes are not
 /// counted.
-pub fn is_for_a_file(result: &ToolResult, audience: &Audience, most: usize) -> bool {
+pub fn is_for_a_file(result: &ToolResult, profile: &ClientProfile, most: usize) -> bool {
     let texts = result.content.iter().map(|content| match content {
         Content::Text(text) => text.len(),
         // Another version may be shown less of it.
         Content::Raw(_) => 0,
     });
-    texts.sum::<usize>() > most || result_size(result, audience) > most
+    texts.sum::<usize>() > most || result_size(result, profile) > most
 }
 
-fn write(out: &mut String, result: &ToolResult, audience: &Audience) {
+fn write(out: &mut String, result: &ToolResult, profile: &ClientProfile) {
     out.push_str(OPEN);
     for (index, content) in result.content.iter().enumerate() {
         if index > 0 {
             out.push(',');
         }
-        match shown(content, audience.version) {
+        match shown(content, profile.version) {
             Shown::Text(text) => {
                 out.push_str(TEXT_OPEN);
                 jsonrpc::quote_into(out, &text);
@@ -199,7 +199,7 @@ fn write(out: &mut String, result: &ToolResult, audience: &Audience) {
         }
     }
     out.push(']');
-    if let Some(json) = structured(result, audience) {
+    if let Some(json) = structured(result, profile) {
         out.push_str(STRUCTURED);
         out.push_str(&json);
     }
@@ -209,9 +209,9 @@ fn write(out: &mut String, result: &ToolResult, audience: &Audience) {
     out.push('}');
 }
 
-/// `structuredContent` as this audience gets it. Where it would be read in place of the blocks, it must not hide one.
-pub(super) fn structured<'a>(result: &'a ToolResult, audience: &Audience) -> Option<Cow<'a, str>> {
-    let Audience { version, client } = audience;
+/// `structuredContent` as this client profile gets it. Where it would be read in place of the blocks, it must not hide one.
+pub(super) fn structured<'a>(result: &'a ToolResult, profile: &ClientProfile) -> Option<Cow<'a, str>> {
+    let ClientProfile { version, client } = profile;
     let raw = result.structured.as_deref()?;
     let taken = version.is_stateless() || (version.structured_content() && raw.get().starts_with('{'));
     let hides = || client.structured_alone && result.content.iter().any(|content| matches!(content, Content::Raw(_)));

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::limits::{CLIENT_FIELD_MAX_BYTES, DISCOVERY_TTL, INSTRUCTIONS_MAX_BYTES, TOOLS_LIST_TTL};
 use crate::protocol::jsonrpc::{self, RequestId, RpcError};
 
-use super::Audience;
+use super::ClientProfile;
 use super::handshake::{ProtocolVersion, ServerInfo};
 use super::request::{self, ClientInfo, Filter, Request};
 use crate::protocol::text::{cut, cut_with_ellipsis, quote};
@@ -29,7 +29,7 @@ pub struct Caller {
     /// Who it is, as it says; nothing if it does not say.
     pub client: ClientInfo,
     /// For whom the answer is written.
-    pub audience: Audience,
+    pub profile: ClientProfile,
 }
 
 /// Reads whether a request is of this era, and who sent it; `None` for one of the era with a handshake. One of its three keys in

@@ -12,7 +12,7 @@ use crate::limits::{
 };
 use crate::protocol::dialect::{Annotations, EditorTool, InputSchema};
 
-use super::audience::Audience;
+use super::client_profile::ClientProfile;
 use super::clients::ClientTraits;
 use super::gateway_tools::GatewayTool;
 use super::handshake::ProtocolVersion;
@@ -133,19 +133,19 @@ impl Catalogue {
         GatewayTool::ALL.len() + self.entries.len()
     }
 
-    /// The `result` of `tools/list`: JSON on one line, the same for the same catalogue and audience.
-    pub fn list_result(&self, audience: &Audience) -> String {
-        let hints = if audience.version.is_stateless() { stateless::list_hints() } else { String::new() };
-        format!(r#"{{"tools":{}{hints}}}"#, self.tools_array(audience))
+    /// The `result` of `tools/list`: JSON on one line, the same for the same catalogue and client profile.
+    pub fn list_result(&self, profile: &ClientProfile) -> String {
+        let hints = if profile.version.is_stateless() { stateless::list_hints() } else { String::new() };
+        format!(r#"{{"tools":{}{hints}}}"#, self.tools_array(profile))
     }
 
     /// The array in [`list_result`](Self::list_result): the gateway's tools, then the editor's.
-    pub fn tools_array(&self, audience: &Audience) -> String {
+    pub fn tools_array(&self, profile: &ClientProfile) -> String {
         let ours = GatewayTool::ALL.map(GatewayTool::definition);
         let ours = ours
             .iter()
-            .map(|tool| Listed::new(tool.name, tool.description, &tool.input_schema, &tool.annotations, audience));
-        let theirs = self.entries.iter().map(|entry| listed(&entry.name, &entry.tool, audience));
+            .map(|tool| Listed::new(tool.name, tool.description, &tool.input_schema, &tool.annotations, profile));
+        let theirs = self.entries.iter().map(|entry| listed(&entry.name, &entry.tool, profile));
         serde_json::to_string(&ours.chain(theirs).collect::<Vec<_>>()).unwrap_or_default()
     }
 }
@@ -172,11 +172,11 @@ fn prepare(given: Arc<EditorTool>) -> Result<(Arc<EditorTool>, Vec<&'static str>
     Ok((if tool == *given { given } else { Arc::new(tool) }, changes))
 }
 
-fn listed<'a>(name: &'a str, tool: &'a EditorTool, audience: &Audience) -> Listed<'a> {
-    Listed::new(name, &tool.description, &tool.input_schema, &tool.annotations, audience)
+fn listed<'a>(name: &'a str, tool: &'a EditorTool, profile: &ClientProfile) -> Listed<'a> {
+    Listed::new(name, &tool.description, &tool.input_schema, &tool.annotations, profile)
 }
 
-/// A tool as one audience sees it.
+/// A tool as one client profile sees it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Listed<'a> {
@@ -195,10 +195,10 @@ impl<'a> Listed<'a> {
         description: &'a str,
         input_schema: &'a InputSchema,
         annotations: &'a Annotations,
-        audience: &Audience,
+        profile: &ClientProfile,
     ) -> Self {
-        let version = audience.version;
-        let flat = audience.client.flatten_schemas && input_schema.has_any(&schema::ALTERNATIVES);
+        let version = profile.version;
+        let flat = profile.client.flatten_schemas && input_schema.has_any(&schema::ALTERNATIVES);
         let flattened = flat.then(|| to_raw_value(&schema::flattened(&input_schema.parsed())).ok()).flatten();
         let input_schema = flattened.map_or(Cow::Borrowed(input_schema.raw()), Cow::Owned);
         Self {

@@ -6,8 +6,8 @@ use serde_json::value::RawValue;
 
 use crate::core::requests::{Asked, Hold};
 use crate::fsm::registry::Source;
-use crate::fsm::session::{Outlook, Timer};
-use crate::protocol::dialect::OwnTool;
+use crate::fsm::session::{Likelihood, Timer};
+use crate::protocol::dialect::PackageTool;
 use crate::protocol::jsonrpc::RequestId;
 use crate::protocol::mcp::stateless::Caller;
 use crate::runtime::mailbox::Permit;
@@ -67,7 +67,7 @@ pub enum Message {
     /// The catalogue on disk was read, or there is none to read.
     DiskRead,
     /// How likely an editor is.
-    OutlookChanged(Outlook),
+    LikelihoodChanged(Likelihood),
     /// The client did not say its roots in time.
     RootsForgone,
     /// The same, of a session that is routed: asked with this generation.
@@ -77,7 +77,7 @@ pub enum Message {
     /// The link that it was on is gone.
     LinkGone,
     /// A call that was held turned out to be one of a tool that its package's own server answered.
-    OwnToolCalled(Asked, OwnTool, Arc<RawValue>),
+    PackageToolCalled(Asked, PackageTool, Arc<RawValue>),
     /// stdin ended. The permit tells main when the lists that waited are answered.
     InputEnded(Option<Permit>),
     /// The gateway stops.

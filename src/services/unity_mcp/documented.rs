@@ -24,7 +24,7 @@ pub trait Documented: Gateway {
     fn address(&self, companion: Companion) -> Option<SocketAddr>;
     /// Waits until the editor's package has such a service, or has none.
     fn is_spoken(&self, companion: Companion, wanted: bool) -> impl Future<Output = ()> + Send;
-    /// Says what keeps a service from its work, with the mend, or that nothing does any more.
+    /// Says what keeps a service from its work, with the fix, or that nothing does any more.
     fn set_trouble(&self, companion: Companion, what: Option<String>);
     /// Calls a tool for one who waits so long. `None` if more such calls are open than may be: nothing was sent.
     fn call(self: &Arc<Self>, tool: &str, arguments: Box<RawValue>, patience: Duration) -> Option<Call>;

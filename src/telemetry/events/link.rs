@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::Events;
 use super::link_story::{LinkStory, Suspicion};
 use crate::fsm::bridge::{ConnectFailure, Event};
-use crate::fsm::cause::{Cause, Loss, Outlook, Return};
+use crate::fsm::cause::{Availability, Cause, Loss, Return};
 use crate::protocol::dialect::{JournalOutcome, PushEvent};
 use crate::protocol::ids::{CallId, Epoch};
 use crate::protocol::text::clean;
@@ -95,18 +95,18 @@ impl Events {
     }
 
     /// What callers may expect of the link changed.
-    pub fn outlook_changed(&self, outlook: Outlook) {
+    pub fn availability_changed(&self, availability: Availability) {
         let mut story = self.story();
         if story.lost.is_none() {
             return;
         }
-        match outlook {
-            Outlook::Coming(Cause::Reloading) => story.reload = Suspicion::Told,
-            Outlook::Coming(Cause::BridgeStopped) => story.reload = story.reload.max(Suspicion::Presumed),
-            Outlook::Open => {}
-            Outlook::Coming(cause) if !cause.is_gone() => {}
-            Outlook::Coming(_) | Outlook::Absent(_) => {
-                if matches!(outlook, Outlook::Absent(_)) {
+        match availability {
+            Availability::Coming(Cause::Reloading) => story.reload = Suspicion::Told,
+            Availability::Coming(Cause::BridgeStopped) => story.reload = story.reload.max(Suspicion::Presumed),
+            Availability::Open => {}
+            Availability::Coming(cause) if !cause.is_gone() => {}
+            Availability::Coming(_) | Availability::Absent(_) => {
+                if matches!(availability, Availability::Absent(_)) {
                     story.lost = None;
                 }
                 if std::mem::take(&mut story.reload) == Suspicion::Told {
@@ -164,7 +164,7 @@ impl Events {
     }
 
     /// The editor said how it is, so long after it was asked, and how old its last frame is.
-    pub fn pulse_felt(&self, took: Duration, frame_age: Duration) {
+    pub fn heartbeat_felt(&self, took: Duration, frame_age: Duration) {
         if self.counted() {
             self.metrics().record(Id::Heartbeat, [], took.as_secs_f64());
             self.metrics().set(Id::LastTick, [], seconds(self.now()) - frame_age.as_secs_f64());

@@ -20,7 +20,7 @@ impl Events {
 
     /// What a machine did with an event, in this state.
     pub fn stepped<M: Machine>(&self, out: &Outbox<M>, state: M::State, event: &M::Event) {
-        for (from, to) in &out.hops {
+        for (from, to) in &out.transitions {
             let (from, to): (&'static str, &'static str) = ((*from).into(), (*to).into());
             if from != to {
                 tracing::debug!(

@@ -5,7 +5,7 @@ use tokio::time::{Instant, advance};
 
 use super::Events;
 use crate::core::calls::Sending;
-use crate::fsm::cause::{Cause, Loss, Outlook, Return};
+use crate::fsm::cause::{Availability, Cause, Loss, Return};
 use crate::platform::host::RealHost;
 use crate::protocol::ids::{CallId, Epoch};
 use crate::telemetry::metrics::labels::{MessageKind, Wait};
@@ -40,17 +40,17 @@ async fn a_reload_is_one_that_was_announced_or_was_seen_while_the_editor_was_awa
     up(&events);
     // A bare end, of which the lock file then says what it was.
     events.link_down(Epoch(2), Loss::Disconnect);
-    events.outlook_changed(Outlook::Coming(Cause::Reloading));
+    events.availability_changed(Availability::Coming(Cause::Reloading));
     advance(Duration::from_secs(4)).await;
     up(&events);
     // A bare end, of which nothing is ever known.
     events.link_down(Epoch(3), Loss::Disconnect);
-    events.outlook_changed(Outlook::Coming(Cause::Lost));
+    events.availability_changed(Availability::Coming(Cause::Lost));
     up(&events);
     // One that took the editor with it, told once.
     events.link_down(Epoch(4), Loss::Reload);
-    events.outlook_changed(Outlook::Absent(Cause::Crashed));
-    events.outlook_changed(Outlook::Absent(Cause::Closed));
+    events.availability_changed(Availability::Absent(Cause::Crashed));
+    events.availability_changed(Availability::Absent(Cause::Closed));
     up(&events);
     counted(
         &events,

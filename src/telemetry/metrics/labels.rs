@@ -3,7 +3,7 @@
 use strum::VariantArray;
 
 use super::edges::EDGES;
-pub use super::words::*;
+pub use super::label_values::*;
 use crate::core::shutdown::ShutdownReason;
 use crate::fsm::cause::{Cause, Loss};
 use crate::fsm::{bridge, call, discovery, push, registry, restart, session};

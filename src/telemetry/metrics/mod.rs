@@ -5,9 +5,9 @@
 //! Without `--metrics` nothing is recorded.
 
 mod edges;
+mod label_values;
 pub mod labels;
 pub mod table;
-mod words;
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

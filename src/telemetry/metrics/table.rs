@@ -149,7 +149,7 @@ metrics! {
         "Greeted connections that ended";
     BackoffDelay: Gauge, Seconds, "unity_backoff_delay_seconds", Plain, "The delay that is waited now; 0 when none is";
     BackoffShortcuts: Counter, Count, "unity_backoff_shortcuts_total", Each(&[("hint", labels::hints)]),
-        "Waits that good news cut short";
+        "Backoff waits ended early by a hint";
     ConnectionEpoch: Gauge, Count, "unity_connection_epoch", Plain, "Number of the connection that is up; 0 when none is";
     LastMessage: Gauge, Seconds, "unity_last_message_timestamp_seconds", Plain,
         "When bytes last came from the editor; 0 before";
@@ -192,7 +192,7 @@ metrics! {
     FsmDwell: Histogram(DWELL), Seconds, "fsm_state_duration_seconds", Rows(&["machine", "state"], labels::states),
         "How long a machine stayed in a state, recorded when it leaves it";
     FsmUnexpected: Counter, Count, "fsm_unexpected_events_total", Rows(&["machine", "state"], labels::all_states),
-        "Events that nobody decided for the state they came in: a bug of ours, without an effect";
+        "Events not expected in the state they came in: a bug of holdfast, without an effect";
     ActorUp: Gauge, Count, "actor_up", Each(&[("actor", labels::actors)]), "1 while the part runs";
     ActorStarts: Counter, Count, "actor_starts_total", Each(&[("actor", labels::actors)]), "Starts of a part";
     ActorRestarts: Counter, Count, "actor_restarts_total",
@@ -214,7 +214,7 @@ metrics! {
     Scrapes: Counter, Count, "scrapes_total", Each(&[("result", labels::scrape_results)]),
         "Requests to the exporter, this one not included";
     Shutdowns: Counter, Count, "shutdowns_total", Each(&[("reason", labels::end_causes)]),
-        "Ends of the gateway: only ever seen in the last words";
+        "Gateway exits (seen in holdfast_last_exit.prom only)";
 }
 
 impl Id {

@@ -148,7 +148,7 @@ fn a_file_that_cannot_be_read_lets_nothing_through_and_says_where_it_is_wrong() 
         assert_eq!(done.status.code(), Some(code), "{said}");
         assert!(said.contains(&place), "{said}");
     }
-    // A start later it is mended; the flag takes the place of the file's list, and its deny stands.
+    // A start later it is fixed; the flag takes the place of the file's list, and its deny stands.
     configure(&room, "[policy]\nallow = ['echo']\n\ndeny = ['count']\n");
     let mut client = Client::open(&room, &["--port", &port, "--allow", "count,get-logs"]);
     let verdicts = ["count", "echo", "get-logs"].map(|tool| client.done(tool, &json!({"key": "k"})).verdict());

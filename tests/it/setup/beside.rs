@@ -59,12 +59,12 @@ async fn an_old_servers_entry_is_named_and_replaced_and_the_rest_stays_byte_for_
         assert_eq!(listed.expect("known")["old_servers"][0]["entry"], key, "{client}");
 
         let doctor = place.run(["doctor"]).await.out;
-        let mend = format!("holdfast setup {client} --replace");
+        let fix = format!("holdfast setup {client} --replace");
         assert!(doctor.contains(&format!("the entry \"{key}\" starts the server of ")), "{client}: {doctor}");
-        assert!(doctor.contains(&mend), "{client}: {doctor}");
+        assert!(doctor.contains(&fix), "{client}: {doctor}");
 
         let beside = place.run(["setup", client]).await;
-        assert!(beside.out.contains("so the AI sees every tool twice") && beside.out.contains(&mend), "{beside:?}");
+        assert!(beside.out.contains("so the AI sees every tool twice") && beside.out.contains(&fix), "{beside:?}");
         assert!(fs::read_to_string(&path).expect("there").contains(key), "{client}: it stays without --replace");
         let with_both = fs::read_to_string(&path).expect("there");
 
@@ -122,14 +122,14 @@ async fn an_old_server_in_the_projects_own_file_is_named_with_the_command_for_th
     let entry = json!({"mcpServers": {"uLoopMCP": {"command": "node", "args": ["Library/uLoopMCP/server.bundle.js"]}}});
     place.write("Castle/.mcp.json", entry.to_string());
     place.write(".claude.json", "{}");
-    let mend = format!("holdfast setup claude-code --project {} --replace", text(&project));
+    let fix = format!("holdfast setup claude-code --project {} --replace", text(&project));
     let doctor = place.run(["doctor", "--project", text(&project)]).await.out;
-    assert!(doctor.contains(&mend), "{doctor}");
+    assert!(doctor.contains(&fix), "{doctor}");
     let mut command = place.command(["setup", "claude-code"]);
     command.current_dir(&project);
     let done = finish(command, b"").await;
-    assert!(done.code == Some(0) && done.out.contains(&mend), "{done:?}");
-    let words: Vec<&str> = mend.split(' ').skip(1).collect();
+    assert!(done.code == Some(0) && done.out.contains(&fix), "{done:?}");
+    let words: Vec<&str> = fix.split(' ').skip(1).collect();
     let replaced = place.run(words).await;
     assert!(replaced.code == Some(0) && replaced.out.contains("which started node"), "{replaced:?}");
     let after = fs::read_to_string(project.join(".mcp.json")).expect("there");

@@ -272,7 +272,7 @@ async fn a_program_on_path_is_found_and_a_bare_name_is_looked_for_there() {
 }
 
 #[tokio::test]
-async fn doctor_tells_what_is_wrong_with_clients_and_the_mend() {
+async fn doctor_tells_what_is_wrong_with_clients_and_the_fix() {
     let place = Place::new();
     place.write(CURSOR, "{\"mcpServers\": ");
     place.write(
@@ -291,7 +291,7 @@ async fn doctor_tells_what_is_wrong_with_clients_and_the_mend() {
         found.next().unwrap_or_else(|| panic!("nothing about {title}: {findings:#}")).clone()
     };
     assert_eq!(about("Cursor")["level"], "problem");
-    assert!(about("Cursor")["mend"].as_str().is_some_and(|mend| mend.contains(&native(CURSOR))));
+    assert!(about("Cursor")["mend"].as_str().is_some_and(|fix| fix.contains(&native(CURSOR))));
     assert_eq!(about("Gemini")["level"], "problem");
     assert_eq!(about("Gemini")["mend"], "holdfast setup gemini");
     assert_eq!(about("Junie")["level"], "ok");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use holdfast::core::shutdown::ShutdownReason;
-use holdfast::fsm::cause::Outlook;
+use holdfast::fsm::cause::Availability;
 use holdfast::limits::{PATIENCE_MARGIN, SESSION_ABSENCE_MAX, TOOLS_WAIT};
 use holdfast_testkit::checker::{self, SLACK};
 use holdfast_testkit::history::{Ask, Entry, Event, History};
@@ -244,7 +244,8 @@ async fn storm(seed: u64) {
     until("the links stand", || {
         let links = stage.parts.links.all();
         links.iter().filter(|link| link.id.0 > 0 && !link.attached.all().is_empty()).all(|link| {
-            matches!(link.place, holdfast::link::Place::Nowhere) || link.link.view.borrow().outlook == Outlook::Open
+            matches!(link.place, holdfast::link::Place::Nowhere)
+                || link.link.view.borrow().availability == Availability::Open
         })
     })
     .await;

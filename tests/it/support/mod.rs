@@ -16,7 +16,7 @@ use std::time::Duration;
 use holdfast::actors::parts::Parts;
 use holdfast::config::{Config, PortSource};
 use holdfast::core::shutdown::ShutdownReason;
-use holdfast::fsm::cause::Outlook;
+use holdfast::fsm::cause::Availability;
 use holdfast::transport::run::{self, Pumps};
 use holdfast_fake_unity::{FakeUnity, FakeUnityConfig};
 use holdfast_mcp_client::tasks;
@@ -116,7 +116,7 @@ impl Gateway {
     /// Waits until the link is up and the live list is published.
     pub async fn ready(&self) {
         until("a live list", || {
-            self.parts.link.view.borrow().outlook == Outlook::Open
+            self.parts.link.view.borrow().availability == Availability::Open
                 && self.parts.tools.published.borrow().source == holdfast::fsm::registry::Source::Live
         })
         .await;

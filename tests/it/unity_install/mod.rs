@@ -277,8 +277,8 @@ async fn check_tells_people_and_programs_how_it_stands() {
     let said = absent.json();
     assert_eq!((absent.code, &said["state"], &said["version"]), (Some(1), &json!("absent"), &json!(null)), "{said:#}");
     assert_eq!((&said["unity"], &said["ok"]), (&json!("2022.3.62f1"), &json!(false)));
-    let mend = format!("holdfast unity install --project {}", text(&project));
-    assert_eq!(said["mend"], json!(mend));
+    let fix = format!("holdfast unity install --project {}", text(&project));
+    assert_eq!(said["mend"], json!(fix));
 
     install(&place, &project, &[]).await;
     let there = check().await;
@@ -301,7 +301,7 @@ async fn check_tells_people_and_programs_how_it_stands() {
     let changed = check().await;
     let said = changed.json();
     assert_eq!((changed.code, &said["changed"]), (Some(1), &json!(["Core/Bridge.cs"])), "{said:#}");
-    assert!(said["mend"].as_str().is_some_and(|text| text.contains(&format!("{mend} --force"))), "{said:#}");
+    assert!(said["mend"].as_str().is_some_and(|text| text.contains(&format!("{fix} --force"))), "{said:#}");
 
     install(&place, &project, &["--force"]).await;
     age(&project);
@@ -312,7 +312,7 @@ async fn check_tells_people_and_programs_how_it_stands() {
 }
 
 #[tokio::test]
-async fn doctor_tells_how_the_package_stands_and_the_mend() {
+async fn doctor_tells_how_the_package_stands_and_the_fix() {
     let place = Place::new();
     let project = castle(&place);
     let package = async || {
@@ -324,18 +324,18 @@ async fn doctor_tells_how_the_package_stands_and_the_mend() {
         (of("level"), of("says"), of("mend"))
     };
     let command = format!("holdfast unity install --project {}", text(&project));
-    let (level, _, mend) = package().await;
-    assert!(level == "problem" && mend.contains(&command), "{level}: {mend}");
+    let (level, _, fix) = package().await;
+    assert!(level == "problem" && fix.contains(&command), "{level}: {fix}");
     install(&place, &project, &[]).await;
-    let (level, says, mend) = package().await;
-    assert!(level == "ok" && says.contains("0.1.0 is installed") && mend.is_empty(), "{level}: {says}");
+    let (level, says, fix) = package().await;
+    assert!(level == "ok" && says.contains("0.1.0 is installed") && fix.is_empty(), "{level}: {says}");
     age(&project);
-    let (level, says, mend) = package().await;
-    assert!(level == "note" && says.contains("older") && mend == command, "{level}: {says} -> {mend}");
+    let (level, says, fix) = package().await;
+    assert!(level == "note" && says.contains("older") && fix == command, "{level}: {says} -> {fix}");
     fs::write(folder(&project).join("Core/Bridge.cs"), "// mine\n").expect("writable");
-    let (level, says, mend) = package().await;
+    let (level, says, fix) = package().await;
     assert!(level == "note" && says.contains("changed: Core/Bridge.cs"), "{level}: {says}");
-    assert!(mend.contains("move what is yours") && mend.contains(&format!("{command} --force")), "{mend}");
+    assert!(fix.contains("move what is yours") && fix.contains(&format!("{command} --force")), "{fix}");
     fs::remove_dir_all(folder(&project)).expect("there");
     fs::write(project.join("Packages/manifest.json"), format!(r#"{{"dependencies":{{"{NAME}":"0.1.0"}}}}"#))
         .expect("writable");

@@ -11,7 +11,7 @@ use crate::core::calls::types::Settlement;
 use crate::core::calls::withheld::Withheld;
 use crate::core::user_text;
 use crate::fsm::call::Event;
-use crate::fsm::cause::Outlook;
+use crate::fsm::cause::Availability;
 use crate::protocol::dialect::EditorAnswer;
 use crate::protocol::ids::{CallId, Epoch};
 
@@ -43,7 +43,7 @@ impl Ledger {
             return self.reply(call, epoch, answer, now);
         }
         // The editor may have said before that it leaves.
-        let reloading = !self.outlook.is_some_and(Outlook::is_no_absence);
+        let reloading = !self.availability.is_some_and(Availability::is_no_absence);
         if let Some(mut entry) = self.entries.get_mut(index) {
             entry.lost.get_or_insert(now);
             entry.epoch = None;
@@ -65,16 +65,16 @@ impl Ledger {
         self.no_reload.is_none_or(|at| at < since)
     }
 
-    /// The link's outlook has changed: it is the sign of a reload, or of its end.
-    pub(super) fn see_reload(&mut self, outlook: Outlook, now: Instant, out: &mut Vec<Settlement>) {
-        if !outlook.is_no_absence() {
+    /// The link's availability has changed: it is the sign of a reload, or of its end.
+    pub(super) fn see_reload(&mut self, availability: Availability, now: Instant, out: &mut Vec<Settlement>) {
+        if !availability.is_no_absence() {
             self.entries.change_all(|entry| {
                 if let Some(withheld) = entry.withheld.as_mut() {
                     withheld.reloading = true;
                 }
             });
         }
-        if outlook == Outlook::Open {
+        if availability == Availability::Open {
             self.tell_withheld(now, out, |_, withheld| {
                 withheld.reloading.then(|| Signs::Back(now.saturating_duration_since(withheld.since)))
             });

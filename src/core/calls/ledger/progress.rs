@@ -17,7 +17,7 @@ impl Ledger {
         let Some(mut entry) = entry.filter(runs) else {
             return Vec::new();
         };
-        let (version, request) = (entry.audience.version, entry.request);
+        let (version, request) = (entry.profile.version, entry.request);
         let told = entry.progress.as_mut().and_then(|progress| progress.measured(done, total, message, now));
         let told = told.map(|news| Settlement::Progress { request, news, version });
         told.into_iter().collect()

@@ -30,7 +30,7 @@ impl Hash for Ledger {
             let withheld = withheld.as_ref().map(Withheld::is_reloading);
             (id, machine, reserved, epoch, sent, lost, withheld, settled, project).hash(hasher);
         }
-        (self.entries.len(), &self.open_epochs, &self.wanted, self.outlook, self.hindered, self.absent_since)
+        (self.entries.len(), &self.open_epochs, &self.wanted, self.availability, self.hindered, self.absent_since)
             .hash(hasher);
         self.draining.hash(hasher);
     }

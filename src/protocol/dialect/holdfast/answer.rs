@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::super::rpc::{self, loggable};
 use super::super::{
-    AnswerBody, BadMessage, CallProgress, EditorAnswer, EditorError, EditorEvent, EditorState, Inbound, LeaveReason,
-    Pulse, Refusal, Reply,
+    AnswerBody, BadMessage, CallProgress, EditorAnswer, EditorError, EditorEvent, EditorState, Heartbeat, Inbound,
+    LeaveReason, Refusal, Reply,
 };
 use crate::protocol::ids::CallId;
 
@@ -135,11 +135,11 @@ struct Status {
 }
 
 /// How the editor is.
-pub(super) fn read_pulse(reply: &Reply) -> Option<Pulse> {
+pub(super) fn read_heartbeat(reply: &Reply) -> Option<Heartbeat> {
     let Reply::Result(result) = reply else { return None };
     let status: Status = serde_json::from_str(result.get()).ok()?;
     let whole: Value = serde_json::from_str(result.get()).ok()?;
-    Some(Pulse {
+    Some(Heartbeat {
         state: state(&whole),
         frame_age: Duration::from_millis(status.frame_age_ms),
         focused: status.focused,

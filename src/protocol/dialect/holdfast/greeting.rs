@@ -39,7 +39,7 @@ pub(super) fn check(hello: &Hello, said: &[Reply]) -> Result<Greeted, BadGreetin
             Reply::Result(result) => {
                 let answer: Proven = serde_json::from_str(result.get()).unwrap_or_default();
                 if !answer.proven {
-                    return Err(BadGreeting::Stranger("it does not say that it takes our proof".into()));
+                    return Err(BadGreeting::ForeignPeer("it does not say that it takes our proof".into()));
                 }
                 let journal = Some(credentials.nonce.clone());
                 let domain = Editor::read(hello).ok().and_then(|editor| editor.generation);
@@ -103,7 +103,7 @@ impl Editor {
     fn read(reply: &Reply) -> Result<Self, BadGreeting> {
         match reply {
             Reply::Result(result) => serde_json::from_str(result.get()).map_err(|error| {
-                BadGreeting::Stranger(format!("its answer to hello is not that of the package: {error}").into())
+                BadGreeting::ForeignPeer(format!("its answer to hello is not that of the package: {error}").into())
             }),
             Reply::Error(error) => Err(refused(error)),
         }
@@ -125,8 +125,8 @@ impl Editor {
         let message = format!("holdfast 1 editor\n{}\n{challenge}\n{nonce}\n{pid}\n{project}", hello.challenge);
         let told = hex(&self.proof).ok_or(BadGreeting::Unproven("its proof is not one".into()))?;
         mac(expected, &message).verify_slice(&told).map_err(|_| {
-            let stranger = "it does not know the token of the instance file: it is not the editor that wrote it";
-            BadGreeting::Unproven(stranger.into())
+            let foreign_peer = "it does not know the token of the instance file: it is not the editor that wrote it";
+            BadGreeting::Unproven(foreign_peer.into())
         })
     }
 }

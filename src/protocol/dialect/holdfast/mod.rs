@@ -22,9 +22,9 @@ use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use super::{
-    BadGreeting, BadMessage, BadOutcomes, Dialect, EditorAnswer, EditorTool, EncodeError, Greeted, Hello, Inbound,
-    JournalKey, JournalOutcome, ListStep, Order, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties,
-    Pulse, PushEvent, Recovery, Reply, Secret, Sending, Transport, WireId,
+    BadGreeting, BadMessage, BadOutcomes, Dialect, EditorAnswer, EditorTool, EncodeError, Greeted, Heartbeat, Hello,
+    Inbound, JournalKey, JournalOutcome, ListStep, Order, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles,
+    Properties, PushEvent, Recovery, Reply, Secret, Sending, Transport, WireId,
 };
 use crate::limits::{EDITOR_MESSAGE_MAX_BYTES, HOLDFAST_REQUEST_MAX_BYTES, HOLDFAST_WINDOW, TOOL_TIMEOUT_MAX};
 use crate::protocol::framing::Framer;
@@ -33,7 +33,7 @@ use crate::protocol::framing::content_length::ContentLength;
 static PROPERTIES: Properties = Properties {
     window: HOLDFAST_WINDOW,
     push: true,
-    pulse: true,
+    heartbeat: true,
     request_max_bytes: HOLDFAST_REQUEST_MAX_BYTES,
     // Without the instance file there is no token, and nobody to talk to.
     default_ports: &[],
@@ -111,8 +111,8 @@ impl Dialect for Holdfast {
         journal::read(reply, asked)
     }
 
-    fn read_pulse(&self, reply: &Reply) -> Option<Pulse> {
-        answer::read_pulse(reply)
+    fn read_heartbeat(&self, reply: &Reply) -> Option<Heartbeat> {
+        answer::read_heartbeat(reply)
     }
 
     fn decode_push(&self, line: &[u8], token: &Secret) -> Result<PushEvent, BadMessage> {

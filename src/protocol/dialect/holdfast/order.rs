@@ -16,7 +16,7 @@ pub(super) fn encode(id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError
         }
         Order::Call { tool, call, progress, .. } => ("holdfast/call", call_params(id, tool, call, *progress)),
         Order::Outcomes(asked) => ("holdfast/outcome", outcome_params(asked)),
-        Order::Pulse => ("holdfast/status", "{}".to_owned()),
+        Order::Heartbeat => ("holdfast/status", "{}".to_owned()),
         Order::Cancel(key) => {
             let params = format!(r#"{{"callId":{}}}"#, quoted(&key.id));
             return rpc::notification("holdfast/cancel", &params, HOLDFAST_REQUEST_MAX_BYTES);

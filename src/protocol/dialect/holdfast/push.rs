@@ -23,7 +23,7 @@ pub(super) fn sequence(line: &[u8]) -> Option<u64> {
     parse_object::<Numbered>(object_text(line).ok()?).ok().map(|line| line.sequence)
 }
 
-/// What a line says. Without our token it is a stranger's.
+/// What a line says. Without our token it is a foreign peer's.
 pub(super) fn decode(line: &[u8], token: &Secret) -> Result<PushEvent, BadMessage> {
     let message: Message = parse_object(object_text(line)?)?;
     if message.token.as_deref() != Some(token.reveal()) {

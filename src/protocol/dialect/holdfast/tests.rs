@@ -1,5 +1,5 @@
 //! Runs every golden vector of `tests/vectors/holdfast/` (their format stands in `tests/vectors/README.md`), and what they do
-//! not show: what a stranger is told, which sendings bear which id, what the project's files may hold.
+//! not show: what a foreign peer is told, which sendings bear which id, what the project's files may hold.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -137,7 +137,7 @@ fn orders_are_encoded_byte_for_byte() {
                         .encode(id, &Order::Call { tool: vector.said("tool"), call: &call, expected: None, progress })
                 }
                 "outcome" => Holdfast.encode(id, &Order::Outcomes(&keys(vector))),
-                "status" => Holdfast.encode(id, &Order::Pulse),
+                "status" => Holdfast.encode(id, &Order::Heartbeat),
                 "cancel" => {
                     // As a notification: nobody waits for its answer.
                     let frame = Holdfast.encode(id, &Order::Cancel(&key(vector.said("call"), 1))).unwrap();
@@ -224,11 +224,11 @@ fn messages_are_decoded_as_they_are_meant() {
             }
             ("outcome_result", Inbound::Reply { reply, .. }) => check_outcomes(vector, reply),
             ("status_result", Inbound::Reply { reply, .. }) => {
-                let pulse = Holdfast.read_pulse(&reply).unwrap();
-                assert_eq!(pulse.frame_age, Duration::from_millis(vector.means("frame_age_ms").as_u64().unwrap()));
-                assert_eq!(Some(u64::from(pulse.queued)), vector.means("queued").as_u64());
-                assert_eq!(Some(pulse.running as usize), vector.means("running").as_array().map(Vec::len));
-                assert_eq!(<&str>::from(pulse.state), vector.said("state"));
+                let heartbeat = Holdfast.read_heartbeat(&reply).unwrap();
+                assert_eq!(heartbeat.frame_age, Duration::from_millis(vector.means("frame_age_ms").as_u64().unwrap()));
+                assert_eq!(Some(u64::from(heartbeat.queued)), vector.means("queued").as_u64());
+                assert_eq!(Some(heartbeat.running as usize), vector.means("running").as_array().map(Vec::len));
+                assert_eq!(<&str>::from(heartbeat.state), vector.said("state"));
             }
             ("progress", Inbound::Progress(progress)) => {
                 assert_eq!(progress.call.to_string(), vector.said("call"), "{name}");

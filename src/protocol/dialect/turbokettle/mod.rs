@@ -20,7 +20,7 @@ use serde_json::value::RawValue;
 
 use super::{
     BadGreeting, BadMessage, Dialect, EditorAnswer, EditorTool, EncodeError, Greeted, Hello, Inbound, ListStep, Order,
-    OwnTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Secret, Sending,
+    PackageTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Secret, Sending,
     Transport, WireId,
 };
 use crate::limits::{EDITOR_MESSAGE_MAX_BYTES, TURBOKETTLE_REQUEST_MAX_BYTES, TURBOKETTLE_WINDOW};
@@ -32,7 +32,7 @@ static PROPERTIES: Properties = Properties {
     push: false,
     // A ping waits behind a tool that runs on the connection's own thread. To take its silence for the editor's end would cut a
     // connection whose tool only needs a while, and lose the outcome.
-    pulse: false,
+    heartbeat: false,
     request_max_bytes: TURBOKETTLE_REQUEST_MAX_BYTES,
     // The system chooses the port; only the instance file knows it.
     default_ports: &[],
@@ -98,8 +98,8 @@ impl Dialect for Turbokettle {
         call::prepare(name, tool, arguments)
     }
 
-    fn own_tool(&self, name: &str) -> Option<OwnTool> {
-        (name == tools::WAIT_READY).then_some(OwnTool::WaitReady)
+    fn package_tool(&self, name: &str) -> Option<PackageTool> {
+        (name == tools::WAIT_READY).then_some(PackageTool::WaitReady)
     }
 
     fn read_answer(&self, reply: Reply) -> EditorAnswer {

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::super::{
-    AnswerBody, BadMessage, Dialect, EditorTool, EncodeError, FileState, Hello, Inbound, ListStep, Order, OwnTool,
+    AnswerBody, BadMessage, Dialect, EditorTool, EncodeError, FileState, Hello, Inbound, ListStep, Order, PackageTool,
     PreparedCall, ProjectFacts, ProjectFiles, Recovery, Reply, Secret, Sending, ToolListing, Unreadable, WireId,
 };
 use super::Turbokettle;
@@ -73,13 +73,13 @@ fn a_line_ends_at_its_end_and_nowhere_else() {
 fn what_the_package_does_not_know_is_not_spoken() {
     assert_eq!(encoded(&Order::Outcomes(&[])), Err(EncodeError::NotSpoken));
     let greeting = encoded(&Order::Greeting { hello: &Hello::default(), said: &[] });
-    assert_eq!(encoded(&Order::Pulse), greeting, "a ping is a ping");
+    assert_eq!(encoded(&Order::Heartbeat), greeting, "a ping is a ping");
     assert!(Turbokettle.decode_push(b"{}", &Secret::default()).is_err());
     assert!(Turbokettle.read_result_file(b"{}").is_none());
     let properties = Turbokettle.properties();
     assert!(properties.default_ports.is_empty() && !properties.push);
     // A tool on the connection's own thread keeps the pings behind it, and only one of them runs at once.
-    assert_eq!((properties.window, properties.pulse), (2, false));
+    assert_eq!((properties.window, properties.heartbeat), (2, false));
 }
 
 #[test]
@@ -164,8 +164,8 @@ fn one_bad_tool_is_dropped_alone_and_ours_stands_for_the_one_that_we_answer() {
     assert_eq!(listing.revision, None, "the package's version is always 1");
     let dropped: Vec<&str> = listing.dropped.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(dropped, ["#0", "#1", "wait_for_editor_ready", "a"]);
-    assert_eq!(Turbokettle.own_tool("wait_for_editor_ready"), Some(OwnTool::WaitReady));
-    assert_eq!(Turbokettle.own_tool("a"), None);
+    assert_eq!(Turbokettle.package_tool("wait_for_editor_ready"), Some(PackageTool::WaitReady));
+    assert_eq!(Turbokettle.package_tool("a"), None);
     let wait = &listing.tools[2].input_schema.parsed()["properties"];
     assert_eq!((&wait["timeout_seconds"]["minimum"], &wait["wait_for_reload"]["default"]), (&json!(0), &json!(false)));
     let many = (0..=TOOLS_MAX).map(|number| named(&format!("t{number}"))).collect();

@@ -22,7 +22,7 @@ const NO_CODE: i64 = 0;
 /// A line for this order. The order of members is the one that the package's own server writes.
 pub(super) fn encode(id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError> {
     let rest = match order {
-        Order::Greeting { .. } | Order::Pulse => r#""cmd":"ping""#.to_owned(),
+        Order::Greeting { .. } | Order::Heartbeat => r#""cmd":"ping""#.to_owned(),
         Order::ListTools { .. } => r#""cmd":"list_tools""#.to_owned(),
         Order::Call { tool, call, .. } => {
             // Whatever line ends the arguments hold are escaped here: the package takes a lone CR for the end of a line too.
@@ -88,7 +88,7 @@ pub(super) fn check_greeting(hello: &Hello, said: &[Reply]) -> Result<Greeted, B
                 let domain = Some(u64::from(hello.editor_port));
                 return Ok(Greeted::Done(Met { domain, ..Met::default() }));
             }
-            Err(BadGreeting::Stranger("it answered the ping, but not with the status ok".into()))
+            Err(BadGreeting::ForeignPeer("it answered the ping, but not with the status ok".into()))
         }
         Reply::Error(error) if error.message == NO_PING || error.message == NO_REGISTRY => {
             Err(BadGreeting::Starting(loggable(&error.message)))

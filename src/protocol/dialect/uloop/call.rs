@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use super::super::arguments::{default_timeout, given_timeout, parameter};
 use super::super::members::Members;
 use super::super::rpc::{is_object, object_text};
-use super::super::{AnswerBody, EditorAnswer, EditorTool, OwnTool, PreparedCall, Recovery, Reply, Sending};
+use super::super::{AnswerBody, EditorAnswer, EditorTool, PackageTool, PreparedCall, Recovery, Reply, Sending};
 use super::project::announces;
 use crate::limits::ULOOP_RESULT_QUIET;
 
@@ -23,8 +23,8 @@ const RESULT_FOLDER: &str = "Temp/uLoopMCP/compile-results";
 const BUSY_FILES: &[&str] = &["Temp/compiling.lock", "Temp/domainreload.lock"];
 
 /// The tools that the package's own server answered. Its editor lists this one and does nothing when it is called.
-pub(in crate::protocol::dialect) fn own_tool(name: &str) -> Option<OwnTool> {
-    (name == "focus-window").then_some(OwnTool::FocusWindow)
+pub(in crate::protocol::dialect) fn package_tool(name: &str) -> Option<PackageTool> {
+    (name == "focus-window").then_some(PackageTool::FocusWindow)
 }
 
 /// Makes a call ready.

@@ -20,7 +20,7 @@ use serde_json::value::RawValue;
 
 use super::{
     BadGreeting, BadMessage, Dialect, EditorAnswer, EditorTool, EncodeError, Greeted, Hello, Inbound, ListStep, Order,
-    OwnTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Secret, Sending,
+    PackageTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply, Secret, Sending,
     Transport, WireId,
 };
 use crate::limits::{EDITOR_MESSAGE_MAX_BYTES, ULOOP_REQUEST_MAX_BYTES};
@@ -33,7 +33,7 @@ const DEFAULT_PORT: u16 = 8700;
 static PROPERTIES: Properties = Properties {
     window: 1,
     push: true,
-    pulse: false,
+    heartbeat: false,
     request_max_bytes: ULOOP_REQUEST_MAX_BYTES,
     default_ports: &[DEFAULT_PORT],
     transport: Transport::Stream,
@@ -102,8 +102,8 @@ impl Dialect for Uloop {
         call::prepare(sending, name, tool, arguments)
     }
 
-    fn own_tool(&self, name: &str) -> Option<OwnTool> {
-        call::own_tool(name)
+    fn package_tool(&self, name: &str) -> Option<PackageTool> {
+        call::package_tool(name)
     }
 
     fn read_answer(&self, reply: Reply) -> EditorAnswer {

@@ -273,7 +273,7 @@ fn bad_files_are_problems_that_name_the_file_and_never_fatal() {
     }
     let mut unreadable = ProjectFiles::new();
     let denied = Unreadable::Denied("permission denied".to_owned());
-    for (why, says, mend) in [
+    for (why, says, fix) in [
         (denied, "(permission denied)", "allow this user to read it"),
         (Unreadable::Link, "is a symbolic link", "put a copy of the file in its place"),
         (Unreadable::NotAFile, "no regular file", "set the port anew in the package's window"),
@@ -283,7 +283,7 @@ fn bad_files_are_problems_that_name_the_file_and_never_fatal() {
         unreadable.insert(SETTINGS, FileState::Unreadable(why.clone()));
         let told = &Uloop.read_project(&unreadable).problems[0];
         let (what, to_do) = told.split_once(": ").unwrap();
-        assert!(what.starts_with(SETTINGS) && what.contains(says) && to_do.contains(mend), "{told}");
+        assert!(what.starts_with(SETTINGS) && what.contains(says) && to_do.contains(fix), "{told}");
         assert_eq!(to_do.contains("allow this user"), matches!(why, Unreadable::Denied(_)), "{told}");
     }
     let half = files(&[(SETTINGS, r#"{"customPort":8700,"projectRootPath":"/proj","serverSessionId":" "}"#)]);

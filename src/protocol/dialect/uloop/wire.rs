@@ -47,7 +47,7 @@ pub(super) fn encode(id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError
         Order::Call { tool, call, expected, .. } => {
             (*tool, call.arguments.get().to_owned(), expected.map(identity_member).unwrap_or_default())
         }
-        Order::Outcomes(_) | Order::Cancel(_) | Order::Pulse => return Err(EncodeError::NotSpoken),
+        Order::Outcomes(_) | Order::Cancel(_) | Order::Heartbeat => return Err(EncodeError::NotSpoken),
     };
     rpc::request(id, method, &params, &trailer, ULOOP_REQUEST_MAX_BYTES)
 }
@@ -140,11 +140,11 @@ pub(super) fn check_greeting(said: &[Reply]) -> Result<Greeted, BadGreeting> {
     let met = || Ok(Greeted::Done(Met::default()));
     match said.last().ok_or(BadGreeting::Silent)? {
         Reply::Result(result) if is_greeting(result) => met(),
-        Reply::Result(_) => Err(BadGreeting::Stranger(
+        Reply::Result(_) => Err(BadGreeting::ForeignPeer(
             "it answered the greeting with a result that has neither ClientName nor Message".into(),
         )),
         Reply::Error(error) if timed_out(error, "set-client-name") => met(),
-        Reply::Error(error) if unknown_method(error) => Err(BadGreeting::Stranger(
+        Reply::Error(error) if unknown_method(error) => Err(BadGreeting::ForeignPeer(
             format!(
                 "it does not know set-client-name, which every uLoopMCP since v0.27 knows: {}",
                 loggable(&error.message)

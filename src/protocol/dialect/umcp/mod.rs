@@ -32,7 +32,7 @@ const DEFAULT_PORTS: &[u16] = &[8700, 7400, 8800, 8900, 9000, 9100, 8600, 7500, 
 static PROPERTIES: Properties = Properties {
     window: 1,
     push: false,
-    pulse: false,
+    heartbeat: false,
     request_max_bytes: UMCP_REQUEST_MAX_BYTES,
     default_ports: DEFAULT_PORTS,
     transport: Transport::Stream,

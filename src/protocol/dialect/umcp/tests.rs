@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use super::super::{
     ALL, AnswerBody, Dialect, EditorError, EditorEvent, EncodeError, FileState, Greeted, Hello, Inbound, ListStep, Met,
-    Order, OwnTool, PreparedCall, ProjectFiles, Recovery, Reply, Secret, Sending, ToolListing, WireId, fallback,
+    Order, PackageTool, PreparedCall, ProjectFiles, Recovery, Reply, Secret, Sending, ToolListing, WireId, fallback,
     uloop::Uloop,
 };
 use super::{DEFAULT_PORTS, Umcp};
@@ -169,7 +169,7 @@ fn a_line_is_never_longer_than_what_the_reader_takes_at_once() {
 #[test]
 fn what_the_protocol_lacks_is_not_spoken() {
     let id = WireId { number: 1, call: None };
-    assert_eq!(Umcp.encode(id, &Order::Pulse), Err(EncodeError::NotSpoken));
+    assert_eq!(Umcp.encode(id, &Order::Heartbeat), Err(EncodeError::NotSpoken));
     assert_eq!(Umcp.encode(id, &Order::Outcomes(&[])), Err(EncodeError::NotSpoken));
     assert!(Umcp.decode_push(b"{\"type\":\"DOMAIN_RELOAD\"}", &Secret::default()).is_err());
     assert!(Umcp.read_result_file(b"{}").is_none());
@@ -289,10 +289,10 @@ fn each_port_is_tried_once() {
 
 #[test]
 fn the_window_is_for_the_gateway_to_raise_where_the_packages_own_server_did() {
-    assert_eq!(Uloop.own_tool("focus-window"), Some(OwnTool::FocusWindow));
+    assert_eq!(Uloop.package_tool("focus-window"), Some(PackageTool::FocusWindow));
     // A project's own tool of that name is the editor's.
-    assert_eq!(Umcp.own_tool("focus-window"), None);
-    assert_eq!((Umcp.own_tool("compile"), Uloop.own_tool("compile")), (None, None));
+    assert_eq!(Umcp.package_tool("focus-window"), None);
+    assert_eq!((Umcp.package_tool("compile"), Uloop.package_tool("compile")), (None, None));
 }
 
 #[test]

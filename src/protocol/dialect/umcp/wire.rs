@@ -42,7 +42,7 @@ pub(super) fn encode(id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError
         }
         // Without line breaks: the reader cuts at each of them.
         Order::Call { tool, call, .. } => (*tool, jsonrpc::compact(call.arguments.get()).into_owned()),
-        Order::Outcomes(_) | Order::Cancel(_) | Order::Pulse => return Err(EncodeError::NotSpoken),
+        Order::Outcomes(_) | Order::Cancel(_) | Order::Heartbeat => return Err(EncodeError::NotSpoken),
     };
     let mut line = ascii(&rpc::body(&format!(r#""id":{},"#, id.number), method, &params, ""));
     line.push('\n');
@@ -97,7 +97,7 @@ pub(super) fn check_greeting(said: &[Reply]) -> Result<Greeted, BadGreeting> {
     let met = || Ok(Greeted::Done(Met::default()));
     match said.last().ok_or(BadGreeting::Silent)? {
         Reply::Result(result) if is_greeting(result) || is_pong(result) => met(),
-        Reply::Result(_) => Err(BadGreeting::Stranger(
+        Reply::Result(_) => Err(BadGreeting::ForeignPeer(
             "it answered the greeting with a result that has neither ClientName nor Message".into(),
         )),
         Reply::Error(error) if unknown_method(error) && said.len() < GREETINGS.len() => Ok(Greeted::NotYet),

@@ -23,7 +23,7 @@ use serde_json::value::RawValue;
 use super::members::Members;
 use super::{
     BadGreeting, BadMessage, Companion, Dialect, EditorAnswer, EditorTool, EncodeError, Greeted, Hello, Inbound,
-    ListStep, Order, OwnTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply,
+    ListStep, Order, PackageTool, PreparedCall, ProjectFacts, ProjectFile, ProjectFiles, Properties, PushEvent, Reply,
     Secret, Sending, Transport, WireId,
 };
 use crate::limits::{EDITOR_MESSAGE_MAX_BYTES, TOOL_TIMEOUT_MAX, UNITY_MCP_REQUEST_MAX_BYTES};
@@ -42,7 +42,7 @@ pub const DOCUMENTED_PORT: u16 = 8080;
 static PROPERTIES: Properties = Properties {
     window: 1,
     push: false,
-    pulse: true,
+    heartbeat: true,
     request_max_bytes: UNITY_MCP_REQUEST_MAX_BYTES,
     default_ports: DEFAULT_PORTS,
     transport: Transport::Http,
@@ -109,7 +109,7 @@ impl Dialect for UnityMcp {
         PreparedCall { timeout: timeout(name, arguments), reload_follows, ..PreparedCall::as_given(arguments) }
     }
 
-    fn own_tool(&self, name: &str) -> Option<OwnTool> {
+    fn package_tool(&self, name: &str) -> Option<PackageTool> {
         tools::own(name)
     }
 

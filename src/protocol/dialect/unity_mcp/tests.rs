@@ -148,18 +148,18 @@ fn every_listed_tool_is_sent_or_answered_by_the_gateway() {
         ]
     );
     for tool in &listing.tools {
-        assert_eq!(encoded(&tool.name, "{}").is_ok(), UnityMcp.own_tool(&tool.name).is_none(), "{}", tool.name);
+        assert_eq!(encoded(&tool.name, "{}").is_ok(), UnityMcp.package_tool(&tool.name).is_none(), "{}", tool.name);
         assert!(tool.description.len() <= crate::limits::DESCRIPTION_MAX_BYTES, "{}", tool.name);
         assert_eq!(tool.input_schema.parsed()["type"], "object");
         assert!(!tool.annotations.read_only_hint || tool.repeatable, "{}", tool.name);
     }
     assert!(!listing.tools[0].repeatable && !listing.tools[1].repeatable, "what runs code is not sent twice");
-    assert_eq!(UnityMcp.own_tool("get_result"), Some(OwnTool::Result));
-    assert_eq!(UnityMcp.own_tool("get_logs"), Some(OwnTool::Logs));
-    assert_eq!(UnityMcp.own_tool("get_log_by_name"), Some(OwnTool::LogByName));
-    assert_eq!(UnityMcp.own_tool("get_logs_by_name"), Some(OwnTool::LogByName));
-    assert_eq!(UnityMcp.own_tool("get_log_details"), Some(OwnTool::LogDetails));
-    let Some(OwnTool::Help(text)) = UnityMcp.own_tool("help") else { panic!("no help") };
+    assert_eq!(UnityMcp.package_tool("get_result"), Some(PackageTool::Result));
+    assert_eq!(UnityMcp.package_tool("get_logs"), Some(PackageTool::Logs));
+    assert_eq!(UnityMcp.package_tool("get_log_by_name"), Some(PackageTool::LogByName));
+    assert_eq!(UnityMcp.package_tool("get_logs_by_name"), Some(PackageTool::LogByName));
+    assert_eq!(UnityMcp.package_tool("get_log_details"), Some(PackageTool::LogDetails));
+    let Some(PackageTool::Help(text)) = UnityMcp.package_tool("help") else { panic!("no help") };
     for word in ["find(\"Name\")", "new GameObject(\"x\")", "Debug.Log(\"m\")", "Player.transform.position"] {
         assert!(text.contains(word), "{word}");
     }
@@ -211,7 +211,7 @@ fn each_operation_has_a_log_and_what_the_gateway_answers_has_none() {
     let listed = tools::read(&reply("/ping", 200, "pong"));
     let ListStep::Tools(listing) = listed else { panic!("{listed:?}") };
     for tool in listing.tools {
-        let answered_here = UnityMcp.own_tool(&tool.name).is_some();
+        let answered_here = UnityMcp.package_tool(&tool.name).is_some();
         assert_eq!(UnityMcp.log_prefix(&tool.name).is_none(), answered_here, "{}", tool.name);
     }
 }

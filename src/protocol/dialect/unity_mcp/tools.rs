@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::super::{Annotations, EditorTool, InputSchema, ListStep, OwnTool, Reply, ToolListing};
+use super::super::{Annotations, EditorTool, InputSchema, ListStep, PackageTool, Reply, ToolListing};
 use super::names::{
     CODE, EXECUTE_CODE, GET_LOG_BY_NAME, GET_LOG_DETAILS, GET_LOGS, GET_LOGS_BY_NAME, GET_RESULT, GET_STATE, HELP,
     QUERY, QUERY_TOOL, START_GAME, STOP_GAME, TIMEOUT, TIMEOUT_MS,
@@ -44,13 +44,13 @@ Tools
 ";
 
 /// Which tools the package's own server answered without its editor.
-pub(super) fn own(name: &str) -> Option<OwnTool> {
+pub(super) fn own(name: &str) -> Option<PackageTool> {
     Some(match name {
-        GET_RESULT => OwnTool::Result,
-        GET_LOGS => OwnTool::Logs,
-        GET_LOG_BY_NAME | GET_LOGS_BY_NAME => OwnTool::LogByName,
-        GET_LOG_DETAILS => OwnTool::LogDetails,
-        HELP => OwnTool::Help(HELP_TEXT),
+        GET_RESULT => PackageTool::Result,
+        GET_LOGS => PackageTool::Logs,
+        GET_LOG_BY_NAME | GET_LOGS_BY_NAME => PackageTool::LogByName,
+        GET_LOG_DETAILS => PackageTool::LogDetails,
+        HELP => PackageTool::Help(HELP_TEXT),
         _ => return None,
     })
 }

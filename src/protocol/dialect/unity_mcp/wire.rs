@@ -28,7 +28,7 @@ const CODE_TYPE: &str = "text/plain; charset=utf-8";
 pub(super) fn encode(id: WireId, order: &Order<'_>) -> Result<Bytes, EncodeError> {
     let (method, path, body) = match order {
         // There is neither a greeting nor a list: the one answer that does not need the main thread serves for both.
-        Order::Greeting { .. } | Order::ListTools { .. } | Order::Pulse => ("GET", PING, None),
+        Order::Greeting { .. } | Order::ListTools { .. } | Order::Heartbeat => ("GET", PING, None),
         Order::Call { tool, call, .. } => match *tool {
             // The package's own server posted queries to a path that the editor does not know; only this one is executed.
             names::EXECUTE_CODE | names::QUERY_TOOL => {
@@ -117,7 +117,7 @@ pub(super) fn ping(heard: &Heard<'_>) -> Result<(), BadGreeting> {
             }
         },
     };
-    Err(BadGreeting::Stranger(other))
+    Err(BadGreeting::ForeignPeer(other))
 }
 
 /// What the HTTP server refuses by itself, before the package's own code has a say.

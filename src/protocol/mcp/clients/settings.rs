@@ -125,7 +125,7 @@ impl ClientOverrides {
     /// The settings by the NAME of their `[clients.NAME]`.
     ///
     /// # Errors
-    /// All that is wrong with them, each with its key and the mend.
+    /// All that is wrong with them, each with its key and the fix.
     pub fn new(settings: impl IntoIterator<Item = (String, ClientSettings)>) -> Result<Self, Vec<String>> {
         let (mut said, mut faults) = (Vec::new(), Vec::new());
         for (word, settings) in settings {

@@ -164,8 +164,8 @@ fn a_users_settings_replace_the_table_and_nothing_else() {
 }
 
 #[test]
-fn a_setting_that_cannot_be_is_named_with_its_key_and_the_mend() {
-    for (said, key, mend) in [
+fn a_setting_that_cannot_be_is_named_with_its_key_and_the_fix() {
+    for (said, key, fix) in [
         (("codex", r#"{"patience": 5}"#), "clients.codex.patience", "from 6 to 1800"),
         (("codex", r#"{"patience": 1801}"#), "clients.codex.patience", "from 6 to 1800"),
         (("zed", r#"{"result_text_max": 4095}"#), "clients.zed.result_text_max", "or 0 for no limit"),
@@ -175,7 +175,7 @@ fn a_setting_that_cannot_be_is_named_with_its_key_and_the_mend() {
         (("kiro", r"{}"), "clients.kiro: how Kiro calls itself", "holdfast_status"),
     ] {
         let faults = overrides(&[said]).unwrap_err();
-        assert!(faults.len() == 1 && faults[0].starts_with(key) && faults[0].contains(mend), "{faults:?}");
+        assert!(faults.len() == 1 && faults[0].starts_with(key) && faults[0].contains(fix), "{faults:?}");
     }
     let twice = overrides(&[("claude-code", "{}"), ("claude_code", "{}"), ("zed", r#"{"patience": 1}"#)]).unwrap_err();
     assert!(twice.len() == 2 && twice[0].contains("twice"), "all faults at once: {twice:?}");

@@ -209,8 +209,8 @@ fn rich_schema() -> Value {
 }
 
 fn listed_schema(catalogue: &Catalogue, client: ClientTraits) -> Value {
-    let audience = Audience { client, ..ProtocolVersion::LATEST.into() };
-    let list = one_line(&catalogue.list_result(&audience));
+    let profile = ClientProfile { client, ..ProtocolVersion::LATEST.into() };
+    let list = one_line(&catalogue.list_result(&profile));
     list["tools"].as_array().unwrap().last().unwrap()["inputSchema"].clone()
 }
 

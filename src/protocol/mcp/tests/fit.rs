@@ -9,13 +9,13 @@ use crate::protocol::mcp::fit::head;
 const PNG: &str = r#"{"type":"image","data":"iVBORw0KGgo=","mimeType":"image/png"}"#;
 const WAV: &str = r#"{"type":"audio","data":"UklGRg==","mimeType":"audio/wav"}"#;
 
-fn of_client(name: &str) -> Audience {
-    Audience { client: traits_of(name), ..ProtocolVersion::LATEST.into() }
+fn of_client(name: &str) -> ClientProfile {
+    ClientProfile { client: traits_of(name), ..ProtocolVersion::LATEST.into() }
 }
 
-fn limited(bytes: usize) -> Audience {
-    let unknown: Audience = ProtocolVersion::LATEST.into();
-    Audience { client: ClientTraits { result_text_max: Some(bytes), ..unknown.client }, ..unknown }
+fn limited(bytes: usize) -> ClientProfile {
+    let unknown: ClientProfile = ProtocolVersion::LATEST.into();
+    ClientProfile { client: ClientTraits { result_text_max: Some(bytes), ..unknown.client }, ..unknown }
 }
 
 fn result(body: AnswerBody) -> ToolResult {
@@ -70,11 +70,11 @@ fn structured_content_never_hides_an_image() {
     for (name, with_is, without_is) in
         [("codex-mcp-client", false, true), ("claude-code", true, true), ("who", true, true)]
     {
-        let audience = of_client(name);
+        let profile = of_client(name);
         for (result, is) in [(&with_image, with_is), (&without, without_is)] {
-            let json = tool_result(result, &audience);
+            let json = tool_result(result, &profile);
             assert_eq!(json.contains("structuredContent"), is, "{name}: {json}");
-            assert_eq!(json.len(), result_size(result, &audience), "{name}");
+            assert_eq!(json.len(), result_size(result, &profile), "{name}");
         }
     }
 }
@@ -84,8 +84,8 @@ fn a_long_text_is_cut_behind_a_note_that_names_size_and_file() {
     let lines: String = (0..4000).map(|n| format!("line {n}: \"quoted\"\n")).collect();
     let whole = lines.len();
     let result = ToolResult { is_error: true, ..ToolResult::text(lines) };
-    let audience = limited(10_000);
-    let cut = cut_text(result, &audience, "/p/Logs/holdfast/results/x.json");
+    let profile = limited(10_000);
+    let cut = cut_text(result, &profile, "/p/Logs/holdfast/results/x.json");
     let [note, shown] = cut.content.as_slice() else { panic!("{cut:?}") };
     let (note, shown) = (text_of(note), text_of(shown));
     assert!(shown.starts_with("line 0") && shown.ends_with("\"\n"), "it ends with a line: {shown:?}");
@@ -98,7 +98,7 @@ fn a_long_text_is_cut_behind_a_note_that_names_size_and_file() {
     ] {
         assert!(note.contains(&says), "{says}: {note}");
     }
-    assert!(fits(&cut, &audience) && cut.is_error);
+    assert!(fits(&cut, &profile) && cut.is_error);
     assert!(quoted_len(note) + quoted_len(shown) > 9_000, "as much as fits is shown");
 }
 
@@ -107,15 +107,15 @@ fn a_cut_keeps_images_and_drops_what_repeats_the_text() {
     let long = format!(r#"{{"log":"{}"}}"#, "0123456789 ".repeat(2000));
     let result = result(AnswerBody::JsonAndBlocks(raw(&long), vec![raw(PNG)]));
     assert!(result.structured.is_some());
-    let audience = limited(8000);
-    let cut = cut_text(result, &audience, "/f");
-    assert!(cut.structured.is_none() && fits(&cut, &audience));
+    let profile = limited(8000);
+    let cut = cut_text(result, &profile, "/f");
+    assert!(cut.structured.is_none() && fits(&cut, &profile));
     assert!(matches!(cut.content.as_slice(), [Content::Text(_), Content::Text(_), Content::Raw(_)]), "{cut:?}");
     let texts = blocks(&[&format!(r#"{{"type":"text","text":"{}"}}"#, "a\\n".repeat(5000)), WAV]);
-    let cut = cut_text(texts, &audience, "/f");
+    let cut = cut_text(texts, &profile, "/f");
     assert!(text_of(&cut.content[1]).starts_with("a\na\n"), "a text block is cut as the text it holds");
     let short = ToolResult::text("short");
-    assert_eq!(cut_text(short, &audience, "/f").content.len(), 1);
+    assert_eq!(cut_text(short, &profile, "/f").content.len(), 1);
 }
 
 #[test]
@@ -183,12 +183,12 @@ proptest! {
             AnswerBody::Text(text)
         };
         let result = result(body);
-        let audience = limited(most);
-        let fitted = cut_text(result.clone(), &audience, "/project/Logs/holdfast/results/0.json");
-        prop_assert!(fits(&fitted, &audience));
-        prop_assert_eq!(tool_result(&fitted, &audience).len(), result_size(&fitted, &audience));
-        if fits(&result, &audience) {
-            prop_assert_eq!(tool_result(&fitted, &audience), tool_result(&result, &audience), "untouched");
+        let profile = limited(most);
+        let fitted = cut_text(result.clone(), &profile, "/project/Logs/holdfast/results/0.json");
+        prop_assert!(fits(&fitted, &profile));
+        prop_assert_eq!(tool_result(&fitted, &profile).len(), result_size(&fitted, &profile));
+        if fits(&result, &profile) {
+            prop_assert_eq!(tool_result(&fitted, &profile), tool_result(&result, &profile), "untouched");
         }
     }
 }

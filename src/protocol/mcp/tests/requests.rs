@@ -134,8 +134,8 @@ fn simple_requests_are_read_with_and_without_params() {
 }
 
 #[test]
-fn every_bad_request_gets_its_code_and_a_mend() {
-    for (method, params, code, mend) in [
+fn every_bad_request_gets_its_code_and_a_fix() {
+    for (method, params, code, fix) in [
         ("initialize", Some("{}"), -32602, "protocolVersion"),
         ("initialize", None, -32602, "2025-11-25"),
         ("initialize", Some("[1]"), -32602, "an array and not an object"),
@@ -172,7 +172,7 @@ fn every_bad_request_gets_its_code_and_a_mend() {
         let params = params.map(raw);
         let error = parse_request(method, params.as_deref()).expect_err(method);
         assert_eq!(error.code, code, "{method} {params:?}");
-        assert!(error.message.contains(mend), "{method} {params:?}: {}", error.message);
+        assert!(error.message.contains(fix), "{method} {params:?}: {}", error.message);
     }
 }
 

@@ -191,7 +191,7 @@ proptest! {
 }
 
 #[test]
-fn gateway_arguments_are_checked_and_the_text_names_the_mend() {
+fn gateway_arguments_are_checked_and_the_text_names_the_fix() {
     let parse = |tool: GatewayTool, json: &str| tool.parse_arguments(&raw(json));
     let id = "0f8fad5b-d9cb-469f-a165-70867728950e";
     let call = CallId::parse(id).unwrap();
@@ -220,7 +220,7 @@ fn gateway_arguments_are_checked_and_the_text_names_the_mend() {
     ] {
         assert_eq!(parse(tool, json), Ok(expected), "{json}");
     }
-    for (tool, json, mend) in [
+    for (tool, json, fix) in [
         (GatewayTool::Status, r#"{"verbose":true}"#, "takes no parameters"),
         (GatewayTool::Status, "[]", "no usable JSON object"),
         (GatewayTool::WaitReady, r#"{"timeout":5}"#, "only `timeout_seconds`"),
@@ -239,7 +239,7 @@ fn gateway_arguments_are_checked_and_the_text_names_the_mend() {
     ] {
         let error = parse(tool, json).expect_err(json);
         assert!(
-            error.contains(mend) && error.contains("not executed") && error.starts_with(tool.name()),
+            error.contains(fix) && error.contains("not executed") && error.starts_with(tool.name()),
             "{json}: {error}"
         );
     }

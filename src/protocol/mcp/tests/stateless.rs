@@ -97,7 +97,7 @@ fn what_this_version_has_is_read_and_what_it_took_away_is_refused() {
         let Ok(Request::Listen(filter)) = read("subscriptions/listen", &params) else { panic!("{wanted}") };
         assert_eq!(filter, Filter { tools }, "{wanted}");
     }
-    for (method, params, code, mend) in [
+    for (method, params, code, fix) in [
         ("subscriptions/listen", "{}", -32602, "toolsListChanged"),
         ("subscriptions/listen", r#"{"notifications":["toolsListChanged"]}"#, -32602, "toolsListChanged"),
         ("initialize", "{}", -32601, "no more"),
@@ -111,7 +111,7 @@ fn what_this_version_has_is_read_and_what_it_took_away_is_refused() {
     ] {
         let error = read(method, params).expect_err(method);
         assert_eq!(error.code, code, "{method}");
-        assert!(error.message.contains(mend), "{method}: {}", error.message);
+        assert!(error.message.contains(fix), "{method}: {}", error.message);
     }
 }
 

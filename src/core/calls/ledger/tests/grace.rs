@@ -47,12 +47,12 @@ fn a_reload_that_follows_is_waited_for_and_told() {
     book.withheld();
     book.now += secs(1);
     let mut settlements = book.ledger.close_epoch(FIRST, Loss::Disconnect, book.now);
-    settlements.extend(book.ledger.set_outlook(RELOADING, book.now));
+    settlements.extend(book.ledger.set_availability(RELOADING, book.now));
     book.now += secs(20);
     settlements.extend(book.ledger.elapse(book.now));
     assert!(settlements.is_empty(), "the reload is not over");
     book.ledger.open_epoch(SECOND);
-    let settlements = book.ledger.set_outlook(OPEN, book.now);
+    let settlements = book.ledger.set_availability(OPEN, book.now);
     assert_eq!(told(&settlements), ["ok"]);
     assert_eq!(
         text(&settlements),
@@ -67,7 +67,7 @@ fn an_editor_that_does_not_come_back_costs_the_answer_no_more_than_the_clients_p
     book.send(FIRST, once());
     book.ledger.withhold(call, FIRST, reply(false), book.now);
     book.ledger.close_epoch(FIRST, Loss::Disconnect, book.now);
-    book.ledger.set_outlook(RELOADING, book.now);
+    book.ledger.set_availability(RELOADING, book.now);
     let due = book.ledger.next_deadline().expect("it has an end");
     assert!(due <= book.now + secs(60) - PATIENCE_MARGIN);
     book.now = due;
@@ -126,13 +126,13 @@ fn a_refresh_that_was_cancelled_while_it_ran_is_waited_for_too() {
 fn an_answer_that_comes_from_an_editor_that_leaves_is_told_when_it_is_back() {
     let mut book = Book::connected();
     let call = book.sent(terms(Recovery::Inferred, false));
-    book.ledger.set_outlook(RELOADING, book.now);
+    book.ledger.set_availability(RELOADING, book.now);
     book.ledger.withhold(call, FIRST, reply(false), book.now);
     book.ledger.close_epoch(FIRST, Loss::Reload, book.now);
     book.now += secs(1);
     book.ledger.open_epoch(SECOND);
     assert_eq!(
-        told(&book.ledger.set_outlook(OPEN, book.now)),
+        told(&book.ledger.set_availability(OPEN, book.now)),
         ["ok"],
         "the answer is there: nothing has to be inferred"
     );
@@ -179,7 +179,7 @@ fn an_answer_of_a_project_that_is_no_longer_wanted_is_told_at_once() {
     let (known, settlements) = book.ledger.withhold(call, FIRST, reply(false), book.now);
     assert!(known);
     assert_eq!(text(&settlements), "said");
-    assert!(book.ledger.set_outlook(RELOADING, book.now).is_empty());
+    assert!(book.ledger.set_availability(RELOADING, book.now).is_empty());
 }
 
 #[test]
@@ -194,6 +194,6 @@ fn a_withheld_answer_of_a_former_project_is_told_as_it_is_when_another_one_is_wa
     book.ledger.want(Wanted::Asked, book.now);
     let (_, settlements) = book.ledger.want(project("B"), book.now);
     assert_eq!(text(&settlements), "said");
-    let settlements = book.ledger.set_outlook(RELOADING, book.now);
+    let settlements = book.ledger.set_availability(RELOADING, book.now);
     assert!(settlements.is_empty());
 }

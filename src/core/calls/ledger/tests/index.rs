@@ -28,7 +28,7 @@ enum Operation {
     GiveBack(u8),
     Refuse(u8),
     JournalsGone,
-    Outlook(u8),
+    Availability(u8),
     Want(u8),
     Hinder(u64, bool),
     Wait(u64),
@@ -63,7 +63,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         1 => call().prop_map(GiveBack),
         1 => call().prop_map(Refuse),
         1 => Just(JournalsGone),
-        3 => (0..4_u8).prop_map(Outlook),
+        3 => (0..4_u8).prop_map(Availability),
         1 => (0..3_u8).prop_map(Want),
         1 => (epoch(), any::<bool>()).prop_map(|(epoch, hindered)| Hinder(epoch, hindered)),
         3 => (0..200_u64).prop_map(Wait),
@@ -131,13 +131,13 @@ impl Book {
             Operation::GiveBack(call) => drop(ledger.give_back(id(call))),
             Operation::Refuse(call) => drop(ledger.refuse(id(call), Cause::Policy, now)),
             Operation::JournalsGone => drop(ledger.journals_gone(None, now)),
-            Operation::Outlook(which) => {
-                let outlook = match which {
+            Operation::Availability(which) => {
+                let availability = match which {
                     0 | 1 => OPEN,
                     2 => RELOADING,
-                    _ => Outlook::Absent(Cause::NotRunning),
+                    _ => Availability::Absent(Cause::NotRunning),
                 };
-                drop(ledger.set_outlook(outlook, now));
+                drop(ledger.set_availability(availability, now));
             }
             Operation::Want(0) => drop(ledger.want(Wanted::Asked, now)),
             Operation::Want(number) => drop(ledger.want(Wanted::Settled(project(number - 1)), now)),

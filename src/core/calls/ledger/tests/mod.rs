@@ -24,8 +24,8 @@ struct Book {
 
 const FIRST: Epoch = Epoch(1);
 const SECOND: Epoch = Epoch(2);
-const OPEN: Outlook = Outlook::Open;
-const RELOADING: Outlook = Outlook::Coming(Cause::Reloading);
+const OPEN: Availability = Availability::Open;
+const RELOADING: Availability = Availability::Coming(Cause::Reloading);
 
 fn raw(json: &str) -> Box<RawValue> {
     RawValue::from_string(json.to_owned()).unwrap()
@@ -55,10 +55,10 @@ fn new_call(id: CallId, request: RequestKey) -> NewCall {
         arguments: raw("{}").into(),
         progress_token: None,
         trace: None,
-        asker: None,
+        requester: None,
         parallel: false,
         patience: secs(600),
-        audience: ProtocolVersion::LATEST.into(),
+        profile: ProtocolVersion::LATEST.into(),
     }
 }
 
@@ -87,7 +87,7 @@ impl Book {
     fn connected() -> Self {
         let mut book = Self { ledger: Ledger::default(), now: Instant::now(), ids: 0 };
         book.ledger.open_epoch(FIRST);
-        book.ledger.set_outlook(OPEN, book.now);
+        book.ledger.set_availability(OPEN, book.now);
         book
     }
 
@@ -132,7 +132,7 @@ impl Book {
 
     fn reconnect(&mut self, epoch: Epoch) -> Vec<Settlement> {
         self.ledger.open_epoch(epoch);
-        self.ledger.set_outlook(OPEN, self.now)
+        self.ledger.set_availability(OPEN, self.now)
     }
 
     fn wait(&mut self, span: Duration) -> Vec<Settlement> {
@@ -250,7 +250,7 @@ fn a_call_that_was_sent_before_never_ends_as_not_executed() {
     let mut book = Book::connected();
     book.sent(terms(Recovery::None, true));
     book.close(FIRST, Loss::Disconnect);
-    book.ledger.set_outlook(Outlook::Absent(Cause::NotRunning), book.now);
+    book.ledger.set_availability(Availability::Absent(Cause::NotRunning), book.now);
     assert_eq!(told(&book.wait(secs(1))), ["outcome_unknown:disconnect"]);
 }
 
@@ -401,7 +401,7 @@ fn what_waits_behind_a_call_says_which_and_since_when() {
 fn without_evidence_a_held_call_is_answered_within_a_second_with_the_cause() {
     let mut book = Book::connected();
     book.close(FIRST, Loss::Quit);
-    book.ledger.set_outlook(Outlook::Absent(Cause::Closed), book.now);
+    book.ledger.set_availability(Availability::Absent(Cause::Closed), book.now);
     book.accept();
     let deadline = book.ledger.next_deadline().unwrap();
     assert!(deadline - book.now < secs(1));
@@ -412,9 +412,9 @@ fn without_evidence_a_held_call_is_answered_within_a_second_with_the_cause() {
 fn another_cause_of_absence_does_not_start_the_second_anew() {
     let mut book = Book::connected();
     book.accept();
-    book.ledger.set_outlook(Outlook::Absent(Cause::NotRunning), book.now);
+    book.ledger.set_availability(Availability::Absent(Cause::NotRunning), book.now);
     book.now += Duration::from_millis(700);
-    book.ledger.set_outlook(Outlook::Absent(Cause::WrongPeer), book.now);
+    book.ledger.set_availability(Availability::Absent(Cause::WrongPeer), book.now);
     assert_eq!(told(&book.wait(Duration::from_millis(100))), ["not_executed:wrong_peer"]);
 }
 
@@ -423,7 +423,7 @@ fn with_evidence_a_call_is_held_as_long_as_its_client_waits_and_two_minutes_at_m
     for (patience, held) in [(60, 55), (600, 120)] {
         let mut book = Book::connected();
         book.close(FIRST, Loss::Reload);
-        book.ledger.set_outlook(RELOADING, book.now);
+        book.ledger.set_availability(RELOADING, book.now);
         let (call, _) = book.accept_with(patience, None);
         assert!(book.wait(secs(held - 1)).is_empty());
         book.now += secs(1);
@@ -460,7 +460,7 @@ fn an_older_compile_says_what_followed_when_the_editor_is_back() {
     let mut book = Book::connected();
     book.sent(terms(Recovery::Inferred, false));
     assert!(book.close(FIRST, Loss::Reload).is_empty());
-    book.ledger.set_outlook(RELOADING, book.now);
+    book.ledger.set_availability(RELOADING, book.now);
     book.now += secs(9);
     let settlements = book.reconnect(SECOND);
     assert_eq!(told(&settlements), ["outcome_unknown:reload"]);
@@ -506,7 +506,7 @@ fn a_call_that_is_held_again_does_not_say_that_it_was_never_sent() {
     book.accept_with(600, Some("7"));
     book.send(FIRST, terms(Recovery::None, true));
     book.close(FIRST, Loss::Reload);
-    book.ledger.set_outlook(RELOADING, book.now);
+    book.ledger.set_availability(RELOADING, book.now);
     assert_eq!(told(&book.wait(PROGRESS_EVERY)), ["progress:held, to be sent again: reloading"]);
 }
 
@@ -568,10 +568,10 @@ fn finished_calls_are_bounded_and_listed_newest_first() {
             arguments: raw("{}").into(),
             progress_token: None,
             trace: None,
-            asker: None,
+            requester: None,
             parallel: false,
             patience: secs(60),
-            audience: ProtocolVersion::LATEST.into(),
+            profile: ProtocolVersion::LATEST.into(),
         };
         book.ledger.accept(call, book.now);
         book.ledger.refuse(id(number), Cause::Policy, book.now);

@@ -54,10 +54,10 @@ impl Shared {
             arguments: raw("{}").into(),
             progress_token: None,
             trace: None,
-            asker: None,
+            requester: None,
             parallel: true,
             patience: secs(600),
-            audience: ProtocolVersion::LATEST.into(),
+            profile: ProtocolVersion::LATEST.into(),
         };
         self.book.ledger.accept(call, self.book.now);
         self.passed.entry(session).or_default();

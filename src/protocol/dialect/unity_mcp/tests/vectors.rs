@@ -26,7 +26,7 @@ fn ask_of(vector: &Value) -> Ask<'static> {
     let line = match text(&means["kind"]) {
         "greeting" => UnityMcp.encode(id, &Order::Greeting { hello: &Hello::default(), said: &[] }),
         "list_tools" => UnityMcp.encode(id, &Order::ListTools { step: 0, development: true }),
-        "pulse" => UnityMcp.encode(id, &Order::Pulse),
+        "pulse" => UnityMcp.encode(id, &Order::Heartbeat),
         "call" => {
             let tool = text(&means["tool"]);
             let call = prepared(tool, text(&means["arguments"]));

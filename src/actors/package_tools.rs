@@ -11,15 +11,15 @@ use tokio::time::Instant;
 use super::gateway_tools::{GatewayTools, of_value};
 use crate::core::logbook::{self, LogDetails, LogEntries, NewestLogs};
 use crate::core::requests::Asked;
-use crate::fsm::cause::Outlook;
+use crate::fsm::cause::Availability;
 use crate::limits::{OWN_WAIT_READY, RELOAD_GRACE};
-use crate::protocol::dialect::OwnTool;
+use crate::protocol::dialect::PackageTool;
 use crate::protocol::ids::CallId;
 use crate::protocol::mcp::ToolResult;
 use crate::runtime::supervisor::Tasks;
 
 /// Answers a call of such a tool.
-pub fn run(own: &GatewayTools, tasks: &Tasks, asked: Asked, tool: OwnTool, arguments: &RawValue) {
+pub fn run(own: &GatewayTools, tasks: &Tasks, asked: Asked, tool: PackageTool, arguments: &RawValue) {
     let given: Map<String, Value> = match serde_json::from_str(arguments.get()) {
         Ok(given) => given,
         Err(error) => {
@@ -29,16 +29,16 @@ pub fn run(own: &GatewayTools, tasks: &Tasks, asked: Asked, tool: OwnTool, argum
     };
     let text = |names: &[&str]| names.iter().find_map(|name| given.get(*name)).and_then(Value::as_str);
     match tool {
-        OwnTool::Help(help) => own.answer(asked, ToolResult::text(help)),
-        OwnTool::Result => match text(&["logId", "log_id"]).and_then(CallId::parse) {
+        PackageTool::Help(help) => own.answer(asked, ToolResult::text(help)),
+        PackageTool::Result => match text(&["logId", "log_id"]).and_then(CallId::parse) {
             Some(call) => own.result(asked, call),
             None => own.answer(asked, ToolResult::error(NO_LOG_ID)),
         },
-        OwnTool::Logs => {
+        PackageTool::Logs => {
             let logs = own.calls.answers.logbook(|book| book.newest(limit(&given)));
             own.answer(asked, of_value(&NewestLogs::of(&logs)));
         }
-        OwnTool::LogByName => match text(&["log_name", "name"]) {
+        PackageTool::LogByName => match text(&["log_name", "name"]) {
             Some(name) => {
                 let entries = own.calls.answers.logbook(|book| book.of(name, limit(&given)));
                 own.answer(asked, of_value(&LogEntries::of(name, &entries)));
@@ -47,20 +47,20 @@ pub fn run(own: &GatewayTools, tasks: &Tasks, asked: Asked, tool: OwnTool, argum
                 own.answer(asked, ToolResult::error("Not executed: `log_name` must name a log; get_logs lists them."));
             }
         },
-        OwnTool::LogDetails => details(own, asked, text(&["logId", "log_id"])),
-        OwnTool::WaitReady => {
+        PackageTool::LogDetails => details(own, asked, text(&["logId", "log_id"])),
+        PackageTool::WaitReady => {
             let (own, wait) = (own.clone(), wait(&given));
             tasks.spawn(async move {
                 let result = match wait {
                     Ok((timeout, for_reload)) => {
-                        wait_ready(&own, timeout, for_reload, asked.audience.client.patience).await
+                        wait_ready(&own, timeout, for_reload, asked.profile.client.patience).await
                     }
-                    Err(mend) => ToolResult::error(mend),
+                    Err(fix) => ToolResult::error(fix),
                 };
                 own.answer(asked, result);
             });
         }
-        OwnTool::FocusWindow => {
+        PackageTool::FocusWindow => {
             let own = own.clone();
             tasks.spawn(async move {
                 let result = focus(&own).await;
@@ -111,7 +111,7 @@ async fn wait_ready(own: &GatewayTools, timeout: Duration, for_reload: bool, pat
         own.link.want_editor();
         let mut link = own.link.view.subscribe();
         let before = link.borrow().connections;
-        let gone = link.wait_for(|link| link.outlook != Outlook::Open || link.connections != before);
+        let gone = link.wait_for(|link| link.availability != Availability::Open || link.connections != before);
         let seen = tokio::time::timeout(timeout.min(RELOAD_GRACE), gone).await.is_ok();
         let ready = own.wait_ready(Some(timeout.saturating_sub(began.elapsed())), patience).await;
         return if seen { ready } else { ready.with_line("No domain reload was seen.") };

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 use crate::telemetry::events::Events;
 
 /// See the module's documentation.
-pub struct Timed<A> {
+pub struct Instrumented<A> {
     /// The actor.
     pub inner: A,
     /// Its name in logs and labels.
@@ -15,7 +15,7 @@ pub struct Timed<A> {
     pub events: Events,
 }
 
-impl<A: Actor> Actor for Timed<A> {
+impl<A: Actor> Actor for Instrumented<A> {
     type Msg = A::Msg;
     type State = A::State;
     type Arguments = A::Arguments;

@@ -1,4 +1,4 @@
-//! The words of the connection: its states, timers, events and effects.
+//! The alphabet of the connection's machine: its states, timers, events and effects.
 
 use std::time::Duration;
 
@@ -61,7 +61,7 @@ pub enum Timer {
     /// Look whether the editor's process lives, also while work is outstanding: its socket may have been inherited.
     Liveness,
     /// Named: an editor that answers off its main thread has said nothing for too long.
-    Pulse,
+    Heartbeat,
     /// Named: the loss is so long ago that it no longer makes a return likely.
     Hope,
     /// State timeout of `leaving`: it said goodbye and stayed. While it is up: a hint of its leaving has come to nothing.
@@ -125,7 +125,7 @@ impl ConnectFailure {
 /// How a connection ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
-pub enum Drop {
+pub enum Disconnect {
     /// End of stream.
     Eof,
     /// Reset, or another error of the socket.
@@ -167,7 +167,7 @@ pub enum Event {
         /// Calls that it takes at once.
         window: u8,
         /// It answers for itself off its main thread.
-        pulse: bool,
+        heartbeat: bool,
     },
     /// The greeting was answered as no bridge of this dialect does.
     GreetingRefused,
@@ -200,7 +200,7 @@ pub enum Event {
     /// Files or discovery have good news.
     NewsArrived,
     /// The connection ended.
-    Disconnected(Drop),
+    Disconnected(Disconnect),
     /// The editor's process is gone, whatever the socket says.
     EditorVanished,
     /// No client waits for what was sent on this connection. Told once, of a connection that parts.

@@ -1,4 +1,4 @@
-//! The words of the command line before they are parsed: flags in any order, and variables that are set to nothing.
+//! The command line before it is parsed: flags in any order, and variables that are set to nothing.
 
 use std::ffi::OsString;
 

@@ -1,4 +1,4 @@
-//! The words that only the numbers need: what happened, in the closed values of a label.
+//! The values of metric labels that no other type has: what happened, each from a closed set.
 
 use crate::fsm::bridge;
 use crate::fsm::cause::Cause;
