@@ -94,13 +94,15 @@ pub struct BridgeCore<C> {
     driver: Driver<Bridge>,
     connection: Option<(Epoch, C)>,
     told: Option<(&'static str, Availability, bool)>,
+    /// The ledger knows that the calls wait for the tool list.
+    list_awaited: bool,
 }
 
 impl<C> BridgeCore<C> {
     /// A bridge that begins. `after_loss`: its predecessor lost an editor a moment ago; then [`Timer::Hope`] is to be armed.
     pub fn new(after_loss: bool) -> Self {
         let (driver, _) = Driver::start(if after_loss { Bridge::after_loss() } else { Bridge::new() });
-        Self { driver, connection: None, told: None }
+        Self { driver, connection: None, told: None, list_awaited: false }
     }
 
     /// What it is fed first. `draining`: the gateway stops, and the order to stop may have gone to a predecessor.
@@ -166,6 +168,10 @@ impl<C> BridgeCore<C> {
         }
         if event == Event::EditorVanished {
             commands.push(journals_gone(ledger));
+        }
+        let awaited = self.machine().awaits_list();
+        if std::mem::replace(&mut self.list_awaited, awaited) != awaited {
+            ledger.with(|ledger, _| ledger.await_list(awaited));
         }
         Step { before, out, commands }
     }

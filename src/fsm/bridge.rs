@@ -109,6 +109,11 @@ impl Bridge {
         Self { at: Place::Idle(Absence { cause: Cause::Lost, past, ..Absence::UNKNOWN }) }
     }
 
+    /// Connected, and no call is sent before a tool list has come.
+    pub fn awaits_list(&self) -> bool {
+        matches!(self.at, Place::Ready(up) | Place::Stalled(up) if up.awaits_list())
+    }
+
     /// What callers may expect now.
     pub fn availability(&self) -> Availability {
         match self.at {

@@ -92,6 +92,29 @@ async fn a_call_during_a_reload_is_held_with_progress_and_then_runs_once() {
     assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
+/// The client would give up a call of which it hears nothing, and "busy" would send it after a call that there is not.
+#[tokio::test(start_paused = true)]
+async fn a_call_behind_a_list_that_is_asked_for_again_says_so_until_it_comes() {
+    let (mut gateway, unity) = connected(UNKNOWN).await;
+    let first = gateway.client.call_with_progress("count", json!({"key": "first"}), "first").await;
+    assert!(!gateway.client.text(&first).await.1);
+    // The list is answered on the main thread.
+    unity.import(Duration::from_secs(20));
+    unity.add_tool("echo-2").unwrap();
+    sleep(Duration::from_secs(1)).await;
+    let held = gateway.client.call_with_progress("count", json!({"key": "held"}), "held").await;
+    assert!(!gateway.client.text(&held).await.1);
+    let said = |token: &str| -> Vec<String> {
+        let progress = gateway.client.notifications("notifications/progress");
+        let of_it = progress.iter().filter(|line| line.value["params"]["progressToken"] == token);
+        of_it.map(|line| line.value["params"]["message"].as_str().unwrap_or_default().to_owned()).collect()
+    };
+    assert_eq!(said("first"), ["running in Unity"], "nothing was in its way");
+    let told = said("held");
+    assert!(told.len() > 5 && told.iter().rev().skip(1).all(|text| text == "held, not sent yet: listing"), "{told:?}");
+    assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_editor_that_never_returns_is_given_up_within_the_clients_patience() {
     let (mut gateway, unity) = connected(UNKNOWN).await;

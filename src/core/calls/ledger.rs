@@ -45,8 +45,8 @@ pub struct Ledger {
     finished: Finished,
     /// Connections that are usable, and whose editor each leads to.
     open_epochs: BTreeMap<Epoch, Option<PathBuf>>,
-    /// The newest connection that a call was sent on: nothing waits for its tool list any more.
-    sent_on: Option<Epoch>,
+    /// No call is sent on the open connection before its tool list has come.
+    awaits_list: bool,
     wanted: Wanted,
     /// Another project is wanted than when somebody asked for this.
     wanted_moved: bool,
@@ -258,7 +258,6 @@ impl Ledger {
         // An earlier connection's end says nothing about this one: it must not end the wait for the answer on it.
         entry.lost = None;
         drop(entry);
-        self.sent_on = Some(epoch);
         let mut out = Vec::new();
         self.feed(index, &Event::Claimed { recoverable, repeatable }, None, now, &mut out);
         self.report_progress(index, now, &mut out);
@@ -424,10 +423,12 @@ impl Ledger {
             Some(Availability::Coming(cause) | Availability::Absent(cause)) => cause,
             Some(Availability::Open) => {
                 // What is reserved has a place, and no list is waited for any more.
-                let otherwise = match (entry.reserved.is_some(), self.is_busy_beside(entry) || self.is_listed()) {
-                    (true, _) => Cause::Connecting,
-                    (false, true) => Cause::Busy,
-                    (false, false) => Cause::Listing,
+                let otherwise = if entry.reserved.is_some() {
+                    Cause::Connecting
+                } else if self.awaits_list && !self.is_busy_beside(entry) {
+                    Cause::Listing
+                } else {
+                    Cause::Busy
                 };
                 self.hindrance().unwrap_or(otherwise)
             }
@@ -437,7 +438,7 @@ impl Ledger {
 
     /// It is held only until the connection's task has had its turn: nothing is in its way that its client could be told of.
     fn is_about_to_leave(&self, entry: &Entry) -> bool {
-        let free = self.is_listed() && !self.is_busy_beside(entry) && self.hindrance().is_none();
+        let free = !self.awaits_list && !self.is_busy_beside(entry) && self.hindrance().is_none();
         entry.state() == State::Held
             && self.availability == Some(Availability::Open)
             && self.wanted != Wanted::Asked
@@ -447,11 +448,6 @@ impl Ledger {
     /// Another call has the editor's place.
     fn is_busy_beside(&self, entry: &Entry) -> bool {
         self.entries.places() > usize::from(entry.has_place())
-    }
-
-    /// A call was sent on the connection that is open, so that the tool list was had before.
-    fn is_listed(&self) -> bool {
-        self.sent_on.is_some_and(|epoch| self.open_epochs.contains_key(&epoch))
     }
 
     fn feed_call(&mut self, call: CallId, event: &Event, body: Option<EditorAnswer>, now: Instant) -> Vec<Settlement> {

@@ -140,6 +140,12 @@ impl Up {
         self.link.owed().count()
     }
 
+    /// A list that is under way takes one of the editor's places, which matters to calls where that is the only one.
+    pub(super) fn awaits_list(&self) -> bool {
+        let only = self.window == 1;
+        self.list_wanted || (self.link.listing && only) || self.link.unproven.is_some()
+    }
+
     pub(super) fn want_list(&mut self, out: &mut Outbox<impl Machine<Effect = Effect, State = State>>) {
         self.list_wanted = true;
         self.pump(out);

@@ -1,4 +1,5 @@
-//! What stands before the calls of a connection that is open: its editor is not heard, or cannot be connected to for the next call.
+//! What stands before the calls of a connection that is open: its editor is not heard, or cannot be connected to for the next call, or
+//! its tool list is asked for.
 
 use super::Ledger;
 use crate::fsm::cause::Cause;
@@ -17,6 +18,12 @@ impl Ledger {
             None => self.hindered = self.hindered.filter(|(hindered, _)| *hindered != epoch),
         }
         self.moved |= self.hindered != before;
+    }
+
+    /// Whether the calls wait for the tool list of the connection that is open.
+    pub fn await_list(&mut self, awaited: bool) {
+        self.moved |= self.awaits_list != awaited;
+        self.awaits_list = awaited;
     }
 
     pub(super) fn hindrance(&self) -> Option<Cause> {

@@ -5,6 +5,7 @@ use super::*;
 #[test]
 fn what_waits_for_a_connection_that_cannot_be_written_on_is_told_that_cause() {
     let mut book = Book::connected();
+    book.ledger.await_list(true);
     book.accept_with(10, None);
     let first = book.ledger.reserve(FIRST).unwrap();
     book.accept_with(600, None);
@@ -34,19 +35,23 @@ fn a_call_that_is_about_to_be_sent_does_not_wait_for_a_list() {
     assert_eq!(told(&book.wait(secs(10))), ["not_executed:connecting"]);
 }
 
-/// The list had come, and the call waited behind others: the moment in which none of them ran was taken for the list's.
+/// Once the moment in which none of the calls before it ran was taken for the list's; then a list that was asked for again was taken
+/// for those calls.
 #[test]
-fn behind_calls_that_were_sent_nothing_waits_for_the_list_any_more() {
+fn a_call_is_told_of_the_list_while_that_is_asked_for_and_of_other_calls_otherwise() {
     let mut book = Book::connected();
-    let first = book.sent(once());
+    let (busy, listing) = ("progress:held, not sent yet: busy", "progress:held, not sent yet: listing");
+    book.ledger.await_list(true);
+    book.accept_with(600, Some("0"));
+    assert_eq!(told(&book.wait(Duration::ZERO)), [listing]);
+    book.ledger.await_list(false);
+    assert!(told(&book.wait(PROGRESS_EVERY)).is_empty(), "it is about to leave");
+    let first = book.send(FIRST, once());
     book.accept_with(20, Some("1"));
-    let busy = "progress:held, not sent yet: busy";
-    assert_eq!(told(&book.wait(Duration::ZERO)), [busy]);
+    book.ledger.await_list(true);
+    assert_eq!(told(&book.wait(Duration::ZERO)), [busy], "the list comes behind that call");
     book.reply(first, FIRST);
-    assert!(told(&book.wait(PROGRESS_EVERY)).is_empty(), "its turn has come");
-    assert_eq!(told(&book.wait(secs(20))), ["not_executed:busy"]);
-    book.close(FIRST, Loss::Silence);
-    book.reconnect(SECOND);
-    book.accept_with(20, Some("2"));
-    assert_eq!(told(&book.wait(Duration::ZERO)), ["progress:held, not sent yet: listing"]);
+    assert_eq!(told(&book.wait(PROGRESS_EVERY)), [listing]);
+    book.ledger.await_list(false);
+    assert_eq!(told(&book.wait(secs(20))), ["not_executed:busy"], "its turn did not come");
 }

@@ -480,6 +480,7 @@ fn a_loss_is_not_said_to_be_over_while_it_happens() {
 #[test]
 fn progress_rises_while_it_is_held_and_runs_and_stops_with_the_answer() {
     let mut book = Book::connected();
+    book.ledger.await_list(true);
     let (call, _) = book.accept_with(600, Some("7"));
     let mut counts = Vec::new();
     let mut count = |settlements: &[Settlement]| {
