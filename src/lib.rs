@@ -20,7 +20,7 @@
 //!   their own that know nothing of this one.
 //!
 //! Imports point inwards and form no circle; `protocol` and `fsm` know no runtime, clock, randomness, environment or logging and
-//! never await. `tests/imports.rs` and `tests/layers.rs` hold that.
+//! never await. `tests/it/imports.rs` and `tests/it/layers/mod.rs` hold that.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout)]

@@ -5,6 +5,7 @@
 //! `core` may hold and compare moments that it is given. Comments, string literals and `#[cfg(test)]` items are not looked at. What our
 //! crates may know of each other is read off their manifests.
 
+mod documents;
 mod tokens;
 
 use std::fs;
