@@ -11,7 +11,7 @@ use crate::protocol::ids::CallId;
 pub enum Inbound {
     /// A reply to the message with this number.
     Reply {
-        /// The [`WireId::number`] it answers.
+        /// The [`WireId::number`](super::WireId::number) it answers.
         number: u64,
         /// What it says.
         reply: Reply,
@@ -137,7 +137,7 @@ pub enum Greeted {
 pub struct Met {
     /// The journal it keeps: one process's. Another name is another journal, which knows nothing of the first.
     pub journal: Option<String>,
-    /// Which tools it has ([`ToolListing::revision`]).
+    /// Which tools it has ([`ToolListing::revision`](super::ToolListing::revision)).
     pub tools_revision: Option<String>,
     /// The domain it is in: another number in the same process means that it has reloaded, the same that it has not.
     pub domain: Option<u64>,

@@ -37,7 +37,7 @@ pub struct Sending<'a> {
     pub nth: u8,
     /// Rises with every sending of this process.
     pub seq: u64,
-    /// The journal that this connection's editor keeps ([`Met::journal`]).
+    /// The journal that this connection's editor keeps ([`Met::journal`](super::Met::journal)).
     pub journal: Option<&'a str>,
     /// Files of the project can be read afterwards.
     pub project_known: bool,
@@ -59,7 +59,7 @@ pub struct JournalKey {
     pub journal: String,
     /// The sending's id there.
     pub id: String,
-    /// [`Sending::seq`].
+    /// [`Sending::seq`](super::Sending::seq).
     pub seq: u64,
 }
 
@@ -84,7 +84,7 @@ pub enum Order<'a> {
         /// What the editor has said to the greeting so far.
         said: &'a [Reply],
     },
-    /// The tool list, by the `step`-th of the dialect's known methods (0 first; see [`ListStep::TryNext`]).
+    /// The tool list, by the `step`-th of the dialect's known methods (0 first; see [`ListStep::TryNext`](super::ListStep::TryNext)).
     ListTools {
         /// Index into the dialect's ladder of list methods.
         step: usize,
@@ -102,11 +102,11 @@ pub enum Order<'a> {
         /// The client wants to hear how far it is.
         progress: bool,
     },
-    /// What became of these sendings, where the editor keeps a journal ([`Met::journal`]).
+    /// What became of these sendings, where the editor keeps a journal ([`Met::journal`](super::Met::journal)).
     Outcomes(&'a [JournalKey]),
     /// This sending is not wanted any more; nothing answers it.
     Cancel(&'a JournalKey),
-    /// How the editor is ([`Properties::heartbeat`]).
+    /// How the editor is ([`Properties::heartbeat`](super::Properties::heartbeat)).
     Heartbeat,
 }
 

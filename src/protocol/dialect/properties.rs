@@ -7,7 +7,7 @@ pub struct Properties {
     pub window: usize,
     /// The editor connects to a push listener of ours if the greeting names one.
     pub push: bool,
-    /// The editor answers [`Order::Heartbeat`] off its main thread, whatever that is doing.
+    /// The editor answers [`Order::Heartbeat`](super::Order::Heartbeat) off its main thread, whatever that is doing.
     pub heartbeat: bool,
     /// Bound of one encoded message to the editor, header included, in bytes.
     pub request_max_bytes: usize,

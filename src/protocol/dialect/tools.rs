@@ -58,7 +58,7 @@ pub struct ToolListing {
     pub dropped: Vec<(String, String)>,
 }
 
-/// What a reply to [`Order::ListTools`] means.
+/// What a reply to [`Order::ListTools`](super::Order::ListTools) means.
 #[derive(Debug)]
 pub enum ListStep {
     /// The list.
