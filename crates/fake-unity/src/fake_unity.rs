@@ -17,7 +17,7 @@ use super::work::{NextPort, Order};
 use super::{holdfast, tools, turbokettle, uloop, unity_mcp};
 use crate::limits::{EVENTS_MAX, NOTES_MAX};
 
-/// A running fake editor. Dropping it is a crash without an event: every socket closes, files stay.
+/// A running fake editor. Dropping it acts as a crash, but sends no [`Event::Crashed`]: every socket closes, files remain.
 ///
 /// The steering verbs act from outside, on a frozen editor too.
 pub struct FakeUnity {
@@ -71,8 +71,8 @@ impl FakeUnity {
         self.editor.config.pid()
     }
 
-    /// Events. The first receiver has them from the start, later ones from now on; one that does not keep up loses the
-    /// oldest and is told so.
+    /// Events. The first receiver gets all events since the start, later ones only new events. A slow receiver loses the oldest
+    /// events and is told how many.
     pub fn events(&self) -> broadcast::Receiver<Event> {
         let first = self.first_events.lock().unwrap_or_else(PoisonError::into_inner).take();
         first.unwrap_or_else(|| self.editor.events.subscribe())
@@ -88,25 +88,25 @@ impl FakeUnity {
         self.editor.runs(key)
     }
 
-    /// Reloads the domain: returns when everything is disconnected and the port is closed; the bridge listens again on the
-    /// same port after `silence`.
+    /// Reloads the domain. Returns when everything is disconnected and the port is closed. After `silence` the bridge listens
+    /// again, on the same port if the package keeps its port, else on another one.
     ///
     /// # Errors
-    /// The editor does not run.
+    /// The editor does not run, no port is free, or the fake editor has ended.
     pub async fn reload(&self, silence: Duration) -> io::Result<()> {
         self.editor.order_and_wait(Order::Reload { silence, port: NextPort::Same }).await
     }
 
-    /// The same, and the bridge comes back on another port.
+    /// Like [`reload`](Self::reload), but the bridge always listens on another port afterwards.
     ///
     /// # Errors
-    /// The editor does not run, or no port is free.
+    /// The editor does not run, no port is free, or the fake editor has ended.
     pub async fn reload_to_new_port(&self, silence: Duration) -> io::Result<()> {
         self.editor.order_and_wait(Order::Reload { silence, port: NextPort::New }).await
     }
 
-    /// Stops the bridge, as a user does in its window: connections close, the port closes, the editor lives. A reload's
-    /// return is called off.
+    /// Stops the bridge, as a user does in its window: connections close, the port closes, the editor keeps running. If a reload is
+    /// under way, the bridge does not come back by itself.
     ///
     /// # Errors
     /// The fake editor has ended.
@@ -114,7 +114,8 @@ impl FakeUnity {
         self.editor.order_and_wait(Order::Down { reset: false }).await
     }
 
-    /// The same without a word, and with resets where [`FakeUnityConfig::reset`] is set; elsewhere the streams are dropped.
+    /// Like [`down`](Self::down), but sends no farewell message. Connections end with a TCP reset if [`FakeUnityConfig::reset`] is
+    /// set, else they are just closed.
     ///
     /// # Errors
     /// The fake editor has ended.
@@ -122,10 +123,11 @@ impl FakeUnity {
         self.editor.order_and_wait(Order::Down { reset: true }).await
     }
 
-    /// Starts the bridge again on its last port, or the editor after a crash; does nothing when it listens.
+    /// Starts the bridge again, or the whole editor after a crash. The bridge uses the last port if the package keeps its port,
+    /// else any free port. Does nothing while the bridge listens.
     ///
     /// # Errors
-    /// The port cannot be bound.
+    /// The port cannot be bound, a project file cannot be written, or the fake editor has ended.
     pub async fn up(&self) -> io::Result<()> {
         self.editor.order_and_wait(Order::Up).await
     }
@@ -169,7 +171,7 @@ impl FakeUnity {
         tools::block(&self.editor, time, true);
     }
 
-    /// Announces a changed tool list, changed or not.
+    /// Announces that the tool list changed, even if it did not.
     ///
     /// # Errors
     /// The fake editor has ended.
@@ -204,12 +206,12 @@ impl FakeUnity {
         self.editor.order(Order::StateChanged);
     }
 
-    /// Loses the next answer of a tool: it ran, and nobody hears of it.
+    /// Loses the next answer of a tool: the tool runs, but its answer is not sent.
     pub fn lose_answer(&self) {
         self.editor.state().loses_answer = true;
     }
 
-    /// Lets every `hold` that runs answer.
+    /// Lets every running `hold` tool answer.
     pub fn release(&self) {
         self.editor.release.send_modify(|releases| *releases += 1);
     }
@@ -222,7 +224,7 @@ impl FakeUnity {
         self.editor.order_and_wait(Order::Crash).await
     }
 
-    /// Quits as a user does: says so, closes, and removes what Unity removes.
+    /// Quits as if the user had quit: notifies clients, closes connections, and deletes the files that Unity deletes.
     ///
     /// # Errors
     /// The fake editor has ended already.

@@ -1,7 +1,7 @@
 //! Every bound of the fake editor, with the reason for its number. Names end in their unit.
 //!
-//! They are facts of the packages and of the tests, and no copies of the gateway's. Those that have to lie beyond one of the gateway's
-//! are held against it by its own test (`limits::tests` there).
+//! The numbers come from the packages or from the tests. They are not copies of the gateway's limits. Where one must exceed a
+//! limit of the gateway, a test in the gateway's `limits` module checks that.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ const MIB: usize = 1024 * 1024;
 
 /// Events kept for a slow reader of a fake editor; older ones are overwritten and the reader is told how many.
 pub const EVENTS_MAX: usize = 8192;
-/// Requests that may wait for a fake editor's main thread; one per connection can, so this is never reached.
+/// Requests that may wait for a fake editor's main thread. One that finds the queue full is lost, as if its domain had ended.
 pub const QUEUE_MAX: usize = 1024;
 /// Connections that a fake editor holds; more are closed at once. Chaos runs with tens.
 pub const CONNECTIONS_MAX: usize = 512;
@@ -24,7 +24,8 @@ pub const KEY_MAX_BYTES: usize = 256;
 pub const TOOLS_MAX: usize = 2049;
 /// Largest schema of a tool that a fake editor makes up: as long as the longest list that the gateway hands to a client.
 pub const SCHEMA_MAX_BYTES: usize = 4 * MIB;
-/// Largest result of the `big` tool: above the largest message that the gateway takes, so that its bound can be tested.
+/// Largest result of the `big` tool, and largest body of an HTTP request. It is above the largest message that the gateway
+/// accepts, so that a test can exceed the gateway's bound.
 pub const BIG_MAX_BYTES: usize = 128 * MIB;
 /// Largest head of an HTTP request that a fake editor reads; requests have a few hundred bytes.
 pub const HTTP_HEAD_MAX_BYTES: usize = 16 * 1024;
@@ -35,8 +36,8 @@ pub const GOODBYE_MAX: Duration = Duration::from_millis(200);
 pub const BIND_ATTEMPTS_MAX: usize = 3;
 /// See [`BIND_ATTEMPTS_MAX`].
 pub const BIND_RETRY: Duration = Duration::from_millis(100);
-/// For how long the listener of a fake uLoop or uMCP bridge that stops outlives its connections: the package's own code took 4 ms
-/// and more.
+/// When a fake uLoop or uMCP bridge stops, its listener closes this long after its connections. In the real package it took at
+/// least 4 ms.
 pub const LISTENER_OUTLIVES: Duration = Duration::from_millis(5);
 /// How often a fake turbokettle bridge looks for new connections (the package's own number).
 pub const ACCEPT_POLL: Duration = Duration::from_millis(50);
@@ -48,9 +49,9 @@ pub const PUSH_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 pub const PUSH_RETRY: Duration = Duration::from_secs(3);
 /// Connects that fail in a row before a push endpoint is forgotten (uLoop looks five times).
 pub const PUSH_ATTEMPTS_MAX: usize = 5;
-/// How often a file of the project is replaced once more where Windows says that another program has it open.
+/// Retries to replace a project file that Windows reports as open in another program.
 pub const FILE_BUSY_TRIES: u8 = 5;
-/// The pause before each of these. A gateway is done with such a file in less than a millisecond, a virus scanner in some.
+/// Pause before each retry. A gateway closes such a file within a millisecond, a virus scanner within a few.
 pub const FILE_BUSY_WAIT: Duration = Duration::from_millis(20);
 /// Longest steering line of the fake editor's process.
 pub const STEERING_LINE_MAX_BYTES: usize = 4096;

@@ -21,7 +21,7 @@ use super::spec::{Tool, ToolSpec};
 use super::work::{Begun, Done, Order, Work};
 use crate::limits::{GOODBYE_MAX, KEY_MAX_BYTES, KEYS_MAX, TOOLS_MAX};
 
-/// An order, and where its completion is told.
+/// An order and the channel that reports its completion.
 pub(crate) struct Request {
     pub(crate) order: Order,
     pub(crate) done: Option<oneshot::Sender<std::io::Result<()>>>,
@@ -34,7 +34,7 @@ pub(crate) struct Gate {
     pub(crate) modal: bool,
     pub(crate) focused: bool,
     pub(crate) busy_until: Option<Instant>,
-    /// What it is busy with is an import, not a tool.
+    /// Whether the main thread is busy with an import (else with a tool).
     pub(crate) importing: bool,
     /// When the main thread was last stopped.
     held_since: Instant,
@@ -61,7 +61,7 @@ impl Gate {
     }
 }
 
-/// A message for one connection that is no reply.
+/// A message to one connection that is not a reply to a request.
 pub(crate) struct Note {
     pub(crate) frame: Vec<u8>,
     pub(crate) written: oneshot::Sender<()>,
@@ -137,7 +137,7 @@ impl Editor {
         })
     }
 
-    /// The state. A panic of another holder leaves counters at worst, so the lock is entered again.
+    /// The state. A panic while the lock was held can at worst leave a counter wrong, so a poisoned lock is used anyway.
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -157,7 +157,7 @@ impl Editor {
 
     /// Asks the runtime for something without waiting for it.
     pub(crate) fn order(&self, order: Order) {
-        // A runtime that is gone has nothing left to order about.
+        // The order is dropped if the runtime has ended or its queue is full.
         let _ = self.orders.try_send(Request { order, done: None });
     }
 
@@ -206,7 +206,7 @@ impl Editor {
         if focused { self.config.tick } else { self.config.tick.max(self.config.unfocused_tick) }
     }
 
-    /// How long ago the last of these ticks was.
+    /// Time since the last tick, for ticks that are `tick` apart and counted from the start.
     fn since_tick(&self, tick: Duration) -> Duration {
         let into = self.started.elapsed().as_nanos().checked_rem(tick.as_nanos()).unwrap_or(0);
         Duration::from_nanos(u64::try_from(into).unwrap_or(0))
@@ -245,7 +245,7 @@ impl Editor {
         }
     }
 
-    /// Returns at the main thread's next tick at which nothing holds it.
+    /// Waits for the main thread's next tick, then until nothing holds the main thread.
     pub(crate) async fn next_tick(&self) {
         let tick = self.tick();
         if !tick.is_zero() {
@@ -261,7 +261,8 @@ impl Editor {
 
     // ---- Work ------------------------------------------------------------------------------------------------------
 
-    /// Queues work for the main thread. The receiver fails when the work is lost with its domain.
+    /// Queues work for the main thread. The receiver fails if the domain ends before the work is done, if no domain runs, or if the
+    /// queue is full.
     pub(crate) fn submit(
         self: &Arc<Self>,
         job: impl FnOnce(&Arc<Editor>) -> Begun + Send + 'static,
@@ -285,7 +286,7 @@ impl Editor {
         }
     }
 
-    /// Counts a run of `key` and makes it durable before anyone hears of it.
+    /// Counts a run of `key`. If there is a count file, appends the run to it before returning.
     pub(crate) fn count(&self, key: &str) -> Result<u64, String> {
         if key.len() > KEY_MAX_BYTES {
             return Err(format!("The key is longer than {KEY_MAX_BYTES} bytes"));
@@ -298,7 +299,7 @@ impl Editor {
         *runs += 1;
         let runs = *runs;
         if let Some(path) = &self.config.count_file {
-            // Under the lock, so that the lines of one key rise.
+            // Written under the lock, so that the run numbers of a key increase in the file.
             let line = Object::new().text("key", key).number("runs", runs).finish() + "\n";
             let result = std::fs::OpenOptions::new()
                 .create(true)
@@ -332,7 +333,7 @@ impl Editor {
 
     // ---- Connections -----------------------------------------------------------------------------------------------
 
-    /// Enters a connection; it leaves when the guard falls.
+    /// Registers a connection. Dropping the returned guard unregisters it.
     pub(crate) fn enter(self: &Arc<Self>, notes: mpsc::Sender<Note>) -> Membership {
         let mut state = self.state();
         state.accepts += 1;
@@ -356,7 +357,7 @@ impl Editor {
         self.event(Event::ClientNamed { connection, name: name.to_owned() });
     }
 
-    /// Sends a frame to every connection and waits until each has written it, or does not read.
+    /// Sends a frame to every connection and waits until every connection has written it, at most [`GOODBYE_MAX`].
     pub(crate) async fn tell_all(&self, frame: &[u8]) {
         let mut waiting = Vec::new();
         for peer in self.state().peers.values() {
@@ -374,7 +375,7 @@ impl Editor {
         let _ = tokio::time::timeout(GOODBYE_MAX, all).await;
     }
 
-    /// Whether the answer that is due now is lost on its way. Asked once for each.
+    /// Whether to discard the answer that is about to be sent. The call clears the flag, so call it once per answer.
     pub(crate) fn loses_answer(&self) -> bool {
         std::mem::take(&mut self.state().loses_answer)
     }
@@ -436,7 +437,7 @@ fn read_counts(path: &PathBuf) -> std::io::Result<BTreeMap<String, u64>> {
         Err(error) => return Err(error),
     };
     let mut runs = BTreeMap::new();
-    // A line that a kill cut in half is no run: it is flushed before the reply.
+    // A half-written line (the process was killed) is not counted: a run is answered only after its whole line is written.
     for line in text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok()) {
         *runs.entry(line.key).or_insert(0) += 1;
     }

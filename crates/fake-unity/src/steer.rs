@@ -27,7 +27,7 @@ pub struct SteerOptions {
 /// How the process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// The editor quit, by order or at the end of stdin.
+    /// The editor quit: by the `quit` line, at the end of stdin, or because stdout could not be written.
     Quit,
     /// It was told to crash: nothing was cleaned up, and the caller ends the process at once with [`Ending::code`].
     Crashed,
@@ -140,11 +140,12 @@ fn parse(line: &str) -> Result<Command, String> {
     Ok(command)
 }
 
-/// Runs a fake editor until it ends. Prints one JSON object a line, `{"event":"listening",…}` first; a line that is no
-/// command gives `{"event":"bad_line",…}` with the usage, and every command gives `{"event":"done",…}` or
-/// `{"event":"failed",…}`.
+/// Runs a fake editor until it ends. Prints one JSON object a line, `{"event":"listening",…}` first. An invalid line gives
+/// `{"event":"bad_line",…}` with the usage. A command gives `{"event":"done",…}` or `{"event":"failed",…}`, except `help`
+/// (prints `help` lines), `stats` (prints `stats`), `crash` and `quit` (end the process).
 ///
-/// The end of stdin quits, unless [`SteerOptions::stay`] is set; so does a writer that fails, since nobody steers then.
+/// The end of stdin quits, unless [`SteerOptions::stay`] is set. A failed write to stdout always quits: then no program steers the
+/// editor any more.
 ///
 /// # Errors
 /// The editor cannot start.
@@ -184,7 +185,7 @@ where
                 match parse(&text) {
                     Ok(Command::Quit) => return quit(&unity, &mut events, options, &mut stdout).await,
                     Ok(Command::Crash) => {
-                        // The sockets of a process that dies close just so.
+                        // This closes the sockets as the death of the process would.
                         unity.crash().await?;
                         let _ = print(&mut stdout, &json_of(&Event::Crashed));
                         return Ok(Ending::Crashed);
@@ -195,7 +196,7 @@ where
                     Ok(Command::Stats) => print(&mut stdout, &stats_line(&unity.stats())),
                     Ok(command) => {
                         let result = carry_out(&unity, command).await;
-                        // What it caused is told before that it is done.
+                        // Print the events that the command caused before `done`.
                         drain(&mut events, options, &mut stdout).and_then(|()| print(&mut stdout, &outcome(&text, result)))
                     }
                     Err(usage) => {
@@ -257,7 +258,7 @@ async fn carry_out(unity: &FakeUnity, command: Command) -> Result<(), String> {
             unity.release();
             Ok(())
         }
-        // Handled where the process ends or prints.
+        // `run_process` handles these.
         Command::Stats | Command::Crash | Command::Quit | Command::Help => Ok(()),
     };
     done.map_err(|error| error.to_string())
@@ -270,12 +271,12 @@ async fn quit<W: Write>(
     stdout: &mut W,
 ) -> io::Result<Ending> {
     unity.quit().await?;
-    // A reader that is gone need not hear the rest.
+    // Ignore a write error: stdout may be closed.
     let _ = drain(events, options, stdout);
     Ok(Ending::Quit)
 }
 
-/// Prints what is there to tell.
+/// Prints the pending events.
 fn drain<W: Write>(events: &mut Receiver<Event>, options: SteerOptions, stdout: &mut W) -> io::Result<()> {
     loop {
         let line = match events.try_recv() {
@@ -292,8 +293,9 @@ fn lost_line(count: u64) -> String {
     Object::new().text("event", "events_lost").number("count", count).finish()
 }
 
-/// The next line, cut at the bound; `None` at the end. Gives the reader back, so that the future can be kept across turns:
-/// dropping it would lose half a line.
+/// Reads the next line. A longer line is split at [`STEERING_LINE_MAX_BYTES`]. The text is `None` at the end of stdin or on an
+/// error. Returns the reader too, so that the caller can keep the unfinished future across loop passes; dropping the future would
+/// lose bytes that were read already.
 async fn next_line<R: AsyncBufRead + Unpin>(mut stdin: R) -> (R, Option<String>) {
     let mut bytes = Vec::new();
     let bound = u64::try_from(STEERING_LINE_MAX_BYTES).unwrap_or(u64::MAX);
