@@ -1,8 +1,9 @@
 //! The face of turbokettle/unity-mcp 1.0.0.
 //!
-//! The thread of a connection answers what needs no main thread, one request after another; what needs it is queued, and its reply
-//! comes between the others. Every domain listens on a port of its own and says so in a file that goes with it. A file is written
-//! in place, once the bridge listens.
+//! Requests that do not need the main thread are answered on the connection's thread, in order. The others are queued for the main
+//! thread; their replies may come out of order. Each domain listens on a new port and writes the port to a file. The file is
+//! written when the bridge listens (in place, not by rename) and deleted when the domain ends or the bridge stops. A crash leaves
+//! the file.
 
 mod catalogue;
 mod wire;
@@ -29,9 +30,9 @@ use crate::limits::ACCEPT_POLL;
 
 /// The package's id.
 const PACKAGE: &str = "com.turbokettle.unity-mcp";
-/// Where it comes from: it is in no registry.
+/// The package's Git URL; the package is in no registry.
 const SOURCE: &str = "https://github.com/turbokettle/unity-mcp.git";
-/// Where the bridge says that it is there.
+/// The file in which the bridge announces its port and pid.
 const INSTANCE: &str = "Library/MCPInstance.json";
 /// Name of a project without a folder.
 const NAMELESS: &str = "FakeProject";
@@ -44,18 +45,18 @@ pub(crate) struct TurbokettleFace {
     test_tools: bool,
 }
 
-/// What became of a call: its id, its tool, and its end unless its domain ended first.
+/// An ended call: id, tool name and outcome. The outcome is `None` if the main thread lost the call, see [`Editor::submit`].
 type Ended = (String, String, Option<Done>);
 
 /// What follows from a request.
 enum Next {
-    /// This is answered.
+    /// Send this reply.
     Reply(Vec<u8>),
-    /// Nothing is.
+    /// Send nothing.
     Silence,
-    /// The connection's own thread works.
+    /// The call runs on the connection's thread; no further request is read until it ends.
     Own(BoxFuture<'static, Ended>),
-    /// The main thread will.
+    /// The call is queued for the main thread; further requests are read meanwhile.
     Main(BoxFuture<'static, Ended>),
 }
 
@@ -116,7 +117,7 @@ impl TurbokettleFace {
                 state.list_requests += 1;
                 let entries = json::array(state.tools.iter().map(catalogue::entry));
                 drop(state);
-                // Each domain counts its lists anew.
+                // The fake editor's list always has version 1: the package counts from the start of the domain.
                 let list = Object::new().number("version", 1).raw("tools", &entries);
                 Next::Reply(wire::success(&id, &list.finish()))
             }
@@ -126,7 +127,7 @@ impl TurbokettleFace {
     }
 
     fn invoke(&self, editor: &Arc<Editor>, connection: u64, id: String, params: &str) -> Next {
-        // An exception of the reader's is logged there, and answered by nobody.
+        // If the package's parser throws, Unity logs the exception and no reply is sent.
         let Ok((name, arguments)) = wire::read_invocation(params) else { return Next::Silence };
         if name.is_empty() {
             return Next::Reply(wire::failure(&id, "Missing 'tool' parameter"));
@@ -139,7 +140,7 @@ impl TurbokettleFace {
         let (face, tool) = (self.clone(), name.clone());
         let begin = move |editor: &Arc<Editor>| {
             let begun = face.run(editor, spec, &arguments);
-            // Told once it has: whoever hears of it may release at once what it waits for.
+            // Sent after the call has begun: a listener may release a held call as soon as it gets this event.
             editor.event(Event::CallBegun { connection, tool, call: None, parallel });
             begun
         };
@@ -166,7 +167,7 @@ impl TurbokettleFace {
             "execute_menu_item" => menu(editor, &arguments.text("path").unwrap_or_default()),
             "read_console_logs" => Begun::ok(logs(editor, &arguments)),
             "get_project_info" => Begun::ok(info(editor)),
-            // A field is found by its name in the code.
+            // The package binds arguments by the C# field's name (`playerName`), not by the listed name (`player_name`).
             "greet" => {
                 let player = arguments.text("playerName").unwrap_or_default();
                 Begun::ok(Object::new().text("greeting", &format!("Hello, {player}!")))
@@ -176,7 +177,7 @@ impl TurbokettleFace {
     }
 }
 
-/// Never there.
+/// A future that never completes.
 fn never() -> BoxFuture<'static, Ended> {
     Box::pin(std::future::pending())
 }
@@ -220,7 +221,8 @@ fn pong(editor: &Editor) -> String {
         .finish()
 }
 
-/// Runs an entry of the menu. Two of them compile what has changed, and a reload follows where the configuration has one.
+/// Runs an entry of the menu. `Assets/Refresh` and `Assets/Reimport All` compile. A reload follows if
+/// [`FakeUnityConfig::compile_reload`] is not zero and the scripts compile without errors.
 fn menu(editor: &Editor, path: &str) -> Begun {
     if path.is_empty() {
         return Begun::fault(Fault::Refused("Missing 'path' parameter".to_owned()));

@@ -11,7 +11,7 @@ use crate::work::Fault;
 /// The next whole line without its end, which is LF, CR LF or a lone CR.
 pub(crate) fn take_line(buffer: &mut BytesMut) -> Option<String> {
     let end = memchr2(b'\n', b'\r', buffer)?;
-    // .NET looks behind a CR before it returns the line.
+    // After a CR, .NET reads one more character, to see whether an LF follows, before it returns the line.
     let ends = match (buffer.get(end), buffer.get(end + 1)) {
         (Some(b'\r'), None) => return None,
         (Some(b'\r'), Some(b'\n')) => 2,
@@ -40,7 +40,7 @@ pub(crate) fn read_request(line: &str) -> Option<Request> {
 /// What `params` holds: the tool's name and its arguments.
 ///
 /// # Errors
-/// It is no JSON: the editor throws where nobody answers.
+/// `params` is not a JSON object. The real editor throws an exception there and sends no reply.
 pub(crate) fn read_invocation(params: &str) -> Result<(String, String), ()> {
     if params.is_empty() {
         return Ok(<(String, String)>::default());
@@ -73,7 +73,7 @@ fn reply(id: &str, ok: bool, data: &str, error: &str) -> Vec<u8> {
     (line + "\n").into_bytes()
 }
 
-/// What a fault is called: a tool's own words, or the words around its exception's.
+/// The error text of a fault: the tool's own message, or "Command failed: " and the exception's message.
 pub(crate) fn words(fault: &Fault) -> String {
     match fault {
         Fault::Refused(text) => text.clone(),

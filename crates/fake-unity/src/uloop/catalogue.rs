@@ -1,5 +1,5 @@
 //! The built-in tools of the uLoop package: names, parameters, types, defaults and enumerations as the package declares
-//! them at v0.30.1 and v2.1.1; the descriptions are our own. And the shape in which it lists them.
+//! them at v0.30.1 and v2.1.1, and the JSON shape in which the package lists tools. The descriptions are our own.
 
 use crate::json::{self, Object, quoted};
 use crate::package_version::PackageVersion;

@@ -1,8 +1,9 @@
-//! The face of Unity-MCP's editor package (TSavo/Unity-MCP at a7c083e): an HTTP server with one thread, whose answers are turned
-//! about.
+//! The face of Unity-MCP's editor package (TSavo/Unity-MCP at a7c083e): an HTTP server with one thread. Its answers are
+//! misleading: it reports failure for work that was done in time.
 //!
-//! It waits 100 ms for the main thread. Work that was done by then is answered as a cancelled task, work that was not as a success;
-//! the latter runs later all the same.
+//! The server waits 100 ms for the main thread. If the work is done by then, it answers "A task was canceled". If not, it answers
+//! the initial values of its result, and the work still runs later. The initial values mean success for `start-game` and
+//! `stop-game`, and failure for `execute-code`.
 
 mod script;
 mod wire;
@@ -25,7 +26,7 @@ use super::spec::Tool;
 use super::work::Begun;
 use wire::Head;
 
-/// The package's id, and the only way in which it can be installed beside a copy in `Packages`.
+/// The package's id, and its entry in the manifest, a path. The only other way to install the package is a copy in `Packages`.
 const PACKAGE: (&str, &str) = ("com.unity.mcp", "file:../unity-client");
 /// How long the package's thread waits for the main thread.
 const WAIT: Duration = Duration::from_millis(100);
@@ -48,7 +49,7 @@ enum Job {
 
 impl Job {
     fn of(head: &Head, body: &[u8]) -> Option<Self> {
-        // The path counts as it is written; of the method only code asks.
+        // Paths are compared exactly. Only `execute-code` checks the method.
         Some(match head.path.as_str() {
             "/api/CodeExecution/start-game" => Self::Start,
             "/api/CodeExecution/stop-game" => Self::Stop,
@@ -60,7 +61,7 @@ impl Job {
         })
     }
 
-    /// The name that the package's own server gives it.
+    /// The job's tool name in the package's own server.
     fn tool(&self) -> &'static str {
         match self {
             Self::Start => "start_game",
@@ -79,7 +80,7 @@ impl Job {
         }
     }
 
-    /// What is answered when the main thread was done in time: the end of the waiting, taken for a failure.
+    /// The answer if the main thread was done in time. The package then takes the cancelled wait for an error.
     fn done(&self) -> String {
         const CANCELED: &str = "One or more errors occurred. (A task was canceled.)";
         let failed = |what: &str| format!("{{ \"success\": false, \"message\": \"Error {what}: {CANCELED}\" }}");
@@ -94,7 +95,7 @@ impl Job {
         }
     }
 
-    /// What is answered when it was not: the values that it began with.
+    /// The answer if the main thread was not done in time: the initial values of the package's result.
     fn waiting(&self) -> String {
         match self {
             Self::Start => "{ \"success\": true, \"message\": \"Game started\" }".to_owned(),
@@ -102,7 +103,7 @@ impl Job {
             Self::State => "{ \"isPlaying\": false, \"isPaused\": false, \"isCompiling\": false, \"currentScene\": \
                             \"SampleScene\", \"timeScale\": 1, \"frameCount\": 0, \"realtimeSinceStartup\": 0 }"
                 .to_owned(),
-            // The package does not escape it.
+            // The package inserts the code unescaped.
             Self::Code(code) => format!(
                 "{{ \"success\": false, \"error\": \"\", \"code\": \"{code}\", \"logs\": [\"Error executing code\"], \
                  \"executionTime\": 0 }}"
@@ -139,7 +140,7 @@ impl UnityMcpFace {
             let method = format!("{} {}", head.method, head.path);
             editor.event(Event::Request { connection, method });
             let _thread = self.thread.lock().await;
-            // The thread itself reads the body, and stands still as long as it does not come.
+            // The one thread also reads the body, and blocks until it arrives.
             let Some(body) = read_body(&mut reader, &mut buffer, head.length.unwrap_or(0)).await? else {
                 return Ok("closed by the client");
             };
@@ -199,7 +200,7 @@ async fn read_body(reader: &mut Reader, buffer: &mut BytesMut, length: usize) ->
 
 impl Face for UnityMcpFace {
     fn tools(&self) -> Vec<Tool> {
-        // The editor knows none: they are its own server's.
+        // The editor registers no tools: the package's separate server defines them.
         Vec::new()
     }
 
@@ -219,7 +220,7 @@ impl Face for UnityMcpFace {
     }
 
     fn settings(&self, _editor: &Editor, _port: u16, _running: bool) -> OwnFile {
-        // It keeps none; one that is not there is easily removed.
+        // The package keeps no such file. The path is a placeholder: removing a missing file does nothing.
         OwnFile { path: "UserSettings/UnityMcp.json", content: None, private: false }
     }
 

@@ -8,14 +8,14 @@ pub(crate) fn run(editor: &Editor, code: &str, test_tools: bool) {
     let log = |message: String| editor.event(Event::Logged { message: format!("[Unity MCP] {message}") });
     for statement in code.split([';', '\n', '\r']).map(str::trim).filter(|statement| !statement.is_empty()) {
         if let Some(key) = literal(statement, "count(").filter(|_| test_tools) {
-            // The tests' own: it leaves a trace outside of Unity's console. What fails here is an exception there.
+            // `count` exists for tests only: it counts outside Unity's console. Only a failure is logged there.
             if let Err(reason) = editor.count(key) {
                 log(reason);
             }
         } else if let Some(name) = literal(statement, "find(") {
             log(format!("GameObject '{name}' not found"));
         } else if statement.starts_with("new") && statement.contains("GameObject(") {
-            // Whatever name it is given.
+            // The package always logs this fixed name.
             log("Created GameObject: CommandCreatedObject".to_owned());
         } else if let Some(message) = literal(statement, "Debug.Log(") {
             log(message.to_owned());
