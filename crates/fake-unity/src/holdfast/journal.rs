@@ -1,5 +1,6 @@
-//! The record of what became of every call, by call id. It is what makes "not run" a fact: an id that was asked for before
-//! it came is sealed, and one that may have been let go is never taken for one that never came.
+//! The record of what became of every call, by call id. The journal makes "not run" reliable. If a gateway asks about an id
+//! before the call arrives, the id is sealed: the call is refused later. If an id may have been removed from the journal, the
+//! answer is "forgotten", never "not run".
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,7 +12,7 @@ pub(crate) const ENTRIES_MAX: usize = 4096;
 pub(crate) const ANSWER_MAX_BYTES: usize = 4 * 1024 * 1024;
 /// Bytes of all answers that are kept.
 pub(crate) const ANSWERS_MAX_BYTES: usize = 8 * 1024 * 1024;
-/// Age at which an entry goes, in milliseconds.
+/// An ended entry is removed at this age, in milliseconds. Entries of open calls are kept.
 pub(crate) const AGE_MAX_MS: u64 = 3_600_000;
 /// Gateways remembered.
 pub(crate) const GATEWAYS_MAX: usize = 1024;
@@ -85,7 +86,7 @@ impl Entry {
         }
     }
 
-    /// The same entry as one who lies would have it: nothing ran.
+    /// The entry with a false status: `notRun`, `sealed` (for `Misconduct::DeniesWhatRan`).
     pub(crate) fn denied(self) -> Self {
         Self { status: Status::NotRun, reason: "sealed", ..self }
     }
@@ -109,7 +110,8 @@ impl Entry {
 struct Gateway {
     /// Highest seq of an entry that was let go.
     let_go: u64,
-    /// It may have been known before: until its next call comes, nothing is said of ids that are not known.
+    /// The journal may have removed this gateway earlier. Until the gateway's next call, unknown ids are answered `forgotten`
+    /// instead of being sealed.
     blind: bool,
     greeted: u64,
 }
@@ -118,9 +120,9 @@ struct Gateway {
 #[derive(Debug, Default)]
 pub(crate) struct Journal {
     entries: HashMap<String, Entry>,
-    /// In the order in which they came into their status, so that the oldest ended one is found first.
+    /// Call ids in the order of their last status change, so that the first ended call in it is the oldest.
     places: BTreeMap<u64, String>,
-    /// Those with an answer, oldest first.
+    /// Ids of calls with a kept answer, oldest first.
     answers: BTreeMap<u64, String>,
     answer_bytes: usize,
     gateways: HashMap<String, Gateway>,
@@ -196,8 +198,8 @@ impl Journal {
         }
     }
 
-    /// A running call has ended. False when that is no news: then what the journal says already counts, and nothing may be
-    /// answered.
+    /// Records the end of a running call. Returns false if the call is not running. The recorded status stands then, and the caller
+    /// must send no answer.
     pub(crate) fn complete(&mut self, call: &str, answer: Answer) -> bool {
         if !self.is(call, Status::Running) {
             return false;
@@ -221,7 +223,7 @@ impl Journal {
         true
     }
 
-    /// A call that has not begun will not. False when it had begun or is not known.
+    /// Marks a queued call as not run. Returns false if the call is not queued or not known.
     pub(crate) fn drop_call(&mut self, call: &str, reason: &'static str) -> bool {
         let queued = self.is(call, Status::Queued);
         if queued {
@@ -244,15 +246,15 @@ impl Journal {
         entry
     }
 
-    /// Forgets that an id was sealed: a fault.
+    /// Removes a seal. A deliberate protocol violation, for `Misconduct::ForgetsToSeal`.
     pub(crate) fn unseal(&mut self, call: &str) {
         if self.entries.get(call).is_some_and(|entry| entry.reason == "sealed") {
             self.remove(call);
         }
     }
 
-    /// The domain is about to unload: what has not begun will not, what runs is cut,
-    /// unless it kept what it needs to go on. Returns those on which this was the last word.
+    /// The domain is about to unload. Queued calls become `notRun`. Running calls become `interrupted`, unless they kept state
+    /// for the next domain. Returns the calls that got a final status.
     pub(crate) fn interrupt(&mut self) -> Vec<(String, Status)> {
         let open: Vec<(String, Status, bool)> = self
             .entries

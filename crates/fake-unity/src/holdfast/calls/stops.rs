@@ -41,8 +41,8 @@ impl HoldfastFace {
         inner.journal.at(Desk::now(editor)).find(id).map(|entry| entry.status)
     }
 
-    /// The domain, or the bridge in it, is about to go: nothing begins and nothing is answered after this, and what the
-    /// journal says now is what it will say afterwards.
+    /// The domain, or the bridge in it, is about to end. After this no call begins and none is answered. The journal has its final
+    /// state before the unload; calls that kept state stay `running`.
     pub(crate) fn interrupt(&self, editor: &Editor, because: &'static str, state: &'static str) {
         let mut inner = self.desk.lock();
         if inner.closed.is_none() {
@@ -66,7 +66,7 @@ impl HoldfastFace {
         inner.tasks.abort_all();
     }
 
-    /// Drops what came over a connection and has not begun, without a word.
+    /// Drops a connection's calls that are not running. No answer is sent.
     pub(crate) fn drop_calls_of(editor: &Editor, inner: &mut Inner, connection: u64) {
         let of = |call: &Call| call.caller.as_ref().is_some_and(|caller| caller.connection == connection);
         let keys: Vec<u64> = inner
@@ -81,7 +81,8 @@ impl HoldfastFace {
     }
 }
 
-/// Takes a call out that has not begun. One that waits to go on after a reload has begun before it, and ends as cancelled.
+/// Removes a call that is not running. A resumed call (begun before a reload, waiting to continue) is completed as cancelled; any
+/// other is marked not run.
 fn discard(editor: &Editor, inner: &mut Inner, key: u64, reason: &'static str) -> Option<Call> {
     let call = inner.calls.remove(&key)?;
     if let Some(identity) = &call.identity {
@@ -101,7 +102,7 @@ fn discard(editor: &Editor, inner: &mut Inner, key: u64, reason: &'static str) -
     Some(call)
 }
 
-/// The main thread counts what it was given itself.
+/// Whether the call is already in the main thread's queue. The main thread keeps the queue counter for those.
 fn is_scheduled_on_main(call: &Call) -> bool {
     call.phase == Phase::Scheduled && !call.traits.off_main_thread
 }
