@@ -1,4 +1,4 @@
-//! Whose a port is, and whether its editor lives.
+//! Who owns a port, and whether the project's editor is running.
 
 use std::path::{Path, PathBuf};
 
@@ -11,17 +11,18 @@ use crate::platform::host::{Host, Liveness, Owner};
 use crate::protocol::dialect::Expected;
 
 impl Target {
-    /// Whether the project's editor lives; `None` if its process is not known.
+    /// Whether the project's editor is running; `None` if the target has no project or the editor's pid is not known.
     pub fn liveness(&self, host: &dyn Host) -> Option<Liveness> {
         Some(liveness(host, self.project.as_deref()?, self.dialect, self.editor_pid?))
     }
 }
 
-/// Whether whoever listens on a target's port may be called; `None` where nobody is seen to listen, and only the owner could tell.
-/// Looked up after the connect, before the first byte.
+/// Checks that the process that listens on the target's port may be sent a request. Returns `None` if that process cannot be seen
+/// and only its identity could decide. Call this after connecting, before the first byte is sent.
 ///
 /// # Errors
-/// Why not: it belongs to another project's editor, or to somebody who is not seen to be this one's.
+/// `WrongProject` if the port or the expected identity belongs to another project. `Unproven` if the port's owner is an import
+/// worker, or cannot be shown to be this project's editor.
 pub fn check_owner(host: &dyn Host, target: &Target) -> Result<Option<Identity>, ConnectFailure> {
     if target.project.is_none() {
         // Nothing to compare with: only a port that the user named becomes a target without a project.
@@ -38,7 +39,7 @@ pub fn check_owner(host: &dyn Host, target: &Target) -> Result<Option<Identity>,
     let same = |project: &Path| of_project.as_deref().map(|opened| same_project(opened, project));
     let named = target.source.is_named();
     match (&owner, &target.project) {
-        // It says itself that it has another project open: not even a port that the user named is called then.
+        // The owner's command line names another project. Even a port that the user named is not used then.
         (Some(_), Some(project)) if same(project) == Some(false) => Err(ConnectFailure::WrongProject),
         (Some(_), Some(project)) if same(project) == Some(true) => Ok(Some(Identity::Checked)),
         (Some(owner), Some(_)) if target.editor_pid == Some(owner.pid) => Ok(Some(Identity::Checked)),
@@ -50,11 +51,12 @@ pub fn check_owner(host: &dyn Host, target: &Target) -> Result<Option<Identity>,
     }
 }
 
-/// Whom the editor is asked to be, as its files say now: an editor that came back a moment ago has a new identity, and the survey may
-/// have read the former one. What was read before stays where they do not tell.
+/// The identity that the editor is checked against, read again from the project's files. An editor that just came back has a new
+/// identity, and the survey may have read the old one. If the files name none, the survey's value is kept.
 ///
 /// # Errors
-/// They name another process than the survey did, so that nothing of the target is sure: a new look tells.
+/// `Refused` if the files name another process than the survey did: the target is out of date, and a new survey is needed.
+/// `WrongProject` if the identity names another project.
 pub fn expected_now(host: &dyn Host, target: &Target) -> Result<Option<Expected>, ConnectFailure> {
     let Some(project) = &target.project else { return Ok(target.expected.clone()) };
     let facts = facts(host, project, target.dialect);
@@ -69,7 +71,8 @@ pub fn expected_now(host: &dyn Host, target: &Target) -> Result<Option<Expected>
     }
 }
 
-/// Whether the file that a bridge wrote is that of another project, of which this one is a copy: its port leads to the other's editor.
+/// Whether the expected identity names another project. That happens when this project is a copy: it holds the original's bridge
+/// file, whose port leads to the original's editor.
 fn names_another_project(expected: &Expected, target: &Target) -> bool {
     let told = match expected {
         Expected::Told { project_root, .. } => project_root,

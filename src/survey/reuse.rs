@@ -1,9 +1,10 @@
 //! Whether the process that a project's files name is the editor that wrote them. A crashed editor leaves its files behind, and its
 //! process id is given to another process, on Windows soon.
 //!
-//! An editor writes its id after it began, so a process that began after the files were written has not written them. Clocks are
-//! not sure enough to decide that alone: they are set anew, and a file server has one of its own. So the process must also have
-//! another name than an editor's. Where the system does not tell, the process counts as the editor.
+//! An editor writes its id after it began, so a process that began after the files were written has not written them. Times alone
+//! are not reliable enough: a clock may be changed, and a file server has its own clock. So the process must also have another
+//! name than an editor's. If the files' times or the process cannot be looked up, the process counts as the
+//! editor.
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -13,17 +14,18 @@ use crate::platform::host::{Host, Liveness, Process};
 use crate::protocol::dialect::Dialect;
 
 /// What an editor's process is called on each system: `Unity.exe` on Windows, `Unity` on macOS and Linux; `Tuanjie` is Unity's edition
-/// for China. Names of their helpers (`UnityShaderCompiler`) and of wrappers (`unity-editor`) hold these too: better one too many.
+/// for China. Names of helpers (`UnityShaderCompiler`) and of wrappers (`unity-editor`) contain these words too. That is
+/// accepted: a false match only means that the process still counts as the editor.
 const EDITORS: [&str; 2] = ["unity", "tuanjie"];
 
-/// Whether the editor lives that is named with this process id by the project's files.
+/// Whether the editor whose pid the project's files name is running.
 pub(super) fn liveness(host: &dyn Host, project: &Path, dialect: &dyn Dialect, pid: u32) -> Liveness {
     let told = host.liveness(pid);
     if told != Liveness::Alive {
         return told;
     }
     let records = dialect.project_files().iter().filter(|file| file.names_process);
-    // The newest: which of them names the process does not matter then.
+    // The newest file's time: a process that is newer than all of the files wrote none of them, whichever file names it.
     let written = records.filter_map(|file| host.changed(&project.join(file.path))).max();
     match written.zip(host.process(pid)) {
         Some((written, process)) if is_another(written, &process) => Liveness::Dead,
@@ -31,7 +33,7 @@ pub(super) fn liveness(host: &dyn Host, project: &Path, dialect: &dyn Dialect, p
     }
 }
 
-/// Whether a process is none that wrote these files.
+/// Whether the process cannot have written these files: it began later and is not called like an editor.
 fn is_another(written: SystemTime, process: &Process) -> bool {
     let is_editor = |name: &String| EDITORS.iter().any(|editor| name.to_lowercase().contains(editor));
     let began_later = process.began.duration_since(written).is_ok_and(|later| later > PID_REUSE_MARGIN);

@@ -1,6 +1,8 @@
-//! What of the folder `unity/` belongs into a project. The build script reads this too, so it names nothing of the crate.
+//! Which parts of the folder `unity/` are installed into a project. The build script includes this file too, so it must not use
+//! anything from the crate.
 
-/// Files and folders of `unity/` that belong into a project; folders with all that is below them.
+/// Files and folders of `unity/` that are installed into a project. Folders include everything below them except the names that
+/// [`passed_over`] matches.
 pub const PLACED: &[&str] = &[
     "CHANGELOG.md",
     "CHANGELOG.md.meta",
@@ -26,7 +28,7 @@ pub const PLACED: &[&str] = &[
 /// runner, so `run-tests` would run ours in everybody's project. `Tests~`: the simulated editor, for those who build the package.
 pub const LEFT_OUT: &[&str] = &["Tests", "Tests.meta", "Tests~"];
 
-/// Whether Unity passes over a file of this name; on the top level, [`PLACED`] goes before this.
+/// Whether Unity ignores a file with this name. At the top level of `unity/`, [`PLACED`] takes precedence (it includes `Samples~`).
 pub fn passed_over(name: &str) -> bool {
     name.starts_with('.') || name.ends_with('~') || name.ends_with(".tmp") || name == "cvs"
 }
