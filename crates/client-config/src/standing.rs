@@ -1,4 +1,4 @@
-//! How each client stands: found or not, set up or not, and what is wrong with its file.
+//! The setup state of each client: found or not, set up or not, and what is wrong with its file.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::file::{Original, ReadError};
 use crate::old_servers::{self, OldServer};
 use crate::places::Places;
 
-/// How our entry stands.
+/// The state of our entry in a client's file.
 #[derive(Debug)]
 pub enum State {
     /// It starts the given program.
@@ -28,13 +28,13 @@ pub enum State {
         /// Which, by its canonical path.
         program: PathBuf,
     },
-    /// It is there and starts no program, so that it is somebody else's.
+    /// The entry exists but starts no program, so it was not written by us.
     NoProgram,
     /// The file cannot be understood.
     Broken(BrokenError),
 }
 
-/// Why it is not known what a file means.
+/// Why a client's file cannot be read or parsed.
 #[derive(Debug, thiserror::Error)]
 pub enum BrokenError {
     /// The file cannot be read.
@@ -45,18 +45,18 @@ pub enum BrokenError {
     Edit(#[from] EditError),
 }
 
-/// How a client stands.
+/// The setup state of one client.
 #[derive(Debug)]
 pub struct Standing {
     /// The client.
     pub client: &'static Client,
-    /// What shows that it is installed.
+    /// The file, folder or program that shows that the client is installed; `None` if nothing shows it.
     pub sign: Option<PathBuf>,
     /// The file that it reads, which need not exist.
     pub file: PathBuf,
-    /// The project whose own file that is.
+    /// The project, if `file` is the project's own and not the user's.
     pub project: Option<PathBuf>,
-    /// How our entry stands in it.
+    /// The state of our entry in the file.
     pub state: State,
     /// The old servers' entries in it.
     pub old: Vec<OldServer>,

@@ -1,5 +1,5 @@
-//! JSON with comments: found by `jsonc-parser`, edited by splices. (Its own tree for editing lays an object on one line out over
-//! several, turns CRLF inside of it into LF, and drops blank lines at its ends.)
+//! JSON with comments. `jsonc-parser` locates the parts; splices change them. (The parser's own editing tree would spread a
+//! one-line object over several lines, turn CRLF inside of the object into LF, and drop blank lines at its ends.)
 
 use jsonc_parser::ast::{Object, ObjectProp, Value as Node};
 use jsonc_parser::common::Ranged as _;
@@ -21,7 +21,7 @@ struct Tree<'a> {
 
 fn parse(text: &str) -> Result<Tree<'_>, EditError> {
     let collect = CollectOptions { comments: CommentCollectionStrategy::AsTokens, tokens: true };
-    // What the clients' own readers take, and no more: comments and trailing commas.
+    // Allow only what the clients' own parsers accept: comments and trailing commas.
     let options = ParseOptions {
         allow_comments: true,
         allow_trailing_commas: true,
@@ -97,7 +97,7 @@ fn as_object<'t, 'a>(node: &'t Node<'a>, what: &str) -> Result<&'t Object<'a>, E
     node.as_object().ok_or_else(|| EditError::Unusual(format!("\"{what}\" is not an object")))
 }
 
-/// The member of that name. Twice the same name means one thing to one reader and another to the next.
+/// The member of that name. Fails if the name occurs twice: programs disagree on which one counts.
 fn member<'t, 'a>(object: &'t Object<'a>, name: &str) -> Result<Option<&'t ObjectProp<'a>>, EditError> {
     let mut found = object.properties.iter().filter(|prop| prop.name.as_str() == name);
     match (found.next(), found.next()) {
@@ -124,7 +124,7 @@ impl Layout {
         Self { eol: line_ending(text), step: step.unwrap_or_else(|| "  ".to_owned()) }
     }
 
-    /// A value over several lines, the first of which is indented by `base`.
+    /// The value over several lines. Every line after the first is indented by `base`; the caller places the first.
     fn render(&self, value: &Value, base: &str) -> String {
         let mut bytes = Vec::new();
         let formatter = PrettyFormatter::with_indent(self.step.as_bytes());
@@ -202,7 +202,7 @@ impl<'a> Tree<'a> {
         let end = comma.map_or(end, |at| at + 1);
         let before = self.tokens.iter().rfind(|token| token.range.end <= start);
         let from = match before {
-            // What follows on the line must not slide into a comment.
+            // Keep the line break behind a `//` comment: else the text behind the removed member becomes part of the comment.
             Some(TokenAndRange { token: Token::CommentLine(_), .. }) if !ends_line(text, end) => start,
             Some(token) => token.range.start + text[token.range.start..token.range.end].trim_end().len(),
             None => start,
@@ -215,7 +215,7 @@ impl<'a> Tree<'a> {
         if let (Some(previous), None) = (previous, comma)
             && let Some(at) = self.comma(previous.range.end, start)
         {
-            // The comma may be the token that the gap begins behind.
+            // The gap may begin right behind this comma; then one splice removes both.
             if at + 1 == from {
                 return vec![Splice::remove(at..end)];
             }
