@@ -55,7 +55,7 @@ namespace Holdfast
         /// <summary>What it has said in hello; null before that. Set and read on its reading thread.</summary>
         public Greeting? Greeting { get; set; }
 
-        /// <summary>Its gateway, once it has proven that it is one.</summary>
+        /// <summary>The gateway's name; null until the gateway has proven itself.</summary>
         public string? Gateway { get; private set; }
 
         public bool IsProven => Gateway != null;
@@ -69,7 +69,10 @@ namespace Holdfast
         /// <summary>The client's name; empty while it has not given one.</summary>
         public string ClientName { get; set; } = "";
 
-        /// <summary>Nothing that comes over it counts any more. Guarded by <see cref="CallCenter"/>'s lock.</summary>
+        /// <summary>
+        /// A newer connection of the same gateway has replaced this one; calls from this one are refused. Guarded by
+        /// <see cref="CallCenter"/>'s lock.
+        /// </summary>
         public bool IsFenced { get; set; }
 
         public bool IsClosed
@@ -111,12 +114,12 @@ namespace Holdfast
                     return true;
                 }
             }
-            // It does not read. Its answers would fill the editor's memory.
+            // The client does not read. Unsent answers would fill the editor's memory, so the connection is closed.
             Close();
             return false;
         }
 
-        /// <summary>Writes what is queued, then says that no more comes. The client closes, or <see cref="Close"/> does.</summary>
+        /// <summary>Writes what is queued, then shuts down sending. Then the client closes, or <see cref="Close"/> does.</summary>
         public void Finish()
         {
             lock (gate)
@@ -126,7 +129,7 @@ namespace Holdfast
             }
         }
 
-        /// <summary>Waits till all is written, at most so long.</summary>
+        /// <summary>Waits until all is written or the connection is closed, at most <paramref name="milliseconds"/>.</summary>
         public void WaitWritten(int milliseconds)
         {
             int until = Environment.TickCount + milliseconds;
@@ -241,13 +244,16 @@ namespace Holdfast
     internal sealed record Greeting(
         string Gateway, string ClientName, string Challenge, string OwnChallenge, string? PushEndpoint, string? PushToken);
 
-    /// <summary>Work of one connection, one after another: its answers keep their order. Any thread.</summary>
+    /// <summary>Runs a connection's jobs one at a time, so that answers keep the order of the requests. Thread-safe.</summary>
     internal sealed class SerialLane
     {
         private readonly Queue<Action<Action>> jobs = new();
         private bool busy;
 
-        /// <summary>Puts a job at the end. It is given what to call when it is done, and is begun when its turn comes.</summary>
+        /// <summary>
+        /// Puts a job at the end. The job starts when it is first in line. Its argument is the callback to call when the job is
+        /// done.
+        /// </summary>
         /// <returns>False if too many wait.</returns>
         public bool Post(Action<Action> job)
         {
@@ -277,7 +283,7 @@ namespace Holdfast
                     busy = true;
                     job = jobs.Dequeue();
                 }
-                // A job that is done before it returns must not nest the next one into it.
+                // A job may finish before it returns. Loop then instead of recursing, so that the stack does not grow.
                 int state = 0;
                 job(() =>
                 {

@@ -5,7 +5,7 @@ namespace Holdfast
     /// <param name="Word">stopped, starting, or a state of the bridge: ready, compiling, playing, reloading, stopping.</param>
     /// <param name="Sentence">What that means for a call.</param>
     /// <param name="Address">Where it listens; empty if it does not.</param>
-    /// <param name="Since">Since when the word is true, as a time of day; empty if that is not known.</param>
+    /// <param name="Since">Time of day at which the state began; empty while stopped or if not known.</param>
     /// <param name="IsRunning">It is not stopped.</param>
     public sealed record ServerState(string Word, string Sentence, string Address, string Since, bool IsRunning);
 
@@ -14,7 +14,7 @@ namespace Holdfast
     {
         private readonly IBridgeHost host;
 
-        /// <summary>One over this host.</summary>
+        /// <summary>Creates the presenter for this host.</summary>
         public ServerPresenter(IBridgeHost host, IView<ServerState> view) : base(view) => this.host = host;
 
         /// <summary>Starts it if it is stopped, else stops it.</summary>

@@ -7,12 +7,12 @@ using Newtonsoft.Json.Linq;
 
 namespace Holdfast
 {
-    /// <summary>An AI editor, as <c>holdfast setup --list --json</c> tells of it.</summary>
+    /// <summary>An AI editor, as <c>holdfast setup --list --json</c> lists it.</summary>
     /// <param name="Client">The word by which <c>holdfast setup</c> knows it.</param>
     /// <param name="Title">Its name.</param>
     /// <param name="IsFound">It is installed here.</param>
-    /// <param name="State">configured, not_configured, stale, other, broken; another word of a newer program.</param>
-    /// <param name="Detail">How it stands, in words.</param>
+    /// <param name="State">configured, not_configured, stale, other or broken. A newer program may send another word.</param>
+    /// <param name="Detail">The state as a sentence.</param>
     /// <param name="File">The file that holds its configuration.</param>
     /// <param name="Act">What the button that sets it up says; null if there is nothing to do, or it cannot be done from here.</param>
     /// <param name="CanRemove">It has an entry that can be taken out.</param>
@@ -25,19 +25,19 @@ namespace Holdfast
     /// <param name="Busy">What is being done; null if nothing.</param>
     /// <param name="Rows">The AI editors that are shown.</param>
     /// <param name="Hidden">How many more are known, and not installed here.</param>
-    /// <param name="ShowsAll">Those are shown too.</param>
+    /// <param name="ShowsAll">Whether AI editors that are not installed here are shown too.</param>
     /// <param name="Message">What the program said last; null if nothing.</param>
-    /// <param name="IsError">It failed.</param>
+    /// <param name="IsError">Whether Message reports a failure. Without meaning while Message is null.</param>
     public sealed record SetupState(
         string? Program, string Sentence, string? Busy, Rows<SetupRow> Rows, int Hidden, bool ShowsAll, string? Message, bool IsError);
 
     /// <summary>
-    /// Sets AI editors up by calling <c>holdfast setup</c>, which alone knows their files. Never waits for it: the program
-    /// runs beside the main thread, and <see cref="Section{TState}.Refresh"/> looks whether it has ended.
+    /// Sets AI editors up by calling <c>holdfast setup</c>, which alone knows their files. The presenter never waits: the program
+    /// runs outside the main thread, and <see cref="Section{TState}.Refresh"/> checks whether the program has ended.
     /// </summary>
     public sealed class SetupPresenter : Section<SetupState>, IDisposable
     {
-        // The project is the working directory, so that no path has to be quoted for anybody.
+        // The program runs in the project folder, so no path has to be quoted.
         private const string Project = " --project .";
         private readonly IUserChoices choices;
         private readonly ProgramLocator locator;
@@ -64,7 +64,7 @@ namespace Holdfast
             this.project = project;
         }
 
-        /// <summary>Looks for the program and asks it how the AI editors stand.</summary>
+        /// <summary>Looks for the program and asks it for the state of every AI editor.</summary>
         public void LookAgain()
         {
             if (run != null) return;
@@ -73,10 +73,12 @@ namespace Holdfast
             Refresh();
         }
 
-        /// <summary>Sets one up, or mends it.</summary>
+        /// <summary>
+        /// Adds our entry to an AI editor's configuration, or replaces an entry that is stale or starts another program.
+        /// </summary>
         public void SetUp(string client) => Begin(client, "", "Setting up ");
 
-        /// <summary>Takes one's entry out.</summary>
+        /// <summary>Removes our entry from an AI editor's configuration.</summary>
         public void Remove(string client) => Begin(client, " --remove", "Taking the entry out of ");
 
         /// <summary>Shows AI editors that are not installed here, or hides them.</summary>
@@ -137,7 +139,7 @@ namespace Holdfast
             });
         }
 
-        // The list is asked anew whatever came of it: also what failed may have changed something.
+        // Read the list again even if the command failed: it may have changed something.
         private void TakeOutcome(ProgramResult result)
         {
             isError = result.Failure != null || result.ExitCode != 0;
@@ -177,7 +179,7 @@ namespace Holdfast
             }
         }
 
-        // It becomes an argument again.
+        // The client's word is passed to `holdfast setup` as an argument, so it must be a plain word.
         private static bool IsWord(string client) =>
             client.All(c => c is >= 'a' and <= 'z' or >= '0' and <= '9' or '-') && !client.StartsWith("-", StringComparison.Ordinal);
 

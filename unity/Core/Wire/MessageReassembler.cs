@@ -11,20 +11,20 @@ namespace Holdfast
         private int header;
         private int length = -1;
 
-        /// <summary>With the bound of a message's length, asked again for every message.</summary>
+        /// <summary><paramref name="maxMessage"/> gives the maximum message length; it is called again for each message.</summary>
         public MessageReassembler(Func<int> maxMessage) => this.maxMessage = maxMessage;
 
-        /// <summary>Memory held.</summary>
+        /// <summary>Size of the buffer in bytes.</summary>
         public int Capacity => buffer.Capacity;
 
-        /// <summary>Room to receive into, then <see cref="Commit"/>.</summary>
+        /// <summary>Returns free space to receive into. Call <see cref="Commit"/> afterwards.</summary>
         public ArraySegment<byte> Reserve()
         {
             int missing = length < 0 ? 0 : header + length - buffer.Count;
             return buffer.Reserve(Math.Max(missing, 4096));
         }
 
-        /// <summary>So many bytes were received.</summary>
+        /// <summary>Records that <paramref name="count"/> bytes were received into the reserved space.</summary>
         public void Commit(int count) => buffer.Commit(count);
 
         /// <summary>Takes in received bytes.</summary>
