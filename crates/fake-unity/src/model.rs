@@ -286,7 +286,7 @@ impl Editor {
         }
     }
 
-    /// Counts a run of `key`. If there is a count file, appends the run to it before returning.
+    /// Counts a run of `key`. If there is a count file, appends the run to it before returning; a failed write is only an event.
     pub(crate) fn count(&self, key: &str) -> Result<u64, String> {
         if key.len() > KEY_MAX_BYTES {
             return Err(format!("The key is longer than {KEY_MAX_BYTES} bytes"));
@@ -437,7 +437,7 @@ fn read_counts(path: &PathBuf) -> std::io::Result<BTreeMap<String, u64>> {
         Err(error) => return Err(error),
     };
     let mut runs = BTreeMap::new();
-    // A half-written line (the process was killed) is not counted: a run is answered only after its whole line is written.
+    // A half-written line is not counted: the process was killed during the write, so it did not answer that run.
     for line in text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok()) {
         *runs.entry(line.key).or_insert(0) += 1;
     }
