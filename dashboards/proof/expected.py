@@ -131,7 +131,7 @@ ELSEWHERE = {
 # Panels without data after this session, and why.
 EMPTY = {
     "Restarts": "no part was restarted",
-    "Events that nobody decided A": "there were none",
+    "Unexpected events A": "there were none",
 }
 # Panels that show what happens, and at the end nothing does.
 QUIET_AT_THE_END = {
