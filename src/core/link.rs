@@ -27,7 +27,7 @@ impl EditorIdentity {
     }
 }
 
-/// Somebody on an editor's port who does not answer as an editor, or the editor itself that does not answer.
+/// A program on the editor's port that does not answer as an editor, or the editor itself while it does not answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForeignPeer {
     /// The port.

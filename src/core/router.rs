@@ -58,7 +58,7 @@ pub fn route(named: &Named, roots: &Roots, running: &[Running]) -> Route {
         (Named::None, Roots::Awaited) => Route::Wait,
         (Named::None, Roots::Hold(found)) => match found.as_slice() {
             [one] => Route::To(one.clone()),
-            // Whatever runs is a foreign peer's.
+            // The editors that run have other projects open.
             [] => Route::Nobody(projects),
             several => Route::Nobody(several.to_vec()),
         },

@@ -436,7 +436,7 @@ impl Ledger {
         }
     }
 
-    /// It is held only until the connection's task has had its turn: nothing is in its way that its client could be told of.
+    /// The connection sends this call next: no list, no other call and no hindrance is in its way. So there is no cause to tell its client.
     fn is_about_to_leave(&self, entry: &Entry) -> bool {
         let free = !self.awaits_list && !self.is_busy_beside(entry) && self.hindrance().is_none();
         entry.state() == State::Held
