@@ -208,42 +208,56 @@ impl<T: Write + Unpin> AsyncWrite for Blocking<T> {
     }
 }
 
-/// Tells of the first order from outside to end.
-pub(super) async fn watch_signals(quit: mpsc::Sender<ShutdownReason>) {
-    if signalled().await.is_some() {
-        let _ = quit.send(ShutdownReason::Signal).await;
+/// Tells of the first order from outside to end. The system's orders are caught from the call on, see [`signalled`].
+pub(super) fn watch_signals(quit: mpsc::Sender<ShutdownReason>) -> impl Future<Output = ()> + use<> {
+    let signalled = signalled();
+    async move {
+        if signalled.await.is_some() {
+            let _ = quit.send(ShutdownReason::Signal).await;
+        }
     }
 }
 
 /// Waits for an order from outside to end; `None` at once where the system does not tell of them, and ends us by itself.
+///
+/// The handlers are there when this returns, not only when the future is first polled: on a busy machine that can be much later,
+/// and a signal in between would end the process with its terminal or its files as they are.
 #[cfg(unix)]
-pub(super) async fn signalled() -> Option<()> {
+pub(super) fn signalled() -> impl Future<Output = Option<()>> + use<> {
     use tokio::signal::unix::{SignalKind, signal};
-    let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
-    let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = kinds.map(signal) else { return None };
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
-        _ = hangup.recv() => {}
+    let signals = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
+    async move {
+        let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = signals else { return None };
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
+        Some(())
     }
-    Some(())
 }
 
-/// Waits for an order from outside to end; `None` at once where the system does not tell of them, and ends us by itself. Windows
-/// ends a process whose handler of the last three returns: tokio's does not, so that there are the seconds that Windows gives.
+/// Waits for an order from outside to end; `None` at once where the system does not tell of them, and ends us by itself. The
+/// handlers are there when this returns, not only when the future is first polled.
+///
+/// Windows ends a process whose handler of the last three returns: tokio's does not, so that there are the seconds that Windows
+/// gives.
 #[cfg(windows)]
-pub(super) async fn signalled() -> Option<()> {
+pub(super) fn signalled() -> impl Future<Output = Option<()>> + use<> {
     use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close, ctrl_logoff, ctrl_shutdown};
-    let (mut c, mut brk) = (ctrl_c().ok()?, ctrl_break().ok()?);
-    let (mut close, mut logoff, mut shutdown) = (ctrl_close().ok()?, ctrl_logoff().ok()?, ctrl_shutdown().ok()?);
-    tokio::select! {
-        _ = c.recv() => {}
-        _ = brk.recv() => {}
-        _ = close.recv() => {}
-        _ = logoff.recv() => {}
-        _ = shutdown.recv() => {}
+    let (c, brk, close, logoff, shutdown) = (ctrl_c(), ctrl_break(), ctrl_close(), ctrl_logoff(), ctrl_shutdown());
+    async move {
+        let (mut c, mut brk) = (c.ok()?, brk.ok()?);
+        let (mut close, mut logoff, mut shutdown) = (close.ok()?, logoff.ok()?, shutdown.ok()?);
+        tokio::select! {
+            _ = c.recv() => {}
+            _ = brk.recv() => {}
+            _ = close.recv() => {}
+            _ = logoff.recv() => {}
+            _ = shutdown.recv() => {}
+        }
+        Some(())
     }
-    Some(())
 }
 
 /// The client's death is seen even when a grandchild holds the pipe open, or a blocked stdout keeps stdin from being read.
@@ -337,6 +351,15 @@ mod tests {
             }
             self.0.read(bytes)
         }
+    }
+
+    /// Without a handler the signal would end this process.
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_signal_that_comes_before_the_first_poll_is_caught() {
+        let signalled = signalled();
+        nix::sys::signal::raise(nix::sys::signal::Signal::SIGHUP).expect("this process may signal itself");
+        assert_eq!(signalled.await, Some(()));
     }
 
     #[tokio::test]

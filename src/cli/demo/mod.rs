@@ -60,6 +60,8 @@ pub fn run(arguments: DemoArgs) -> ExitCode {
 }
 
 async fn play(arguments: DemoArgs) -> Exit {
+    // Before there is a folder or a process that a signal could leave behind.
+    let interrupted = interrupted();
     let (stage, news) = match Stage::set(arguments.dialect) {
         Ok(set) => set,
         Err(error) => {
@@ -77,7 +79,7 @@ async fn play(arguments: DemoArgs) -> Exit {
     let mut scene = Scene::new(stage, news, teller);
     let ended = tokio::select! {
         ended = tokio::time::timeout(DEMO_MAX, story::play(&mut scene, Pace { fast: arguments.fast }, part)) => Some(ended),
-        () = interrupted() => None,
+        () = interrupted => None,
     };
     let stopped = match ended {
         None => {
@@ -109,8 +111,11 @@ async fn play(arguments: DemoArgs) -> Exit {
 }
 
 /// Returns when a person or the system wants this to end.
-async fn interrupted() {
-    if signalled().await.is_none() {
-        std::future::pending::<()>().await;
+fn interrupted() -> impl Future<Output = ()> + use<> {
+    let signalled = signalled();
+    async move {
+        if signalled.await.is_none() {
+            std::future::pending::<()>().await;
+        }
     }
 }
