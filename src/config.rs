@@ -13,8 +13,8 @@ use serde::{Deserialize, Deserializer};
 
 use crate::limits::WINDOWS_PATH_MAX;
 use crate::protocol::dialect::{self, Dialects};
-use crate::protocol::mcp::ClientTraits;
 use crate::protocol::mcp::clients::ClientOverrides;
+use crate::protocol::mcp::{Audience, ClientProfile, ClientTraits, ProtocolVersion};
 use crate::protocol::policy::Policy;
 
 /// Where a port number comes from; decides how much it is trusted.
@@ -70,6 +70,8 @@ pub struct Config {
     pub clients: ClientOverrides,
     /// The client lives in this process and takes results as large as they come ([`crate::link::Answers::take_whole`]).
     pub whole_results: bool,
+    /// Who reads holdfast's own texts.
+    pub audience: Audience,
     /// In place of the client table's patience.
     pub patience: Option<Duration>,
     /// In place of the client table's word on `list_changed`.
@@ -93,6 +95,11 @@ pub struct Config {
 }
 
 impl Config {
+    /// For whom an answer in this version of the protocol, to the client with this name, is written.
+    pub fn profile_of(&self, version: ProtocolVersion, name: &str) -> ClientProfile {
+        ClientProfile { version, client: self.traits_of(name), audience: self.audience }
+    }
+
     /// The habits of the client with this name, with what the user says of them.
     pub fn traits_of(&self, name: &str) -> ClientTraits {
         let known = self.clients.traits_of(name);
@@ -119,6 +126,7 @@ impl Default for Config {
             state_dir: None,
             clients: ClientOverrides::default(),
             whole_results: false,
+            audience: Audience::Agent,
             patience: None,
             list_changed: None,
             complaints: Vec::new(),

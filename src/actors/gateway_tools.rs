@@ -22,7 +22,7 @@ use crate::limits::{
 use crate::link::{Calls, Link, LinkView, Tools};
 use crate::protocol::dialect::Heartbeat;
 use crate::protocol::ids::CallId;
-use crate::protocol::mcp::{GatewayCall, GatewayTool, ToolResult};
+use crate::protocol::mcp::{Audience, GatewayCall, GatewayTool, ToolResult};
 use crate::protocol::text::clean;
 use crate::runtime::environment::Environment;
 use crate::runtime::supervisor::Tasks;
@@ -257,9 +257,11 @@ impl GatewayTools {
         if ready {
             ToolResult::text(format!("Ready after {waited}. {text}"))
         } else {
-            ToolResult::error(format!(
-                "Not ready after {waited}. {text} Ask the user to look at Unity, or wait again; holdfast_status has the details."
-            ))
+            let next = match self.env.config.audience {
+                Audience::Agent => "Ask the user to look at Unity, or wait again; holdfast_status has the details.",
+                Audience::Person => "Look at Unity, or wait again; `holdfast doctor` says more.",
+            };
+            ToolResult::error(format!("Not ready after {waited}. {text} {next}"))
         }
     }
 }
@@ -392,6 +394,7 @@ fn of_record(record: &Record, now: Instant) -> Value {
         "verdict": record.verdict.map(Verdict::label),
         "cause": record.verdict.and_then(Verdict::cause),
         "waits_for": record.waits_for.map(<&str>::from),
+        "waits_says": record.waits_for.map(user_text::cause),
         "accepted_ms_ago": millis(now.saturating_duration_since(record.accepted)),
         "held_ms": record.sent.map(|sent| millis(sent.saturating_duration_since(record.accepted))),
         "took_ms": millis(took),

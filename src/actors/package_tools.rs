@@ -123,8 +123,8 @@ async fn focus(own: &GatewayTools) -> ToolResult {
     let pid = own.link.survey.borrow().as_ref().and_then(|survey| survey.facts.editor_pid);
     let Some(pid) = pid else {
         return ToolResult::error(
-            "Not executed: the process of this project's editor is not known, so its window cannot be found. Check with \
-             holdfast_status whether Unity runs.",
+            "Not executed: the process of this project's editor is not known, so its window cannot be found. Check whether \
+             Unity is running with this project.",
         );
     };
     let host = Arc::clone(&own.env.host);

@@ -266,7 +266,7 @@ impl SessionActor {
     fn initialize(&self, state: &mut State, key: RequestKey, initialize: Initialize) {
         let Initialize { requested, client, roots } = initialize;
         let version = ProtocolVersion::negotiate(&requested);
-        let profile = ClientProfile { version, client: self.seat.env.config.traits_of(&client.name) };
+        let profile = self.seat.env.config.profile_of(version, &client.name);
         let kind = self.opened(client, profile, roots);
         if self.is_routed() {
             self.seat.client.meant(|meant| meant.opened(roots));
@@ -461,7 +461,8 @@ impl SessionActor {
                 && here.link.leads_to_the_wanted()
         };
         if unknown && refused.is_none() {
-            self.seat.client.outbox.answer_error(key, &mcp::unknown_tool(&call.name));
+            let error = here.tools.published.borrow().catalogue.unknown_tool(&call.name, profile.audience);
+            self.seat.client.outbox.answer_error(key, &error);
             return;
         }
         if let Err(most) = self.has_room(call.arguments.get().len()) {

@@ -25,7 +25,7 @@ use crate::net::Tcp;
 use crate::platform::host::RealHost;
 use crate::protocol::framing::lines::{Line, LineDecoder};
 use crate::protocol::jsonrpc::{self, Message, RequestId, RpcError};
-use crate::protocol::mcp::ProtocolVersion;
+use crate::protocol::mcp::{Audience, ProtocolVersion};
 use crate::telemetry::logs;
 use crate::transport::run::{self, Pumps};
 
@@ -56,7 +56,14 @@ impl OneShot {
     pub async fn open(config: Config) -> Result<Self, GatewayGone> {
         // A client that lives for one request leaves nothing behind in the editor: no push listener is offered to it.
         // Nor is anything cut or put into files for it: it takes results whole.
-        let config = Config { push: false, list_changed: Some(false), metrics: None, whole_results: true, ..config };
+        let config = Config {
+            push: false,
+            list_changed: Some(false),
+            metrics: None,
+            whole_results: true,
+            audience: Audience::Person,
+            ..config
+        };
         let name = config.client_name.clone().unwrap_or_else(|| "holdfast".to_owned());
         let parts = Parts::new(config, Arc::new(Tcp), Arc::new(RealHost));
         let (to, input) = tokio::io::duplex(ONE_SHOT_PIPE_BYTES);

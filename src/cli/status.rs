@@ -165,8 +165,8 @@ fn print_gateway(gateway: &Value) {
 fn call_line(call: &Value) -> String {
     let tool = clean(text(call, "/tool").unwrap_or("?"));
     let state = clean(text(call, "/state").unwrap_or("?"));
-    let waits = match text(call, "/waits_for") {
-        Some(cause) => format!(", waits: {}", clean(&cause.replace('_', " "))),
+    let waits = match text(call, "/waits_says").or_else(|| text(call, "/waits_for")) {
+        Some(cause) => format!(", waiting: {}", clean(&cause.replace('_', " "))),
         None => String::new(),
     };
     format!("{tool}: {state} for {}{waits}", span(call, "/accepted_ms_ago"))

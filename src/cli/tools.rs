@@ -17,7 +17,7 @@ use crate::fsm::registry::Source;
 use crate::link::Published;
 use crate::protocol::mcp::clients::{client_of, labelled};
 use crate::protocol::mcp::{ClientProfile, ClientTraits, GatewayTool, ProtocolVersion};
-use crate::protocol::text::clean;
+use crate::protocol::text::{clean, nearest};
 use crate::survey::Survey;
 
 /// Flags of `holdfast tools`.
@@ -82,19 +82,17 @@ async fn list(arguments: &ToolsArgs, config: Config) -> Exit {
 
 /// What is said of a name that no client is known by.
 fn unknown_client(name: &str) -> String {
-    let words: Vec<&str> = CLIENTS.iter().map(|client| client.name).collect();
-    let near = |word: &&&str| strsim::jaro_winkler(&name.to_lowercase(), word) > NEAR;
-    let meant: Vec<&str> = words.iter().filter(near).copied().collect();
-    let (proposed, lead) = if meant.is_empty() { (words, "known are") } else { (meant, "perhaps you mean") };
+    let words = || CLIENTS.iter().map(|client| client.name);
+    let proposed = match nearest(name, words()) {
+        Some(near) => format!("Did you mean {near}?"),
+        None => format!("Known clients: {}.", words().collect::<Vec<&str>>().join(", ")),
+    };
     format!(
-        "holdfast tools: no client is known by \"{}\", so the list is as for any such: {lead} {}; `holdfast doctor --clients` shows all",
-        clean(name),
-        proposed.join(", ")
+        "holdfast tools: no client is called \"{}\", so the list is shown as for an unknown client. {proposed} `holdfast doctor \
+         --clients` shows all.",
+        clean(name)
     )
 }
-
-/// From how much likeness on a word is proposed, 1 being the same.
-const NEAR: f64 = 0.8;
 
 /// What the tools are called that are listed changed for one client.
 const FOR_CLIENT: &str = "changed for the client";

@@ -19,7 +19,7 @@ use crate::limits::{CLIENT_SETTINGS_MAX, CONFIG_FILE_MAX_BYTES};
 use crate::platform::host::Host;
 use crate::protocol::mcp::clients::{ClientOverrides, ClientSettings};
 use crate::protocol::policy::{Pattern, Policy};
-use crate::protocol::text::clean;
+use crate::protocol::text::{clean, nearest};
 
 /// The name of a project's own file, beside `Assets`.
 pub const PROJECT_FILE: &str = "holdfast.toml";
@@ -221,13 +221,6 @@ pub fn keys_of<T: DeserializeOwned>() -> &'static [&'static str] {
     fields
 }
 
-/// Of these, what somebody meant who wrote `word`.
-fn meant(word: &str, known: &[&'static str]) -> Option<&'static str> {
-    let scored = known.iter().map(|name| (strsim::jaro_winkler(word, name), *name));
-    // As clap finds what a misspelt flag meant.
-    scored.filter(|(score, _)| *score > 0.7).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
-}
-
 /// A file while it is read.
 struct Reader {
     /// `None`: it could not be read, which was told.
@@ -351,7 +344,7 @@ impl Reader {
             let meant = if holds_rules(item) || rules.contains(&name) {
                 Some(PolicySection::NAME)
             } else {
-                meant(name, SECTIONS)
+                nearest(name, SECTIONS.iter().copied())
             };
             let grave = meant.is_some_and(|section| GUARDS.contains(&section));
             let fix = match meant {
@@ -376,7 +369,7 @@ fn read_table<T: Section>(told: &mut Told, text: &str, title: &str, key: &Key, i
     let mut whole = true;
     for (name, _) in table.iter().filter(|(name, _)| !keys.contains(name)) {
         let line = table.get_key_value(name).and_then(|(key, item)| place_of(text, key, item));
-        let fix = match meant(name, keys) {
+        let fix = match nearest(name, keys.iter().copied()) {
             Some(key) => format!("write {key} if that is what you mean, or remove it"),
             None => format!("remove it: its keys are {}", keys.join(", ")),
         };

@@ -1,13 +1,15 @@
 //! What an AI or a person reads when a call did not simply succeed. Every text says three things: what happened, whether the
 //! tool ran, and what to do next. None ever suggests to end Unity.
 
+mod verdicts;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::core::calls::Answer;
+pub use self::verdicts::{reloaded, still_reloading, verdict};
 use crate::core::link::ForeignPeer;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Loss};
@@ -20,44 +22,9 @@ use crate::protocol::ids::CallId;
 use crate::protocol::mcp::ClientTraits;
 use crate::protocol::text::clean;
 
-/// The text of a verdict that is not the editor's own answer.
-pub fn verdict(answer: &Answer) -> String {
-    let Answer { tool, call, .. } = answer;
-    match answer.verdict {
-        Verdict::NotExecuted(cause) => not_executed(answer, cause),
-        Verdict::OutcomeUnknown(loss) => outcome_unknown(answer, loss),
-        Verdict::StillRunning => format!(
-            "Still running: Unity has had `{tool}` for {} and has not answered yet; it may be compiling, importing, or waiting \
-             for a dialog in the editor. The tool ran or is running, so do not call it again. Fetch its result later with \
-             holdfast_result and call_id \"{call}\".",
-            seconds(answer.took)
-        ),
-        Verdict::Cancelled => format!("Cancelled by the client. Call id {call}."),
-        // Without a body (the editor's answer was lost on its way through us) this is the truth that is left.
-        Verdict::Ok | Verdict::ToolError => {
-            format!("Unity answered `{tool}`, but the answer could not be shown. The tool ran. Call id {call}.")
-        }
-    }
-}
-
 /// What stands beside "no editor" where the project has nothing that holdfast could speak to.
 pub const NO_PACKAGE: &str =
     "No Unity package that holdfast speaks is in the project: `holdfast unity install` places its own.";
-
-/// What stands beside an answer after which the editor was away; `likely`: nothing speaks against a domain reload.
-pub fn reloaded(waited: Duration, likely: bool) -> String {
-    let why = if likely { ", for a domain reload most likely," } else { "" };
-    format!("Unity was away after that{why} and is ready again (waited {}).", seconds(waited))
-}
-
-/// As [`reloaded`], while the editor has not come back.
-pub fn still_reloading(waited: Duration, likely: bool) -> String {
-    let why = if likely { ", to reload its domain most likely," } else { "" };
-    format!(
-        "Unity left after that{why} and was not back after {}. The tool ran. Call holdfast_wait_ready before the next call.",
-        seconds(waited)
-    )
-}
 
 /// What is done about a call whose connection ended before its answer.
 pub fn looked_for(loss: Loss) -> &'static str {
@@ -68,12 +35,36 @@ pub fn looked_for(loss: Loss) -> &'static str {
     }
 }
 
-/// Why the editor is away, for people.
+/// Why a call waits or the editor is away, as a phrase.
 pub fn cause(cause: Cause) -> String {
-    match cause {
-        Cause::BridgeStopped => "the bridge stopped, probably for a domain reload".to_owned(),
-        _ => <&str>::from(cause).replace('_', " "),
-    }
+    let phrase = match cause {
+        Cause::Connecting => "connecting to Unity",
+        Cause::Reloading => "Unity is reloading its domain",
+        Cause::Compiling => "Unity is compiling scripts",
+        Cause::Starting => "Unity's bridge is starting",
+        Cause::Lost => "the connection was lost",
+        Cause::BridgeStopped => "the bridge stopped, probably for a domain reload",
+        Cause::Crashed => "Unity crashed or was killed",
+        Cause::ProcessGone => "Unity's process has ended",
+        Cause::Closed => "Unity was closed, or its bridge was switched off",
+        Cause::NotRunning => "no Unity Editor with a bridge is running",
+        Cause::BridgeDown => "Unity's bridge is not listening",
+        Cause::WrongPeer => "another program uses Unity's port",
+        Cause::WrongProject => "the editor has another project open",
+        Cause::Unproven => "nothing proves that the listener is this project's editor",
+        Cause::NoDescriptors => "holdfast has no file descriptor left",
+        Cause::Ambiguous => "more than one Unity project or package fits",
+        Cause::ProjectUnsettled => "it is not decided yet which project to use",
+        Cause::ProjectChanged => "the client switched to another project",
+        Cause::Busy => "another call is running",
+        Cause::Stalled => "Unity is not answering",
+        Cause::Listing => "Unity's tool list is being fetched",
+        // No call waits for these, and no editor is away for them.
+        Cause::UnknownTool | Cause::TooLarge | Cause::Policy | Cause::Audit | Cause::Overload | Cause::ShuttingDown => {
+            return <&str>::from(cause).replace('_', " ");
+        }
+    };
+    phrase.to_owned()
 }
 
 /// Who was met on the editor's port.
@@ -114,172 +105,6 @@ pub fn candidates(projects: &[PathBuf]) -> Option<String> {
 pub fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     if text.contains(char::is_whitespace) { format!("\"{text}\"") } else { text }
-}
-
-fn not_executed(answer: &Answer, cause: Cause) -> String {
-    let waited = seconds(answer.took);
-    let grounds =
-        |otherwise: &str| answer.refused.as_ref().map_or(otherwise, |refused| &refused.grounds.says).to_owned();
-    let (happened, next): (String, &str) = match cause {
-        Cause::Connecting => (
-            format!("Unity did not become reachable within {waited}"),
-            "Check with holdfast_status whether the editor is starting, then call again.",
-        ),
-        Cause::Reloading => (
-            format!("Unity is reloading its domain and was not back after {waited}"),
-            "Call holdfast_wait_ready, then make the same call again.",
-        ),
-        Cause::Compiling => (
-            format!("Unity is compiling scripts and was not back after {waited}"),
-            "Call holdfast_wait_ready, then make the same call again. If it never gets ready, look at the compile errors in the \
-             Unity console.",
-        ),
-        Cause::Starting => (
-            format!("Unity's bridge is starting and was not ready after {waited}"),
-            "Call holdfast_wait_ready, then make the same call again.",
-        ),
-        Cause::BridgeStopped => (
-            format!("Unity's bridge stopped, probably for a domain reload, and was not back after {waited}"),
-            "Call holdfast_wait_ready, then make the same call again. If it never gets ready, ask the user to look at the bridge's \
-             window in Unity.",
-        ),
-        Cause::Lost => (
-            "the connection to Unity was lost and nothing shows that it comes back".into(),
-            "Check with holdfast_status, then call again.",
-        ),
-        Cause::Crashed => (
-            "the Unity Editor's process is gone without a goodbye (it crashed or was killed)".into(),
-            "Ask the user to start Unity again; the same call works as soon as it runs. No restart of the AI client is needed.",
-        ),
-        Cause::ProcessGone => (
-            "the Unity Editor's process is gone (it was closed, or it crashed)".into(),
-            "Ask the user to start Unity again; the same call works as soon as it runs. No restart of the AI client is needed.",
-        ),
-        Cause::Closed => (
-            "the Unity Editor was closed, or its bridge was switched off".into(),
-            "Ask the user to open the project in Unity (or to switch the bridge on); the same call works then.",
-        ),
-        Cause::NotRunning => (
-            "no Unity Editor with a bridge is running for this project".into(),
-            "Ask the user to open the project in Unity; the same call works then. holdfast_status says what was looked for.",
-        ),
-        Cause::BridgeDown => (
-            format!("Unity runs, but its bridge did not listen within {waited}"),
-            "Ask the user to look at the bridge's window in Unity (server stopped, or another port), then call again.",
-        ),
-        Cause::WrongPeer => (
-            "what listens on Unity's port is not a Unity bridge".into(),
-            "Another program uses the port. Run `holdfast doctor`, which names it, and set the right port.",
-        ),
-        Cause::WrongProject => (
-            "the editor on that port has another project open".into(),
-            "Ask the user to open this project in Unity, or to name the right one with --project or --port.",
-        ),
-        Cause::Unproven => (
-            "something listens on the port, but nothing proves that it is this project's editor".into(),
-            "Name the project with --project or the port with --port (or UNITY_TCP_PORT); holdfast_status lists what was found.",
-        ),
-        Cause::NoDescriptors => (
-            "holdfast's own process has no file descriptor left, so it can neither look for Unity nor connect to it (this says \
-             nothing about Unity)"
-                .into(),
-            "Raise the limit on open files (ulimit -n) of the program that starts holdfast, or let it close some; the same call \
-             works as soon as there are descriptors.",
-        ),
-        Cause::Ambiguous => (
-            "more than one Unity project or package fits, and holdfast never guesses".into(),
-            "Name the project with --project, or the package with --dialect; holdfast_status lists them.",
-        ),
-        Cause::ProjectUnsettled => (
-            format!(
-                "which Unity project is meant was not settled within {waited}: the client's roots changed, and they are still being \
-                 looked at, or a call that was sent before still runs in the former project's editor"
-            ),
-            "Check with holdfast_status, then make the same call again.",
-        ),
-        Cause::ProjectChanged => (
-            "another project is meant, or more than one fits, since before the call could be sent".into(),
-            "If it is meant for the project that holdfast_status names now, make the same call again.",
-        ),
-        Cause::Busy => (
-            match answer.behind {
-                Some((call, since)) => format!(
-                    "Unity runs such calls one at a time and has been busy with call {call} for {}",
-                    seconds(since)
-                ),
-                None => "Unity's bridge was busy with another call".into(),
-            },
-            "Wait for that call (holdfast_result tells its state), then make the same call again.",
-        ),
-        Cause::Stalled => (
-            "Unity accepts connections, but does not answer (it may be importing, or a dialog is open)".into(),
-            "Ask the user to look at the Unity window, then make the same call again.",
-        ),
-        Cause::Listing => (
-            format!("Unity's tool list could not be had within {waited}"),
-            "Check with holdfast_status, then make the same call again.",
-        ),
-        Cause::UnknownTool => {
-            ("Unity's live tool list has no such tool".into(), "List the tools again and use one of those names.")
-        }
-        Cause::TooLarge => (
-            "the request is larger than Unity's bridge accepts".into(),
-            "Send less at once, for example by writing the content to a file in the project and passing its path.",
-        ),
-        Cause::Policy if answer.refused.as_ref().is_some_and(|refused| refused.grounds.rule.is_none()) => (
-            grounds("the policy cannot be read"),
-            "Do not repeat the call: ask the user to mend that (`holdfast doctor` shows what is wrong, and where).",
-        ),
-        Cause::Policy => (
-            grounds("policy refuses it"),
-            "That is the user's decision: do not look for a way around it, and do not repeat the call. Use another tool, or ask the \
-             user to change the rule.",
-        ),
-        Cause::Audit => (
-            grounds("the audit that the user asked for cannot record it"),
-            "Ask the user to let the audit file be written (holdfast_status names it), or to run without --audit; the same call \
-             works then.",
-        ),
-        Cause::Overload => (
-            "more requests are open than the gateway keeps".into(),
-            "Wait for some of them to be answered, then make the same call again.",
-        ),
-        Cause::ShuttingDown => ("the gateway is shutting down".into(), "Call again in a new session."),
-    };
-    let proof =
-        if answer.unrun { "was sent, but the editor says that nothing of it ran" } else { "was not sent to Unity" };
-    format!("Not executed: {happened}. `{}` {proof}, so nothing changed. {next}", answer.tool)
-}
-
-fn outcome_unknown(answer: &Answer, loss: Loss) -> String {
-    let Answer { tool, call, .. } = answer;
-    let happened = match loss {
-        Loss::Reload => "Unity reloaded its domain before it answered",
-        Loss::Interrupted => "Unity had begun the call when a domain reload cut it, and there is no result",
-        Loss::Quit => "Unity was closed before it answered",
-        Loss::Disconnect => "the connection to Unity ended before it answered",
-        Loss::Protocol => "Unity's bridge sent bytes that are not its protocol, and the connection was closed",
-        Loss::Silence => "nothing came from Unity any more for far too long, and the connection was closed",
-        Loss::ProjectChanged => {
-            "another project is meant since, and the former one's editor was left before it answered"
-        }
-        Loss::Gateway => "a part of holdfast failed after the call was sent",
-        Loss::Shutdown => "holdfast was shut down before Unity answered",
-    };
-    let back = match answer.came_back {
-        Some(after) if &**tool == "compile" && answer.reload_likely => format!(
-            " Unity was back after {}: a compile that succeeds ends in such a reload, so it most likely succeeded (inferred, \
-             not confirmed).",
-            seconds(after)
-        ),
-        Some(after) => format!(" Unity is back since (after {}).", seconds(after)),
-        None => String::new(),
-    };
-    format!(
-        "Outcome unknown: {happened}.{back} `{tool}` was sent and may have run, so it was not sent again. Before you repeat it, \
-         check whether its effect is there (with a tool that reads the console or the scene, or by reading the files it changes). Call \
-         id {call}."
-    )
 }
 
 /// The text for a request beyond the bound of open requests.
@@ -476,37 +301,7 @@ pub fn seconds(span: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use strum::VariantArray as _;
-
     use super::*;
-    use crate::protocol::ids::{RequestKey, SessionId};
-    use crate::protocol::mcp::ProtocolVersion;
-
-    fn answer(verdict: Verdict) -> Answer {
-        Answer {
-            request: RequestKey::new(SessionId::STDIO, 1),
-            call: CallId::from_random([7; 16]),
-            trace: None,
-            requester: None,
-            tool: "compile".into(),
-            verdict,
-            body: None,
-            took: Duration::from_millis(1500),
-            behind: None,
-            came_back: None,
-            reload_likely: false,
-            unrun: false,
-            refused: None,
-            project: None,
-            profile: ProtocolVersion::negotiate("2025-11-25").into(),
-        }
-    }
-
-    #[test]
-    fn a_call_that_the_editor_did_not_run_is_not_said_to_have_stayed_here() {
-        let text = verdict(&Answer { unrun: true, ..answer(Verdict::NotExecuted(Cause::Reloading)) });
-        assert!(text.contains("was sent, but the editor says") && !text.contains("was not sent"), "{text}");
-    }
 
     #[test]
     fn a_standing_main_thread_is_told_from_a_busy_one() {
@@ -532,28 +327,5 @@ mod tests {
         assert_eq!(says(Heartbeat { running: 0, ..begun }), "it is ready");
         assert_eq!(heartbeat(at_rest, Duration::from_secs(4)), "it has not said anything for 4.0 s");
         assert_eq!(says(Heartbeat { state: EditorState::Playing, ..at_rest }), "it is in play mode");
-    }
-
-    #[test]
-    fn every_text_says_whether_it_ran_and_what_to_do_and_never_to_kill_unity() {
-        let mut texts = vec![verdict(&answer(Verdict::StillRunning))];
-        for cause in Cause::VARIANTS {
-            let text = verdict(&answer(Verdict::NotExecuted(*cause)));
-            assert!(text.starts_with("Not executed: ") && text.contains("was not sent to Unity"), "{text}");
-            texts.push(text);
-        }
-        for loss in Loss::VARIANTS {
-            let text = verdict(&answer(Verdict::OutcomeUnknown(*loss)));
-            assert!(text.starts_with("Outcome unknown: ") && text.contains("not sent again"), "{text}");
-            texts.push(text);
-        }
-        for text in texts {
-            let lower = text.to_lowercase();
-            assert!(
-                !lower.contains("kill unity") && !lower.contains("pkill") && !lower.contains("force quit"),
-                "{text}"
-            );
-            assert!(text.len() < 700, "{text}");
-        }
     }
 }

@@ -64,7 +64,9 @@ impl Answers {
         let guest = self.guests.take(answer.request);
         if guest.is_none() && answer.verdict == Verdict::NotExecuted(Cause::UnknownTool) {
             if let Some(client) = self.attached.get(answer.request.session) {
-                client.outbox.answer_error(answer.request, &mcp::unknown_tool(&answer.tool));
+                let published = self.tools.published.borrow();
+                let error = published.catalogue.unknown_tool(&answer.tool, answer.profile.audience);
+                client.outbox.answer_error(answer.request, &error);
             }
             return;
         }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::limits::LOG_FIELD_MAX_BYTES;
+use crate::limits::{LOG_FIELD_MAX_BYTES, LOG_NAME_MAX_BYTES};
 
 /// A text from a peer, fit for one field of one log line: control characters, line separators and bidirectional overrides are
 /// escaped, and what is longer than [`LOG_FIELD_MAX_BYTES`] is cut.
@@ -23,6 +23,20 @@ pub fn clean(text: &str) -> String {
     }
     clean
 }
+
+/// The name among `known` that is most like `word`, if one is like it; a word above [`LOG_NAME_MAX_BYTES`] is like none. Letter
+/// case does not count.
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if word.len() > LOG_NAME_MAX_BYTES {
+        return None;
+    }
+    let word = word.to_lowercase();
+    let scored = known.into_iter().map(|name| (strsim::jaro_winkler(&word, &name.to_lowercase()), name));
+    scored.filter(|(score, _)| *score > ALIKE).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
+}
+
+/// From which Jaro-Winkler similarity a name is proposed, 1 being equal: as clap proposes flags.
+const ALIKE: f64 = 0.7;
 
 /// A JSON string. Writing a string cannot fail, so the other arm is never taken.
 pub(in crate::protocol) fn quote(text: &str) -> String {

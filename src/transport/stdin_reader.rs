@@ -23,7 +23,7 @@ use crate::link::Links;
 use crate::protocol::framing::lines::{Line, LineDecoder};
 use crate::protocol::jsonrpc::{self, Fault, Invalid, Message, RequestId, RpcError};
 use crate::protocol::mcp::stateless::{self, Caller};
-use crate::protocol::mcp::{self, ClientProfile, Method, Notification, ProtocolVersion, Request, ToolResult};
+use crate::protocol::mcp::{self, Method, Notification, ProtocolVersion, Request, ToolResult};
 use crate::runtime::environment::Environment;
 use crate::runtime::mailbox::Permit;
 use crate::runtime::messages::session::{self, Delivered};
@@ -248,7 +248,7 @@ impl Intake {
     fn caller(&self, method: &str, params: Option<&RawValue>) -> Result<Option<Arc<Caller>>, RpcError> {
         let said = stateless::client_of(method, params)?;
         Ok(said.map(|(version, client)| {
-            let profile = ClientProfile { version, client: self.with.env.config.traits_of(&client.name) };
+            let profile = self.with.env.config.profile_of(version, &client.name);
             Arc::new(Caller { client, profile })
         }))
     }

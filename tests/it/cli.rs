@@ -251,7 +251,10 @@ async fn status_says_why_each_call_waits_and_what_became_of_it() {
     }
     assert_eq!(waits["outages"][0]["back_after_ms"], Value::Null, "{waits}");
     let people = place.run(["status"]).await.out;
-    assert!(people.contains("echo: held for ") && people.contains(", waits: reloading"), "{people}");
+    assert!(
+        people.contains("echo: held for ") && people.contains(", waiting: Unity is reloading its domain"),
+        "{people}"
+    );
 
     // Back: the first one runs, and the other waits for it.
     let busy = seen("the editor is busy", &|seen| seen["calls"]["open"][0]["state"] == "sent").await;

@@ -294,9 +294,7 @@ async fn a_client_that_is_not_known_is_named_with_what_may_be_meant() {
     let place = Place::new();
     let project = place.path("Castle");
     let unity = Unity::of(&place, &project).await;
-    for (name, proposed) in
-        [("foo", "claude-code"), ("clade-code", "perhaps you mean claude-code"), ("Curser", "cursor")]
-    {
+    for (name, proposed) in [("foo", "claude-code"), ("clade-code", "mean claude-code?"), ("Curser", "cursor")] {
         let done = place.run(["tools", "--project", text(&project), "--client", name]).await;
         assert_eq!(done.code, Some(0), "{done:?}");
         assert!(done.err.contains(&format!("\"{name}\"")) && done.err.contains(proposed), "{done:?}");

@@ -264,7 +264,7 @@ def watch_a_session(room, browser, shots):
         gateway.call("2", HOSTILE_TOOL)
         gateway.call("3", "echo", {"text": "held"})
         waiting = browser.shows("#open", HOSTILE_TOOL, "echo")
-        assert waiting.count("waits: reloading") == 2, waiting
+        assert waiting.count("waiting: Unity is reloading its domain") == 2, waiting
         browser.shows("#outages", "reload", "not yet")
         check_looks(browser, "reloading", shots)
 

@@ -13,6 +13,8 @@ use super::part::Line;
 use super::promises::{Asked, History, text_of, verdict_of};
 use super::stage::{News, PROJECT, Source, Stage};
 use super::telling::Teller;
+use crate::core::user_text;
+use crate::fsm::cause::Cause;
 use crate::limits::DEMO_STEP_MAX;
 
 /// Lanes of the picture.
@@ -334,18 +336,9 @@ impl Scene {
             }
         } else if let Some(cause) = said.strip_prefix("held, not sent yet: ") {
             // The first call of a connection may have to wait for the list of tools for an instant: not worth a line.
-            if cause != "listing" && !self.facts.held.contains_key(&id) {
+            if cause != user_text::cause(Cause::Listing) && !self.facts.held.contains_key(&id) {
                 self.facts.held.insert(id, cause.to_owned());
-                let why = match cause {
-                    "reloading" => "Unity is reloading",
-                    "compiling" => "Unity is compiling",
-                    "busy" => "Unity is busy",
-                    "crashed" => "Unity is gone",
-                    "lost" => "Unity is lost from sight",
-                    "stalled" => "Unity does not answer",
-                    other => other,
-                };
-                self.tell_at(at, (CLIENT, GATEWAY), Tone::Waiting, format!("{label}: held, {why}"), None);
+                self.tell_at(at, (CLIENT, GATEWAY), Tone::Waiting, format!("{label}: held, {cause}"), None);
             }
         }
     }

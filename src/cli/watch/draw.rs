@@ -344,8 +344,8 @@ impl Screen<'_> {
 
     fn open_call(&self, pen: &mut Pen<'_>, gateway: &Gateway, call: &Call) {
         let for_how_long = age(gateway.grown(call.accepted_ms_ago, self.now));
-        let (text, tone) = match &call.waits_for {
-            Some(cause) => (format!("waits: {}", words(cause)), Tone::Waiting),
+        let (text, tone) = match call.waits_says.as_ref().or(call.waits_for.as_ref()) {
+            Some(cause) => (format!("waiting: {}", words(cause)), Tone::Waiting),
             None if call.state == "sent" => ("runs in Unity".to_owned(), Tone::Good),
             None => (words(&call.state), Tone::Unsure),
         };

@@ -130,8 +130,10 @@ pub struct Call {
     pub verdict: Option<String>,
     /// Why it ended so.
     pub cause: Option<String>,
-    /// What it waits for.
+    /// What it waits for, as a label.
     pub waits_for: Option<String>,
+    /// The same as a phrase; a gateway of an older version does not write it.
+    pub waits_says: Option<String>,
     /// When it came.
     pub accepted_ms_ago: u64,
     /// From then until it was answered (or until the record was written).

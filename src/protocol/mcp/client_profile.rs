@@ -10,11 +10,23 @@ pub struct ClientProfile {
     pub version: ProtocolVersion,
     /// The client's habits, a user's settings applied.
     pub client: ClientTraits,
+    /// Who reads holdfast's own texts.
+    pub audience: Audience,
+}
+
+/// Who reads the texts that holdfast itself writes: what to do next differs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Audience {
+    /// An AI: it can call holdfast's own tools and ask its user.
+    #[default]
+    Agent,
+    /// A person at a terminal: `holdfast call`.
+    Person,
 }
 
 /// A client of which nothing more is known.
 impl From<ProtocolVersion> for ClientProfile {
     fn from(version: ProtocolVersion) -> Self {
-        Self { version, client: UNKNOWN_CLIENT }
+        Self { version, client: UNKNOWN_CLIENT, audience: Audience::Agent }
     }
 }

@@ -19,15 +19,13 @@ mod schema;
 pub mod stateless;
 pub mod tools;
 
-pub use client_profile::ClientProfile;
+pub use client_profile::{Audience, ClientProfile};
 pub use clients::{ClientTraits, traits_of};
 pub use fit::{LeftOut, cut_text, fits, left_out};
 pub use gateway_tools::{GatewayCall, GatewayTool};
 pub use handshake::{INSTRUCTIONS, ProtocolVersion, ServerInfo, initialize_result};
 pub use notify::{progress, tools_list_changed};
-pub use request::{
-    CallTool, ClientInfo, Initialize, Method, Notification, Request, parse_notification, parse_request, unknown_tool,
-};
+pub use request::{CallTool, ClientInfo, Initialize, Method, Notification, Request, parse_notification, parse_request};
 pub use result::{Content, ToolResult, is_for_a_file, result_size, tool_result, whole_result, write_tool_result};
 pub use roots::{parse_roots, roots_list_request};
 pub use tools::{Catalogue, Entry};

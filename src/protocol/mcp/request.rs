@@ -182,15 +182,6 @@ pub fn parse_notification(method: &str, params: Option<&RawValue>) -> Notificati
     }
 }
 
-/// The error for a tool that the live list does not hold. Source: MCP wants −32602 here, not a tool error.
-pub fn unknown_tool(name: &str) -> RpcError {
-    invalid(format!(
-        "there is no tool `{}` in the Unity Editor's current list; nothing was executed. Ask tools/list for the names and call one \
-         of them.",
-        cut_with_ellipsis(name, LOG_FIELD_MAX_BYTES)
-    ))
-}
-
 fn initialize(params: Option<&RawValue>) -> Result<Initialize, RpcError> {
     #[derive(Deserialize, Default)]
     #[serde(rename_all = "camelCase", default)]

@@ -211,7 +211,7 @@ fn write(out: &mut String, result: &ToolResult, profile: &ClientProfile) {
 
 /// `structuredContent` as this client profile gets it. Where it would be read in place of the blocks, it must not hide one.
 pub(super) fn structured<'a>(result: &'a ToolResult, profile: &ClientProfile) -> Option<Cow<'a, str>> {
-    let ClientProfile { version, client } = profile;
+    let ClientProfile { version, client, .. } = profile;
     let raw = result.structured.as_deref()?;
     let taken = version.is_stateless() || (version.structured_content() && raw.get().starts_with('{'));
     let hides = || client.structured_alone && result.content.iter().any(|content| matches!(content, Content::Raw(_)));

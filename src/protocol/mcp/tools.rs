@@ -11,13 +11,15 @@ use crate::limits::{
     DESCRIPTION_MAX_BYTES, LOG_FIELD_MAX_BYTES, TOOL_SCHEMA_MAX_BYTES, TOOLS_LIST_MAX_BYTES, TOOLS_MAX,
 };
 use crate::protocol::dialect::{Annotations, EditorTool, InputSchema};
+use crate::protocol::jsonrpc::RpcError;
 
-use super::client_profile::ClientProfile;
+use super::client_profile::{Audience, ClientProfile};
 use super::clients::ClientTraits;
 use super::gateway_tools::GatewayTool;
 use super::handshake::ProtocolVersion;
+use super::request::invalid;
 use super::{names, schema, stateless};
-use crate::protocol::text::cut_with_ellipsis;
+use crate::protocol::text::{cut_with_ellipsis, nearest};
 
 /// A tool that is listed.
 #[derive(Debug, Clone, PartialEq)]
@@ -108,6 +110,21 @@ impl Catalogue {
     /// The tool with this name for clients.
     pub fn find(&self, name: &str) -> Option<&Entry> {
         self.by_name.get(name).and_then(|index| self.entries.get(*index))
+    }
+
+    /// The error for a tool that this list, the live one, does not hold. Source: MCP wants −32602 here, not a tool error.
+    pub fn unknown_tool(&self, name: &str, audience: Audience) -> RpcError {
+        let own = GatewayTool::ALL.iter().map(|tool| tool.name());
+        let meant = nearest(name, self.entries.iter().map(|entry| entry.name.as_str()).chain(own));
+        let meant = meant.map(|meant| format!(" Did you mean `{meant}`?")).unwrap_or_default();
+        let list = match audience {
+            Audience::Agent => "tools/list has the names.",
+            Audience::Person => "`holdfast tools` lists the names.",
+        };
+        invalid(format!(
+            "Unity's current tool list has no tool `{}`; nothing was executed.{meant} {list}",
+            cut_with_ellipsis(name, LOG_FIELD_MAX_BYTES)
+        ))
     }
 
     /// The tools that cannot be listed: the editor's name (cut for a log) and the reason. Hidden development tools are not

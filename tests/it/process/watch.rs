@@ -106,7 +106,7 @@ fn a_reload_is_watched_live_and_q_gives_the_terminal_back() {
     unity.order("reload 5000");
     until("the reload", || watching.shows("reloading"));
     let held = client.call("echo", &json!({"text": "held"}));
-    until("why it waits", || watching.shows("In flight (1)") && watching.shows("waits: "));
+    until("why it waits", || watching.shows("In flight (1)") && watching.shows("waiting: "));
     assert_eq!(client.answer(held).verdict(), client::Verdict::Ok);
     until("the way back", || watching.shows("In flight (0)") && watching.shows("back after "));
     watching.press("?");

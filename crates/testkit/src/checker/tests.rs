@@ -101,7 +101,7 @@ fn grounded_rejects_a_reload_that_the_editor_has_not_made() {
     assert!(is_told(vec![up(1), down("reload")]));
     assert!(is_told(vec![up(1), down("silence"), Event::Named("reloading")]));
     assert!(is_told(vec![up(1), down("silence"), up(2), counted("completed")]));
-    assert!(is_told(vec![up(1), down("silence"), said("held, not sent yet: reloading")]));
+    assert!(is_told(vec![up(1), down("silence"), said("held, not sent yet: Unity is reloading its domain")]));
     // An earlier one is no evidence.
     let earlier = vec![
         up(1),
@@ -118,7 +118,7 @@ fn grounded_rejects_a_reload_that_the_editor_has_not_made() {
         Event::Reloads,
         down("reload"),
         Event::Named("reloading"),
-        said("held, not sent yet: reloading"),
+        said("held, not sent yet: Unity is reloading its domain"),
         up(2),
         counted("completed"),
     ];

@@ -117,7 +117,10 @@ impl Ledger {
             let answer = match signs {
                 Signs::None => answer,
                 Signs::Back(waited) => answer.with_note(&user_text::reloaded(waited, likely)),
-                Signs::Away(waited) => answer.with_note(&user_text::still_reloading(waited, likely)),
+                Signs::Away(waited) => {
+                    let note = user_text::still_reloading(waited, likely, entry.profile.audience);
+                    answer.with_note(&note)
+                }
             };
             drop(entry);
             told = true;

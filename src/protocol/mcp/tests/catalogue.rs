@@ -341,3 +341,20 @@ fn our_own_tools_keep_the_rules_they_ask_of_others() {
     }
     assert_eq!(GatewayTool::from_name("holdfast_status_unity"), None);
 }
+
+#[test]
+fn an_unknown_tool_is_told_which_name_may_be_meant_and_where_the_names_are() {
+    let catalogue = of(&["compile", "run_tests"]);
+    let error = |name: &str, audience| catalogue.unknown_tool(name, audience).message;
+    let said = error("Compil", Audience::Agent);
+    assert!(
+        said.contains("`compile`?") && said.contains("tools/list") && said.contains("nothing was executed"),
+        "{said}"
+    );
+    let said = error("holdfast_statsu", Audience::Person);
+    assert!(
+        said.contains("`holdfast_status`?") && said.contains("holdfast tools") && !said.contains("tools/list"),
+        "{said}"
+    );
+    assert!(!error("qqq", Audience::Agent).contains('?'));
+}

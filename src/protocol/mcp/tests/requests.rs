@@ -181,7 +181,7 @@ fn foreign_words_are_cut_in_error_texts() {
     let long = "x".repeat(100_000);
     let error = parse_request(&long, None).expect_err("unknown");
     assert!(error.message.len() < LOG_FIELD_MAX_BYTES + 200);
-    let error = unknown_tool(&long);
+    let error = Catalogue::default().unknown_tool(&long, Audience::Agent);
     assert!(error.code == -32602 && error.message.len() < LOG_FIELD_MAX_BYTES + 300);
 }
 

@@ -54,10 +54,9 @@ fn a_reload_that_follows_is_waited_for_and_told() {
     book.ledger.open_epoch(SECOND);
     let settlements = book.ledger.set_availability(OPEN, book.now);
     assert_eq!(told(&settlements), ["ok"]);
-    assert_eq!(
-        text(&settlements),
-        "said\n\nUnity was away after that, for a domain reload most likely, and is ready again (waited 21.0 s)."
-    );
+    let note = user_text::reloaded(secs(21), true);
+    assert!(note.contains("domain reload") && note.contains("21.0 s"), "{note}");
+    assert_eq!(text(&settlements), format!("said\n\n{note}"));
 }
 
 #[test]

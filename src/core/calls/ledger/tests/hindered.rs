@@ -40,18 +40,19 @@ fn a_call_that_is_about_to_be_sent_does_not_wait_for_a_list() {
 #[test]
 fn a_call_is_told_of_the_list_while_that_is_asked_for_and_of_other_calls_otherwise() {
     let mut book = Book::connected();
-    let (busy, listing) = ("progress:held, not sent yet: busy", "progress:held, not sent yet: listing");
+    let held = |cause| format!("progress:held, not sent yet: {}", user_text::cause(cause));
+    let (busy, listing) = (held(Cause::Busy), held(Cause::Listing));
     book.ledger.await_list(true);
     book.accept_with(600, Some("0"));
-    assert_eq!(told(&book.wait(Duration::ZERO)), [listing]);
+    assert_eq!(told(&book.wait(Duration::ZERO)), [listing.as_str()]);
     book.ledger.await_list(false);
     assert!(told(&book.wait(PROGRESS_EVERY)).is_empty(), "it is about to leave");
     let first = book.send(FIRST, once());
     book.accept_with(20, Some("1"));
     book.ledger.await_list(true);
-    assert_eq!(told(&book.wait(Duration::ZERO)), [busy], "the list comes behind that call");
+    assert_eq!(told(&book.wait(Duration::ZERO)), [busy.as_str()], "the list comes behind that call");
     book.reply(first, FIRST);
-    assert_eq!(told(&book.wait(PROGRESS_EVERY)), [listing]);
+    assert_eq!(told(&book.wait(PROGRESS_EVERY)), [listing.as_str()]);
     book.ledger.await_list(false);
     assert_eq!(told(&book.wait(secs(20))), ["not_executed:busy"], "its turn did not come");
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::core::calls::types::*;
+use crate::core::user_text;
 use crate::fsm::call::Verdict;
 use crate::limits::{
     FINISHED_CALLS_MAX, LATE_RESULT_MAX_AGE, LATE_RESULTS_MAX_BYTES, OPEN_CALLS_MAX_BYTES, PATIENCE_MARGIN,
@@ -508,7 +509,8 @@ fn a_call_that_is_held_again_does_not_say_that_it_was_never_sent() {
     book.send(FIRST, terms(Recovery::None, true));
     book.close(FIRST, Loss::Reload);
     book.ledger.set_availability(RELOADING, book.now);
-    assert_eq!(told(&book.wait(PROGRESS_EVERY)), ["progress:held, to be sent again: reloading"]);
+    let held = format!("progress:held, to be sent again: {}", user_text::cause(Cause::Reloading));
+    assert_eq!(told(&book.wait(PROGRESS_EVERY)), [held]);
 }
 
 #[test]
