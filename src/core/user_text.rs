@@ -1,6 +1,7 @@
 //! What an AI or a person reads when a call did not simply succeed. Every text says three things: what happened, whether the
 //! tool ran, and what to do next. None ever suggests to end Unity.
 
+mod span;
 mod verdicts;
 
 use std::path::{Path, PathBuf};
@@ -9,6 +10,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+pub use self::span::seconds;
 pub use self::verdicts::{reloaded, still_reloading, verdict};
 use crate::core::link::ForeignPeer;
 use crate::fsm::call::Verdict;
@@ -288,15 +290,6 @@ pub fn ended(call: CallId, tool: &str, verdict: Option<Verdict>) -> String {
         _ => "its answer was given then; answers are not kept twice",
     };
     format!("Call {call} ({tool}) ended as \"{label}\": {what}.")
-}
-
-/// A span of time for people.
-pub fn seconds(span: Duration) -> String {
-    match span.as_millis() {
-        millis @ 0..=999 => format!("{millis} ms"),
-        millis @ 1000..=119_999 => format!("{:.1} s", millis as f64 / 1000.0),
-        _ => format!("{} min {} s", span.as_secs() / 60, span.as_secs() % 60),
-    }
 }
 
 #[cfg(test)]

@@ -275,7 +275,7 @@ impl Stage {
             self.wrong.push(format!("{}: it is answered after {took:?}", self.row.name));
         }
         let (text, failed) = self.it.client.text(call).await;
-        if !failed || !text.contains("process is gone") {
+        if !failed || !(text.contains("process has ended") || text.contains("process ended")) {
             self.wrong.push(format!("{}: {text}", self.row.name));
         }
     }
@@ -319,7 +319,10 @@ impl Stage {
                 must(!says("crash") && !says("lost"), "an editor with a dialog is told to be gone");
             }
             Episode::Crash => {
-                must(says(if self.row.tells_of_quits { "crashed" } else { "process gone" }), "the crash is not told");
+                must(
+                    says(if self.row.tells_of_quits { "crashed" } else { "process has ended" }),
+                    "the crash is not told",
+                );
             }
             Episode::Cut | Episode::Reload => must(!says("crash"), "a living editor is told to have crashed"),
         }

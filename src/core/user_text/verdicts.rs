@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::seconds;
+use super::span::seconds;
 use crate::core::calls::Answer;
 use crate::fsm::call::Verdict;
 use crate::fsm::cause::{Cause, Loss};
