@@ -29,22 +29,22 @@ use crate::runtime::timers::Timers;
 /// The actor.
 #[derive(Clone)]
 pub struct PushActor {
-    /// The gateway's surroundings.
+    /// The gateway's environment.
     pub env: Arc<Environment>,
     /// The other actors.
     pub addresses: Arc<Addresses>,
     /// The editor's link.
     pub link: Arc<Link>,
-    /// Its tasks.
+    /// The tasks of this actor.
     pub tasks: Tasks,
 }
 
-/// What an incarnation keeps.
+/// The state of one incarnation.
 pub struct State {
     driver: Driver<Push>,
     timers: Timers<Timer, Message>,
     me: ActorRef<Message>,
-    /// Dropping it ends every socket's task and the accepting.
+    /// Dropping it ends the accepting and every socket's task.
     open: Option<watch::Sender<()>>,
     second: (Instant, u32),
 }
