@@ -32,7 +32,7 @@ use crate::runtime::enter;
 use crate::telemetry::events::Events;
 use crate::telemetry::metrics::labels::{MessageKind, Outcome};
 
-/// The name and version of this program, for clients.
+/// What this program tells clients of itself.
 pub const SERVER: ServerInfo<'static> = ServerInfo { version: env!("CARGO_PKG_VERSION") };
 
 /// The kind of our own request for the client's roots.
@@ -281,7 +281,7 @@ impl Outbox {
         self.change(|requests| requests.push(vec![text]));
     }
 
-    /// Sends a notification, or a request of ours. With `coalesce`, nothing is added if a line of the same `kind` is still
+    /// Sends a notification, or a request of ours. With `coalesce`, nothing is added if the same line of this `kind` is still
     /// queued. False if the line was dropped because too many wait.
     pub fn notify(&self, kind: &'static str, text: String, coalesce: bool) -> bool {
         self.notify_of(None, kind, text, coalesce)
@@ -464,7 +464,7 @@ impl Outbox {
         RequestCounts { queued: counts.queued + left_to_pump, ..counts }
     }
 
-    /// Writes the queue to `out` until a write fails (the client is gone). One write takes all lines that are due.
+    /// Writes the queue to `out` until a write fails (the client is gone). Small lines share a write.
     pub async fn pump_out(&self, mut out: impl AsyncWrite + Unpin) {
         loop {
             let (bytes, _right) = self.next_write().await;

@@ -82,7 +82,7 @@ pub enum Message {
     InputEnded(Option<Permit>),
     /// The gateway stops.
     Stop,
-    /// Every call that was sent is settled.
+    /// At the end: the sent calls are answered, or the wait for that is over.
     CallsSettled,
     /// A timer may be due.
     Timer(Timer),
