@@ -367,7 +367,7 @@ pub const ROOT_WINDOW: Duration = Duration::from_secs(60);
 pub const REBUILD_DELAYS: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(30)];
 /// See [`REBUILD_DELAYS`].
 pub const REBUILD_WINDOW: Duration = Duration::from_secs(600);
-/// How long a dead actor's task and its own tasks may take to end before they are aborted.
+/// How long a dead actor's task may take to end before it is aborted, and aborted tasks before the supervisor gives up.
 pub const JOIN_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long the shutdown waits for a client that takes none of the last answers, and for small steps under way. Progress is
 /// measured in pieces of [`STDOUT_WRITE_MAX_BYTES`]: a client that reads less than about 430 kB/s is treated as one that takes

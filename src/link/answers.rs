@@ -41,7 +41,7 @@ pub struct Answers {
 }
 
 impl Answers {
-    /// Before any call was answered.
+    /// The answers of a link, before the first call.
     pub fn new(
         env: Arc<Environment>,
         attached: Attached,

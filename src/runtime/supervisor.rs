@@ -208,7 +208,7 @@ pub enum Message {
     Stop,
 }
 
-/// What a supervisor keeps.
+/// The state of a supervisor.
 pub struct SupervisorState {
     children: Arc<Children>,
     policy: Driver<Restart>,

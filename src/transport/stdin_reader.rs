@@ -32,7 +32,7 @@ use crate::telemetry::metrics::labels::{DUPLICATE_ID, MessageKind, TOO_MANY_REQU
 /// What the reader works with.
 #[derive(Debug, Clone)]
 pub struct Surroundings {
-    /// The gateway's surroundings.
+    /// The gateway's environment.
     pub env: Arc<Environment>,
     /// The client.
     pub client: Arc<Client>,
