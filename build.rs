@@ -1,7 +1,7 @@
-//! Lists the files of the Unity package for the binary, which carries them: `holdfast unity install` places them. And names the
-//! commit that a release is built from.
+//! Lists the files of the Unity package, which the binary carries and `holdfast unity install` places in a project. Also names
+//! the commit that a release is built from.
 //!
-//! What belongs in stands in `src/cli/unity/placed.rs`. A file that is added below those entries is found by itself.
+//! `src/cli/unity/placed.rs` says which entries belong to the package. Files below those entries are found by themselves.
 
 #[path = "src/cli/unity/placed.rs"]
 mod placed;
@@ -43,8 +43,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Tells the program which commit it is built from, in `HOLDFAST_REVISION` (and its day in `HOLDFAST_REVISION_DAY`): what the
-/// variable says already, else git's word, else that of cargo's own record in a packaged crate, else nothing. Only in a release: a
+/// Puts the commit that the program is built from into `HOLDFAST_REVISION` (and its day into `HOLDFAST_REVISION_DAY`). A variable
+/// that is already set stays; else git is asked, else cargo's own record in a packaged crate. Only in a release: otherwise a
 /// developer would wait for a whole build after each commit.
 fn name_commit() {
     println!("cargo::rerun-if-env-changed=HOLDFAST_REVISION");
@@ -52,7 +52,7 @@ fn name_commit() {
         return;
     }
     let of_git = || {
-        // In a folder of another repository git would name that one's commit.
+        // In a subfolder of another repository git would name that repository's commit.
         git(&["rev-parse", "--show-prefix"]).filter(String::is_empty)?;
         let log = git(&["rev-parse", "--git-path", "logs/HEAD"]).filter(|log| Path::new(log).exists())?;
         println!("cargo::rerun-if-changed={log}");
@@ -73,13 +73,13 @@ fn name_commit() {
     }
 }
 
-/// What git says, if it is here. The time zone is not the builder's.
+/// The output of a git command, if git runs and succeeds. Times are in UTC, not in the builder's time zone.
 fn git(words: &[&str]) -> Option<String> {
     let said = Command::new("git").args(words).env("TZ", "UTC").output().ok().filter(|said| said.status.success())?;
     Some(String::from_utf8(said.stdout).ok()?.trim().to_owned())
 }
 
-/// The files at or below a path of the package.
+/// Collects the files at or below a path of the package.
 fn walk(package: &Path, path: &str, files: &mut BTreeSet<String>) -> Result<(), Box<dyn Error>> {
     let full = package.join(path);
     if !full.is_dir() {

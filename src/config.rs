@@ -1,4 +1,4 @@
-//! What the flags, the environment and the project mean, decided once at start. The flags themselves stand in `cli`.
+//! The configuration: what flags, environment and files mean, decided once at start. The flags themselves are in `cli`.
 
 pub mod below;
 pub mod file;
@@ -17,7 +17,7 @@ use crate::protocol::mcp::clients::ClientOverrides;
 use crate::protocol::mcp::{Audience, ClientProfile, ClientTraits, ProtocolVersion};
 use crate::protocol::policy::Policy;
 
-/// Where a port number comes from; decides how much it is trusted.
+/// Where a port number comes from; decides how far it is trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum PortSource {
@@ -25,9 +25,9 @@ pub enum PortSource {
     Flag,
     /// `UNITY_TCP_PORT`.
     Environment,
-    /// `UNITY_PORT`, which only the dialect that speaks HTTP reads.
+    /// `UNITY_PORT`, which only the dialect that speaks HTTP uses.
     UnityPort,
-    /// Where the project's editor was seen to listen.
+    /// The project's editor was seen to listen there.
     Process,
     /// A settings file of the project.
     Settings,
@@ -36,7 +36,7 @@ pub enum PortSource {
 }
 
 impl PortSource {
-    /// The user named it: it is called although nothing proves whose it is.
+    /// Whether the user named the port: it is called even if nothing proves whose it is.
     pub fn is_named(self) -> bool {
         match self {
             Self::Flag | Self::Environment | Self::UnityPort => true,
@@ -48,17 +48,17 @@ impl PortSource {
 /// The gateway's configuration.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// The Unity project named by `--project`, as it was named (absolute); it may not exist yet.
+    /// The Unity project named by `--project`, as it was named (absolute). It may not exist yet.
     pub project: Option<PathBuf>,
-    /// The working directory, from which a project is searched upwards.
+    /// The working directory; a project is searched from there upwards.
     pub working_dir: Option<PathBuf>,
     /// Ports named by the user, best first.
     pub ports: Vec<(u16, PortSource)>,
-    /// `UNITY_HOST`, if it names another machine than this one: the dialect that reads it calls nothing then.
+    /// `UNITY_HOST`, if it names another machine: the dialect that uses it then calls no editor.
     pub foreign_host: Option<String>,
     /// The protocols that the editor may speak.
     pub dialects: Dialects,
-    /// The name told to the editor when the client does not give one.
+    /// The client name for the editor when the client does not give one.
     pub client_name: Option<String>,
     /// Show development-only tools.
     pub development: bool,
@@ -66,44 +66,44 @@ pub struct Config {
     pub push: bool,
     /// Folder for catalogues, run records and result files; `None` keeps nothing on disk.
     pub state_dir: Option<PathBuf>,
-    /// What the user says of single clients, in place of the client table.
+    /// The user's settings for single clients, which override the client table.
     pub clients: ClientOverrides,
-    /// The client lives in this process and takes results as large as they come ([`crate::link::Answers::take_whole`]).
+    /// Whether the client lives in this process and takes results of any size ([`crate::link::Answers::take_whole`]).
     pub whole_results: bool,
     /// Who reads holdfast's own texts.
     pub audience: Audience,
-    /// In place of the client table's patience.
+    /// Overrides the patience of the client table.
     pub patience: Option<Duration>,
-    /// In place of the client table's word on `list_changed`.
+    /// Overrides `list_changed` of the client table.
     pub list_changed: Option<bool>,
-    /// What in the environment is not used and why, with the fix: `holdfast_status` names it.
+    /// Parts of the environment that are not used, each with the reason and the fix; `holdfast_status` shows them.
     pub complaints: Vec<String>,
-    /// The user's configuration file, and whether it is there; `None` where no home is known.
+    /// The user's configuration file, and whether it exists; `None` if no home is known.
     pub file: Option<(PathBuf, bool)>,
     /// Which tools may be called, by flags, environment and the user's file. A project's own file may narrow it further.
     pub policy: Policy,
-    /// Where each call is recorded, if it is.
+    /// The file in which each call is recorded, if any.
     pub audit: Option<PathBuf>,
     /// Serve metrics on this loopback address (port 0: any); `None` neither serves nor counts.
     pub metrics: Option<SocketAddr>,
     /// Take the logs that an editor posts, on this loopback address.
     pub logger: Option<SocketAddr>,
-    /// Serve the HTTP API of the documents of Unity-MCP on this port of 127.0.0.1.
+    /// Serve the HTTP API of Unity-MCP's documents on this port of 127.0.0.1.
     pub documented_hop: Option<u16>,
-    /// Seed of the dice (jitter, call ids); `None` takes it from the system.
+    /// Seed of the random numbers (jitter, call ids); `None`: random.
     pub seed: Option<u64>,
 }
 
 impl Config {
-    /// For whom an answer in this version of the protocol, to the client with this name, is written.
+    /// The profile for answers in this version of the protocol to the client with this name.
     pub fn profile_of(&self, version: ProtocolVersion, name: &str) -> ClientProfile {
         ClientProfile { version, client: self.traits_of(name), audience: self.audience }
     }
 
-    /// The habits of the client with this name, with what the user says of them.
+    /// The traits of the client with this name, with the user's settings.
     pub fn traits_of(&self, name: &str) -> ClientTraits {
         let known = self.clients.traits_of(name);
-        // A flag is of this one process, and so has the last say.
+        // A flag is for this one process, so it overrides a setting for the client.
         ClientTraits {
             patience: self.patience.unwrap_or(known.patience),
             list_changed: self.list_changed.unwrap_or(known.list_changed),
@@ -183,18 +183,18 @@ pub enum BadProject {
         "there is no folder {0}; name the folder of a Unity project (the one that holds Assets and ProjectSettings)"
     )]
     Missing(PathBuf),
-    /// The folder is no Unity project, and none of its parents is.
+    /// Neither the folder nor a folder above it is a Unity project.
     #[error("{0} is not a Unity project (it has no Assets and ProjectSettings folders, nor has a folder above it)")]
     NotAProject(PathBuf),
 }
 
-/// The Unity project that a folder belongs to: itself or the nearest folder above it.
+/// The Unity project that a folder belongs to: the folder itself or the nearest one above it.
 pub fn project_of(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().find(|folder| is_project(folder)).map(Path::to_path_buf)
 }
 
-/// Whether a folder is a Unity project: it holds `Assets` and `ProjectSettings`, or one of them beside the `Library` that Unity
-/// made. A `Library` alone is none: every home on macOS has one.
+/// Whether a folder is a Unity project: it has `Assets` and `ProjectSettings`, or one of them and the `Library` that Unity makes.
+/// A `Library` alone is not enough: every home on macOS has one.
 pub fn is_project(folder: &Path) -> bool {
     let holds = |name| folder.join(name).is_dir();
     match (holds("Assets"), holds("ProjectSettings")) {
@@ -204,7 +204,7 @@ pub fn is_project(folder: &Path) -> bool {
     }
 }
 
-/// The project that the user named.
+/// The project that the user named: this folder or the nearest project above it.
 ///
 /// # Errors
 /// [`BadProject`], with the fix.
@@ -213,16 +213,16 @@ pub fn named_project(folder: &Path) -> Result<PathBuf, BadProject> {
     project_of(&canonical).ok_or(BadProject::NotAProject(canonical))
 }
 
-/// The canonical form of a path, without Windows' `\\?\` prefix where the path is as good without it: Unity and people do not write it.
-/// It has the case that the names have on the disk, also on macOS, where `realpath` tells it.
+/// The canonical form of a path, without Windows' `\\?\` prefix where the path means the same without it: Unity and people do not
+/// write it. Names have the case that they have on disk, on macOS too, where `realpath` gives it.
 pub fn canonical(path: &Path) -> Option<PathBuf> {
     let path = dunce::canonicalize(path).ok()?;
     Some(path.to_str().and_then(plain_share).map_or(path, PathBuf::from))
 }
 
-/// The path of a share on another machine, or of WSL, without its prefix: `\\?\UNC\server\share\x` is `\\server\share\x`. Such a path
-/// begins so on Windows alone. `None` for what is no such path, or would be another one without the prefix: too long, or with a
-/// name that Windows reads otherwise then.
+/// The path of a share on another machine, or of WSL, without its prefix: `\\?\UNC\server\share\x` is `\\server\share\x`. Only
+/// Windows has such paths. `None` if `path` is not one, or if it would mean another path without the prefix: because it is too
+/// long, or has a name that Windows reads differently then.
 fn plain_share(path: &str) -> Option<String> {
     const DEVICES: [&str; 8] = ["CON", "PRN", "AUX", "NUL", "COM", "LPT", "CONIN$", "CONOUT$"];
     let share = path.strip_prefix(r"\\?\UNC\")?;

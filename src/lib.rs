@@ -1,26 +1,27 @@
-//! holdfast: an MCP server that keeps an AI editor's session whole while the Unity Editor behind it comes and goes.
+//! holdfast: an MCP server that keeps an AI editor's session alive while the Unity Editor behind it reloads, restarts or crashes.
 //!
-//! The map, from the inside out:
+//! The modules, from the inside out:
 //!
 //! * [`limits`]: every bound, with its reason.
 //! * [`protocol`]: bytes <-> values. Pure.
 //! * [`fsm`]: the state machines, values only. Pure.
 //! * [`core`]: open calls, open requests, what is known of the link, texts for users: bounded values with rules, without I/O.
 //! * [`net`], [`platform`]: the seams to sockets, files and processes; real here, simulated in tests.
-//! * [`storage`]: what stands on disk.
+//! * [`storage`]: files of the gateway on disk.
 //! * [`telemetry`]: each event in one place: its log line and its metric.
 //! * [`config`], [`survey`]: what the user said; which project and editor that means.
-//! * [`runtime`]: what actors stand on: the gateway's surroundings, supervision, addresses, bounded mailboxes, timers, and the messages
-//!   of all actors.
-//! * [`client`], [`link`]: what of the client's session and of the editor's link outlives the actors.
+//! * [`runtime`]: what actors are built on: environment, supervision, addresses, bounded mailboxes, timers, and the messages of
+//!   all actors.
+//! * [`client`], [`link`]: the parts of the client's session and of the editor's link that outlive the actors.
 //! * [`actors`]: shells that receive, feed a machine and carry out its effects.
-//! * [`transport`]: how a client comes in.
-//! * [`services`]: what is served over HTTP beside the tree: metrics, status page, what a package's documents have; off by default.
-//! * [`cli`]: subcommands, flags and exit codes. The feature `demo` adds the subcommands `demo` and `fake-unity`, with crates of
-//!   their own that know nothing of this one.
+//! * [`transport`]: how clients connect.
+//! * [`services`]: services over HTTP outside of the tree: metrics, status page, the services of a package's documents; off by
+//!   default.
+//! * [`cli`]: subcommands, flags and exit codes. The feature `demo` adds the subcommands `demo` and `fake-unity`, from crates
+//!   that do not depend on this one.
 //!
-//! Imports point inwards and form no circle; `protocol` and `fsm` know no runtime, clock, randomness, environment or logging and
-//! never await. `tests/it/imports.rs` and `tests/it/layers/mod.rs` hold that.
+//! Imports point inwards and form no circle. `protocol`, `fsm` and `core` use no runtime, clock, randomness, environment or
+//! logging and never await. `tests/it/imports.rs` and `tests/it/layers/mod.rs` check that.
 
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout)]

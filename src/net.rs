@@ -1,3 +1,3 @@
-//! The seam to the network: [`holdfast_net`], which the model of an editor stands on too.
+//! The seam to the network: [`holdfast_net`], which the model of an editor uses too.
 
 pub use holdfast_net::{BoxFuture, BoxStream, Listener, Net, Stream, Tcp};

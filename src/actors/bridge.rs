@@ -1,8 +1,8 @@
 //! The bridge actor: the shell around [`core::bridge`](crate::core::bridge).
 //!
 //! *Owns* the connection's handle, the offered targets and the timers. *Receives* targets from discovery, events of the
-//! connection, hints from push, work from session and registry. *Sends* orders to the connection, the link's availability to the
-//! session. *Dies* only of our own bugs; its supervisor then closes its epoch in the ledger first.
+//! connection, hints from push, work from session and registry. *Sends* orders to the connection, and the link's availability to
+//! the session. *Dies* only of our own bugs; its supervisor then closes its epoch in the ledger before it starts a successor.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -33,24 +33,24 @@ use crate::survey::{Survey, Target};
 
 /// The actor.
 pub struct BridgeActor {
-    /// What it works with, and each of its connections.
+    /// What this actor and each of its connections work with.
     pub with: Surroundings,
-    /// Its tasks.
+    /// The tasks of this actor.
     pub tasks: Tasks,
 }
 
-/// What an incarnation keeps.
+/// The state of one incarnation.
 pub struct State {
     core: BridgeCore<Connection>,
     timers: Timers<Timer, Message>,
     me: ActorRef<Message>,
     targets: Vec<Target>,
-    /// The project that everything known here is about; `None`: nothing is known yet.
+    /// The project that all state here is about; `None`: not known yet.
     project: Option<Option<PathBuf>>,
-    /// Targets that were dialled and are somebody else's, and when that was seen.
+    /// Targets that were dialled and belong to somebody else, with the time of the dial.
     refused: Vec<(Target, ConnectFailure, Instant)>,
     last_dial: Option<Instant>,
-    /// The files that are looked for: each is one sending's.
+    /// The result files that probes look for; each belongs to one sending.
     probing: BTreeSet<String>,
 }
 
@@ -62,7 +62,7 @@ impl Actor for BridgeActor {
     async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
         self.with.addresses.bridge.fill(me.clone());
         let mut timers = Timers::new(me.clone(), Message::Timer);
-        // A predecessor's editor is as likely to be there as it was for it.
+        // The editor of a predecessor is as likely to come back as it was before.
         let recently_lost = self.with.link.view.borrow().outages.back().and_then(|last| {
             LIKELY_AFTER_LOSS
                 .checked_sub(last.at.elapsed())
@@ -88,7 +88,7 @@ impl Actor for BridgeActor {
     async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
         self.publish(state);
         self.look_for_results(state);
-        // A predecessor may have heard of it, and not a word of it is left.
+        // A predecessor may have received this message, and its state is lost.
         self.project_moved(state);
         let (draining, wanted) = (self.with.env.is_draining(), self.with.link.is_wanted());
         let ledger = &mut &*self.with.calls.shared;
@@ -120,13 +120,13 @@ impl Actor for BridgeActor {
                 state.probing.remove(&path);
             }
             Message::Withdrawn(key) => {
-                // Kindness, and never needed: what the editor answers to it counts for nobody.
+                // A courtesy to the editor, never required: its reply is ignored.
                 self.order(state, Order::Cancel(key));
             }
             Message::NobodyWaits(epoch) => self.hear(state, epoch, Event::NobodyWaits),
             Message::ConnectionFailed(epoch) => {
                 if state.core.epoch() == Some(epoch) {
-                    // Our bug: the supervisor closes the epoch and starts anew.
+                    // Our bug: the supervisor closes the epoch and starts a new bridge.
                     return Err(format!("the task of connection {epoch} panicked").into());
                 }
             }
@@ -143,11 +143,11 @@ impl Actor for BridgeActor {
 }
 
 impl BridgeActor {
-    /// Asks anew which project is wanted, and tells the machine what that means for what it knows.
+    /// Reads which project is wanted. Tells the machine if it changed, or if calls are held for it.
     fn project_moved(&self, state: &mut State) {
-        // In question: the ledger lets nothing out meanwhile.
+        // While the wanted project is in question, the ledger sends no calls.
         let Wanted::Settled(project) = self.with.link.wanted() else { return };
-        // Before the first look around nothing tells that there is none.
+        // Before the first survey, `None` does not mean that there is no project.
         let before =
             if self.with.link.survey.borrow().is_some() { state.project.replace(project.clone()) } else { None };
         if before.is_some_and(|before| before != project) {
@@ -158,8 +158,8 @@ impl BridgeActor {
         }
     }
 
-    /// Discovery looked around. What is another project's leads nowhere. While it is in question which one is wanted, the first one
-    /// is followed: most likely it is the one.
+    /// Takes a survey of discovery. A survey of a project that is not wanted is ignored. While the wanted project is in question,
+    /// the first one that was surveyed is followed: most likely it is the wanted one.
     fn offered(&self, state: &mut State, survey: &Survey) {
         let wanted = match self.with.link.wanted() {
             Wanted::Settled(wanted) => wanted,
@@ -170,11 +170,11 @@ impl BridgeActor {
             return;
         }
         let evidence = survey.evidence;
-        // The wanted one is out of sight for a moment: whose a named port is cannot be told.
+        // The wanted project is not found for a moment: then the owner of a named port cannot be determined.
         if !is_wanted || survey.targets.is_empty() {
             return self.feed(state, Event::NothingOffered { cause: survey.cause(), evidence });
         }
-        // A dial under way keeps the targets it was given: the machine ignores the offer then.
+        // A dial under way keeps its targets: the machine ignores the offer then.
         if state.core.epoch().is_none() {
             state.targets.clone_from(&survey.targets);
             self.remember_where_it_moved(state);
@@ -185,7 +185,7 @@ impl BridgeActor {
         self.feed(state, Event::TargetsOffered { count, evidence });
     }
 
-    /// What happens on a connection that is not the current one is of no interest: its epoch is closed.
+    /// Takes an event of a connection. Events of a connection that is not the current one are dropped: its epoch is closed.
     fn hear(&self, state: &mut State, epoch: Epoch, event: Event) {
         if state.core.epoch() != Some(epoch) {
             return;
@@ -200,8 +200,8 @@ impl BridgeActor {
         }
     }
 
-    /// While it reloads, an editor that moved from its own port is seen nowhere, and its own port is somebody else's: it is away for
-    /// a moment, and comes back where it was met last.
+    /// Adds the port where a moved editor was last met. While such an editor reloads it is found nowhere, and its own port
+    /// belongs to somebody else; it comes back where it was last met.
     fn remember_where_it_moved(&self, state: &mut State) {
         let Some(last) = self.with.link.view.borrow().target.clone() else { return };
         let Some(first) = state.targets.first() else { return };
@@ -212,7 +212,8 @@ impl BridgeActor {
         }
     }
 
-    /// Somebody else's editor is not connected to, and its owner not looked up, ten times a second while ours is away.
+    /// Remembers a target that belongs to somebody else. Otherwise it would be dialled, and its owner looked up, ten times a
+    /// second while our editor is away.
     fn remember_refusal(&self, state: &mut State, failure: ConnectFailure) {
         let target = state.targets.get(usize::from(state.core.machine().target()));
         if let Some(target) = target.filter(|_| failure.is_somebody_else()) {
@@ -240,7 +241,7 @@ impl BridgeActor {
         self.publish(state);
     }
 
-    /// Carries out one command. Returns what that led to at once: a connect that is not begun.
+    /// Carries out one command. Returns the event that it causes at once: a connect that was not begun.
     fn command(&self, state: &mut State, event: &Event, command: Command<Connection>) -> Option<Event> {
         match command {
             Command::AskTargets => {
@@ -256,7 +257,7 @@ impl BridgeActor {
             Command::Settle(settlements) => self.with.calls.settle(settlements),
             Command::HangUp { connection, loss, .. } => {
                 drop(connection);
-                // One that was never greeted is no loss of the editor.
+                // `lost` ignores a connection that was never greeted: no editor was lost.
                 self.with.link.lost(loss);
                 self.look_for_results(state);
             }
@@ -299,7 +300,7 @@ impl BridgeActor {
     }
 
     fn dial(&self, state: &mut State, index: usize) -> Result<(), ConnectFailure> {
-        // An offer that is out of date may name a target that is known no more.
+        // An outdated offer may name a target that is no longer known.
         let target = state.targets.get(index).cloned().ok_or(ConnectFailure::Refused)?;
         let refused = state.refused.iter().find(|(known, ..)| *known == target);
         if let Some((_, failure, _)) = refused.filter(|(.., seen)| seen.elapsed() < RETRY_UNLIKELY_MAX) {
@@ -323,7 +324,7 @@ impl BridgeActor {
         let target = state.targets.get(usize::from(state.core.machine().target())).cloned();
         let pid = target.as_ref().and_then(|target| target.editor_pid);
         let editor = EditorIdentity { pid, domain: connection.domain() };
-        // Another project's editor tells nothing of the absence of this one.
+        // Another project's editor shows nothing about how long this one was away.
         let before = self.with.link.view.borrow().clone();
         let project = |target: Option<&Target>| target.map(|target| target.project.clone());
         let is_same = project(before.target.as_ref()) == project(target.as_ref());
@@ -362,7 +363,7 @@ impl BridgeActor {
         });
     }
 
-    /// Looks for the results that are also written into files.
+    /// Starts a probe for each missing result that is also written to a file.
     fn look_for_results(&self, state: &mut State) {
         let recovering = self.with.calls.ledger(|ledger, _| ledger.recovering());
         for (call, recovery) in recovering {
@@ -381,7 +382,7 @@ impl BridgeActor {
         }
     }
 
-    /// Tells the ledger, the session and the link's view what may be expected of the link, when that changed.
+    /// When the expectation changed, publishes it to the link's view, the ledger and the sessions.
     fn publish(&self, state: &mut State) {
         let Some(told) = state.core.expectation(&mut &*self.with.calls.shared) else { return };
         let Expectation { state: label, availability, undecided, changed } = told;

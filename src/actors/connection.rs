@@ -1,10 +1,10 @@
-//! One connection to an editor: dial, check whose port it is, then read and write until it ends. A task of the bridge.
+//! One connection to an editor: dials, checks who owns the port, then reads and writes until it ends. A task of the bridge.
 //!
-//! *Owns* the socket and the link's connection permit, which falls with it. *Receives* orders from the bridge. *Sends* it events,
-//! and settles replies in the ledger itself, so that an answer that was read is never lost with an actor. *Dies* when the
-//! socket ends, the bridge hangs up, or the bridge's tasks are ended.
+//! *Owns* the socket and the link's connection permit, which is released with it. *Receives* orders from the bridge. *Sends*
+//! events to the bridge, and settles replies in the ledger itself, so that an answer that was read is never lost with an actor.
+//! *Dies* when the socket ends, the bridge hangs up, or the bridge's tasks are ended.
 //!
-//! It carries bytes and waits; what may be written and what a reply settles, the [`Exchange`] decides.
+//! The connection carries bytes and waits. The [`Exchange`] decides what may be written and what a reply settles.
 
 mod call;
 mod foreign_peer;
@@ -38,7 +38,7 @@ use crate::runtime::messages::bridge;
 use crate::runtime::supervisor::Tasks;
 use crate::survey::{self, Identity, Target};
 
-/// What is said of a peer whose port it may not be.
+/// Shown for a peer on whose port our editor may not be.
 const UNPROVEN: &str = "nothing shows that it is this project's editor";
 
 /// The exchange of a connection, as the bridge and the connection's task share it.
@@ -56,17 +56,17 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Gives an order. A connection that has ended says so by itself; the order needs no answer then.
+    /// Gives an order. Has no effect on a connection that has ended: it reports its end itself.
     pub fn order(&self, order: Order) {
         self.shared.order(order);
     }
 
-    /// Has it keep the places of answered calls.
+    /// Has the connection keep the places of answered calls ([`Exchange::keep_places`]).
     pub fn keep_places(&self) {
         enter(&self.shared.exchange).keep_places();
     }
 
-    /// The domain of the editor that was greeted, if it tells.
+    /// The domain of the greeted editor, if the editor reports it.
     pub fn domain(&self) -> Option<u64> {
         enter(&self.shared.exchange).met().and_then(|met| met.domain)
     }
@@ -82,17 +82,17 @@ impl Shared {
 /// What a connection works with.
 #[derive(Debug, Clone)]
 pub struct Surroundings {
-    /// The gateway's surroundings.
+    /// The gateway's environment.
     pub env: Arc<Environment>,
-    /// The actors that hear of what is read.
+    /// The actors that are told of what is read.
     pub addresses: Arc<Addresses>,
-    /// The sessions on the link: a blocked stdout of the only one stops the reading.
+    /// The sessions on the link. While the only session's stdout is blocked, nothing is read.
     pub attached: Attached,
-    /// The link that the connection is of.
+    /// The link of this connection.
     pub link: Arc<Link>,
     /// The editor's tools.
     pub tools: Arc<Tools>,
-    /// The calls that are sent and answered on it.
+    /// The calls that are sent and answered on this connection.
     pub calls: Arc<Calls>,
 }
 
@@ -142,16 +142,16 @@ struct Line {
     target: Target,
     bridge: ActorRef<bridge::Message>,
     shared: Arc<Shared>,
-    /// What the editor is told first, and what it has said to it.
+    /// What the greeting sends, and the editor's replies to it so far.
     hello: Hello,
     said: Mutex<Vec<Reply>>,
-    /// The first bytes that the editor was sent: a peer that says the same is an echo.
+    /// The first bytes sent to the editor: a peer that sends the same is an echo.
     sent: OnceLock<Bytes>,
-    /// Until it is told how the dial ended, which is told once.
+    /// Present until the result of the dial is reported, which happens once.
     dialled: Mutex<Option<Dialled>>,
 }
 
-/// A dial whose result is not told yet.
+/// A dial whose result is not reported yet.
 #[derive(Debug, Clone, Copy)]
 struct Dialled {
     /// When it began.
@@ -160,7 +160,7 @@ struct Dialled {
     accepted: Instant,
 }
 
-/// A panic in the connection's task is our bug like one in the bridge itself, and must not look like an idle connection.
+/// A panic in the connection's task is our bug, like one in the bridge itself, and must not look like an idle connection.
 impl std::ops::Drop for Line {
     fn drop(&mut self) {
         if std::thread::panicking() {
@@ -191,7 +191,7 @@ impl Line {
         }
         let identity = match self.check_owner().await {
             Ok(identity) => identity,
-            // Whose port it is cannot be read without a descriptor.
+            // The owner of the port cannot be read without a descriptor.
             Err(_) if self.with.env.host.lacks_descriptors() => {
                 return self.failed(ConnectFailure::NoDescriptors, "no descriptor to look up the owner of the port");
             }
@@ -217,8 +217,8 @@ impl Line {
         self.tell(Event::Disconnected(drop));
     }
 
-    /// Whose port it is, asked once a connection to it stands. An editor that reloads closes its connections first, so that whoever
-    /// dials again at once meets a listener that is gone at the look: that is nobody, not somebody else.
+    /// Checks who owns the port, after a connection to it is open. An editor that reloads closes its connections first, so a new
+    /// dial may reach a listener that is gone when its owner is looked up. That is `Refused`, not somebody else's port.
     async fn check_owner(&self) -> Result<Identity, (ConnectFailure, &'static str)> {
         if let Some(identity) = self.look_up_owner().await? {
             return Ok(identity);
@@ -226,23 +226,23 @@ impl Line {
         if !matches!(timeout(CONNECT_TIMEOUT, self.with.env.net.connect(self.target.port)).await, Ok(Ok(_))) {
             return Err((ConnectFailure::Refused, "nobody listens any more"));
         }
-        // It may have begun to listen since the first look.
+        // A listener may have started since the first lookup.
         self.look_up_owner().await?.ok_or((ConnectFailure::Unproven, "the system does not tell whose the port is"))
     }
 
-    /// `None` where nobody is seen to listen.
+    /// Looks up the owner of the port; `None` if nobody is seen to listen.
     async fn look_up_owner(&self) -> Result<Option<Identity>, (ConnectFailure, &'static str)> {
         let (host, target) = (Arc::clone(&self.with.env.host), self.target.clone());
         let looked_up = crate::platform::host::run(&*self.with.env.host, move || survey::check_owner(&*host, &target));
         match timeout(OWNER_LOOKUP_MAX, looked_up).await {
             Ok(Some(looked_up)) => looked_up.map_err(|failure| (failure, "")),
-            // It says nothing of who listens.
+            // A failed lookup shows nothing about who listens.
             Ok(None) | Err(_) => Err((ConnectFailure::TimedOut, "the owner of the port could not be looked up")),
         }
     }
 
-    /// Read once the connection stands: the files are those of the editor that was met. What the survey read holds where they cannot
-    /// be read in time; while such a reading hangs, no other begins.
+    /// Reads the identity files again once the connection is open: now they are those of the editor that was met. If that takes
+    /// too long, what the survey read stays valid; while such a read hangs, no other begins.
     async fn read_identity(&mut self) -> Result<(), ConnectFailure> {
         let Ok(permit) = Arc::clone(&self.with.link.identity_read).try_acquire_owned() else { return Ok(()) };
         let (host, target) = (Arc::clone(&self.with.env.host), self.target.clone());
@@ -269,8 +269,8 @@ impl Line {
         }
     }
 
-    /// Carries out what a reply decided. Where its place was passed on, the next call leaves first, and the editor works while this
-    /// answer is rendered. Until then the answer is in a task of its own, and cannot be lost with this one.
+    /// Carries out what a reply decided. If its place was passed on, the next call is sent first, and the editor works while this
+    /// answer is rendered. The answer is then in a task of its own, and cannot be lost with this one.
     fn settle_reply(&self, settled: Settled) {
         if !settled.events.is_empty() {
             return self.settle(settled);
@@ -279,7 +279,8 @@ impl Line {
         self.with.env.health.spawn("answer", async move { calls.settle(settlements) });
     }
 
-    /// For what the editor can say at any time: taken no faster than the bridge handles it.
+    /// Tells the bridge of an event that the editor can cause at any time. Waits for a permit, so that reading is no faster than
+    /// the bridge.
     async fn tell_unasked(&self, event: Event) {
         let permit = self.with.addresses.mailboxes.bridge.permit(0).await;
         let _ = self.bridge.cast(bridge::Message::Heard(self.epoch, event, permit));
@@ -296,7 +297,7 @@ impl Line {
         enter(&self.dialled)
     }
 
-    /// The right to tell how the dial ended; `None` once it was told.
+    /// Takes the right to report how the dial ended; `None` once it was reported.
     fn dial_result(&self) -> Option<Dialled> {
         self.dialled().take()
     }
@@ -305,12 +306,12 @@ impl Line {
         enter(&self.shared.exchange)
     }
 
-    /// The editor is greeted.
+    /// Whether the editor is greeted.
     fn is_greeted(&self) -> bool {
         self.exchange().met().is_some()
     }
 
-    /// Runs one short operation of the exchange on the ledger. The ledger's lock is the outer one, always.
+    /// Runs one short operation of the exchange on the ledger. The ledger's lock is always taken first.
     fn decide<T>(&self, operation: impl FnOnce(&mut Exchange, &mut Ledger, Instant) -> T) -> T {
         self.with.calls.ledger(|ledger, now| operation(&mut self.exchange(), ledger, now))
     }

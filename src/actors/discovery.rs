@@ -1,7 +1,7 @@
 //! The discovery actor: the shell around [`fsm::discovery`](crate::fsm::discovery).
 //!
-//! *Owns* the last survey and the file watch. *Receives* the bridge's wish for targets, the client's roots, file changes.
-//! *Sends* offers to the bridge and the project's name to the registry. *Dies* only of our own bugs.
+//! *Owns* the last survey and the file watch. *Receives* the bridge's request for targets, the client's roots, and file changes.
+//! *Sends* offers to the bridge and the project to the registry. *Dies* only of our own bugs.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ use crate::runtime::supervisor::Tasks;
 use crate::runtime::timers::Timers;
 use crate::survey::{self, Survey};
 
-/// A survey that hangs, among what keeps parts from their work.
+/// The name of this trouble in `Health`: a survey that hangs.
 const HANGS: &str = "survey";
 
 fn survey_hangs() -> String {
@@ -38,7 +38,7 @@ fn survey_hangs() -> String {
 
 /// The actor.
 pub struct DiscoveryActor {
-    /// The gateway's surroundings.
+    /// The gateway's environment.
     pub env: Arc<Environment>,
     /// The other actors.
     pub addresses: Arc<Addresses>,
@@ -50,17 +50,17 @@ pub struct DiscoveryActor {
     pub project: Arc<Project>,
     /// The sessions on the link.
     pub attached: Attached,
-    /// Its tasks.
+    /// The tasks of this actor.
     pub tasks: Tasks,
 }
 
-/// What an incarnation keeps.
+/// The state of one incarnation.
 pub struct State {
     driver: Driver<Discovery>,
     timers: Timers<Timer, Message>,
     me: ActorRef<Message>,
     survey: Option<Arc<Survey>>,
-    /// Numbers surveys: only the last one, and only until it is given up, is waited for.
+    /// The number of the last survey. Only its result is used, and only until it is given up.
     nth: u64,
     watching: bool,
     /// The watched project and the hold on its watch task.
@@ -81,7 +81,8 @@ impl Actor for DiscoveryActor {
     }
 
     async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
-        // What a predecessor was told may have fallen with it: the order to stop, or the wish, and the bridge asks once and waits.
+        // A message to a predecessor may be lost with it: the order to stop, or the request for targets, which the bridge sends
+        // only once.
         if self.env.is_draining() {
             self.feed(state, &Event::StopRequested);
         } else if self.link.is_wanted() {
@@ -218,8 +219,8 @@ impl DiscoveryActor {
                 let env = Arc::clone(&env);
                 move || survey::survey(&*env.host, &project.config(), &roots, former.as_deref())
             };
-            // One that panicked found nothing: the session goes on, and status says so. Unanswered, discovery would wait for it
-            // for ever.
+            // A survey that panics counts as failed: without a result discovery would wait for ever. The session goes on, and the
+            // status reports the failure.
             let survey = crate::platform::host::run(&*env.host, looked).await.unwrap_or_else(Survey::failed);
             let _ = me.cast(Message::Surveyed(nth, generation, Arc::new(survey)));
         });
@@ -231,7 +232,7 @@ impl DiscoveryActor {
         if state.watch.as_ref().is_some_and(|(watched, _)| *watched == project) {
             return;
         }
-        // Those of every dialect: a package may come while we look.
+        // The files of every dialect: a package may be installed while we look.
         let named = self.env.config.dialects.iter().flat_map(|dialect| dialect.project_files());
         let paths = named.map(|file| file.path).chain([PROJECT_FILE]);
         let files: BTreeSet<PathBuf> = paths.map(|path| project.join(path)).collect();

@@ -1,4 +1,4 @@
-//! The supervision tree: who starts whom, what outlives whom, and what main does when the root gives up.
+//! The supervision tree: which actor starts which, what outlives an actor, and what happens when the root gives up.
 //!
 //! ```text
 //! main
@@ -35,7 +35,7 @@ use crate::runtime::messages::{bridge, discovery, push, registry, session};
 use crate::runtime::slot::Slot;
 use crate::runtime::supervisor::{ChildSpec, Children, Message, Report, Started, Supervisor, Tasks};
 
-/// How actors are spawned: the seam at which tests put a saboteur around an actor.
+/// How actors are spawned. Tests use this to wrap an actor in a saboteur.
 pub trait Spawn: Clone + Send + Sync + 'static {
     /// Spawns an actor linked to its supervisor.
     fn spawn<A>(
@@ -49,7 +49,7 @@ pub trait Spawn: Clone + Send + Sync + 'static {
         A: Actor;
 }
 
-/// As ractor does it.
+/// Spawns actors as ractor does.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Plain;
 
@@ -61,12 +61,13 @@ impl Spawn for Plain {
         arguments: A::Arguments,
         supervisor: ActorCell,
     ) -> Result<(ActorRef<A::Msg>, JoinHandle<()>), SpawnErr> {
-        // No name: ractor's names are global to the process, and two gateways in one test would meet.
+        // No name: ractor's names are global to the process, so two gateways in one test would collide.
         A::spawn_linked(None, actor, arguments, supervisor).await
     }
 }
 
-/// On a runtime of their own: a handler that is stuck stops neither supervision nor main's deadlines, which run elsewhere.
+/// Spawns actors on a runtime of their own: a handler that is stuck stops neither the root supervisor nor main's deadlines, which
+/// run elsewhere.
 #[derive(Debug, Clone)]
 pub struct OnWorkers(pub Handle);
 
@@ -83,7 +84,7 @@ impl Spawn for OnWorkers {
     }
 }
 
-/// Builds a spec: how to make the actor, where its address lies, what is settled when an incarnation has ended.
+/// Builds a child spec: `make` makes the actor, `slot` holds its address, and `settle` runs when an incarnation has ended.
 fn spec<A, S, P>(
     name: &'static str,
     spawn: &S,
@@ -138,11 +139,11 @@ fn reporter(env: &Arc<Environment>) -> Arc<dyn Fn(Report) + Send + Sync> {
     })
 }
 
-/// The link's children, in the order of their start.
+/// The link's children, in start order.
 fn link_specs<S: Spawn>(link: &Arc<LinkParts>, spawn: &S) -> Vec<ChildSpec> {
     let of = (&link.env, link);
     vec![
-        // First: the others cast to it as soon as they live.
+        // First, because the others cast to the registry as soon as they start.
         spec("registry", spawn, of, parts::registry, |link| &link.addresses.registry, |_| {}),
         spec("discovery", spawn, of, parts::discovery, |link| &link.addresses.discovery, |_| {}),
         spec(
@@ -151,7 +152,7 @@ fn link_specs<S: Spawn>(link: &Arc<LinkParts>, spawn: &S) -> Vec<ChildSpec> {
             of,
             parts::bridge,
             |link| &link.addresses.bridge,
-            // Before a successor may dial: what was claimed may have run, the rest is held again.
+            // Before a successor may dial: claimed calls may have run, the others are held again.
             |link| {
                 let loss = if link.env.is_draining() { Loss::Shutdown } else { Loss::Gateway };
                 link.calls.close_epochs(loss);
@@ -189,9 +190,10 @@ fn link_spec<S: Spawn>(link: &Arc<LinkParts>, spawn: &S) -> ChildSpec {
     }
 }
 
-/// What a dead session had been handed and did not get into the ledger is answered: nothing of it ran.
+/// Answers, with an internal error, each request that a dead session had received and that did not become a call: none of them
+/// ran.
 ///
-/// At an orderly end main answers it, since that is nobody's fault.
+/// At an orderly end main answers these requests instead, since no fault caused it.
 fn settle_session(seat: &Seat) {
     if seat.env.is_draining() || seat.client.is_ending() {
         return;
@@ -203,17 +205,18 @@ fn settle_session(seat: &Seat) {
     }
 }
 
-/// How the tree came to its end.
+/// How the tree ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// It was told to stop.
+    /// By request.
     Stopped,
-    /// It gave up for good: our bug. The process exits with 70.
+    /// The root gave up too often: our bug. The process exits with 70.
     Exhausted,
 }
 
-/// What is started, stopped and settled together, and gives up together. Over stdin and stdout that is the session with its link;
-/// of several, each session and each link is a tree of its own, so that what fails too often takes nothing else with it.
+/// Actors that are started, stopped and settled together, and give up together. Over stdin and stdout a tree is the session with
+/// its link. With several clients each session and each link is a tree of its own, so that one that fails too often stops no
+/// other.
 pub struct Tree {
     env: Arc<Environment>,
     links: Vec<Arc<LinkParts>>,
@@ -221,7 +224,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// The session over stdin and stdout, and the link that it is on.
+    /// The session over stdin and stdout, and its link.
     pub fn of_stdio(parts: &Parts) -> Self {
         let seats = vec![Arc::new(parts.seat(&parts.client))];
         Self { env: Arc::clone(&parts.env), links: vec![Arc::clone(parts.links.first())], seats }
@@ -237,7 +240,7 @@ impl Tree {
         Self { env: Arc::clone(&seat.env), links: Vec::new(), seats: vec![Arc::new(seat)] }
     }
 
-    /// Runs it until `stop` says so; builds it again when the root gives up, until that happens too often.
+    /// Runs the tree until `stop` is true. Rebuilds it when the root gives up, until that happens too often ([`REBUILD_DELAYS`]).
     pub async fn run<S: Spawn>(self, spawn: S, mut stop: watch::Receiver<bool>) -> Ended {
         let mut rebuilds: VecDeque<Instant> = VecDeque::new();
         loop {
@@ -256,7 +259,7 @@ impl Tree {
         }
     }
 
-    /// One life of the tree. True if it was told to stop, false if the root gave up.
+    /// Runs the tree once. True if `stop` ended it, false if the root gave up or did not start.
     async fn life<S: Spawn>(&self, spawn: &S, stop: &mut watch::Receiver<bool>) -> bool {
         let report = reporter(&self.env);
         let root = Supervisor { name: "gateway", max: ROOT_RESTARTS_MAX, window: ROOT_WINDOW, report };
@@ -270,7 +273,7 @@ impl Tree {
             _ = &mut task => false,
         };
         if !told {
-            // A root that gave up has stopped its children itself; one that failed could not.
+            // A root that gave up has stopped its children itself; a root that failed could not.
             children.stop().await;
             self.env.events.actor_down("gateway");
             return false;
@@ -285,7 +288,7 @@ impl Tree {
             link.addresses.push.cast(push::Message::Stop);
         }
         let _ = root.cast(Message::Stop);
-        // Each of two levels joins its children within its own bound.
+        // Each of the two levels waits for its children within its own limit.
         if timeout(4 * JOIN_TIMEOUT, &mut task).await.is_err() {
             root.kill();
             task.abort();
@@ -293,7 +296,7 @@ impl Tree {
         true
     }
 
-    /// The tree is gone: whatever is open is settled as it truly stands. What is held stays held, for the next tree.
+    /// Settles the calls and requests of a tree that gave up, by what may have run. Held calls stay held for the next tree.
     fn settle_everything(&self) {
         for link in &self.links {
             link.calls.close_epochs(Loss::Gateway);

@@ -1,4 +1,4 @@
-//! The gateway's own tools: what the AI can ask holdfast itself. They never wait for Unity, but for `holdfast_wait_ready`.
+//! The gateway's own tools: what the AI can ask holdfast itself. They never wait for Unity, except `holdfast_wait_ready`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,13 +29,13 @@ use crate::runtime::supervisor::Tasks;
 use crate::survey::Survey;
 use crate::telemetry::flight::seconds;
 
-/// Calls listed when none is said.
+/// The number of calls that `holdfast_calls` lists by default.
 const CALLS_LISTED: usize = 20;
 
-/// What the gateway's own tools look at, and what their answers go through.
+/// What the gateway's own tools read, and what their answers are sent through.
 #[derive(Debug, Clone)]
 pub struct GatewayTools {
-    /// The gateway's surroundings.
+    /// The gateway's environment.
     pub env: Arc<Environment>,
     /// The client.
     pub client: Arc<Client>,
@@ -43,7 +43,7 @@ pub struct GatewayTools {
     pub link: Arc<Link>,
     /// The editor's tools.
     pub tools: Arc<Tools>,
-    /// The calls.
+    /// The calls of the link.
     pub calls: Arc<Calls>,
 }
 
@@ -78,7 +78,7 @@ impl GatewayTools {
         self.calls.answers.own(asked, result);
     }
 
-    /// What `holdfast_status` and the run record say.
+    /// The answer of `holdfast_status`; also part of the run record.
     pub fn status(&self) -> Value {
         let link = self.link.view_now();
         let published = self.tools.published.borrow().clone();
@@ -116,7 +116,7 @@ impl GatewayTools {
             "problems": self.problems(survey.as_deref()),
             "candidates": survey.as_deref().map(candidates).unwrap_or_default(),
             "tools": {"count": published.catalogue.entries().len(), "from": source_label(published.source)},
-            // Rules that keep tools from being called, and where they stand; and the file in which calls are recorded.
+            // `policy`: the rules that forbid tools, with their source. `audit`: the file in which calls are recorded.
             "policy": self.tools.policy_lines(),
             "audit": self.env.config.audit.as_ref().map(|path| path.display().to_string()),
             "queue": {"held": held, "running": running, "busy_with": busy_with},
@@ -127,12 +127,12 @@ impl GatewayTools {
                 "client": clean(&client.name),
                 "actor_restarts": self.env.health.restarts(),
             },
-            // What the gateway itself holds, beside what the system shows of any process; for whoever looks for a leak.
+            // The gateway's own resources, beyond what the system shows of any process; helps to find a leak.
             "resources": {"tasks": self.env.health.tasks()},
         })
     }
 
-    /// What of the editor does not move although it is connected.
+    /// What of a connected editor does not move, if anything.
     fn still(&self, link: &LinkView) -> Option<Still> {
         let running = self.calls.ledger(|ledger, now| {
             ledger.running().map(|(_, tool, since)| (tool, now.saturating_duration_since(since)))
@@ -141,14 +141,15 @@ impl GatewayTools {
         Still::of(heartbeat, running).filter(|_| link.availability == Availability::Open)
     }
 
-    /// What a person who watches wants beyond the [`status`](Self::status): why each call waits and how the last ones ended, the last times without
-    /// the editor, and what the machines did of late. Bounded, whatever a client calls its tools.
+    /// The content of the run record, for a person who watches: the [`status`](Self::status), why each call waits, how the last
+    /// calls ended, the last outages, and what the machines did recently. Its size is limited, even if a client uses long tool
+    /// names.
     pub fn snapshot(&self) -> Value {
         let mut snapshot = self.status();
         let now = Instant::now();
         let (open, waiting, recent) = self.calls.ledger(|ledger, _| {
             let mut open: Vec<Record> = ledger.open_records().collect();
-            // The oldest is sent first, and has waited longest.
+            // Oldest first: the oldest call is sent first, and has waited longest.
             open.reverse();
             let waiting: Vec<Value> =
                 open.iter().take(PICTURE_CALLS_MAX).map(|record| of_record(record, now)).collect();
@@ -180,7 +181,7 @@ impl GatewayTools {
             .collect()
     }
 
-    /// The newest calls, or those that are older than `before`; `None` if that one is not on record.
+    /// The newest calls, or those older than `before`, with this verdict if one is given. `None` if `before` is not on record.
     fn records(&self, limit: usize, before: Option<CallId>, verdict: Option<&str>) -> Option<Value> {
         let now = Instant::now();
         self.calls.ledger(|ledger, _| {
@@ -199,7 +200,7 @@ impl GatewayTools {
         let found = self.calls.ledger(|ledger, now| ledger.look_up(call, now));
         let now = Instant::now();
         let told = match found {
-            // The late result as the editor gave it, in the shape it would have had.
+            // A late result is answered as the editor gave it, in the shape of a result in time.
             Lookup::Late(_, json) => {
                 self.client.outbox.answer(asked.key, &json);
                 return;
@@ -240,7 +241,7 @@ impl GatewayTools {
                             return;
                         }
                     }
-                    // Its main thread moves: what it has may run beside others.
+                    // The heartbeat shows that its main thread moves: other calls may run beside this one.
                     Some(Still::Call(..)) if state.heartbeat.is_some() => return,
                     Some(_) => tokio::time::sleep(READY_LOOK_EVERY).await,
                     None => return,
@@ -327,7 +328,7 @@ fn candidates(survey: &Survey) -> Vec<Value> {
     ports.chain(projects).chain(packages).collect()
 }
 
-/// One sentence: what is, and what to do about it.
+/// One sentence: the state, and what to do about it.
 fn summary(link: &LinkView, survey: Option<&Survey>, held: usize, still: Option<&Still>) -> String {
     let met = link
         .foreign_peer
@@ -341,7 +342,7 @@ fn summary(link: &LinkView, survey: Option<&Survey>, held: usize, still: Option<
         (Availability::Open, _) if link.state == "stalled" => {
             format!("{editor} is connected, but silent: it may be importing, or a dialog is open.{queued}")
         }
-        // Off its main thread it says more exactly what holds that.
+        // Not for `MainThread`: the heartbeat below says more exactly what holds it.
         (Availability::Open, Some(still @ (Still::Silent(_) | Still::Call(..)))) => {
             format!("{editor} is connected, but {still}.{queued}")
         }

@@ -1,7 +1,8 @@
 //! Keeps the record of this gateway, `<state>/run/<pid>.json`, by which `holdfast status` sees every running gateway.
 //!
-//! Kept from the first session on (a client that only probes leaves no trace), renewed when something happens (a state, a call,
-//! the link; twice a second at most) and every few seconds, removed at exit. What a killed process left behind is told by its lock ([`crate::storage::locked_record`]).
+//! The record is kept once the session has opened (a client that only probes leaves no trace). It is rewritten when the link, a
+//! call or a machine changes state, at most twice a second, and every few seconds. It is removed at exit. The lock of a record
+//! shows whether its process was killed ([`crate::storage::locked_record`]).
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,7 +25,7 @@ pub struct RunRecord {
 #[derive(Debug)]
 struct Keeper {
     task: JoinHandle<()>,
-    /// Falls when the record is to be kept no longer.
+    /// Dropped to end the task.
     stop: oneshot::Sender<()>,
 }
 
@@ -40,13 +41,14 @@ impl RunRecord {
         Self { keeper: Some(Keeper { task, stop }) }
     }
 
-    /// Removes the record, if it was claimed. A write that is under way ends first: it cannot be called back, and would leave the record behind.
+    /// Removes the record, if it was claimed. Waits for a write that is under way: it cannot be cancelled, and would leave the
+    /// record behind.
     pub async fn remove(self) {
         let Some(Keeper { mut task, stop }) = self.keeper else { return };
         drop(stop);
         if timeout(FLUSH_MAX, &mut task).await.is_err() {
             task.abort();
-            // The record goes with it.
+            // The record is removed when the task drops it.
             let _ = task.await;
         }
     }
@@ -55,7 +57,7 @@ impl RunRecord {
 async fn renew(seen: GatewayTools, path: PathBuf, mut stopped: oneshot::Receiver<()>) {
     let mut link = seen.link.view.subscribe();
     let mut transitions = seen.env.events.transitions();
-    // The first session is what the link is first wanted for.
+    // Opening the session wants the editor, which changes the link's view: so each change is the time to look.
     while !seen.client.handshake().opened {
         tokio::select! {
             biased;
@@ -73,7 +75,7 @@ async fn renew(seen: GatewayTools, path: PathBuf, mut stopped: oneshot::Receiver
         if let Err(error) = record.write(&seen.env.host, snapshot.into_bytes()).await {
             seen.env.events.catalogue_trouble("run_record", &error.to_string());
         }
-        // Behind the first record: nobody waits for it.
+        // After the first record, so that reaping old records does not delay it.
         if !std::mem::replace(&mut reaped, true)
             && let Some(state) = seen.env.config.state_dir.clone()
         {

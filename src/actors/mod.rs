@@ -1,8 +1,7 @@
-//! The shells: receive, feed the machine, carry out its effects.
+//! The shells around the machines: actors that receive, feed a machine, and carry out its effects.
 //!
-//! Actors cast; no handler awaits another actor, a socket or stdout: tasks do. What an incarnation spawns lies in its spec's
-//! [`Tasks`](crate::runtime::supervisor::Tasks), what must outlive it in the
-//! [`Parts`](parts::Parts) that it is given.
+//! Actors cast messages. No handler awaits another actor, a socket or stdout: tasks do. Tasks of an incarnation belong to its
+//! spec's [`Tasks`](crate::runtime::supervisor::Tasks); what must outlive it is in the [`Parts`](parts::Parts).
 
 pub mod bridge;
 pub mod connection;

@@ -1,5 +1,5 @@
-//! Tools that a package's own server answered by itself, under the package's names and in its shapes. They never wait for
-//! Unity's main thread, and nothing of them is sent as a call.
+//! Tools that a package's own server answered by itself, under the package's names and in its shapes. They never wait for Unity's
+//! main thread, and are not sent as calls.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::protocol::ids::CallId;
 use crate::protocol::mcp::ToolResult;
 use crate::runtime::supervisor::Tasks;
 
-/// Answers a call of such a tool.
+/// Answers a call of a package tool.
 pub fn run(own: &GatewayTools, tasks: &Tasks, asked: Asked, tool: PackageTool, arguments: &RawValue) {
     let given: Map<String, Value> = match serde_json::from_str(arguments.get()) {
         Ok(given) => given,
@@ -104,7 +104,7 @@ fn wait(given: &Map<String, Value>) -> Result<(Duration, bool), &'static str> {
     }
 }
 
-/// Waits until the editor is ready; if a reload is to be seen first, for its beginning too, as long as one may take to show.
+/// Waits until the editor is ready. With `for_reload`, first waits up to [`RELOAD_GRACE`] for a domain reload to begin.
 async fn wait_ready(own: &GatewayTools, timeout: Duration, for_reload: bool, patience: Duration) -> ToolResult {
     let began = Instant::now();
     if for_reload {

@@ -1,4 +1,4 @@
-//! The parts of one gateway that outlive its actors, and what each actor is given of them.
+//! The parts of one gateway that outlive its actors, and the constructors of the actors from them.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -20,13 +20,13 @@ use crate::protocol::ids::SessionId;
 use crate::runtime::environment::Environment;
 use crate::runtime::supervisor::Tasks;
 
-/// The parts of one gateway. Main holds all of them. What is asked of them as of one link is that of the first, which the session
-/// over stdin and stdout is on.
+/// The parts of one gateway, held by main. `Deref` gives the parts of the first link, which the session over stdin and stdout is
+/// on.
 #[derive(Debug)]
 pub struct Parts {
-    /// The links.
+    /// All links.
     pub links: Arc<Links>,
-    /// The sessions.
+    /// All sessions.
     pub sessions: Arc<Sessions>,
     /// The client over stdin and stdout.
     pub client: Arc<Client>,
@@ -41,7 +41,7 @@ impl Deref for Parts {
 }
 
 impl Parts {
-    /// Everything before anything happened.
+    /// Creates all parts, before any actor starts.
     pub fn new(config: Config, net: Arc<dyn Net>, host: Arc<dyn Host>) -> Arc<Self> {
         let env = Environment::new(config, net, host);
         let (sessions, client) = Sessions::with_stdio(env.events.clone());
@@ -49,17 +49,17 @@ impl Parts {
         Arc::new(Self { links, sessions, client })
     }
 
-    /// What a session's actor works with.
+    /// The seat of a session: what its actor works with.
     pub fn seat(&self, client: &Arc<Client>) -> Seat {
         Seat { env: self.env_of(client.id), client: Arc::clone(client), links: Arc::clone(&self.links) }
     }
 
-    /// The surroundings of a session.
+    /// The environment of a session: with its own session id, except for the one over stdin and stdout.
     pub fn env_of(&self, session: SessionId) -> Arc<Environment> {
         if session == SessionId::STDIO { Arc::clone(&self.env) } else { self.env.of_session(session) }
     }
 
-    /// What the gateway's own tools look at.
+    /// The gateway tools of the client over stdin and stdout.
     pub fn gateway_tools(&self) -> GatewayTools {
         self.seat(&self.client).tools()
     }

@@ -1,7 +1,7 @@
-//! The push actor: the shell around [`fsm::push`](crate::fsm::push). The editor connects to it and tells what happens to it.
+//! The push actor: the shell around [`fsm::push`](crate::fsm::push). The editor connects to it and reports its own events.
 //!
-//! *Owns* the sockets' tasks; the listener itself lies with the link, so that its port outlives a crash. *Receives* what its
-//! tasks read. *Sends* hints to the bridge. *Dies* only of our own bugs.
+//! *Owns* the tasks of the sockets; the link keeps the listener, so that its port outlives a crash. *Receives* what its tasks
+//! read. *Sends* hints to the bridge. *Dies* only of our own bugs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -29,22 +29,22 @@ use crate::runtime::timers::Timers;
 /// The actor.
 #[derive(Clone)]
 pub struct PushActor {
-    /// The gateway's surroundings.
+    /// The gateway's environment.
     pub env: Arc<Environment>,
     /// The other actors.
     pub addresses: Arc<Addresses>,
     /// The editor's link.
     pub link: Arc<Link>,
-    /// Its tasks.
+    /// The tasks of this actor.
     pub tasks: Tasks,
 }
 
-/// What an incarnation keeps.
+/// The state of one incarnation.
 pub struct State {
     driver: Driver<Push>,
     timers: Timers<Timer, Message>,
     me: ActorRef<Message>,
-    /// Dropping it ends every socket's task and the accepting.
+    /// Dropping it ends the accepting and every socket's task.
     open: Option<watch::Sender<()>>,
     second: (Instant, u32),
 }
@@ -97,7 +97,7 @@ impl Actor for PushActor {
             }
             Message::Missed(count, _permit) => {
                 self.env.events.push_missed(count);
-                // It may have been of the tools, or of a reload to another port.
+                // The missed message may have been about the tools, or a reload to another port.
                 if within_rate(state) {
                     self.addresses.registry.cast(registry::Message::ChangeHinted(None));
                     self.addresses.discovery.cast(discovery::Message::Wanted);
@@ -147,7 +147,7 @@ impl PushActor {
         }
     }
 
-    /// Binds a free port, or takes the listener that outlived a predecessor.
+    /// Binds a free port, or takes over a predecessor's listener.
     fn bind(&self, state: &State) {
         let (env, link, me) = (Arc::clone(&self.env), Arc::clone(&self.link), state.me.clone());
         self.tasks.spawn(async move {
@@ -165,14 +165,14 @@ impl PushActor {
         state.open = Some(open);
         let (actor, me, tasks) = (self.clone(), state.me.clone(), self.tasks.clone());
         let sockets = Arc::new(AtomicUsize::new(0));
-        // One for all sockets: an editor's numbers go on over its connections.
+        // One counter for all sockets: an editor continues its numbers over all its connections.
         let last = Arc::new(AtomicU64::new(0));
         let accepting = {
             let closed = closed.clone();
             async move {
                 loop {
                     let Ok((socket, _)) = listener.accept().await else {
-                        // Out of descriptors, most likely: do not spin.
+                        // Most likely out of descriptors: do not spin.
                         tokio::time::sleep(ACCEPT_PAUSE).await;
                         continue;
                     };
@@ -204,18 +204,19 @@ async fn until_closed(mut closed: watch::Receiver<()>, task: impl Future<Output 
     }
 }
 
-/// How many messages are missing between these two; 0 is none before. An editor that begins anew begins with 1.
+/// The number of messages missing between two sequence numbers. `last` is 0 before the first. An editor that starts again starts
+/// with 1.
 fn missing(last: u64, now: u64) -> u64 {
     match now.checked_sub(last) {
         _ if last == 0 || now <= 1 => 0,
         Some(step) => step.saturating_sub(1),
-        // Another editor's, and its first ones did not come.
+        // The number is of another editor, whose first messages did not arrive.
         None => now - 1,
     }
 }
 
 impl PushActor {
-    /// Reads one socket to its end: the work of its task.
+    /// Reads one socket to its end, in a task of its own.
     async fn read(&self, mut socket: BoxStream, me: &ActorRef<Message>, last: &AtomicU64) {
         let mut decoder = LineDecoder::new(PUSH_LINE_MAX_BYTES);
         let mut buffer = vec![0; 4096];

@@ -1,8 +1,8 @@
 //! The registry actor: the shell around [`fsm::registry`](crate::fsm::registry).
 //!
-//! *Owns* nothing that matters: the published catalogue outlives it. *Receives* the link's ups and downs, hints and
-//! lists. *Sends* wishes for a list to the bridge, and what was published to the session. *Dies* only of our own bugs; a healthy
-//! connection does not notice.
+//! *Owns* nothing that must survive: the published catalogue outlives it. *Receives* the link's ups and downs, hints and lists.
+//! *Sends* requests for a list to the bridge, and what was published to the session. *Dies* only of our own bugs; a healthy
+//! connection is not affected.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ use crate::storage::catalogue_file::{self, CatalogueFile, Unusable};
 
 /// The actor.
 pub struct RegistryActor {
-    /// The gateway's surroundings.
+    /// The gateway's environment.
     pub env: Arc<Environment>,
     /// The other actors.
     pub addresses: Arc<Addresses>,
@@ -36,13 +36,13 @@ pub struct RegistryActor {
     pub tools: Arc<Tools>,
     /// The project that is wanted.
     pub project: Arc<Project>,
-    /// The sessions that hear of the catalogue.
+    /// The sessions that are told of the catalogue.
     pub attached: Attached,
-    /// Its tasks.
+    /// The tasks of this actor.
     pub tasks: Tasks,
 }
 
-/// What an incarnation keeps.
+/// The state of one incarnation.
 pub struct State {
     driver: Driver<Registry>,
     timers: Timers<Timer, Message>,
@@ -50,7 +50,7 @@ pub struct State {
     /// The list that the next `Publish` publishes.
     staged: Option<Arc<ToolListing>>,
     read: Option<PathBuf>,
-    /// The project that was looked at last.
+    /// The project that was known last (`None`: not told yet; `Some(None)`: there is none).
     project: Option<Option<PathBuf>>,
 }
 
@@ -61,7 +61,7 @@ impl Actor for RegistryActor {
 
     async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
         self.addresses.registry.fill(me.clone());
-        // The link may have been lost while no registry lived: then nothing says that a predecessor's list is live.
+        // The link may have been lost while no registry ran: then a predecessor's list is no longer live.
         let link_is_down = self.link.view.borrow().epoch.is_none();
         if link_is_down {
             self.tools.published.send_if_modified(|published| {
@@ -80,7 +80,7 @@ impl Actor for RegistryActor {
 
     async fn post_start(&self, _me: ActorRef<Message>, state: &mut State) -> Result<(), ActorProcessingErr> {
         let known = self.link.survey.borrow().as_ref().and_then(|survey| survey.project.clone());
-        // Of which dialect the list on disk must be is known before the first survey only if there is no choice.
+        // The list on disk belongs to a dialect. Before the first survey, that is known only if there is no choice.
         let named = || {
             let config = self.project.config();
             let project = config.project.as_deref().filter(|_| config.dialects.len() == 1);
@@ -89,7 +89,7 @@ impl Actor for RegistryActor {
         if let Some(project) = known.or_else(named) {
             self.read_disk(state, project);
         }
-        // A predecessor may have gone while the link was up.
+        // A predecessor may have ended while the link was up.
         let epoch = self.link.view.borrow().epoch;
         if epoch.is_some() {
             self.feed(state, &Event::LinkReady);
@@ -112,7 +112,7 @@ impl Actor for RegistryActor {
             Message::LinkLost => self.feed(state, &Event::LinkLost),
             Message::ChangeHinted(_permit) => self.feed(state, &Event::ChangeHinted),
             Message::ListReceived(epoch, listing, over) => self.received(state, epoch, listing, over),
-            // The bridge hears of it behind what the machine wants.
+            // The bridge is told when `_over` is dropped, after the effects of the machine.
             Message::ListFailed(epoch, why, _over) => {
                 self.env.events.catalogue_trouble("list_failed", &why);
                 if self.is_current(state, epoch) {
@@ -132,8 +132,8 @@ impl Actor for RegistryActor {
 }
 
 impl RegistryActor {
-    /// The list of another project's editor is of no interest, although that is still connected. While it is in question which
-    /// project is wanted, the connected one may be it.
+    /// Whether the list of this connection is wanted. It is not if the connection leads to another project's editor. While the
+    /// wanted project is in question, the connected one may be the wanted one.
     fn is_current(&self, state: &State, epoch: Epoch) -> bool {
         let link = self.link.view.borrow().clone();
         let Some(target) = link.target.filter(|_| link.epoch == Some(epoch)) else { return false };
@@ -163,7 +163,7 @@ impl RegistryActor {
         if before.is_some_and(|before| before != project) {
             state.read = None;
             self.feed(state, &Event::ProjectChanged);
-            // It was away from here and is back before its editor was left: that says nothing of it again.
+            // The project was left and is wanted again before its editor was disconnected, so no other `LinkReady` follows.
             let epoch = self.link.view.borrow().epoch;
             if epoch.is_some_and(|epoch| self.is_current(state, epoch)) {
                 self.feed(state, &Event::LinkReady);
@@ -184,7 +184,7 @@ impl RegistryActor {
                 state.staged = Some(Arc::new(ToolListing { tools: file.tools, ..ToolListing::default() }));
                 true
             }
-            // What the editor itself said meanwhile is worth more than the file.
+            // A list that the editor sent meanwhile is better than the file.
             Ok(_) => return self.tools.disk_was_read(),
             Err(Unusable::Missing) => false,
             Err(trouble) => {
@@ -202,7 +202,7 @@ impl RegistryActor {
         self.env.events.stepped(&out, before, event);
         for effect in out.effects {
             match effect {
-                // Done as soon as the project is known: `read_disk`.
+                // `read_disk` does this as soon as the project is known.
                 Effect::ReadDisk => {}
                 Effect::RequestList => {
                     self.addresses.bridge.cast(bridge::Message::ListWanted);
@@ -250,7 +250,7 @@ impl RegistryActor {
 
     fn save_disk(&self) {
         let Some(folder) = self.env.config.state_dir.clone() else { return };
-        // The list is that of the editor that is connected, whatever project has been found since.
+        // The list belongs to the project of the connected editor, even if another project was found since.
         let connected = self.link.view.borrow().target.as_ref().and_then(|target| target.project.clone());
         let Some(project) = connected else { return };
         let version = self.link.survey.borrow().as_ref().and_then(|survey| {
@@ -260,7 +260,7 @@ impl RegistryActor {
         let tools = self.tools.published.borrow().tools.as_ref().clone();
         let file = CatalogueFile::new(&project, self.link.dialect().name(), version, tools);
         let (host, events) = (Arc::clone(&self.env.host), self.env.events.clone());
-        // Begun here and not in the task: a session may end right after its list, and the next one wants the file.
+        // The write begins here and not in the task: a session may end right after its list, and the next one needs the file.
         self.tasks.spawn(self.env.host.blocking(Box::new(move || {
             if let Err(error) = catalogue_file::write(&*host, &folder, &file) {
                 events.catalogue_trouble("catalogue_write", &error.to_string());
@@ -269,8 +269,8 @@ impl RegistryActor {
     }
 }
 
-/// A list with each tool that is known already in place of its copy, and whether anything is new. Its order is the editor's mood
-/// (a hash map's, after a reload) and no change: the known one is kept.
+/// Returns the list with each unchanged tool replaced by its known copy, and whether the list differs from the known one. The
+/// order has no meaning (after a reload it is that of a hash map): if only the order differs, the known list is kept.
 fn adopt(known: &[Arc<EditorTool>], listed: &[Arc<EditorTool>]) -> (Vec<Arc<EditorTool>>, bool) {
     let mut by_name: HashMap<&str, &Arc<EditorTool>> = known.iter().map(|tool| (tool.name.as_str(), tool)).collect();
     let mut changed = known.len() != listed.len();

@@ -7,24 +7,24 @@ use crate::client::Client;
 use crate::link::{LinkParts, Links};
 use crate::runtime::environment::Environment;
 
-/// What of a session outlives its actor, and the links that it may be on.
+/// The parts of a session that outlive its actor, and the links that it may be on.
 #[derive(Debug, Clone)]
 pub struct Seat {
-    /// The gateway's surroundings.
+    /// The gateway's environment.
     pub env: Arc<Environment>,
-    /// The client's side of it.
+    /// The client of the session.
     pub client: Arc<Client>,
     /// The links.
     pub links: Arc<Links>,
 }
 
 impl Seat {
-    /// The link that it is on.
+    /// The link that the session is on.
     pub fn link(&self) -> Arc<LinkParts> {
         self.links.of(&self.client)
     }
 
-    /// The gateway's own tools, which look at the link that it is on.
+    /// The gateway tools, for the link that the session is on now.
     pub fn tools(&self) -> GatewayTools {
         let LinkParts { link, tools, calls, .. } = &*self.link();
         GatewayTools {

@@ -1,8 +1,8 @@
 //! The session actor: the shell around [`fsm::session`](crate::fsm::session). Speaks MCP with the client.
 //!
-//! *Owns* the lists that wait for an answer. *Receives* requests from the front's intake, news of catalogue and link. *Sends*
-//! answers to the front and calls to the ledger. *Dies* only of our own bugs: the front then answers what it had been handed
-//! and was not yet in the ledger; the handshake lies with the client.
+//! *Owns* the list requests that wait for an answer. *Receives* requests from the transport, and changes of catalogue and link.
+//! *Sends* answers to the outbox and calls to the ledger. *Dies* only of our own bugs: its supervisor then answers the requests
+//! that did not become calls. The handshake is kept in the client's state, which outlives it.
 
 mod routing;
 
@@ -43,32 +43,32 @@ use crate::survey::Survey;
 
 /// The actor.
 pub struct SessionActor {
-    /// What it works with.
+    /// The seat of the session.
     pub seat: Seat,
-    /// Its tasks.
+    /// The tasks of this actor.
     pub tasks: Tasks,
 }
 
-/// What an incarnation keeps.
+/// The state of one incarnation.
 pub struct State {
     driver: Driver<Session>,
     me: ActorRef<Message>,
     timers: Timers<Timer, Message>,
-    /// The handshake that is being answered.
+    /// The `initialize` request that is being answered, with its result.
     opening: Option<(RequestKey, String)>,
-    /// The lists that wait.
+    /// The list requests that wait.
     lists: Vec<Asked>,
-    /// The call that is being decided.
+    /// The call that the machine is deciding on.
     call: Option<NewRequest>,
     /// Calls that wait until it is known which link they belong to.
     unrouted: Vec<NewRequest>,
-    /// It is being looked up where the client works.
+    /// Whether a survey of where the client works is running.
     looking: bool,
-    /// What was found when that was looked up last.
+    /// The result of the last such survey.
     survey: Option<Arc<Survey>>,
-    /// The subscription that is being decided.
+    /// The subscription that the machine is deciding on.
     listen: Option<(RequestKey, Filter)>,
-    /// The list result as last rendered: for whom, of which catalogue.
+    /// The list result as last rendered, with the profile and the catalogue that it was made for.
     rendered: Option<(ClientProfile, Arc<mcp::Catalogue>, String)>,
 }
 
@@ -77,10 +77,10 @@ struct NewRequest {
     asked: Asked,
     hold: Hold,
     id: RequestId,
-    /// Who asks, for a request of the stateless era.
+    /// The caller, for a request of the stateless era.
     caller: Option<Arc<Caller>>,
     call: CallTool,
-    /// Since when it waits for a link, if it had to.
+    /// Since when the call waits for a link, if it had to.
     since: Option<Instant>,
 }
 
@@ -91,7 +91,7 @@ impl Actor for SessionActor {
 
     async fn pre_start(&self, me: ActorRef<Message>, (): ()) -> Result<State, ActorProcessingErr> {
         self.seat.client.actor.fill(me.clone());
-        // Those of a predecessor went with it.
+        // The waiting calls of a predecessor were lost with it.
         self.seat.client.unrouted_bytes.store(0, Ordering::Relaxed);
         let client = self.seat.client.handshake();
         let here = self.seat.link();
@@ -128,7 +128,7 @@ impl Actor for SessionActor {
             self.feed(state, &Event::Opened(client.kind));
         }
         if self.seat.client.meant(|meant| meant.awaited) {
-            // A predecessor asked, and the answer may have gone with it.
+            // A predecessor asked, and the answer may have been lost with it.
             self.await_roots(state);
         }
         Ok(())
@@ -142,7 +142,7 @@ impl Actor for SessionActor {
     ) -> Result<(), ActorProcessingErr> {
         match message {
             Message::Delivered(message, _permit) => self.delivered(state, message),
-            // It may be of a link that was left since.
+            // The message may be from a link that the session has left: read the current one.
             Message::CataloguePublished(_) | Message::DiskRead | Message::LikelihoodChanged(_) if self.is_routed() => {
                 self.see_link(state);
             }
@@ -176,7 +176,7 @@ impl SessionActor {
     fn delivered(&self, state: &mut State, message: Delivered) {
         match message {
             Delivered::Request { hold, id, caller, method, params } => {
-                // Cancelled while it waited here: it gets no answer, and nothing is begun.
+                // A request that was cancelled while it waited here gets no answer and is not begun.
                 if hold.is_open() {
                     self.request(state, hold, id, caller, &method, params.as_deref());
                 }
@@ -246,8 +246,8 @@ impl SessionActor {
 
     /// Remembers who opened the session.
     fn opened(&self, client: ClientInfo, profile: ClientProfile, roots: bool) -> Kind {
-        // Without a handshake a list must not depend on what else the client asked for, a subscription included: the first is
-        // always whole.
+        // Without a handshake a list must not depend on the client's other requests, such as a subscription: the first list is
+        // always complete.
         let honours_changes = profile.client.list_changed && !profile.version.is_stateless();
         let kind = if honours_changes { Kind::HonoursChanges } else { Kind::IgnoresChanges };
         self.seat.env.events.session_opened(&client.name, profile.version, honours_changes);
@@ -271,7 +271,7 @@ impl SessionActor {
         if self.is_routed() {
             self.seat.client.meant(|meant| meant.opened(roots));
             if self.seat.client.meant(|meant| meant.awaited) {
-                // Also if it never says that it is ready to be asked.
+                // The wait must also end if the client never sends `initialized`, after which it is asked.
                 self.await_roots(state);
             }
         }
@@ -282,12 +282,12 @@ impl SessionActor {
     fn notification(&self, state: &mut State, method: &str, params: Option<&RawValue>) {
         match mcp::parse_notification(method, params) {
             Notification::Initialized | Notification::RootsListChanged => self.ask_roots(state),
-            // The intake has cancelled the call already: a cancel overtakes what waits for this actor.
+            // The reader of the client's lines has already cancelled the call: a cancel overtakes what waits for this actor.
             Notification::Cancelled { .. } | Notification::Other => {}
         }
     }
 
-    /// Roots are a hint where the project is; a project that the user named needs none.
+    /// Asks for the client's roots, a hint where the project is. Not needed if the user named a project.
     fn ask_roots(&self, state: &mut State) {
         let is_named = match self.is_routed() {
             true => self.seat.client.meant(|meant| meant.named.is_some()),
@@ -306,12 +306,12 @@ impl SessionActor {
     }
 
     fn response(&self, state: &mut State, id: Option<&RequestId>, result: Option<&RawValue>) {
-        // An answer to an earlier one is out of date: the next is on its way.
+        // An answer to an earlier request is out of date: the newest request is answered next.
         if id != Some(&self.seat.client.last_roots_request()) {
             return;
         }
         let roots: Option<Vec<PathBuf>> = result.map(|result| {
-            // A URI has `/` also on Windows; part by part it becomes a path as the system writes it.
+            // A URI has `/` on Windows too; collecting the parts makes a path with the system's separators.
             let roots = mcp::parse_roots(result).into_iter();
             roots.map(|root| Path::new(&root).components().collect()).collect()
         });
@@ -320,7 +320,7 @@ impl SessionActor {
             self.find_way(state);
             return;
         }
-        // If they changed a first list goes on waiting: for the editor that is found by them, or until its time is up.
+        // If the roots changed, a first list keeps waiting: for the editor that they lead to, or until its time is up.
         if !self.seat.link().project.roots_told(roots) {
             self.feed(state, &Event::RootsAwaited(false));
         }
@@ -363,7 +363,7 @@ impl SessionActor {
                     let error = RpcError::invalid_request(user_text::too_many_subscriptions());
                     front.answer_error(key, &error);
                 } else if self.seat.client.handshake().first_list_served && !self.is_listed(state) {
-                    // It changed after it was listed and before anybody listened.
+                    // The tools changed after they were listed and before this subscription.
                     front.tools_changed(Some(key));
                 }
             }
@@ -390,12 +390,12 @@ impl SessionActor {
             }
             Effect::Arm(timer, delay) => state.timers.arm(timer, delay),
             Effect::Disarm(timer) => state.timers.disarm(timer),
-            // Main ends the process: it watches the front and the ledger itself, since this actor may be dead by then.
+            // Main ends the process. It watches the outbox and the ledger itself, since this actor may be dead by then.
             Effect::Finish => {}
         }
     }
 
-    /// Whether the list that was answered last is the one that is published.
+    /// Whether the last answered list is of the published catalogue.
     fn is_listed(&self, state: &State) -> bool {
         let here = self.seat.link();
         let published = here.tools.published.borrow();
@@ -428,13 +428,13 @@ impl SessionActor {
         }
     }
 
-    /// A listed tool that the package's own server answered without its editor.
+    /// The package tool of this name: one that the package's own server answered without its editor.
     fn package_tool(&self, name: &str) -> Option<PackageTool> {
         let here = self.seat.link();
         let published = here.tools.published.borrow();
         match published.catalogue.find(name) {
             Some(entry) => here.link.dialect().package_tool(&entry.tool.name),
-            // They are there before the editor is; what else the live list may name is seen then.
+            // Package tools can be called before the editor is connected. Once the list is live, only listed ones can.
             None if published.source != Source::Live => here.link.dialect().package_tool(name),
             None => None,
         }
@@ -455,7 +455,8 @@ impl SessionActor {
         }
         let unknown = {
             let published = here.tools.published.borrow();
-            // "Unknown tool" is said only against the live list of the editor that would run it; else the call waits for one.
+            // "Unknown tool" is answered only against the live list of the editor that would run the call; otherwise the call
+            // waits.
             published.source == Source::Live
                 && published.catalogue.find(&call.name).is_none()
                 && here.link.leads_to_the_wanted()

@@ -1,4 +1,4 @@
-//! Where a session works, as far as it says: of the sessions that are routed. It outlives their actors.
+//! Where a routed session works, as far as its client says. It outlives the session's actor.
 
 use std::path::PathBuf;
 
@@ -7,18 +7,18 @@ use tokio::time::Instant;
 use crate::core::router::{Named, Roots};
 use crate::limits::ROUTE_LOOK_EVERY;
 
-/// What is known of where a session works.
+/// What is known about where a session works.
 #[derive(Debug, Default)]
 pub struct Meant {
-    /// The project that it was started for, as it was named.
+    /// The project that the session was started for, as it was named.
     pub named: Option<PathBuf>,
     /// The client was asked for its roots and has not answered.
     pub awaited: bool,
-    /// Its roots; `None`: it has none, or was never asked.
+    /// The client's roots; `None`: it has none, or was never asked.
     pub roots: Option<Vec<PathBuf>>,
-    /// Counts what changes here: a look tells with which of it it was made.
+    /// Counts the changes of `awaited` and `roots`. A survey carries the generation that it was made with.
     pub generation: u64,
-    /// The projects that were found last, with what and when.
+    /// The projects that the last survey found, with its generation and time.
     found: Option<(u64, Vec<PathBuf>, Instant)>,
 }
 
@@ -28,32 +28,32 @@ impl Meant {
         Self { named, ..Self::default() }
     }
 
-    /// The client named its roots. `None`: it could not, although it has some; what it had named before holds.
+    /// The client named its roots. `None`: it has roots but could not name them; roots that it named before stay valid.
     pub fn told(&mut self, roots: Option<Vec<PathBuf>>) {
         self.awaited = false;
         self.generation += 1;
         match roots {
             Some(roots) => self.roots = Some(roots).filter(|roots| !roots.is_empty()),
-            // It has some, and which is not known: that is not the same as none.
+            // It has roots, but which is not known: not the same as having none.
             None => self.roots = Some(self.roots.take().unwrap_or_default()),
         }
     }
 
-    /// The client opens its session, and can be asked for its roots or not.
+    /// The client opens its session; `roots`: it can be asked for its roots.
     pub fn opened(&mut self, roots: bool) {
         self.awaited = roots && self.named.is_none();
         self.generation += 1;
         self.roots = None;
     }
 
-    /// These projects were found by what was known then. Nothing, if that has changed since.
+    /// Keeps the projects that a survey found; ignored if the generation has changed since.
     pub fn found(&mut self, generation: u64, projects: Vec<PathBuf>) {
         if generation == self.generation {
             self.found = Some((generation, projects, Instant::now()));
         }
     }
 
-    /// The project that was found last, alone: a session stays with it.
+    /// The last found project, if only one was found: a session stays with it.
     pub fn former(&self) -> Option<PathBuf> {
         match self.found.as_ref().map(|(_, projects, _)| projects.as_slice()) {
             Some([one]) => Some(one.clone()),
@@ -61,7 +61,8 @@ impl Meant {
         }
     }
 
-    /// What the router asks, and whether that must be looked up first: it never was since it changed, or nothing was found a while ago.
+    /// The input of the router, and whether a survey is needed first: none was made in this generation, or the last one did not
+    /// find exactly one project and is [`ROUTE_LOOK_EVERY`] old.
     pub fn question(&self) -> (Named, Roots, bool) {
         let found = self.found.as_ref().filter(|(generation, ..)| *generation == self.generation);
         let says_something = self.named.is_some() || self.roots.is_some() && !self.awaited;

@@ -1,4 +1,4 @@
-//! What of clients' sessions outlives their actors.
+//! The parts of clients' sessions that outlive their actors.
 
 mod meant;
 mod sessions;

@@ -1,7 +1,6 @@
-//! The clients' sessions of this process, and which link each is on.
+//! The sessions of this process, and the link that each is on.
 //!
-//! A link tells what it has to tell to every session that is on it ([`Attached`]); an answer goes to the session that its request
-//! came in on.
+//! A link sends its messages to every session on it ([`Attached`]). An answer goes to the session of its request.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,7 +15,7 @@ use crate::runtime::enter;
 use crate::runtime::messages::session::Message;
 use crate::telemetry::events::Events;
 
-/// As many sessions are open as may be.
+/// `SESSIONS_MAX` sessions are open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooManySessions;
 
@@ -25,22 +24,22 @@ pub struct TooManySessions;
 pub struct Sessions {
     open: RwLock<BTreeMap<SessionId, Arc<Client>>>,
     last: AtomicU32,
-    /// What was counted of sessions that are over: a counter never falls.
+    /// Counts of sessions that have ended: a counter never decreases.
     over: Mutex<RequestCounts>,
 }
 
 impl Sessions {
-    /// Those of a gateway that begins: the one over stdin and stdout, on the first link.
+    /// The sessions at the start: only that over stdin and stdout, on the first link.
     pub fn with_stdio(events: Events) -> (Arc<Self>, Arc<Client>) {
         let stdio = Arc::new(Client::new(SessionId::STDIO, LinkId::FIRST, None, events));
         let sessions = Self { open: RwLock::new([(stdio.id, Arc::clone(&stdio))].into()), ..Self::default() };
         (Arc::new(sessions), stdio)
     }
 
-    /// Opens a session for this project, if it names one. It is on this link while no editor is found for it.
+    /// Opens a session, for a project if one is named. While no editor is found for it, it is on the link `nowhere`.
     ///
     /// # Errors
-    /// As many are open as may be.
+    /// [`SESSIONS_MAX`] sessions are open.
     pub fn open(
         &self,
         nowhere: LinkId,
@@ -57,7 +56,7 @@ impl Sessions {
         Ok(client)
     }
 
-    /// Forgets a session that is over: what comes for it afterwards goes nowhere.
+    /// Removes a session that has ended: later answers for it are dropped.
     pub fn close(&self, session: SessionId) {
         let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(client) = open.remove(&session) {
@@ -68,7 +67,7 @@ impl Sessions {
         }
     }
 
-    /// What was counted of all requests.
+    /// The sum of the counts of all sessions.
     pub fn counts(&self) -> RequestCounts {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
         open.values().fold(*enter(&self.over), |all, client| {
@@ -82,18 +81,18 @@ impl Sessions {
         })
     }
 
-    /// An open session.
+    /// The session of this number, if it is open.
     pub fn get(&self, session: SessionId) -> Option<Arc<Client>> {
         self.open.read().unwrap_or_else(PoisonError::into_inner).get(&session).cloned()
     }
 
-    /// All that are open.
+    /// All open sessions.
     pub fn all(&self) -> Vec<Arc<Client>> {
         self.open.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 }
 
-/// The sessions that are on one link.
+/// The sessions on one link.
 #[derive(Debug, Clone)]
 pub struct Attached {
     link: LinkId,
@@ -101,39 +100,39 @@ pub struct Attached {
 }
 
 impl Attached {
-    /// Those on this link.
+    /// The sessions on this link.
     pub fn to(link: LinkId, sessions: Arc<Sessions>) -> Self {
         Self { link, sessions }
     }
 
-    /// All of them.
+    /// All sessions on the link.
     pub fn all(&self) -> Vec<Arc<Client>> {
         let mut all = self.sessions.all();
         all.retain(|client| client.link() == self.link);
         all
     }
 
-    /// Tells each of them.
+    /// Sends a message to each session on the link.
     pub fn tell(&self, message: impl Fn() -> Message) {
         for client in self.all() {
             client.actor.cast(message());
         }
     }
 
-    /// The session of this number, whatever link it is on by now: its calls here are still its own.
+    /// The session of this number, on any link: its calls here are still its own.
     pub fn get(&self, session: SessionId) -> Option<Arc<Client>> {
         self.sessions.get(session)
     }
 
-    /// The name that the editor is told: that of the first client that said one, else the configured one.
+    /// The client name for the editor: that of the first session that has one, else the configured one.
     pub fn name_for_editor(&self, configured: Option<&str>) -> String {
         let said = self.all().into_iter().map(|client| client.handshake().name).find(|name| !name.is_empty());
         said.unwrap_or_else(|| configured.unwrap_or("MCP client").to_owned())
     }
 
-    /// Waits until the only session has room for more answers. One that does not read stops the reading of its editor's answers, and
-    /// nobody else is behind that. Of several none may stop those of the others: then nothing is waited for here, and what is large is
-    /// put into a file for the one that does not read.
+    /// Waits until the only session on the link has room for more answers. If it does not read, its editor's answers are not
+    /// read, which harms no other session. With several sessions this does not wait: none may stop the answers of the others, and
+    /// large results go to a file for one that does not read.
     pub async fn room(&self) {
         if let [only] = self.all().as_slice() {
             only.outbox.room().await;

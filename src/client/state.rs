@@ -1,5 +1,5 @@
-//! The client's side of a session, as far as it outlives the session actor: where that is, its open requests and stdout, its
-//! handshake, and the numbers of our own requests to it.
+//! The client's side of a session, as far as it outlives the session actor: the actor's address, the open requests and stdout,
+//! the handshake, and the numbers of our own requests to the client.
 
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -17,28 +17,28 @@ use crate::runtime::outbox::Outbox;
 use crate::runtime::slot::Slot;
 use crate::telemetry::events::Events;
 
-/// What is remembered of the client's handshake.
+/// What is known from the client's handshake.
 #[derive(Debug, Clone)]
 pub struct Handshake {
-    /// It has opened a session.
+    /// The client has opened a session.
     pub opened: bool,
-    /// Its name, as it says.
+    /// The client's name, as it says.
     pub name: String,
-    /// Its version, as it says.
+    /// The client's version, as it says.
     pub release: Option<String>,
-    /// The negotiated version, and what is known of it.
+    /// The negotiated version, and what is known of this client.
     pub profile: ClientProfile,
-    /// Whether it honours `list_changed`.
+    /// Whether the client honours `list_changed`.
     pub kind: Kind,
-    /// It can be asked for its roots.
+    /// Whether the client can be asked for its roots.
     pub roots: bool,
-    /// Its first list is answered.
+    /// Whether the client's first tool list is answered.
     pub first_list_served: bool,
 }
 
 impl Handshake {
-    /// For whom the answer to a request is written that does not say so itself: never in the shape of the stateless era, also where a
-    /// request of that one opened the session.
+    /// The profile for a request that does not carry one. Its version is never of the stateless era, even if a stateless request
+    /// opened the session.
     pub fn profile_by_handshake(&self) -> ClientProfile {
         ClientProfile { version: self.profile.version.min(ProtocolVersion::LATEST), ..self.profile }
     }
@@ -47,17 +47,17 @@ impl Handshake {
 /// See the module's documentation.
 #[derive(Debug)]
 pub struct Client {
-    /// Which one it is.
+    /// The number of the session.
     pub id: SessionId,
-    /// Where its session actor is.
+    /// The address of the session actor.
     pub actor: Slot<Message>,
-    /// The bound of what comes from the client to that.
+    /// The limit of messages from the client to the session actor.
     pub mailbox: Mailbox,
-    /// Its open requests, and stdout.
+    /// The client's open requests, and the queue to stdout.
     pub outbox: Outbox,
-    /// Lines that were read from it.
+    /// The number of lines read from the client.
     pub heard: AtomicU64,
-    /// Bytes of the arguments of its calls that wait until it is known which link they belong to.
+    /// Bytes of arguments of the calls that wait until their link is known.
     pub unrouted_bytes: AtomicUsize,
     handshake: Mutex<Handshake>,
     roots_requests: AtomicU64,
@@ -68,7 +68,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client that has said nothing yet, on the link that it is on while none is found for it. It may be started for a project.
+    /// A client that has sent nothing yet, on the link `nowhere` until an editor is found for it. `named`: the project that it
+    /// was started for.
     pub fn new(id: SessionId, nowhere: LinkId, named: Option<PathBuf>, events: Events) -> Self {
         Self {
             id,
@@ -94,53 +95,53 @@ impl Client {
         }
     }
 
-    /// It goes: what is open is answered by whoever ends it.
+    /// The session ends: open requests are answered by the code that ends it, not by the supervisor.
     pub fn begin_ending(&self) {
         self.is_ending.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it goes.
+    /// Whether the session ends.
     pub fn is_ending(&self) -> bool {
         self.is_ending.load(Ordering::Relaxed)
     }
 
-    /// The link that it is on: where its new calls go.
+    /// The link that the session is on: new calls go there.
     pub fn link(&self) -> LinkId {
         LinkId(self.link.load(Ordering::Acquire))
     }
 
-    /// The link that it is on while no editor is found for it.
+    /// The link that the session is on while no editor is found for it.
     pub fn nowhere(&self) -> LinkId {
         self.nowhere
     }
 
-    /// Reads or changes what is known of where it works.
+    /// Reads or changes what is known about where the client works.
     pub fn meant<T>(&self, operation: impl FnOnce(&mut Meant) -> T) -> T {
         operation(&mut enter(&self.meant))
     }
 
-    /// It is on another link from now on.
+    /// Moves the session to another link.
     pub fn move_to(&self, LinkId(link): LinkId) {
         self.link.store(link, Ordering::Release);
     }
 
-    /// What is remembered of its handshake.
+    /// What is known from the client's handshake.
     pub fn handshake(&self) -> Handshake {
         enter(&self.handshake).clone()
     }
 
-    /// Changes what is remembered of its handshake.
+    /// Changes what is known from the client's handshake.
     pub fn with_handshake<T>(&self, change: impl FnOnce(&mut Handshake) -> T) -> T {
         change(&mut enter(&self.handshake))
     }
 
-    /// The id of the next request for its roots: none is ever used twice.
+    /// A new id for a request for roots; ids are never used twice.
     pub fn next_roots_request(&self) -> RequestId {
         self.roots_requests.fetch_add(1, Ordering::Relaxed);
         self.last_roots_request()
     }
 
-    /// The id of the last request for its roots.
+    /// The id of the last request for roots.
     pub fn last_roots_request(&self) -> RequestId {
         RequestId::from_text(&format!("holdfast-roots-{}", self.roots_requests.load(Ordering::Relaxed)))
     }

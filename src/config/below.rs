@@ -1,38 +1,38 @@
-//! Unity projects below a folder that is in none: an AI client is mostly started in the root of a repository.
+//! Finds Unity projects below a folder that is not in one: an AI client is mostly started in the root of a repository.
 
 use std::path::{Path, PathBuf};
 
 use super::{canonical, is_project};
 use crate::limits::{BELOW_ENTRIES_MAX, BELOW_FOLDERS_MAX, BELOW_LEVELS, BELOW_PROJECTS_MAX};
 
-/// Folders that hold no project of their own, only copies; beside them, those whose name begins with a dot.
+/// Folders that have no project of their own, only copies. Names that begin with a dot are passed over too.
 const PASSED_OVER: [&str; 2] = ["Library", "node_modules"];
 
-/// What is told of them.
+/// What users read about the folders that are not searched.
 pub const NOT_SEARCHED: &str = "Library, node_modules, folders that begin with a dot and links are not searched";
 
-/// What lies below some folders.
+/// The projects found below some folders.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Below {
     /// The projects, sorted.
     pub projects: Vec<PathBuf>,
-    /// A bound ended the search: there may be more.
+    /// Whether a limit ended the search: there may be more projects.
     pub cut: bool,
-    /// Folders below which nothing was looked for, as they were given.
+    /// Folders that were not searched, as they were given.
     pub unsearched: Vec<(PathBuf, Unsearched)>,
 }
 
-/// Why nothing was looked for below a folder.
+/// Why a folder was not searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unsearched {
-    /// It is a home folder, or holds one.
+    /// The folder is a home folder, or has one in it.
     Home,
-    /// It cannot be read, or is not there.
+    /// The folder cannot be read, or does not exist.
     Unreadable,
 }
 
 impl Unsearched {
-    /// What is told of it.
+    /// The reason in words, for users.
     pub fn why(self) -> &'static str {
         match self {
             Self::Home => "because it is a home folder or holds one",
@@ -41,8 +41,8 @@ impl Unsearched {
     }
 }
 
-/// The projects at most [`BELOW_LEVELS`] levels below these folders, those nearest to them first looked for. Nothing is looked for
-/// inside of a project, nor behind a link. A home is not searched, nor what holds it: that is everybody's work, not one workspace.
+/// The projects at most [`BELOW_LEVELS`] levels below these folders; the search goes level by level. Projects inside of a project
+/// and links are not searched. Neither is a home folder, or a folder above it: that is all of a person's work, not one workspace.
 pub fn projects_below(folders: &[PathBuf]) -> Below {
     let home = std::env::home_dir().and_then(|home| canonical(&home));
     let mut below = Below::default();
@@ -61,7 +61,7 @@ pub fn projects_below(folders: &[PathBuf]) -> Below {
         let mut next = Vec::new();
         for folder in level {
             folders += 1;
-            // What may not be read holds no project that this user opens.
+            // A folder that this user may not read has no project that this user opens.
             let Ok(list) = std::fs::read_dir(&folder) else { continue };
             for entry in list.map_while(Result::ok) {
                 entries += 1;
@@ -94,7 +94,7 @@ fn is_passed_over(name: &std::ffi::OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b".") || PASSED_OVER.iter().any(|passed| name == *passed)
 }
 
-/// Whether a folder is another one or lies below it.
+/// Whether a folder is `other` or is below it.
 pub fn is_in(folder: &Path, other: &Path) -> bool {
     canonical(other).is_some_and(|other| folder.starts_with(other))
 }

@@ -1,10 +1,10 @@
 //! Configuration files: the user's own, and a project's `holdfast.toml`.
 //!
-//! Each section is one struct: its fields are the section's keys ([`Section`]). A file is read once into meaning. What is wrong in
-//! it is told with file, line, key and fix; a section that is wrong counts as not there. Where that would allow what somebody
-//! meant to refuse, or leave unrecorded what somebody meant to record, everything is refused until the file is fixed.
+//! Each section is one struct, and its fields are the section's keys ([`Section`]). Each problem in a file is reported with file,
+//! line, key and fix, and a wrong section is ignored. If that could allow a call that somebody meant to refuse, or leave a call
+//! unrecorded that somebody meant to record, everything is refused until the file is fixed.
 //!
-//! A project's file comes from anywhere, with a clone: it may narrow what is allowed and nothing else.
+//! A project's file may come with a clone of anybody's repository: it may only narrow what is allowed.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -28,9 +28,9 @@ pub const PROJECT_FILE: &str = "holdfast.toml";
 pub trait Section: DeserializeOwned + Default {
     /// Its name.
     const NAME: &'static str;
-    /// How it looks, for whoever has to fix it.
+    /// An example, for the message with the fix.
     const EXAMPLE: &'static str;
-    /// It keeps something from happening: where it cannot be read, everything is refused.
+    /// Whether the section prevents something: if it cannot be read, everything is refused.
     const GUARDS: bool = false;
 }
 
@@ -38,9 +38,9 @@ pub trait Section: DeserializeOwned + Default {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct PolicySection {
-    /// Only these.
+    /// Only these tools may be called; empty: all.
     pub allow: Vec<Pattern>,
-    /// Not these.
+    /// These tools may not be called.
     pub deny: Vec<Pattern>,
 }
 
@@ -64,7 +64,7 @@ impl Section for AuditSection {
     const GUARDS: bool = true;
 }
 
-/// `[gateway]`: what flags of the same names say.
+/// `[gateway]`: the same as the flags of these names.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct GatewaySection {
@@ -77,7 +77,7 @@ impl Section for GatewaySection {
     const EXAMPLE: &'static str = r#"metrics = "on""#;
 }
 
-/// `[clients.NAME]`: how a client is treated, in place of what is known of it.
+/// `[clients.NAME]`: settings for a client, which override the client table.
 impl Section for ClientSettings {
     const NAME: &'static str = "clients";
     const EXAMPLE: &'static str = "patience = 300";
@@ -85,15 +85,15 @@ impl Section for ClientSettings {
 
 /// The names of all sections.
 pub const SECTIONS: &[&str] = &[PolicySection::NAME, AuditSection::NAME, GatewaySection::NAME, ClientSettings::NAME];
-/// Those that keep something from happening.
+/// The sections that prevent something ([`Section::GUARDS`]).
 const GUARDS: &[&str] = &[PolicySection::NAME, AuditSection::NAME];
 
-/// What the user's file says.
+/// The content of the user's file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct UserFile {
-    /// Where it is, or would be. `None` where the environment tells no home.
+    /// Where the file is, or would be. `None` if no folder for configurations is known.
     pub path: Option<PathBuf>,
-    /// It is there.
+    /// Whether the file exists.
     pub found: bool,
     /// [`PolicySection`].
     pub rules: PolicySection,
@@ -101,27 +101,27 @@ pub struct UserFile {
     pub audit: Option<PathBuf>,
     /// [`GatewaySection`].
     pub gateway: GatewaySection,
-    /// What is said of single clients.
+    /// The settings for single clients.
     pub clients: ClientOverrides,
-    /// What is wrong in it, each with file, line, key and fix.
+    /// The problems in the file, each with file, line, key and fix.
     pub complaints: Vec<String>,
-    /// Those for which everything is refused.
+    /// The problems because of which everything is refused.
     pub grave: Vec<String>,
 }
 
-/// What a project's file says.
+/// The content of a project's file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProjectRules {
-    /// It is there.
+    /// Whether the file exists.
     pub found: bool,
-    /// What it narrows.
+    /// The rules that narrow what is allowed.
     pub policy: Policy,
-    /// What is wrong in it.
+    /// The problems in the file.
     pub complaints: Vec<String>,
 }
 
-/// Reads the user's file: `named`, else the conventional one, which need not be there. Links to it are followed: people keep such
-/// files elsewhere.
+/// Reads the user's file: `named`, else the conventional one, which need not exist. Links are followed: people keep such files
+/// elsewhere.
 pub fn read_user(host: &dyn Host, named: Option<&Path>, places: &Places) -> UserFile {
     let Some(path) = named.map(Path::to_path_buf).or_else(|| places.user_file()) else { return UserFile::default() };
     let real = crate::config::canonical(&path).unwrap_or_else(|| path.clone());
@@ -143,7 +143,7 @@ pub fn read_user(host: &dyn Host, named: Option<&Path>, places: &Places) -> User
     UserFile { path: Some(path), found: true, rules, audit, gateway, clients, complaints, grave }
 }
 
-/// Reads a project's file. Only what narrows is taken from it.
+/// Reads a project's file. Uses only `[policy]`, which can only narrow.
 pub fn read_project(host: &dyn Host, project: &Path) -> ProjectRules {
     let path = project.join(PROJECT_FILE);
     let read = host.read(&path, CONFIG_FILE_MAX_BYTES);
@@ -176,12 +176,12 @@ pub struct Places {
 }
 
 impl Places {
-    /// The conventional file.
+    /// The conventional path of the user's file.
     fn user_file(&self) -> Option<PathBuf> {
         self.config.as_ref().map(|config| config.join("holdfast").join("config.toml"))
     }
 
-    /// A path that is the same wherever the gateway is started; `None` for one that is not.
+    /// The whole path, with `~` replaced; `None` if it depends on where the gateway is started.
     fn whole(&self, path: &Path) -> Option<PathBuf> {
         match (path.strip_prefix("~"), &self.home) {
             (Ok(rest), Some(home)) => Some(home.join(rest)),
@@ -190,9 +190,9 @@ impl Places {
     }
 }
 
-/// The keys of a section: what its struct's fields are called.
+/// The keys of a section: the names of its struct's fields.
 pub fn keys_of<T: DeserializeOwned>() -> &'static [&'static str] {
-    /// Asked for a struct, it learns the fields, and gives none.
+    /// A deserializer that only records the fields of the struct that asks it.
     struct Probe<'a>(&'a mut &'static [&'static str]);
     impl<'de> Deserializer<'de> for Probe<'_> {
         type Error = ProbeError;
@@ -221,21 +221,21 @@ pub fn keys_of<T: DeserializeOwned>() -> &'static [&'static str] {
     fields
 }
 
-/// A file while it is read.
+/// A file that is being read.
 struct Reader {
-    /// `None`: it could not be read, which was told.
+    /// `None` if the file could not be parsed, which `told` reports.
     document: Option<ImDocument<String>>,
-    /// Sections that were asked for.
+    /// The sections that were read or refused.
     taken: Vec<&'static str>,
     told: Told,
 }
 
-/// What is wrong in a file.
+/// The problems in a file.
 struct Told {
-    /// How it is called.
+    /// The path of the file, for messages.
     file: String,
     complaints: Vec<String>,
-    /// Those of what guards.
+    /// The problems because of which everything is refused; also in `complaints`.
     grave: Vec<String>,
 }
 
@@ -275,7 +275,7 @@ impl Reader {
         Self { document, taken: Vec::new(), told }
     }
 
-    /// The section `T`: its default where it is not there, or wrong.
+    /// Reads the section `T`. Returns its default if it is absent or wrong.
     fn take<T: Section>(&mut self) -> T {
         self.taken.push(T::NAME);
         let Self { document: Some(document), told, .. } = self else { return T::default() };
@@ -286,7 +286,7 @@ impl Reader {
         .unwrap_or_default()
     }
 
-    /// What each `[clients.NAME]` says. One that is wrong takes no other with it.
+    /// Reads each `[clients.NAME]`. A wrong one is left out; the others stay.
     fn clients(&mut self) -> ClientOverrides {
         self.taken.push(ClientSettings::NAME);
         let Self { document: Some(document), told, .. } = self else { return ClientOverrides::default() };
@@ -319,7 +319,7 @@ impl Reader {
         ClientOverrides::new(said).unwrap_or_default()
     }
 
-    /// Tells of a section, if it is there.
+    /// Reports a section as wrong, if the file has it.
     fn refuse(&mut self, name: &'static str, grave: bool, says: &str, fix: &str) {
         self.taken.push(name);
         let Self { document: Some(document), told, .. } = self else { return };
@@ -329,7 +329,7 @@ impl Reader {
         }
     }
 
-    /// What is wrong in all.
+    /// Reports the sections that do not exist, and returns all problems.
     fn end(self) -> Told {
         let Self { document, taken, mut told } = self;
         for (name, item) in document.iter().flat_map(|document| document.iter()) {
@@ -339,7 +339,7 @@ impl Reader {
             let document = document.as_ref();
             let key = document.and_then(|document| document.get_key_value(name));
             let line = key.and_then(|(key, item)| place_of(document?.raw(), key, item));
-            // Keys of a rule in a section that is none, or in no section: somebody meant to refuse something.
+            // Keys of a rule outside of a known section: somebody meant to refuse something.
             let rules = keys_of::<PolicySection>();
             let meant = if holds_rules(item) || rules.contains(&name) {
                 Some(PolicySection::NAME)
@@ -357,7 +357,7 @@ impl Reader {
     }
 }
 
-/// A table into its struct; `None` where something in it is wrong, which is told. `text` is the whole file's.
+/// Reads a table into its struct; `None` if something in it is wrong, which is reported. `text` is the whole file.
 fn read_table<T: Section>(told: &mut Told, text: &str, title: &str, key: &Key, item: &Item) -> Option<T> {
     let fix = format!("write it as in: {}", T::EXAMPLE);
     let (Some(table), Ok(value)) = (item.as_table_like(), item.clone().into_value()) else {
@@ -373,7 +373,7 @@ fn read_table<T: Section>(told: &mut Told, text: &str, title: &str, key: &Key, i
             Some(key) => format!("write {key} if that is what you mean, or remove it"),
             None => format!("remove it: its keys are {}", keys.join(", ")),
         };
-        // A rule that slipped under another header: somebody meant to refuse something.
+        // A rule under another header: somebody meant to refuse something.
         let grave = T::GUARDS || keys_of::<PolicySection>().contains(&name);
         told.add(grave, line, &format!("{title} has no key \"{}\"", clean(name)), &fix);
         whole = false;
@@ -395,13 +395,13 @@ fn read_table<T: Section>(told: &mut Told, text: &str, title: &str, key: &Key, i
     }
 }
 
-/// Whether keys of a rule stand in it.
+/// Whether a table has keys of a rule.
 fn holds_rules(item: &Item) -> bool {
     let rules = keys_of::<PolicySection>();
     item.as_table_like().is_some_and(|table| rules.iter().any(|key| table.contains_key(key)))
 }
 
-/// The line on which a key stands.
+/// The line of a key in the file.
 fn place_of(text: &str, key: &Key, item: &Item) -> Option<usize> {
     key.span().or_else(|| item.span()).map(|span| line_of(text, span.start))
 }

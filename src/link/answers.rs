@@ -1,4 +1,4 @@
-//! Answers to the client: shaped, delivered, put into a file when they are too large, kept when they come late.
+//! Answers to clients: shapes and delivers results, writes large ones to files, and keeps late ones.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -36,12 +36,12 @@ pub struct Answers {
     tools: Arc<Tools>,
     pub(super) guests: Guests,
     logbook: Mutex<Logbook>,
-    /// A result that a client in this process takes as it is ([`Config::whole_results`](crate::config::Config::whole_results)).
+    /// The whole result for a client in this process ([`Config::whole_results`](crate::config::Config::whole_results)).
     whole: Mutex<Option<Box<RawValue>>>,
 }
 
 impl Answers {
-    /// Before any call was answered.
+    /// The answers of a link, before the first call.
     pub fn new(
         env: Arc<Environment>,
         attached: Attached,
@@ -53,12 +53,12 @@ impl Answers {
         Self { env, attached, ledger, link, tools, guests, logbook, whole }
     }
 
-    /// Reads or writes the logs.
+    /// Runs an operation on the logs.
     pub fn logbook<T>(&self, operation: impl FnOnce(&mut Logbook) -> T) -> T {
         operation(&mut enter(&self.logbook))
     }
 
-    /// Answers a call, in the shape that its client takes.
+    /// Answers a call in the shape that its client takes.
     pub(super) fn answer(self: &Arc<Self>, mut answer: Answer) {
         self.env.events.call_answered(&answer);
         let guest = self.guests.take(answer.request);
@@ -75,13 +75,13 @@ impl Answers {
             None => ToolResult::error(self.told_verdict(&answer)),
         };
         let Answer { request, call, tool, profile, verdict, project, .. } = answer;
-        // What still runs has its place in the log when it has ended.
+        // A call that still runs is logged when it has ended.
         let logged = verdict != Verdict::StillRunning && self.log_result(call, &tool, &result, &profile);
         if let Some(guest) = guest {
             if logged {
                 self.keep(call, &mcp::tool_result(&result, &profile));
             }
-            // Who waits no longer fetches it under its id.
+            // A guest that no longer waits can fetch the result by the call's id.
             let _ = guest.send(GuestAnswer { verdict, result });
             return;
         }
@@ -111,16 +111,16 @@ impl Answers {
         });
     }
 
-    /// How large a result may be to go to its client as it is. Where several sessions share the editor, none that does not read may
-    /// stop the reading of the others' answers: its large ones must not pile up here instead.
+    /// The largest result that goes to its client inline. While one of several sessions on the link does not read, its large
+    /// results go to files: they must not pile up here, and must not stop the reading of the others' answers.
     fn inline_max(&self, request: RequestKey) -> usize {
         let blocked = |client: Arc<Client>| client.outbox.is_blocked() && self.attached.all().len() > 1;
         let behind = self.attached.get(request.session).is_some_and(blocked);
         if behind { RESULT_BEHIND_MAX_BYTES } else { RESULT_INLINE_MAX_BYTES }
     }
 
-    /// The result as this client takes it; where the client lives in this process, it takes all of it ([`Self::take_whole`])
-    /// when it sees its answer.
+    /// The result as this client takes it. A client in this process gets an empty answer, and takes the whole result with
+    /// [`Self::take_whole`] when it sees that answer.
     async fn fit_or_shelve(
         &self,
         call: CallId,
@@ -136,12 +136,12 @@ impl Answers {
         ToolResult::text("")
     }
 
-    /// The whole result behind the answer that was just read, if that one does not hold it.
+    /// The whole result of the answer that was just read, if it was put aside.
     pub fn take_whole(&self) -> Option<Box<RawValue>> {
         enter(&self.whole).take()
     }
 
-    /// Answers with a result of the gateway's own making, fitted as an editor's is.
+    /// Answers with a result of the gateway itself, fitted as an editor's result is.
     pub fn own(self: &Arc<Self>, asked: Asked, result: ToolResult) {
         let Asked { key: request, profile } = asked;
         let Some(client) = self.attached.get(request.session) else { return };
@@ -152,7 +152,7 @@ impl Answers {
         }
         let answers = Arc::clone(self);
         self.env.health.spawn("own_result", async move {
-            // It has no call of its own; the name of its file needs one.
+            // The result belongs to no call, but its file's name needs a call id.
             let project = answers.link.wanted().project().map(Path::to_path_buf);
             let call = answers.env.next_call_id();
             let result = answers.fit_or_shelve(call, project, result, profile, RESULT_INLINE_MAX_BYTES).await;
@@ -160,16 +160,16 @@ impl Answers {
         });
     }
 
-    /// Keeps an answer as it is to be given to whoever asks for it under the call's id.
+    /// Keeps an answer, so that it can be fetched by the call's id.
     fn keep(&self, call: CallId, json: &str) {
-        // Copied before the lock is taken: it may have megabytes.
+        // Copied before the lock is taken: the answer may have megabytes.
         let json: Arc<str> = json.into();
         self.ledger.with(|ledger, now| ledger.keep_late(call, json, now));
     }
 
     fn deliver(&self, call: CallId, request: RequestKey, size: usize, write: impl FnOnce(&mut String)) {
-        // At the end main itself answers what is still open, and a result from a file comes behind it.
-        // A session that is over has had all its answers.
+        // A session that has ended has had all its answers. During a shutdown main answers open requests itself, so a result from
+        // a file may come too late.
         let Some(client) = self.attached.get(request.session) else { return };
         let answered = client.outbox.answer_with(request, size, write);
         if !answered && !client.outbox.was_cancelled(request) && !client.is_ending() && !self.env.is_draining() {
@@ -192,14 +192,14 @@ impl Answers {
                 answers.log_result(call, &tool, &result, &profile);
             }
             let result = answers.fit(call, project, result, profile, RESULT_INLINE_MAX_BYTES).await;
-            // Whoever fetches it may be of the other era, which takes less.
+            // The one who fetches it may be of the other era, whose shape has less.
             let version = profile.version.min(ProtocolVersion::LATEST);
             answers.keep(call, &mcp::tool_result(&result, &ClientProfile { version, ..profile }));
         });
     }
 
-    /// The result as this client takes it. What it does not take, what it would cut, and what is too large for any client goes
-    /// into private files of the project that the call was for, which the result names.
+    /// The result as this client takes it. Parts that the client does not take, would cut, or that are too large for any client
+    /// go to private files of the call's project. The result names these files.
     async fn fit(
         &self,
         call: CallId,
@@ -224,8 +224,8 @@ impl Answers {
         result
     }
 
-    /// The text of a verdict; where somebody else was met in the editor's place he is named, and so is what is wrong with the
-    /// project if that is why nobody is called.
+    /// The text of a verdict. Adds the foreign peer that was met in the editor's place, or the problem of the project, if that is
+    /// why no editor was called.
     fn told_verdict(&self, answer: &Answer) -> String {
         let text = user_text::verdict(answer);
         let Verdict::NotExecuted(cause) = answer.verdict else { return text };
@@ -261,8 +261,8 @@ impl Answers {
         }
     }
 
-    /// Where the package has a log for each operation, the result goes there. True if it did: then the answer is to be kept under
-    /// the call's id, for the package's tool that asks for it.
+    /// Logs the result, if the package has a log for each operation. True if the package has one and the result is small enough:
+    /// then the answer is kept under the call's id, for the package's tool that fetches it.
     fn log_result(&self, call: CallId, tool: &str, result: &ToolResult, profile: &ClientProfile) -> bool {
         let tool = self.tools.published.borrow().catalogue.find(tool).map(|entry| entry.tool.name.clone());
         let prefix = tool.and_then(|tool| self.link.dialect().log_prefix(&tool));

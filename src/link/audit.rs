@@ -1,4 +1,4 @@
-//! The record of calls, where the user asked for one.
+//! The audit: the record of calls, if the user asked for one.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::protocol::policy::Grounds;
 use crate::runtime::environment::Environment;
 use crate::storage::audit::{Audit, Entry, Event, NotWritten};
 
-/// The audit among what keeps parts from their work.
+/// The name of this trouble in `Health`: the audit cannot be written.
 const AUDIT: &str = "audit";
 
 /// See the module's documentation.
@@ -37,16 +37,16 @@ impl std::fmt::Debug for AuditTrail {
 }
 
 impl AuditTrail {
-    /// A trail into the file that the configuration names, if it names one.
+    /// An audit in the file that the configuration names, if it names one.
     pub fn new(env: Arc<Environment>, attached: Attached, link: Arc<Link>, tools: Arc<Tools>) -> Self {
         let audit = env.config.audit.clone().map(|path| Audit::new(path, Arc::clone(&env.host)));
         Self { env, attached, link, tools, audit }
     }
 
-    /// Records that a call is about to be sent, where that was asked for.
+    /// Records that a call is about to be sent, if there is an audit.
     ///
     /// # Errors
-    /// It is not recorded, and must not be sent.
+    /// The call could not be recorded, and must not be sent.
     pub async fn sending(
         &self,
         call: CallId,
@@ -69,7 +69,7 @@ impl AuditTrail {
         })
     }
 
-    /// Records how a call ended, as far as that is known now.
+    /// Records a call's verdict.
     pub(super) fn answered(self: &Arc<Self>, answer: &Answer) {
         if self.audit.is_none() {
             return;
@@ -82,7 +82,7 @@ impl AuditTrail {
         self.verdict(entry, answer.verdict, refused.map(|refused| Arc::clone(&refused.arguments)));
     }
 
-    /// Records what became of a call whose client waits no more.
+    /// Records how a call ended whose client no longer waits.
     pub(super) fn noted(
         self: &Arc<Self>,
         call: CallId,
@@ -99,7 +99,7 @@ impl AuditTrail {
     fn verdict(self: &Arc<Self>, entry: Entry, verdict: Verdict, arguments: Option<Arc<RawValue>>) {
         let entry = Entry { verdict: Some(verdict.label()), cause: verdict.cause(), ..entry };
         let trail = Arc::clone(self);
-        // Taken before the task begins: the end of the gateway waits for it.
+        // Taken before the task begins: the shutdown waits until the place is free.
         let place = self.audit.as_ref().and_then(Audit::place);
         self.env.health.spawn("audit", async move {
             let Some(audit) = &trail.audit else { return };
@@ -144,7 +144,7 @@ impl AuditTrail {
         }
     }
 
-    /// Tells that the audit is in trouble, or no more.
+    /// Sets or clears the audit's trouble in the status.
     fn tell(&self, failed: Option<&NotWritten>) {
         let Some(audit) = &self.audit else { return };
         let trouble = failed.map(|why| {
@@ -160,7 +160,7 @@ impl AuditTrail {
         self.env.health.set_trouble(AUDIT, trouble);
     }
 
-    /// Waits until no line is on its way to the audit file.
+    /// Waits until no line is being written to the audit file.
     pub async fn written(&self) {
         if let Some(audit) = &self.audit {
             audit.written().await;

@@ -1,4 +1,4 @@
-//! The calls: what the ledger decides is carried out here.
+//! The calls of a link: carries out what the ledger decides.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,14 +24,14 @@ use crate::runtime::addresses::Addresses;
 use crate::runtime::environment::Environment;
 use crate::runtime::messages::bridge;
 
-/// What became of a call that a client asks for.
+/// What happened to a call of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TakenIn {
     /// It is in the ledger.
     Yes,
     /// Its client had cancelled it: it gets no answer.
     Cancelled,
-    /// The open calls have too many bytes with it: it must be answered.
+    /// The open calls would have too many bytes: the request must be answered.
     NoRoom,
 }
 
@@ -40,7 +40,7 @@ pub enum TakenIn {
 pub struct Calls {
     /// The answers of calls.
     pub answers: Arc<Answers>,
-    /// The record of calls.
+    /// The audit of calls.
     pub audit: Arc<AuditTrail>,
     /// The calls themselves.
     pub shared: Arc<SharedLedger>,
@@ -52,7 +52,7 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// Before any call.
+    /// A link's calls, before the first one.
     pub fn new(
         env: Arc<Environment>,
         addresses: Arc<Addresses>,
@@ -72,12 +72,12 @@ impl Calls {
         Self { answers: Arc::new(answers), audit: Arc::new(audit), shared, env, addresses, attached, link, tools }
     }
 
-    /// Runs one short operation on the ledger and gives its value. What it ordered must go to [`settle`](Self::settle).
+    /// Runs one short operation on the ledger and returns its value. Its settlements must go to [`settle`](Self::settle).
     pub fn ledger<T>(&self, operation: impl FnOnce(&mut Ledger, Instant) -> T) -> T {
         self.shared.with(operation)
     }
 
-    /// Runs one short operation on the ledger and carries out what it ordered.
+    /// Runs one short operation on the ledger and carries out its settlements.
     pub fn decide(&self, operation: impl FnOnce(&mut Ledger, Instant) -> Vec<Settlement>) {
         let settlements = self.ledger(operation);
         self.settle(settlements);
@@ -112,11 +112,11 @@ impl Calls {
                 }
             }
         }
-        // Also where nothing is to be told: a claim was taken back, or an answer is withheld.
+        // Needed without an answer too: a claim was taken back, or an answer is withheld.
         self.shared.was_settled();
     }
 
-    /// Ends what has lasted as long as it may; runs until the gateway ends.
+    /// Ends calls whose time limits have passed. Never returns.
     pub async fn sweep(self: Arc<Self>) {
         loop {
             self.shared.due().await;
@@ -124,7 +124,7 @@ impl Calls {
         }
     }
 
-    /// Takes in the call that a client's request asks for, unless it was cancelled.
+    /// Adds a client's call to the ledger, unless it was cancelled.
     pub fn take_from_client(&self, call: NewCall, hold: &Hold, refused: Option<Grounds>, id: &str) -> TakenIn {
         if !hold.is_open() {
             return TakenIn::Cancelled;
@@ -135,13 +135,13 @@ impl Calls {
         if hold.pass(Holder::Ledger) {
             return TakenIn::Yes;
         }
-        // A cancel that came between the look above and the ledger found nothing to cancel there.
+        // A cancel between the check above and `take_in` found no call in the ledger.
         self.decide(|ledger, now| ledger.cancel(hold.key(), now).1);
         TakenIn::Cancelled
     }
 
-    /// Takes a call in; one that is refused is answered by that. `asked_as` is the id of its request. False, and nothing is taken in,
-    /// if the open calls have too many bytes with it.
+    /// Adds a call to the ledger. One that is `refused` is answered with that. `asked_as`: the id of its request. False, and not
+    /// added, if the open calls would have too many bytes.
     fn take_in(&self, call: NewCall, refused: Option<Grounds>, asked_as: &str) -> bool {
         let (id, asked_by, tool, trace) = (call.id, call.request.session, call.tool.clone(), call.trace.clone());
         let too_large = self.is_too_large(&call.arguments);
@@ -163,8 +163,8 @@ impl Calls {
         true
     }
 
-    /// Whether the editor that is or was connected never takes arguments of this size. It is known at once: such a call need not be
-    /// held through an outage first. In a frame they are never shorter than compact.
+    /// Whether the editor that is or was connected never takes arguments of this size. Checked at once, so that such a call need
+    /// not be held through an outage first. In a frame the arguments are never shorter than in compact form.
     fn is_too_large(&self, arguments: &RawValue) -> bool {
         let dialect = self.link.view.borrow().target.as_ref().map(|target| target.dialect);
         let properties = dialect.map(Dialect::properties).filter(|known| known.transport == Transport::Stream);
@@ -173,7 +173,8 @@ impl Calls {
         })
     }
 
-    /// Calls a tool for a guest, who waits so long. `None` if more guests' calls are open than may be: nothing was sent.
+    /// Calls a tool for a guest that waits this long. `None`, and nothing is sent, if too many calls of guests are open, or the
+    /// open calls have too many bytes.
     pub fn take_from_guest(&self, tool: &str, arguments: Box<RawValue>, patience: Duration) -> Option<GuestCall> {
         let (request, answer) = self.answers.guests.wait()?;
         let id = self.env.next_call_id();
@@ -202,13 +203,13 @@ impl Calls {
         Some(GuestCall { id, answer })
     }
 
-    /// Whoever owned the connection is gone: what it had claimed may have run.
+    /// The owner of the connection is gone: claimed calls may have run.
     pub fn close_epochs(&self, loss: Loss) {
         self.decide(|ledger, now| ledger.close_all_epochs(loss, now));
         self.link.lost(loss);
     }
 
-    /// The gateway ends: nothing new is held.
+    /// The gateway shuts down: from now on no call is held.
     pub fn begin_draining(&self) {
         self.env.drain();
         self.decide(Ledger::drain);

@@ -1,6 +1,5 @@
-//! Calls of others than the client: of the HTTP API that a package's documents have. They go the way of the client's calls, through
-//! the same ledger and with the same promises, in the same queue for the editor. Only the answer goes to whoever asked, and no
-//! request of the client stands for it.
+//! Calls of guests: of the HTTP API in a package's documents. They use the same ledger and the same queue as the client's calls,
+//! with the same promises. But no request of a client belongs to a guest's call, and its answer goes to the guest.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -26,13 +25,13 @@ pub struct GuestAnswer {
 /// A guest's call.
 #[derive(Debug)]
 pub struct GuestCall {
-    /// Its identity: under it the result can be fetched later.
+    /// The call's id: the result can be fetched by it later.
     pub id: CallId,
-    /// Its answer comes here, once. Who does not wait for it loses nothing of the call.
+    /// Receives the answer, once. A guest that stops waiting can still fetch the result by `id`.
     pub answer: oneshot::Receiver<GuestAnswer>,
 }
 
-/// The guests that wait, by the request that stands for each in the ledger.
+/// The waiting guests, by the request key that the ledger has for each.
 #[derive(Debug, Default)]
 pub(super) struct Guests {
     waiting: Mutex<HashMap<RequestKey, oneshot::Sender<GuestAnswer>>>,
@@ -40,12 +39,12 @@ pub(super) struct Guests {
 }
 
 impl Guests {
-    /// What an audit calls them: who they are nobody knows.
+    /// The client name in the audit. Who a guest is, is not known.
     pub(super) fn name() -> ClientInfo {
         ClientInfo { name: "documented HTTP API".to_owned(), ..ClientInfo::default() }
     }
 
-    /// Has a guest wait, under the request that stands for it. `None` if as many wait as may.
+    /// Adds a waiting guest under a new request key. `None` if [`GUEST_CALLS_MAX`] guests wait.
     pub(super) fn wait(&self) -> Option<(RequestKey, oneshot::Receiver<GuestAnswer>)> {
         let request = RequestKey::new(SessionId::GUESTS, self.last.fetch_add(1, Ordering::Relaxed));
         let (sender, answer) = oneshot::channel();
@@ -57,7 +56,7 @@ impl Guests {
         Some((request, answer))
     }
 
-    /// Whoever asked for this, if it was a guest.
+    /// Takes the guest that waits under this request key, if there is one.
     pub(super) fn take(&self, request: RequestKey) -> Option<oneshot::Sender<GuestAnswer>> {
         enter(&self.waiting).remove(&request)
     }

@@ -1,6 +1,6 @@
-//! The ledger of calls behind its lock, and the three things that can be waited for.
+//! The ledger of calls behind its lock, and three signals to wait for.
 //!
-//! The lock of the ledger and that of the client's requests are never held together.
+//! The locks of the ledger and of the client's requests are never held together.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -18,7 +18,7 @@ pub struct SharedLedger {
     ledger: Mutex<Ledger>,
     /// How often the lock was taken.
     locked: AtomicU64,
-    /// As the ledger has it: asked for several times a call, and changed once a session.
+    /// A copy of the ledger's wanted project: read several times a call, and changed about once a session.
     wanted: Mutex<Arc<Wanted>>,
     deadline_moved: Notify,
     call_settled: Notify,
@@ -44,12 +44,12 @@ impl SharedLedger {
         enter(&self.ledger)
     }
 
-    /// How often the lock was taken so far: what a call costs is bounded by a test.
+    /// How often the lock was taken so far; a test limits this for a call.
     pub fn times_locked(&self) -> u64 {
         self.locked.load(Ordering::Relaxed)
     }
 
-    /// Runs one short operation and gives its value. What it ordered must be carried out by
+    /// Runs one short operation and returns its value. Its settlements must be carried out by
     /// [`Calls::settle`](super::Calls::settle).
     pub fn with<T>(&self, operation: impl FnOnce(&mut Ledger, Instant) -> T) -> T {
         let mut ledger = self.lock();
@@ -73,22 +73,22 @@ impl SharedLedger {
         Arc::clone(&enter(&self.wanted))
     }
 
-    /// Waits until a call came, went or changed its state since this was last asked. For one who waits.
+    /// Waits until a call was added, removed or changed its state since the last wait. For one waiter only.
     pub async fn moved(&self) {
         self.calls_moved.notified().await;
     }
 
-    /// What was decided is carried out: whoever waits for the end of calls looks again.
+    /// Wakes those who wait for calls to be settled, after settlements were carried out.
     pub fn was_settled(&self) {
         self.call_settled.notify_waiters();
     }
 
-    /// Waits until no client waits for a call that was sent.
+    /// Waits until no client waits for a sent call.
     pub async fn settled(&self) {
         self.until_none(Ledger::awaited).await;
     }
 
-    /// As [`settled`](Self::settled), for those of one connection.
+    /// As [`settled`](Self::settled), for the calls of one connection.
     pub async fn settled_on(&self, epoch: Epoch) {
         self.until_none(|ledger| ledger.awaited_on(epoch)).await;
     }
@@ -103,7 +103,7 @@ impl SharedLedger {
         }
     }
 
-    /// Waits until the next deadline is over.
+    /// Waits until the next deadline has passed.
     pub async fn due(&self) {
         loop {
             let moved = self.deadline_moved.notified();

@@ -15,7 +15,7 @@ use crate::limits::LINKS_MAX;
 use crate::protocol::ids::{CallId, LinkId, RequestKey};
 use crate::runtime::environment::Environment;
 
-/// As many links are open as may be.
+/// `LINKS_MAX` links are open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooManyLinks;
 
@@ -31,40 +31,40 @@ pub struct Links {
 }
 
 impl Links {
-    /// Those of a gateway that begins: the one over stdin and stdout.
+    /// The links at the start: only that of the session over stdin and stdout.
     pub fn with_first(env: Arc<Environment>, sessions: Arc<Sessions>) -> Self {
         let first = LinkParts::new(Arc::clone(&env), &sessions, LinkId::FIRST, Place::Roots);
         let open = RwLock::new([(first.id, Arc::clone(&first))].into());
         Self { env, sessions, first, open, last: AtomicU32::new(0), opened: watch::Sender::default() }
     }
 
-    /// The one that is there from the start.
+    /// The link of the session over stdin and stdout.
     pub fn first(&self) -> &Arc<LinkParts> {
         &self.first
     }
 
-    /// All of them.
+    /// All open links.
     pub fn all(&self) -> Vec<Arc<LinkParts>> {
         self.open.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 
-    /// The one that a session is on.
+    /// The link that a session is on.
     pub fn of(&self, client: &Client) -> Arc<LinkParts> {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
         let link = open.get(&client.link()).or_else(|| open.get(&client.nowhere()));
         Arc::clone(link.unwrap_or(&self.first))
     }
 
-    /// The one that a session is on while no editor is found for it.
+    /// The link that a session is on while no editor is found for it.
     pub fn nowhere_of(&self, client: &Client) -> Arc<LinkParts> {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(open.get(&client.nowhere()).unwrap_or(&self.first))
     }
 
-    /// The one that leads to this project's editor; opened if there is none.
+    /// The link to this project's editor; opened if there is none.
     ///
     /// # Errors
-    /// As many are open as may be.
+    /// `LINKS_MAX` links to projects are open.
     pub fn to(&self, project: &Path) -> Result<Arc<LinkParts>, TooManyLinks> {
         let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
         let leads = |link: &&Arc<LinkParts>| matches!(&link.place, Place::Project(to) if to == project);
@@ -80,7 +80,7 @@ impl Links {
         Ok(link)
     }
 
-    /// One that leads nowhere, for a session of which nothing is known yet.
+    /// Opens a link that leads nowhere, for a new session.
     pub fn nowhere(&self) -> Arc<LinkParts> {
         self.add(&mut self.open.write().unwrap_or_else(PoisonError::into_inner), Place::Nowhere)
     }
@@ -92,17 +92,18 @@ impl Links {
         link
     }
 
-    /// Forgets a link. A session that is still on it must be put elsewhere first.
+    /// Removes a link. A session that is still on it must be moved; until then [`of`](Self::of) gives its link that leads
+    /// nowhere.
     pub fn close(&self, link: LinkId) {
         self.open.write().unwrap_or_else(PoisonError::into_inner).remove(&link);
     }
 
-    /// Hears of each one that is opened.
+    /// Changes whenever a link to a project is opened.
     pub fn openings(&self) -> watch::Receiver<()> {
         self.opened.subscribe()
     }
 
-    /// The editors that are connected.
+    /// The editors that are connected, each with its project.
     pub fn running(&self) -> Vec<Running> {
         let greeted = |link: &Arc<LinkParts>| {
             let view = link.link.view.borrow();
@@ -112,14 +113,14 @@ impl Links {
         self.all().iter().filter_map(greeted).collect()
     }
 
-    // ---- a request or call of whatever link ----
+    // ---- a request or call on any link ----
 
-    /// Whether a request became a call, on whatever link its session was then.
+    /// Whether a request became a call, on any link.
     pub fn own(&self, request: RequestKey) -> bool {
         self.all().iter().any(|link| link.calls.ledger(|ledger, _| ledger.owns(request)))
     }
 
-    /// The client cancelled a request.
+    /// Cancels the call of a request, on any link.
     pub fn cancel(&self, request: RequestKey) {
         for link in self.all() {
             let (found, settlements) = link.calls.ledger(|ledger, now| ledger.cancel(request, now));
@@ -130,7 +131,7 @@ impl Links {
         }
     }
 
-    /// The link that a call is on record of, if any is.
+    /// The link that has a call on record, if any.
     pub fn of_call(&self, call: CallId) -> Option<Arc<LinkParts>> {
         self.all().into_iter().find(|link| link.calls.ledger(|ledger, _| ledger.record(call).is_some()))
     }

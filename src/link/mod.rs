@@ -1,16 +1,16 @@
-//! The link to the editor, as far as it outlives the actors that serve it: its state, the calls, the catalogue, and which project
-//! is wanted.
+//! The link to the editor: its parts that outlive the actors serving it. These are its state, the calls, the catalogue, and which
+//! project is wanted.
 //!
 //! ```text
 //! links ──── the links of this process
-//! └ parts ── one of them: all that follows
+//! └ parts ── one link: all of the following
 //!
 //! project ── which project is wanted; tells the calls
-//! └ calls ── the ledger's decisions, carried out
-//!   ├ answers ── results and verdicts for the client, in the shape that it takes
+//! └ calls ── carries out the ledger's decisions
+//!   ├ answers ── results and verdicts, in the shape that the client takes
 //!   ├ audit ──── the record of calls
 //!   ├ tools ──── the published catalogue, and which of its tools may be called
-//!   └ state ──── the connection and the last look around
+//!   └ state ──── the connection and the last survey
 //!     └ ledger ─ the calls themselves, behind a lock
 //! ```
 

@@ -1,4 +1,4 @@
-//! One link with all that of it outlives its actors.
+//! One link: all its parts that outlive its actors.
 
 use std::sync::Arc;
 
@@ -13,31 +13,31 @@ use crate::protocol::ids::LinkId;
 use crate::runtime::addresses::Addresses;
 use crate::runtime::environment::Environment;
 
-/// See the module's documentation. Main holds it; each actor is given what it needs of it.
+/// See the module's documentation. Main holds it; each actor gets the parts that it needs.
 #[derive(Debug)]
 pub struct LinkParts {
-    /// Which one it is.
+    /// The number of the link.
     pub id: LinkId,
     /// Where it leads.
     pub place: Place,
-    /// The surroundings.
+    /// The environment.
     pub env: Arc<Environment>,
-    /// Where its actors are.
+    /// The addresses of its actors.
     pub addresses: Arc<Addresses>,
     /// The sessions on it.
     pub attached: Attached,
-    /// The connection, and the last look around.
+    /// The connection, and the last survey.
     pub link: Arc<Link>,
     /// The editor's tools.
     pub tools: Arc<Tools>,
-    /// The calls.
+    /// The calls of the link.
     pub calls: Arc<Calls>,
     /// The project that is wanted.
     pub project: Arc<Project>,
 }
 
 impl LinkParts {
-    /// A link on which nothing has happened.
+    /// A new link, without actors.
     pub fn new(env: Arc<Environment>, sessions: &Arc<Sessions>, id: LinkId, place: Place) -> Arc<Self> {
         let addresses = Arc::<Addresses>::default();
         let attached = Attached::to(id, Arc::clone(sessions));

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 /// Where a link leads.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Place {
-    /// To the project that the configuration names, or its session's roots: the link over stdin and stdout.
+    /// To the project that the configuration or the client's roots name: the link over stdin and stdout.
     Roots,
-    /// To the editor of this project, for as long as there is the link.
+    /// To the editor of this project, as long as the link exists.
     Project(PathBuf),
-    /// Nowhere: no actor serves it. It is where a session is for which no editor was found, and refuses what comes.
+    /// Nowhere: no actor serves it. A session is on it while no editor is found for it; its calls are refused.
     Nowhere,
 }

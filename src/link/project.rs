@@ -1,4 +1,4 @@
-//! Which project is wanted: what the client's roots and the last look around say of it, and that everybody goes by it at once.
+//! Which project is wanted: follows from the client's roots and the last survey, and applies to all parts at once.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ pub struct Project {
 }
 
 impl Project {
-    /// Before anybody named or found one.
+    /// Before a project was named or found.
     pub fn new(
         env: Arc<Environment>,
         addresses: Arc<Addresses>,
@@ -38,29 +38,29 @@ impl Project {
         calls: Arc<Calls>,
         place: Place,
     ) -> Self {
-        // Until it was looked at, what its rules allow is in question.
+        // Before the project's first survey its rules are not known, so it is in question.
         let whereabouts = Whereabouts { unseen: matches!(place, Place::Project(_)), ..Whereabouts::default() };
         calls.decide(|ledger, now| ledger.want(whereabouts.wanted(), now).1);
         Self { env, addresses, link, tools, calls, place, whereabouts: Mutex::new(whereabouts) }
     }
 
-    /// What is looked for, and where.
+    /// The configuration of surveys for this link.
     pub fn config(&self) -> Cow<'_, Config> {
         match &self.place {
             Place::Roots | Place::Nowhere => Cow::Borrowed(&self.env.config),
-            // A port that the user named is one editor's, and nothing tells of which project.
+            // A port that the user named belongs to one editor, of an unknown project.
             Place::Project(to) => {
                 Cow::Owned(Config { project: Some(to.clone()), ports: Vec::new(), ..self.env.config.clone() })
             }
         }
     }
 
-    /// Whether it is said which project is meant, so that no roots are asked for.
+    /// Whether the project is named, so that no roots are requested.
     pub fn is_named(&self) -> bool {
         matches!(self.place, Place::Project(_)) || self.env.config.project.is_some()
     }
 
-    /// The folders that the client named as its roots, and how often they changed.
+    /// The client's roots, and their generation: how often they changed.
     pub fn roots(&self) -> (Vec<PathBuf>, u64) {
         let known = enter(&self.whereabouts);
         (known.roots.clone(), known.generation)
@@ -72,7 +72,7 @@ impl Project {
         found.filter(|(found_with, _)| *found_with == generation).and_then(|(_, project)| project)
     }
 
-    /// The client is asked for its roots: which project is wanted is not known until it answers.
+    /// The client is asked for its roots: the wanted project is in question until it answers.
     pub fn roots_asked(&self) {
         self.learn_whereabouts(|known| known.awaited = true);
         self.addresses.discovery.cast(discovery::Message::RootsAsked);
@@ -98,16 +98,17 @@ impl Project {
         changed
     }
 
-    /// Remembers a look around that was made with these roots. False if the client has named others meanwhile: then it tells nothing.
+    /// Keeps a survey that was made with the roots of this generation. False, and ignored, if the client has named other roots
+    /// since.
     pub fn surveyed(&self, survey: &Arc<Survey>, generation: u64) -> bool {
         if enter(&self.whereabouts).generation != generation {
             return false;
         }
-        // Before anybody can act on it: the rules of a project are known when its editor is wanted.
+        // First: the rules of a project must be known before its editor is wanted.
         self.tools.keep_rules(survey);
         self.link.survey.send_replace(Some(Arc::clone(survey)));
-        // A project that was named and is out of sight (a disk that is not mounted) is still the one that is wanted.
-        // So is one that the same roots led to.
+        // A named project that cannot be found (a disk that is not mounted) is still the wanted one. So is one that the same
+        // roots led to before.
         let nothing = survey.project.is_none() && survey.ambiguous.is_empty();
         let stays = survey.failed || self.is_named() && survey.project.is_none();
         self.learn_whereabouts(|known| match &mut known.found {
@@ -117,7 +118,7 @@ impl Project {
         true
     }
 
-    /// Learns something, and has calls, the bridge and whoever waits go by it at once.
+    /// Changes what is known, and applies it to calls, the bridge and the watchers of the link at once.
     fn learn_whereabouts<T>(&self, learn: impl FnOnce(&mut Whereabouts) -> T) -> T {
         let (learned, (news, settlements)) = {
             let mut known = enter(&self.whereabouts);

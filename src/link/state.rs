@@ -1,4 +1,4 @@
-//! The connection to the editor and the last look around, as everybody may see them.
+//! The connection to the editor and the last survey, readable by all parts.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -22,13 +22,14 @@ use crate::survey::{Survey, Target};
 pub struct Link {
     /// The connection, and what callers may expect of it.
     pub view: watch::Sender<LinkView>,
-    /// The last look around.
+    /// The last survey.
     pub survey: watch::Sender<Option<Arc<Survey>>>,
-    /// One connection per link: no dial without it, and it falls with the socket.
+    /// The permit of the link's only connection: taken before a dial, released with the socket.
     pub connection: Arc<Semaphore>,
-    /// The right to read an editor's identity once more: a share that hangs holds one thread and not one for each dial.
+    /// The permit to read an editor's identity again. With one permit, a share that hangs blocks one thread, and not one for each
+    /// dial.
     pub identity_read: Arc<Semaphore>,
-    /// What an editor must say on the push listener, where its dialect can.
+    /// The secret that an editor must send to the push listener, if its dialect can.
     pub push_token: Secret,
     env: Arc<Environment>,
     addresses: Arc<Addresses>,
@@ -47,7 +48,7 @@ impl std::fmt::Debug for Link {
 }
 
 impl Link {
-    /// Before anything was looked for.
+    /// A link before its first survey.
     pub fn new(env: Arc<Environment>, addresses: Arc<Addresses>, ledger: Arc<SharedLedger>) -> Self {
         Self {
             view: watch::Sender::new(LinkView::new()),
@@ -66,35 +67,35 @@ impl Link {
         }
     }
 
-    /// Somebody needs the editor; remembered, so that a restarted bridge dials by itself.
+    /// Wants the editor. This is remembered, so that a restarted bridge dials by itself.
     pub fn want_editor(&self) {
         self.is_wanted.store(true, Ordering::Relaxed);
         self.addresses.bridge.cast(bridge::Message::Wanted);
     }
 
-    /// Whether somebody needs the editor.
+    /// Whether the editor is wanted.
     pub fn is_wanted(&self) -> bool {
         self.is_wanted.load(Ordering::Relaxed)
     }
 
-    /// The next connection's epoch.
+    /// The epoch of the next connection.
     pub fn next_epoch(&self) -> Epoch {
         Epoch(self.epochs.fetch_add(1, Ordering::Relaxed) + 1)
     }
 
-    /// The next message's number on the wire.
+    /// The number of the next message to the editor.
     pub fn next_wire_number(&self) -> u64 {
         self.wire_numbers.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// What the editor speaks: the one that is or was connected, else the one that was found.
+    /// The dialect of the editor that is or was connected, else the one that the survey found.
     pub fn dialect(&self) -> &'static dyn Dialect {
         let connected = self.target().map(|target| target.dialect);
         let found = || self.survey.borrow().as_ref().map(|survey| survey.dialect);
         connected.or_else(found).unwrap_or_else(|| dialect::fallback(self.env.config.dialects))
     }
 
-    /// The push listener that outlives its actor, and its port.
+    /// The push listener, which outlives its actor.
     pub fn push_listener(&self) -> Option<Arc<dyn Listener>> {
         enter(&self.push_listener).clone()
     }
@@ -104,17 +105,17 @@ impl Link {
         *enter(&self.push_listener) = listener;
     }
 
-    /// The port that greetings name.
+    /// The push port that greetings name.
     pub fn push_port(&self) -> Option<u16> {
         *enter(&self.push_port)
     }
 
-    /// Sets the port that greetings name.
+    /// Sets the push port that greetings name.
     pub fn set_push_port(&self, port: Option<u16>) {
         *enter(&self.push_port) = port;
     }
 
-    /// The greeted connection, if there is one, has ended. Told once, whoever sees it first.
+    /// The greeted connection, if there is one, has ended. The first caller counts; later calls do nothing.
     pub fn lost(&self, loss: Loss) {
         let mut ended = None;
         self.view.send_modify(|link| {
@@ -128,32 +129,32 @@ impl Link {
         }
     }
 
-    // ---- for the project that is wanted ----
+    // ---- for the wanted project ----
 
     /// The project that calls are for.
     pub fn wanted(&self) -> Wanted {
         Wanted::clone(&self.ledger.wanted())
     }
 
-    /// The last look around, unless the client's roots are in question since.
+    /// The last survey; `None` while the wanted project is in question.
     pub fn survey_now(&self) -> Option<Arc<Survey>> {
         let survey = self.survey.borrow().clone();
         survey.filter(|_| self.wanted() != Wanted::Asked)
     }
 
-    /// Whom the link is (or was last) connected to, if that is the editor of the project that is wanted.
+    /// The target that the link is or was last connected to, if it is of the wanted project.
     pub fn target(&self) -> Option<Target> {
         let target = self.view.borrow().target.clone();
         target.filter(|target| self.wanted().is(target.project.as_deref()))
     }
 
-    /// Whether the connection that stands leads to the editor of the project that is wanted.
+    /// Whether the last connection leads to the editor of the wanted project.
     pub fn leads_to_the_wanted(&self) -> bool {
         let view = self.view.borrow();
         view.target.as_ref().is_some_and(|target| self.wanted().is(target.project.as_deref()))
     }
 
-    /// The link as it is for the project that is wanted: of another one's editor nothing is told.
+    /// The view for the wanted project: hides the editor of another project.
     pub fn view_now(&self) -> LinkView {
         let link = self.view.borrow().clone();
         let wanted = self.wanted();

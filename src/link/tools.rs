@@ -22,32 +22,32 @@ use crate::survey::Survey;
 pub struct Published {
     /// Where it comes from.
     pub source: Source,
-    /// The catalogue on disk was looked for: nothing more comes from there.
+    /// The catalogue on disk was looked for: nothing more comes from disk.
     pub disk_read: bool,
-    /// What clients see.
+    /// The tools as clients see them.
     pub catalogue: Arc<Catalogue>,
     /// The editor's tools as they were read, development-only ones included.
     pub tools: Arc<Vec<Arc<EditorTool>>>,
-    /// What stood in the editor's list and is no usable tool: name (or position) and reason.
+    /// Entries of the editor's list that are not usable tools: name (or position) and reason.
     pub unusable: Arc<Vec<(String, String)>>,
 }
 
 /// See the module's documentation.
 #[derive(Debug)]
 pub struct Tools {
-    /// What clients are shown.
+    /// The published catalogue.
     pub published: watch::Sender<Published>,
     env: Arc<Environment>,
     attached: Attached,
     link: Arc<Link>,
     /// The editor's last list that has a revision.
     listing: Mutex<Option<Arc<ToolListing>>>,
-    /// What the project that was found last says of tools.
+    /// The last surveyed project, with its rules for tools.
     rules: Mutex<Option<(PathBuf, Policy)>>,
 }
 
 impl Tools {
-    /// Before any list was read.
+    /// No list was read yet.
     pub fn new(env: Arc<Environment>, attached: Attached, link: Arc<Link>) -> Self {
         let nothing = Published {
             source: Source::None,
@@ -60,7 +60,7 @@ impl Tools {
         Self { published, env, attached, link, listing: Mutex::default(), rules: Mutex::default() }
     }
 
-    /// The catalogue on disk was looked for: a first list need not wait for it any longer.
+    /// The catalogue on disk was looked for: a first list need not wait for it any more.
     pub fn disk_was_read(&self) {
         self.published.send_modify(|published| published.disk_read = true);
         self.attached.tell(|| session::Message::DiskRead);
@@ -73,18 +73,18 @@ impl Tools {
         *enter(&self.listing) = Some(listing);
     }
 
-    /// The last tool list, if it is of this revision: then the editor need not send it again.
+    /// The last tool list, if it has this revision: then the editor need not send it again.
     pub fn listing_of(&self, revision: &str) -> Option<Arc<ToolListing>> {
         enter(&self.listing).clone().filter(|listing| listing.revision.as_deref() == Some(revision))
     }
 
-    /// Publishes these tools, and what stood beside them and is none; `None`: those that are published stay.
+    /// Publishes these tools, and the unusable entries of their list. `None`: the published tools stay.
     pub fn show(&self, source: Source, listed: Option<&ToolListing>) {
         let dialect = self.link.dialect();
         let raises_windows = |tool: &EditorTool| dialect.package_tool(&tool.name) == Some(PackageTool::FocusWindow);
         let can_focus = self.env.can_focus();
         let known = Arc::clone(&self.published.borrow().tools);
-        // Made before it is put in place: calls are looked up there meanwhile.
+        // Made before it is published: calls look up tools in the published catalogue meanwhile.
         let fresh = listed.filter(|listing| listing.tools != *known).map(|ToolListing { tools, .. }| {
             let shown = tools.iter().filter(|tool| can_focus || !raises_windows(tool));
             (Arc::new(Catalogue::new(shown.map(Arc::clone), self.env.config.development)), Arc::new(tools.clone()))
@@ -109,15 +109,15 @@ impl Tools {
         self.env.config.policy.refusal(name, own, annotations).or_else(of_project)
     }
 
-    /// Remembers what the project that was looked at says of tools: its rules hold for as long as it is wanted, also when it is out
-    /// of sight for a moment.
+    /// Keeps the rules of the surveyed project. They hold as long as the project is wanted, even if it cannot be found for a
+    /// moment.
     pub(super) fn keep_rules(&self, survey: &Survey) {
         if let Some(project) = &survey.project {
             *enter(&self.rules) = Some((project.clone(), survey.rules.policy.clone()));
         }
     }
 
-    /// What the project says that is wanted. Where that is in question nothing is refused in its name, and nothing is sent.
+    /// The rules of the wanted project. While that is in question nothing is refused because of them, and nothing is sent.
     fn project_policy(&self) -> Policy {
         match self.link.wanted() {
             Wanted::Asked => Policy::default(),
@@ -146,8 +146,8 @@ impl Tools {
         self.env.config.policy.refusal(name, own, annotations).or_else(of_project)
     }
 
-    /// Why a call is refused before it waits for anything: nothing is allowed, the live list has the tool, or its package's own
-    /// server answered it without a list. Any other is decided when it is about to be sent.
+    /// Why a call is refused at once: no tool is allowed, or this tool is in the live list or is a package tool and its rules
+    /// forbid it. Any other call is decided when it is about to be sent.
     pub fn refusal_at_once(&self, name: &str) -> Option<Grounds> {
         let of_project = || self.project_policy().refusal_of_all();
         if let Some(all) = self.env.config.policy.refusal_of_all().or_else(of_project) {
@@ -161,13 +161,13 @@ impl Tools {
             (Source::Live, Some(entry)) => self.refusal_of(&entry.name, &entry.tool.name, &entry.tool.annotations),
             _ => {
                 self.link.dialect().package_tool(name)?;
-                // What the list will say of it is not known: the worst is expected.
+                // Its annotations are not known before the list: assume the worst.
                 self.refusal_of(name, name, &unstated())
             }
         }
     }
 
-    /// The policies in force, one rule list a line.
+    /// The policies in force, one list of rules per line.
     pub fn policy_lines(&self) -> Vec<String> {
         self.env.config.policy.lines().into_iter().chain(self.project_policy().lines()).collect()
     }

@@ -1,4 +1,4 @@
-//! The state of the link, and the times without the editor.
+//! The state of the link, and its outages.
 
 use std::collections::VecDeque;
 use tokio::time::Instant;
@@ -10,35 +10,35 @@ use crate::protocol::dialect::Heartbeat;
 use crate::protocol::ids::Epoch;
 use crate::survey::Target;
 
-/// The state of the link, for status, the session and whoever waits for it.
+/// The state of the link, for the status, the session, and those who wait for a change.
 #[derive(Debug, Clone)]
 pub struct LinkView {
     /// The bridge machine's state.
     pub state: &'static str,
     /// What callers may expect.
     pub availability: Availability,
-    /// Nothing speaks for or against an editor yet.
+    /// Nothing shows yet whether an editor is there.
     pub undecided: bool,
-    /// Since when it is so.
+    /// Since when this state lasts.
     pub since: Instant,
-    /// The connection, while there is one.
+    /// The epoch of the connection, while there is one.
     pub epoch: Option<Epoch>,
-    /// Whom it is (or was last) connected to.
+    /// The target that the link is or was last connected to.
     pub target: Option<Target>,
-    /// Which process and domain that is, as far as is known.
+    /// The process and domain of that editor, as far as is known.
     pub editor: EditorIdentity,
-    /// Who was met there in its place, until the editor is.
+    /// The foreign peer met in the editor's place; `None` once the editor is met.
     pub foreign_peer: Option<ForeignPeer>,
     /// Connections that were greeted so far.
     pub connections: u64,
-    /// How the editor was when it was asked last, and when that was; only while it is connected, and where it can be asked.
+    /// The last heartbeat and when it arrived; only while an editor is connected that sends heartbeats.
     pub heartbeat: Option<(Heartbeat, Instant)>,
-    /// The last times when a greeted connection ended, oldest first; at most [`OUTAGES_MAX`].
+    /// The last outages (times when a greeted connection ended), oldest first; at most [`OUTAGES_MAX`].
     pub outages: VecDeque<Outage>,
 }
 
 impl LinkView {
-    /// Before anything was looked for.
+    /// The state before the first survey.
     pub(super) fn new() -> Self {
         Self {
             state: "idle",
@@ -55,7 +55,7 @@ impl LinkView {
         }
     }
 
-    /// A greeted connection ended.
+    /// Records that a greeted connection ended.
     pub fn lost(&mut self, loss: Loss) {
         self.heartbeat = None;
         if self.outages.len() >= OUTAGES_MAX {
@@ -64,7 +64,7 @@ impl LinkView {
         self.outages.push_back(Outage { at: Instant::now(), loss, cause: None, back_after: None });
     }
 
-    /// The editor is back from the last outage; what it tells of that counts for more than what was thought of it.
+    /// Ends the last outage. What the editor shows about its cause (`back`) overrides the cause that was assumed.
     pub fn is_back(&mut self, back: Return) {
         let Some(outage) = self.outage() else { return };
         outage.back_after = Some(outage.at.elapsed());
@@ -77,7 +77,7 @@ impl LinkView {
         };
     }
 
-    /// The last outage, while the editor is not back from it.
+    /// The last outage, until the editor is back.
     pub fn outage(&mut self) -> Option<&mut Outage> {
         self.outages.back_mut().filter(|outage| outage.back_after.is_none())
     }

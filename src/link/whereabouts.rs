@@ -1,20 +1,20 @@
-//! What is known of where the project is.
+//! What is known about where the wanted project is.
 
 use std::path::PathBuf;
 
 use crate::core::calls::Wanted;
 
-/// What is known of where the project is.
+/// What is known about where the wanted project is.
 #[derive(Debug, Default)]
 pub(super) struct Whereabouts {
     pub(super) roots: Vec<PathBuf>,
-    /// Counts the changes of the roots: a look around tells with which of them it was made.
+    /// How often the roots changed. A survey carries the generation of the roots that it was made with.
     pub(super) generation: u64,
-    /// The project is named, and nothing of it is known before the first look.
+    /// The project is named, but not surveyed yet.
     pub(super) unseen: bool,
     /// The client was asked for its roots and has not answered.
     pub(super) awaited: bool,
-    /// The project that the last look around found, and with which roots.
+    /// The project that the last survey found, with the generation of its roots.
     pub(super) found: Option<(u64, Option<PathBuf>)>,
 }
 

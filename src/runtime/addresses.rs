@@ -1,10 +1,10 @@
-//! Where the actors of one link are, across their restarts, and the bounds of what comes in to them from outside.
+//! The addresses of the actors of one link, which outlive their restarts, and the limits of their mailboxes.
 
 use super::mailbox::Mailbox;
 use super::messages::{bridge, discovery, push, registry};
 use super::slot::Slot;
 
-/// Where the actors of one link are, across their restarts.
+/// The addresses of the actors of one link.
 #[derive(Debug, Default)]
 pub struct Addresses {
     /// The discovery actor.
@@ -15,11 +15,11 @@ pub struct Addresses {
     pub push: Slot<push::Message>,
     /// The registry actor.
     pub registry: Slot<registry::Message>,
-    /// The bounds of what comes in from outside.
+    /// The limits of mailboxes.
     pub mailboxes: Mailboxes,
 }
 
-/// The bounds of the mailboxes that messages from outside come to.
+/// The limits of mailboxes that get messages from outside.
 #[derive(Debug, Default)]
 pub struct Mailboxes {
     /// From the editor's connection to the bridge.

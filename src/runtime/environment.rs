@@ -1,4 +1,4 @@
-//! What a gateway is given at its start, and everything of it that belongs to no client and no editor.
+//! What a gateway gets at its start, and all of its state that belongs to no client and no editor.
 
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,26 +14,26 @@ use crate::platform::host::Host;
 use crate::protocol::ids::{CallId, LinkId, SessionId};
 use crate::telemetry::events::Events;
 
-/// The gateway's surroundings, and what is logged and counted of one part of it.
+/// The gateway's environment, with the events of one link or session.
 pub struct Environment {
     process: Arc<Process>,
-    /// What is logged and counted.
+    /// Logs and counts events.
     pub events: Events,
 }
 
-/// The gateway's surroundings, and its own health.
+/// What the whole process has: configuration, network, machine, and its health.
 pub struct Process {
     /// The configuration.
     pub config: Config,
     /// The network.
     pub net: Arc<dyn Net>,
-    /// The machine.
+    /// The machine: files, processes, randomness.
     pub host: Arc<dyn Host>,
-    /// The name of this process, for editors that tell gateways apart.
+    /// The name of this process, by which an editor tells gateways apart: a random UUID.
     pub gateway: String,
-    /// When the gateway began.
+    /// When the gateway started.
     pub began: Instant,
-    /// Restarts, failures, tasks.
+    /// Restarts, troubles and tasks.
     pub health: Health,
     random: Mutex<fastrand::Rng>,
     can_focus: OnceLock<bool>,
@@ -55,7 +55,7 @@ impl Deref for Environment {
 }
 
 impl Environment {
-    /// The surroundings of a gateway that begins now.
+    /// The environment of a gateway that starts now.
     pub fn new(config: Config, net: Arc<dyn Net>, host: Arc<dyn Host>) -> Arc<Self> {
         let seed = config.seed.unwrap_or_else(|| u64::from_ne_bytes(first_eight(host.random())));
         let gateway = uuid::Builder::from_random_bytes(host.random()).into_uuid().to_string();
@@ -74,44 +74,44 @@ impl Environment {
         Arc::new(Self { process: Arc::new(process), events })
     }
 
-    /// The same for a link that is opened.
+    /// The same environment, with the events of this link.
     pub fn of_link(&self, link: LinkId) -> Arc<Self> {
         Arc::new(Self { process: Arc::clone(&self.process), events: self.events.of_link(link) })
     }
 
-    /// The same for a session that is opened.
+    /// The same environment, with the events of this session.
     pub fn of_session(&self, session: SessionId) -> Arc<Self> {
         Arc::new(Self { process: Arc::clone(&self.process), events: self.events.of_session(session) })
     }
 }
 
 impl Process {
-    /// A new call's identity.
+    /// A new random call id.
     pub fn next_call_id(&self) -> CallId {
         CallId::from_random(enter(&self.random).u128(..).to_ne_bytes())
     }
 
-    /// A random number in 0..1.
+    /// A random number, 0 or greater and less than 1.
     pub fn random_fraction(&self) -> f64 {
         enter(&self.random).f64()
     }
 
-    /// 32 hexadecimal digits that were never used before.
+    /// 32 random hexadecimal digits.
     pub fn fresh(&self) -> String {
         self.host.random().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Whether a window can be brought to the front here; looked up once.
+    /// Whether the system can bring a window to the front; looked up once.
     pub fn can_focus(&self) -> bool {
         *self.can_focus.get_or_init(|| self.host.can_focus())
     }
 
-    /// The gateway ends.
+    /// Marks the gateway as shutting down.
     pub fn drain(&self) {
         self.is_draining.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the gateway ends.
+    /// Whether the gateway is shutting down.
     pub fn is_draining(&self) -> bool {
         self.is_draining.load(Ordering::Relaxed)
     }

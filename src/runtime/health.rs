@@ -1,7 +1,7 @@
-//! How the gateway's own parts are: restarts of actors, what keeps a part from its work, and tasks beside the supervision tree.
+//! The state of the gateway's own parts: restarts of actors, troubles, and tasks outside of the supervision tree.
 //!
-//! A panic in such a task is our bug, and no supervisor would see it: a deadline would never fall due again, a client would never
-//! be read again. So it ends the gateway with exit code 70, after every answer that is owed; if stdout's own pump panicked,
+//! A panic in such a task is our bug, and no supervisor would notice it: a deadline would never fire again, or a client would
+//! never be read again. So it ends the gateway with exit code 70, after every answer that is owed. If stdout's own pump panicked,
 //! nothing can be written any more.
 
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ pub struct Health {
     restarts: Mutex<BTreeMap<&'static str, u64>>,
     troubles: Mutex<BTreeMap<&'static str, String>>,
     runtimes: Mutex<Vec<Handle>>,
-    /// A task beside the tree has panicked.
+    /// Whether a task outside of the tree has panicked.
     failed: watch::Sender<bool>,
 }
 
@@ -37,7 +37,7 @@ impl Default for Health {
 }
 
 impl Health {
-    /// Counts a restart.
+    /// Counts a restart of an actor.
     pub fn count_restart(&self, actor: &'static str) {
         *enter(&self.restarts).entry(actor).or_default() += 1;
     }
@@ -47,7 +47,7 @@ impl Health {
         enter(&self.restarts).clone()
     }
 
-    /// Says what keeps a part from its work, with the fix, or that nothing does any more; `holdfast_status` shows it.
+    /// Records what keeps a part from working, with the fix; `None`: nothing does any more. `holdfast_status` shows it.
     pub fn set_trouble(&self, part: &'static str, what: Option<String>) {
         let mut troubles = enter(&self.troubles);
         match what {
@@ -56,28 +56,28 @@ impl Health {
         };
     }
 
-    /// What keeps parts from their work.
+    /// What keeps parts from working, one text for each part.
     pub fn troubles(&self) -> Vec<String> {
         enter(&self.troubles).values().cloned().collect()
     }
 
-    /// The gateway's tasks run on this runtime, among others: they are counted.
+    /// Adds a runtime to those whose tasks are counted.
     pub fn count_tasks_of(&self, runtime: Handle) {
         enter(&self.runtimes).push(runtime);
     }
 
-    /// Tasks that live, on all runtimes of the gateway; a number that only rises is a leak. `None` where no runtime was named
-    /// (tests that bring their own).
+    /// The number of live tasks on all runtimes of the gateway; a number that only rises is a leak. `None` if no runtime was
+    /// added (tests that bring their own).
     pub fn tasks(&self) -> Option<usize> {
         let runtimes = enter(&self.runtimes);
         (!runtimes.is_empty()).then(|| runtimes.iter().map(|runtime| runtime.metrics().num_alive_tasks()).sum())
     }
 
-    /// The same task, watched: if it panics, the gateway ends. It may run on any thread.
+    /// Wraps a task: if it panics, the gateway ends. The task may run on any thread.
     pub fn watched<T: Future<Output = ()>>(&self, name: &'static str, task: T) -> impl Future<Output = ()> + use<T> {
         let failed = self.failed.clone();
         async move {
-            // Nothing of the task is looked at afterwards; what it shared stands behind locks that say what a panic does to it.
+            // The task's own state is not used after a panic; what it shared is behind locks that handle one.
             if AssertUnwindSafe(task).catch_unwind().await.is_err() {
                 tracing::error!(event = "task_failed", task = name);
                 failed.send_replace(true);
@@ -85,14 +85,14 @@ impl Health {
         }
     }
 
-    /// Spawns a task that is watched so.
+    /// Spawns a task that is [`watched`](Self::watched).
     pub fn spawn(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
         tokio::spawn(self.watched(name, task))
     }
 
     /// Waits until a watched task has failed.
     pub async fn task_failed(&self) {
-        // The sender is ours, so this ends by the value alone.
+        // The sender lives as long as `self`, so only the value ends this wait.
         let _ = self.failed.subscribe().wait_for(|failed| *failed).await;
     }
 

@@ -1,4 +1,4 @@
-//! An actor whose handling is timed: the product's own actors run inside it, and nothing else of them changes.
+//! Wraps an actor and times how long it handles each message. All the gateway's actors run in it.
 
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 use tokio::time::Instant;
@@ -11,7 +11,7 @@ pub struct Instrumented<A> {
     pub inner: A,
     /// Its name in logs and labels.
     pub name: &'static str,
-    /// Whom it is told.
+    /// Where the times are reported.
     pub events: Events,
 }
 

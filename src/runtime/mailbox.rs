@@ -1,6 +1,6 @@
-//! Permits for mailboxes. ractor's own mailboxes are unbounded, so a message from outside takes a permit first.
+//! Permits for mailboxes. ractor's own mailboxes are unbounded, so a message from outside needs a permit first.
 //!
-//! A permit covers a message's handling, counted in messages and in bytes, never an open call.
+//! A permit lasts until its message is handled, never for an open call. Permits are counted in messages and in bytes.
 
 use std::sync::Arc;
 
@@ -8,17 +8,17 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::limits::{MAILBOX_BYTES_MAX, MAILBOX_MESSAGES_MAX};
 
-/// Bytes that one permit of the byte semaphore stands for.
+/// Bytes for one permit of the byte semaphore.
 const GRAIN: usize = 1024;
 
-/// The bound of one mailbox.
+/// The limit of one mailbox.
 #[derive(Debug, Clone)]
 pub struct Mailbox {
     messages: Arc<Semaphore>,
     grains: Arc<Semaphore>,
 }
 
-/// The right to have one message handled; falls when the message is dropped, also with the mailbox of a dead actor.
+/// The right to have one message handled. It is released when the message is dropped, also with the mailbox of a dead actor.
 #[derive(Debug)]
 pub struct Permit {
     _message: OwnedSemaphorePermit,
@@ -35,7 +35,7 @@ impl Default for Mailbox {
 }
 
 impl Mailbox {
-    /// Waits for the right to send a message of so many bytes. `None` never happens: the semaphores are not closed.
+    /// Waits for the right to send a message of this many bytes. `None` never happens: the semaphores are not closed.
     pub async fn permit(&self, bytes: usize) -> Option<Permit> {
         let grains = u32::try_from((bytes / GRAIN + 1).min(MAILBOX_BYTES_MAX / GRAIN)).unwrap_or(u32::MAX);
         let message = Arc::clone(&self.messages).acquire_owned().await.ok()?;
@@ -43,13 +43,13 @@ impl Mailbox {
         Some(Permit { _message: message, _grains: grains })
     }
 
-    /// Waits until every message that was sent has been handled.
+    /// Waits until every message with a permit has been handled.
     pub async fn idle(&self) {
         let all = u32::try_from(MAILBOX_MESSAGES_MAX).unwrap_or(u32::MAX);
         let _ = self.messages.acquire_many(all).await;
     }
 
-    /// Messages being handled or waiting.
+    /// The number of messages that are waiting or being handled.
     pub fn used(&self) -> usize {
         MAILBOX_MESSAGES_MAX.saturating_sub(self.messages.available_permits())
     }

@@ -1,5 +1,5 @@
-//! What the actors stand on: supervision, addresses that outlive a restart, bounded mailboxes, timers, the messages of all actors,
-//! and the gateway's surroundings: configuration, network, machine, logs and metrics.
+//! What actors are built on: supervision, addresses that outlive a restart, bounded mailboxes, timers, the messages of all
+//! actors, and the gateway's environment: configuration, network, machine, logs and metrics.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -14,7 +14,7 @@ pub mod slot;
 pub mod supervisor;
 pub mod timers;
 
-/// Enters a lock, also one whose holder panicked: what lies behind it is changed in single steps.
+/// Enters a lock, even if a former holder panicked: values behind such locks are changed in single steps.
 pub fn enter<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }

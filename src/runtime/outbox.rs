@@ -1,12 +1,12 @@
-//! The open client requests and the queue to stdout, shared by all parts and outliving every actor.
+//! The open client requests and the queue to stdout. All parts share it, and it outlives every actor.
 //!
-//! Not an actor: [`Requests`] behind a lock that is never held across an await, and the two things that can be waited for. It is
-//! the only place that can put a line on stdout.
+//! It is not an actor: it is [`Requests`] behind a lock that is never held across an await, with two signals to wait for. Only
+//! this file puts lines on stdout.
 //!
-//! One part writes at a time, the one that has the [`Right`]: the pump of stdout, or, for a short answer while nothing is queued, the
-//! part that answers. That one takes the request out of the table and the right in one step, makes the line outside of the lock, and
-//! writes it itself if stdout takes it without blocking; else it leaves the line to the pump. So a plain answer takes the lock once
-//! and wakes no thread.
+//! One part writes at a time: the one that has the [`Right`]. That is stdout's pump or, for a short answer while the queue is
+//! empty, the part that answers. The latter takes the request out of the table and the right in one step, makes the line outside
+//! of the lock, and writes as much as stdout takes without blocking; the rest goes to the pump. So a plain answer takes the lock
+//! once and wakes no thread.
 
 use std::io;
 use std::ops::{Deref, DerefMut};
@@ -32,14 +32,14 @@ use crate::runtime::enter;
 use crate::telemetry::events::Events;
 use crate::telemetry::metrics::labels::{MessageKind, Outcome};
 
-/// What this program says of itself.
+/// What this program tells clients of itself.
 pub const SERVER: ServerInfo<'static> = ServerInfo { version: env!("CARGO_PKG_VERSION") };
 
 /// The kind of our own request for the client's roots.
 pub const ROOTS_LIST: &str = "roots/list";
-/// The kind of our own question whether the client lives.
+/// The kind of our own ping to the client.
 pub const PING: &str = "ping";
-/// The kind of the notification that the tools are others.
+/// The kind of the notification that the tool list changed.
 pub const TOOLS_CHANGED: &str = "tools/list_changed";
 
 /// See the module's documentation.
@@ -49,23 +49,23 @@ pub struct Outbox {
     requests: Mutex<Requests>,
     /// How often the lock was taken.
     locked: AtomicU64,
-    /// Lines in the queue, and whether more answers have no room, as of when the lock was last let go.
+    /// The number of lines in the queue, and whether it has no room for more answers, as of when the lock was last released.
     queued: AtomicUsize,
     full: AtomicBool,
-    /// The right to write is taken.
+    /// Whether the right to write is taken.
     writing: AtomicBool,
-    /// What the holder of the right leaves to the pump, with the right.
+    /// The rest of a line that the holder of the right passes to the pump, together with the right.
     left_to_pump: Mutex<Option<Vec<u8>>>,
-    /// Not set where stdout cannot be written to without blocking.
+    /// Not set if stdout cannot be written without blocking.
     at_once: OnceLock<WriteAtOnce>,
     filled: Notify,
-    /// Lines left, or a request was answered.
+    /// Notified when lines were written or a request was answered.
     emptied: Notify,
-    /// Bytes that stdout took so far.
+    /// Bytes that stdout has taken so far.
     left: AtomicU64,
 }
 
-/// The lock, entered.
+/// The held lock.
 struct Entered<'o> {
     requests: MutexGuard<'o, Requests>,
     outbox: &'o Outbox,
@@ -92,7 +92,8 @@ impl Drop for Entered<'_> {
     }
 }
 
-/// The right to write to stdout. It falls with this, also where making the line panics, unless it is left to the pump.
+/// The right to write to stdout. Dropping it releases the right, also when making the line panics, unless it was passed to the
+/// pump.
 struct Right<'o> {
     outbox: &'o Outbox,
     left_to_pump: bool,
@@ -104,7 +105,7 @@ impl Drop for Right<'_> {
             self.outbox.writing.store(false, Ordering::SeqCst);
         }
         self.outbox.emptied.notify_waiters();
-        // What was queued meanwhile found the right taken.
+        // Lines queued meanwhile found the right taken.
         if self.left_to_pump || self.outbox.queued.load(Ordering::SeqCst) > 0 {
             self.outbox.filled.notify_one();
         }
@@ -119,35 +120,35 @@ impl std::fmt::Debug for Outbox {
 }
 
 impl Outbox {
-    /// The outbox of a session; it tells these events.
+    /// The outbox of a session, which reports to these events.
     pub fn new(session: SessionId, events: Events) -> Self {
         Self { events, requests: Mutex::new(Requests::of(session)), ..Self::default() }
     }
 
-    /// A lock whose holder panicked is entered again: every operation leaves the table whole.
+    /// Enters the lock, even if a former holder panicked: every operation leaves the table whole.
     fn lock(&self) -> Entered<'_> {
         self.locked.fetch_add(1, Ordering::Relaxed);
         Entered { requests: self.requests.lock().unwrap_or_else(PoisonError::into_inner), outbox: self }
     }
 
-    /// How often the lock was taken so far: what a call costs is bounded by a test.
+    /// How often the lock was taken so far; a test limits this for a call.
     pub fn times_locked(&self) -> u64 {
         self.locked.load(Ordering::Relaxed)
     }
 
-    /// From now on a short answer that nothing waits before is written by whoever answers, as far as stdout takes it.
+    /// Allows a short answer to be written at once by the part that answers, while the queue is empty.
     pub fn write_at_once(&self, write: WriteAtOnce) {
         let _ = self.at_once.set(write);
     }
 
-    /// Takes the right to write, if nobody has it. While the lock is held, so that the order of lines is that of the lock.
+    /// Takes the right to write, if it is free. The lock is held meanwhile, so that lines have the order of the lock.
     fn take_right(&self, _locked: &Entered<'_>) -> Option<Right<'_>> {
-        // Lazily: a right that is made and not given is dropped, and its drop gives up the right of whoever has it.
+        // Made lazily: dropping a `Right` that was not given would release another part's right.
         (!self.writing.swap(true, Ordering::SeqCst)).then(|| Right { outbox: self, left_to_pump: false })
     }
 
-    /// Opens a request: from here on it has exactly one answer, and a place for it in the queue. `caller` is who asks, for a
-    /// request of the stateless era. Its key names it from here on, and who has it hands it on by [`Hold::pass`].
+    /// Opens a request: from here on it gets exactly one answer, and has a place for it in the queue. `caller` is set for a
+    /// request of the stateless era. From here on the key identifies the request; [`Hold::pass`] passes it to the next holder.
     ///
     /// # Errors
     /// [`NotOpened`]; the request must be answered by [`reject`](Outbox::reject).
@@ -155,19 +156,19 @@ impl Outbox {
         self.lock().open(id, method, caller, Instant::now())
     }
 
-    /// Gives an open request back to the session: it is no call any more.
+    /// Passes an open request back to the session, because it is no longer a call.
     pub fn given_back(&self, key: RequestKey) {
         if let Some(open) = self.lock().get(key) {
             open.hold.pass(Holder::Session);
         }
     }
 
-    /// The open requests that a session had and that did not become calls.
+    /// The open requests that the session has and that did not become calls.
     pub fn delivered_requests(&self) -> Vec<RequestKey> {
         self.lock().held_by(&[Holder::Session])
     }
 
-    /// The open requests that did not become calls.
+    /// The open requests that did not become calls, in the session or not delivered to it yet.
     pub fn requests_without_call(&self) -> Vec<RequestKey> {
         self.lock().held_by(&[Holder::Intake, Holder::Session])
     }
@@ -187,13 +188,13 @@ impl Outbox {
         self.lock().get(key).map(|open| open.id.clone())
     }
 
-    /// Answers an open request with a result (JSON on one line). False if it was not open: nothing is written.
+    /// Answers an open request with a result (JSON on one line). False if it is not open: nothing is written.
     pub fn answer(&self, key: RequestKey, result_json: &str) -> bool {
         let short = result_json.len() <= STDOUT_AT_ONCE_MAX_BYTES;
         self.settle(key, Outcome::Ok, short, |open| result_line(&open.id, result_json, open.caller.is_some()))
     }
 
-    /// As [`answer`](Self::answer), for a result that is written straight into the line: some `bytes` of JSON.
+    /// As [`answer`](Self::answer), but `write` puts the result straight into the line. `bytes` is its approximate size.
     pub fn answer_with(&self, key: RequestKey, bytes: usize, write: impl FnOnce(&mut String)) -> bool {
         self.settle(key, Outcome::Ok, bytes <= STDOUT_AT_ONCE_MAX_BYTES, |open| {
             if open.caller.is_none() {
@@ -205,7 +206,7 @@ impl Outbox {
         })
     }
 
-    /// Answers an open request with an error. False if it was not open.
+    /// Answers an open request with an error. False if it is not open.
     pub fn answer_error(&self, key: RequestKey, error: &RpcError) -> bool {
         self.settle(key, Outcome::Error, true, |open| jsonrpc::error(Some(&open.id), error))
     }
@@ -219,9 +220,9 @@ impl Outbox {
             requests.render();
         }
         drop(requests);
-        // Rendered outside the lock: results reach megabytes. The request is taken, so nobody else can answer meanwhile.
+        // Rendered outside the lock: results reach megabytes. The request is taken, so no other part can answer it meanwhile.
         let mut text = line(&open);
-        // With the brackets of a batch.
+        // Two more bytes: the brackets of a batch.
         if text.len() + 2 > CLIENT_MESSAGE_MAX_BYTES {
             let error = RpcError::internal("the answer is larger than a client can take, and was not put into a file");
             text = jsonrpc::error(Some(&open.id), &error);
@@ -235,12 +236,12 @@ impl Outbox {
         true
     }
 
-    /// Writes a line past the empty queue, or leaves to the pump what stdout does not take at once.
+    /// Writes a line at once, and passes what stdout does not take to the pump.
     fn write_out(&self, mut right: Right<'_>, line: String) {
         let mut bytes = line.into_bytes();
         bytes.push(b'\n');
         let at_once = self.at_once.get().filter(|_| bytes.len() <= STDOUT_AT_ONCE_MAX_BYTES);
-        // An error is for the pump to meet: it ends by it.
+        // On an error nothing is taken: the pump meets the same error and ends.
         let count = at_once.and_then(|write| write(&bytes).ok()).unwrap_or(0);
         self.left.fetch_add(count as u64, Ordering::Relaxed);
         if count < bytes.len() {
@@ -252,7 +253,7 @@ impl Outbox {
         }
     }
 
-    /// Forgets the open request with this id, which the client cancelled: it gets no answer. `None` if there is none.
+    /// Removes the open request with this id, which the client cancelled: it gets no answer. `None` if there is none.
     pub fn cancel(&self, id: &RequestId) -> Option<RequestKey> {
         let (key, open) = self.lock().cancel(id)?;
         self.push_answer(open.batch, None, true);
@@ -260,17 +261,17 @@ impl Outbox {
         Some(key)
     }
 
-    /// Whether a request was cancelled a while ago.
+    /// Whether a request was cancelled recently.
     pub fn was_cancelled(&self, key: RequestKey) -> bool {
         self.lock().was_cancelled(key)
     }
 
-    /// Answers something that never became an open request (broken, duplicate, beyond the bound).
+    /// Answers a request that was never opened (broken, duplicate, beyond the limit) with an error.
     pub fn reject(&self, id: Option<&RequestId>, error: &RpcError) {
         self.push_unasked(jsonrpc::error(id, error));
     }
 
-    /// Answers something that never became an open request with a result (JSON on one line).
+    /// Answers a request that was never opened with a result (JSON on one line).
     pub fn reject_with_result(&self, id: &RequestId, result_json: &str, is_stateless: bool) {
         self.push_unasked(result_line(id, result_json, is_stateless));
     }
@@ -280,13 +281,13 @@ impl Outbox {
         self.change(|requests| requests.push(vec![text]));
     }
 
-    /// Sends a notification (or a request of ours). `kind` names what may be coalesced: the same line that is still queued makes a
-    /// second one needless when `coalesce` is set. Whether it is on its way: where too many wait, it is dropped.
+    /// Sends a notification, or a request of ours. With `coalesce`, nothing is added if the same line of this `kind` is still
+    /// queued. False if the line was dropped because too many wait.
     pub fn notify(&self, kind: &'static str, text: String, coalesce: bool) -> bool {
         self.notify_of(None, kind, text, coalesce)
     }
 
-    /// The same for one subscription: nothing, if it has ended.
+    /// The same for one subscription: sends nothing if it has ended.
     fn notify_of(&self, subscription: Option<RequestKey>, kind: &'static str, text: String, coalesce: bool) -> bool {
         self.events.check_line(&text);
         let notified = self.lock().notify(subscription, kind, text, coalesce);
@@ -298,8 +299,9 @@ impl Outbox {
         notified != Notified::Dropped
     }
 
-    /// Sends the progress of an open request; nothing is sent once that was answered or cancelled, nor what is not more than
-    /// was told before: progress is decided under the lock of the calls, which is free again when it comes here.
+    /// Sends the progress of an open request. Sends nothing if the request has ended, or if `progress` is not greater than
+    /// before: progress is decided under the lock of the calls, which is released before this, so two can arrive in the wrong
+    /// order.
     pub fn progress(&self, key: RequestKey, progress: f64, text: String) {
         if self.lock().progress(key, progress, text) {
             self.events.message_queued(MessageKind::Notification, "");
@@ -309,10 +311,10 @@ impl Outbox {
 
     // ---- subscriptions of the stateless era ----
 
-    /// Makes an open request a subscription and tells its client so, before anything else that it is told under it.
+    /// Makes an open request a subscription. Its acknowledgement is sent before any other message of the subscription.
     ///
     /// # Errors
-    /// More are open than may be: the request is still open, and must be answered.
+    /// Too many subscriptions are open. The request stays open and must be answered.
     pub fn subscribe(&self, key: RequestKey, filter: Filter) -> Result<(), TooManySubscriptions> {
         if self.lock().subscribe(key, filter)? {
             self.events.message_queued(MessageKind::Notification, "");
@@ -321,7 +323,7 @@ impl Outbox {
         Ok(())
     }
 
-    /// Tells every subscription that asked for it, or only this one, that the list of tools is another one.
+    /// Sends "the tool list changed" to every subscription that asked for it, or only to `only`.
     pub fn tools_changed(&self, only: Option<RequestKey>) {
         let listening = self.lock().subscriptions(|filter| filter.tools);
         for key in listening.into_iter().filter(|key| only.is_none_or(|only| only == *key)) {
@@ -340,23 +342,24 @@ impl Outbox {
 
     // ---- batches of MCP 2025-03-26 ----
 
-    /// Begins to read a batch: its answers wait for [`end_batch`](Self::end_batch).
+    /// Begins to read a batch: its answers are kept until [`end_batch`](Self::end_batch).
     pub fn begin_batch(&self) -> BatchKey {
         self.lock().begin_batch()
     }
 
-    /// The open request is a member of a batch that is being read.
+    /// Makes an open request a member of a batch that is being read.
     pub fn join_batch(&self, request: RequestKey, key: BatchKey) {
         self.lock().join_batch(request, key);
     }
 
-    /// All members of a batch are read.
+    /// Ends the reading of a batch: all its members are read.
     pub fn end_batch(&self, key: BatchKey) {
         self.lock().render();
         self.push_answer(Some(key), None, true);
     }
 
-    /// The program ends: what batches hold goes out, also where not all members are read. A later answer goes out alone.
+    /// Sends the answers that batches hold, even if not all their members are read, because the program ends. Later answers are
+    /// sent alone.
     pub fn end_batches(&self) {
         let due = self.lock().end_batches();
         self.push_arrays(&due);
@@ -370,8 +373,8 @@ impl Outbox {
         self.push_answer(Some(key), Some(text), false);
     }
 
-    /// Queues what an answer, or a request's end without one, makes due. It is owed already, and an array is joined outside the
-    /// lock: it may reach megabytes.
+    /// Queues the lines that are due after an answer, or after a request ended without one. An array is joined outside the lock:
+    /// it may have megabytes.
     fn push_answer(&self, batch: Option<BatchKey>, answer: Option<String>, ended: bool) {
         match batch {
             None => self.change(|requests| requests.rendered(answer.into_iter().collect())),
@@ -387,29 +390,29 @@ impl Outbox {
         self.change(|requests| requests.rendered(lines));
     }
 
-    /// Changes the queue, and wakes the writer and who waits for an answer to leave.
+    /// Changes the queue; wakes the pump, and those who wait for room or for an answer.
     fn change(&self, change: impl FnOnce(&mut Requests)) {
         change(&mut self.lock());
         self.filled.notify_one();
-        // A member of a batch that was answered frees its place, also where nothing is written yet.
+        // Answering a member of a batch frees its place even if nothing is written yet.
         self.emptied.notify_waiters();
     }
 
     // ---- the queue to stdout ----
 
-    /// Waits until stdout has room for more answers. Only a blocked stdout makes anybody wait here.
+    /// Waits until stdout has room for more answers. It waits only while stdout is blocked.
     pub async fn room(&self) {
         if self.full.load(Ordering::SeqCst) {
             self.until(Requests::has_room).await;
         }
     }
 
-    /// True while a full queue keeps requests from being read.
+    /// Whether a full queue keeps requests from being read.
     pub fn is_blocked(&self) -> bool {
         self.lock().is_blocked()
     }
 
-    /// True when everything that was queued has been written.
+    /// Whether everything that was queued has been written, or stdout has failed.
     pub fn is_flushed(&self) -> bool {
         self.has_flushed(&self.lock())
     }
@@ -418,13 +421,13 @@ impl Outbox {
         requests.is_broken() || requests.is_empty() && !self.writing.load(Ordering::SeqCst)
     }
 
-    /// Waits until everything that was queued has been written.
+    /// Waits for [`is_flushed`](Self::is_flushed).
     pub async fn flushed(&self) {
         self.until(|requests| self.has_flushed(requests)).await;
     }
 
-    /// The same, for as long as the client takes something every `stall`, and for `most` in all. False if something is left that it
-    /// has not taken.
+    /// Waits for [`is_flushed`](Self::is_flushed), at most `most`, and only while the client takes something every `stall`. False
+    /// if the client has not taken everything.
     pub async fn flushed_while_it_reads(&self, stall: Duration, most: Duration) -> bool {
         let end = Instant::now() + most;
         loop {
@@ -454,14 +457,14 @@ impl Outbox {
         }
     }
 
-    /// What was counted.
+    /// The numbers of open requests and queued lines.
     pub fn counts(&self) -> RequestCounts {
         let counts = self.lock().counts();
         let left_to_pump = usize::from(enter(&self.left_to_pump).is_some());
         RequestCounts { queued: counts.queued + left_to_pump, ..counts }
     }
 
-    /// Writes the queue to `out` until that fails (the client is gone). One write per batch of lines.
+    /// Writes the queue to `out` until a write fails (the client is gone). Small lines share a write.
     pub async fn pump_out(&self, mut out: impl AsyncWrite + Unpin) {
         loop {
             let (bytes, _right) = self.next_write().await;
@@ -505,7 +508,7 @@ impl Outbox {
     }
 }
 
-/// A result as its era writes it.
+/// A result in the form of its era.
 fn result_line(id: &RequestId, result_json: &str, is_stateless: bool) -> String {
     if is_stateless {
         jsonrpc::response(id, &stateless::complete(result_json, &SERVER))

@@ -1,4 +1,4 @@
-//! A stable address: where the current incarnation of an actor is, across its restarts.
+//! A stable address of an actor, which stays the same across its restarts.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -6,7 +6,7 @@ use ractor::{ActorId, ActorRef, Message};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// The place of one actor. Filled when an incarnation starts, emptied when it ends. Clones share it.
+/// The address of one actor. Filled when an incarnation starts, emptied when it ends.
 #[derive(Debug)]
 pub struct Slot<M> {
     current: watch::Sender<Option<ActorRef<M>>>,
@@ -20,24 +20,24 @@ impl<M> Default for Slot<M> {
 }
 
 impl<M: Message> Slot<M> {
-    /// Puts an incarnation in.
+    /// Fills the slot with an incarnation.
     pub fn fill(&self, actor: ActorRef<M>) {
         self.was_filled.store(true, Ordering::Relaxed);
         self.current.send_replace(Some(actor));
     }
 
-    /// Whether an incarnation has ever been there.
+    /// Whether the slot was ever filled.
     pub fn was_filled(&self) -> bool {
         self.was_filled.load(Ordering::Relaxed)
     }
 
-    /// Takes the incarnation out.
+    /// Empties the slot.
     pub fn clear(&self) {
         self.current.send_replace(None);
     }
 
-    /// Sends a message to the current incarnation. False if there is none, or it is ending: the message is gone, and whoever
-    /// comes next starts from its spec and the ledger, not from messages.
+    /// Sends a message to the current incarnation. False if there is none, or it is ending: the message is dropped. The next
+    /// incarnation starts from its spec and the ledger, not from messages.
     pub fn cast(&self, message: M) -> bool {
         let actor = self.current.borrow().clone();
         actor.is_some_and(|actor| actor.cast(message).is_ok())

@@ -1,12 +1,12 @@
 //! A one-for-one supervisor with intensity: the shell around [`fsm::restart`](crate::fsm::restart).
 //!
-//! ractor gives links and death notices, not strategies. What this adds: a dead child is joined, with every task it spawned,
-//! before its successor starts (the notice comes before the dead state is dropped, so a port would still be bound); whoever
-//! saw it end settles what it held first; a death in `pre_start`, of which ractor sends no notice, is counted like any other; a
+//! ractor has links and death notices, but no restart strategies. This adds them. A dead child is joined, with every task it
+//! spawned, before its successor starts: ractor sends the notice before it drops the dead state, so a port would still be bound.
+//! What the child held is settled first. A death in `pre_start`, of which ractor sends no notice, counts like any other. A
 //! supervisor that gives up stops its children in reverse order before it ends.
 //!
-//! *Owns* its children's handles. *Receives* their ends. *Dies* when the intensity is exceeded, with an error, so that whoever
-//! is above it counts one death.
+//! *Owns* its children's handles. *Receives* their ends. *Dies* with an error when the intensity is exceeded, so that the
+//! supervisor above counts one death.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,16 +21,16 @@ use crate::fsm::restart::{Effect, EndReason, Event, Restart};
 use crate::limits::JOIN_TIMEOUT;
 use crate::net::BoxFuture;
 
-/// The tasks that an incarnation of an actor spawned. They lie in the spec, not in the actor's state, so that they can be
-/// joined before a successor starts. A panic in one of them is a failure of its actor, which would wait for ever for what the
-/// task was to tell it: the actor is ended, and its supervisor starts a successor.
+/// The tasks that an incarnation of an actor spawned. They belong to the spec, not to the actor's state, so that they can be
+/// joined before a successor starts. If one panics, its actor is killed, and the supervisor starts a successor: otherwise the
+/// actor would wait for ever for the task's message.
 #[derive(Debug, Clone, Default)]
 pub struct Tasks(Arc<Mutex<Incarnation>>);
 
 #[derive(Debug, Default)]
 struct Incarnation {
     tasks: JoinSet<()>,
-    /// Known as soon as the actor has started.
+    /// Known once the actor has started.
     actor: Option<ActorCell>,
     failed: bool,
 }
@@ -51,7 +51,7 @@ impl Tasks {
             }
         };
         let tasks = &mut self.lock().tasks;
-        // Ended tasks are taken out as new ones come, so that the set stays as small as what really runs.
+        // Removes ended tasks, so that the set has only those that run, and the last ones that ended.
         while tasks.try_join_next().is_some() {}
         tasks.spawn(watched);
     }
@@ -64,7 +64,7 @@ impl Tasks {
         }
     }
 
-    /// Says whose tasks these are.
+    /// Sets the actor that these tasks belong to. Kills it if one of them has failed already.
     pub fn belong_to(&self, actor: ActorCell) {
         let mut incarnation = self.lock();
         if incarnation.failed {
@@ -73,7 +73,7 @@ impl Tasks {
         incarnation.actor = Some(actor);
     }
 
-    /// Ends all tasks and waits for them, at most [`JOIN_TIMEOUT`].
+    /// Ends all tasks and waits for them, at most [`JOIN_TIMEOUT`]. False if one has not ended by then.
     pub async fn end(&self) -> bool {
         let Incarnation { mut tasks, .. } = std::mem::take(&mut *self.lock());
         tasks.abort_all();
@@ -89,30 +89,29 @@ pub struct Started {
     pub task: JoinHandle<()>,
 }
 
-/// Starts a child linked to this supervisor; an error is what `pre_start` said.
+/// Starts a child linked to this supervisor. The error is that of `pre_start`.
 pub type Start = Box<dyn Fn(ActorCell) -> BoxFuture<'static, Result<Started, String>> + Send + Sync>;
 
 /// How to start a child and what outlives it.
 ///
-/// An actor puts itself into its slot in `pre_start`, before it reads what others left for it: whatever is said from then on
-/// waits in its mailbox, and whatever was said before stands where it reads. Filled after the start, the slot would lose what
-/// is said in between.
+/// An actor fills its slot in `pre_start`, before it reads shared state: later messages wait in its mailbox, and what was set
+/// earlier is in that state. If the slot were filled after the start, messages in between would be lost.
 pub struct ChildSpec {
     /// Its name in logs and labels.
     pub name: &'static str,
     /// Starts an incarnation.
     pub start: Start,
-    /// The tasks of its incarnations.
+    /// The tasks of the current incarnation.
     pub tasks: Tasks,
-    /// Settles what an incarnation held, after it was seen to end and before a successor starts.
+    /// Settles what an incarnation held, after its end and before a successor starts.
     pub settle: Box<dyn Fn() + Send + Sync>,
-    /// The children of a child that is a supervisor itself.
+    /// Its children, if it is a supervisor itself.
     pub children: Option<Arc<Children>>,
 }
 
 impl ChildSpec {
-    /// Ends what an incarnation that is gone left behind: its tasks, and its children if it was a supervisor that could not
-    /// stop them itself. False if something of it did not fall in time.
+    /// Removes what is left of an ended incarnation: its tasks, and its children if it was a supervisor that could not stop them
+    /// itself. False if some of its tasks did not end in time.
     fn clear_away(&self) -> BoxFuture<'_, bool> {
         Box::pin(async move {
             if let Some(children) = &self.children {
@@ -123,15 +122,15 @@ impl ChildSpec {
     }
 }
 
-/// A supervisor's children. They lie with the task that waits for the supervisor, not in its state: one that fails cannot stop its
-/// children any more, and ractor only kills them, without waiting for them or settling what they held.
+/// A supervisor's children. They are not in its state, but with the task that waits for the supervisor: a supervisor that fails
+/// cannot stop its children, and ractor only kills them, without waiting for them or settling what they held.
 pub struct Children {
     specs: Vec<ChildSpec>,
     running: Mutex<Vec<Option<Started>>>,
 }
 
 impl Children {
-    /// The children that these specs make, none of them started.
+    /// The children of these specs, not started.
     pub fn new(specs: Vec<ChildSpec>) -> Arc<Self> {
         let running = Mutex::new(specs.iter().map(|_| None).collect());
         Arc::new(Self { specs, running })
@@ -164,7 +163,7 @@ impl Children {
         self.running().iter().position(found).and_then(|index| u8::try_from(index).ok())
     }
 
-    /// Stops what runs, in reverse order, each given its time, then its tasks.
+    /// Stops the running children in reverse order: each gets [`JOIN_TIMEOUT`] to end, then its tasks are ended.
     pub async fn stop(&self) {
         for index in (0..u8::try_from(self.specs.len()).unwrap_or(u8::MAX)).rev() {
             let (Some(started), Some(spec)) = (self.take(index), self.spec(index)) else { continue };
@@ -179,12 +178,12 @@ impl Children {
     }
 }
 
-/// What a supervisor tells whoever watches restarts.
+/// What a supervisor reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Report {
     /// A child was started.
     Started(&'static str),
-    /// A child ended and is started again.
+    /// A child ended and will be started again.
     Restarting(&'static str, EndReason),
     /// The intensity is exceeded.
     Escalated(&'static str),
@@ -198,18 +197,18 @@ pub struct Supervisor {
     pub max: usize,
     /// See `max`.
     pub window: std::time::Duration,
-    /// Told of every start and end.
+    /// Called for every start, restart and escalation.
     pub report: Arc<dyn Fn(Report) + Send + Sync>,
 }
 
 /// Messages to a supervisor.
 #[derive(Debug)]
 pub enum Message {
-    /// Stop the children in reverse order, then end.
+    /// Stop the children in reverse order, then the supervisor.
     Stop,
 }
 
-/// What a supervisor keeps.
+/// The state of a supervisor.
 pub struct SupervisorState {
     children: Arc<Children>,
     policy: Driver<Restart>,
@@ -244,7 +243,7 @@ impl Supervisor {
         }
     }
 
-    /// Counts an end. True: start it again. An error: the intensity is exceeded.
+    /// Counts the end of a child. True: start it again. False: the supervisor stops. An error: the intensity is exceeded.
     async fn ended(
         &self,
         state: &mut SupervisorState,
@@ -284,7 +283,7 @@ impl Supervisor {
         let children = Arc::clone(&state.children);
         let Some(index) = children.position(who) else { return Ok(()) };
         if let (Some(started), Some(spec)) = (children.take(index), children.spec(index)) {
-            // First what it held is settled: nothing of it may count any more, however long its remains take to fall.
+            // Settled first: nothing of the child may have an effect any more, however long its tasks take to end.
             (spec.settle)();
             let joined = join(started.task).await;
             if !(spec.clear_away().await && joined) {
@@ -300,7 +299,7 @@ impl Supervisor {
     }
 }
 
-/// Waits for a dead actor's task; aborts it after [`JOIN_TIMEOUT`]. False if even that did not end it.
+/// Waits for a dead actor's task; aborts it after [`JOIN_TIMEOUT`]. False if it did not end even then.
 async fn join(mut task: JoinHandle<()>) -> bool {
     if tokio::time::timeout(JOIN_TIMEOUT, &mut task).await.is_ok() {
         return true;
@@ -359,12 +358,12 @@ impl Actor for Supervisor {
     ) -> Result<(), ActorProcessingErr> {
         let (who, reason) = match event {
             SupervisionEvent::ActorFailed(cell, error) => {
-                // ractor tells a panic and an error of a handler by one event; the panic hook has logged a panic.
+                // ractor reports a panic and an error of a handler as the same event; the panic hook has logged a panic.
                 tracing::error!(event = "actor_failed", actor_id = %cell.get_id(), reason = %crate::protocol::text::clean(&error.to_string()));
                 (cell.get_id(), EndReason::Failed)
             }
             SupervisionEvent::ActorTerminated(cell, its_state, why) => {
-                // The state may hold sockets: it falls before anything is started again.
+                // The state may hold sockets: drop it before anything is started again.
                 drop(its_state);
                 let reason = if why.as_deref() == Some("killed") { EndReason::Killed } else { EndReason::Stopped };
                 (cell.get_id(), reason)

@@ -1,8 +1,8 @@
 //! The timers of one incarnation of an actor, by name.
 //!
-//! A machine arms and disarms by name; the sleeping task only wakes the actor, which asks [`Timers::fired`] whether the name is
-//! still armed and due. A stale firing (disarmed, re-armed for later, or of another generation) therefore never reaches the
-//! machine, and re-arming for later costs no new task.
+//! A machine arms and disarms a timer by name. The sleeping task only wakes the actor, which asks [`Timers::fired`] whether the
+//! name is still armed and due. So a stale firing (disarmed, or armed again for later) never reaches the machine, and arming
+//! again for later needs no new task.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 struct Armed {
     due: Option<Instant>,
-    /// When the sleeping task wakes, and how to end it.
+    /// When the sleeping task wakes, and the handle to end it.
     sleeper: Option<(Instant, AbortHandle)>,
 }
 
@@ -30,13 +30,13 @@ impl<K: Copy + Ord + Send + 'static, M: Message> Timers<K, M> {
         Self { actor, wrap, armed: BTreeMap::new() }
     }
 
-    /// Arms a name, in place of whatever it was armed for.
+    /// Arms a name. Replaces its former time.
     pub fn arm(&mut self, name: K, delay: Duration) {
         let due = Instant::now() + delay;
         let armed = self.armed.entry(name).or_insert(Armed { due: None, sleeper: None });
         armed.due = Some(due);
         match &armed.sleeper {
-            // It wakes early enough, finds that it is not due yet, and sleeps on.
+            // The task wakes early enough; `fired` then lets it sleep on until `due`.
             Some((wakes, _)) if *wakes <= due => {}
             _ => Self::sleep(&self.actor, self.wrap, name, armed, due),
         }
@@ -49,7 +49,7 @@ impl<K: Copy + Ord + Send + 'static, M: Message> Timers<K, M> {
         }
     }
 
-    /// Brings an armed name forward. False, and nothing done, if it is not armed, or due earlier.
+    /// Brings an armed name forward. Returns false and does nothing if the name is not armed or is due earlier.
     pub fn bring_forward(&mut self, name: K, delay: Duration) -> bool {
         let due = self.armed.get(&name).and_then(|armed| armed.due);
         let forward = due.is_some_and(|due| Instant::now() + delay < due);
@@ -59,7 +59,7 @@ impl<K: Copy + Ord + Send + 'static, M: Message> Timers<K, M> {
         forward
     }
 
-    /// A sleeping task woke the actor: true if the name is armed and due, and disarmed by that.
+    /// Called when a sleeping task woke the actor. True if the name is armed and due; it is then disarmed.
     pub fn fired(&mut self, name: K) -> bool {
         let Some(armed) = self.armed.get_mut(&name) else { return false };
         let now = Instant::now();
@@ -125,7 +125,7 @@ mod tests {
         Woken(Name),
     }
 
-    /// Tells what fires, and when.
+    /// Sends what fires, and when.
     struct Sleeper(mpsc::Sender<(Name, Duration)>, Instant);
 
     impl Actor for Sleeper {
@@ -161,7 +161,7 @@ mod tests {
         Duration::from_secs(seconds)
     }
 
-    /// What fires within a minute of these messages, by the second.
+    /// The names that fire within a minute after these messages, with the second.
     async fn fired(messages: Vec<Message>) -> Vec<(Name, u64)> {
         let (sender, mut firings) = mpsc::channel(16);
         let (actor, task) = Actor::spawn(None, Sleeper(sender, Instant::now()), ()).await.unwrap();
@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(all.await, [(Name::Short, 4)]);
     }
 
-    /// A firing that lies in the mailbox when the name is armed anew belongs to the former arming.
+    /// A firing that is in the mailbox when the name is armed again belongs to the former arming.
     #[tokio::test(start_paused = true)]
     async fn a_stale_firing_is_dropped() {
         let all = fired(vec![Message::Arm(Name::Short, secs(5)), Message::Woken(Name::Short)]);

@@ -1,4 +1,4 @@
-//! How clients come in: one over stdin and stdout, or several over pipes of whatever kind.
+//! How clients connect: one over stdin and stdout, or several over any pipes.
 
 mod ending;
 pub mod run;

@@ -1,7 +1,8 @@
-//! What main does around the tree: the pumps, the clock of the ledger, and the end.
+//! What main runs around the tree: the pumps, the clock of the ledger, and the shutdown.
 //!
-//! The end comes with stdin's, a signal, the client's death, or the tree's exhaustion. Whatever was sent may still answer for a
-//! moment; what is held is refused; then everything that is left is settled as it truly stands, and stdout is flushed.
+//! The gateway ends when stdin ends, on a signal, when the client is gone, or when the tree has failed too often. Then sent calls
+//! get a moment to be answered and held ones are refused. Whatever is still open is settled by what may have run, and stdout is
+//! flushed.
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use crate::fsm::cause::Loss;
 use crate::limits::{DRAIN_MAX, FLUSH_MAX};
 use crate::runtime::messages::session;
 
-/// Runs a gateway over a client's pipes until one of them ends, or `quit` says why it should.
+/// Runs a gateway over a client's pipes until one of them ends, or until `quit` gives a reason to end.
 pub async fn run<S: Spawn>(
     parts: &Arc<Parts>,
     spawn: S,
@@ -33,7 +34,7 @@ pub async fn run<S: Spawn>(
     let why = tokio::select! {
         biased;
         () = parts.env.health.task_failed() => ShutdownReason::Exhausted,
-        // Nobody left who could say so is no reason to end.
+        // If all senders of `quit` are gone, that is not a reason to end.
         Some(why) = quit.recv() => why,
         _ = &mut input => ShutdownReason::InputEnded,
         _ = &mut output => ShutdownReason::ClientGone,
@@ -50,19 +51,18 @@ pub async fn run<S: Spawn>(
     let permit = timeout(FLUSH_MAX, parts.client.mailbox.permit(0)).await.ok().flatten();
     parts.client.actor.cast(session::Message::InputEnded(permit));
     if why != ShutdownReason::ClientGone {
-        // What the session was handed before the end is handled by it, in its order, and then the end itself, which answers a
-        // list that waits: a pipe that is written and closed at once is a session too. It takes no longer than its handlers,
-        // which wait for nothing.
+        // Waits until the session has handled, in order, what it received before the end, and then the end itself, which answers
+        // waiting lists: a client may write to a pipe and close it at once. That is short, because the handlers wait for nothing.
         let _ = timeout(FLUSH_MAX, parts.client.mailbox.idle()).await;
         let _ = timeout(DRAIN_MAX, parts.calls.shared.settled()).await;
     }
     parts.client.actor.cast(session::Message::CallsSettled);
-    // Before the tree is joined: that may take seconds if a part of it is stuck, and clients kill who takes long.
+    // Before the tree is joined: that may take seconds if a part of it is stuck, and clients kill a server that ends slowly.
     answer_all(parts, why).await;
     let _ = stop.send(true);
     if tree_runs {
         let _ = tree.await;
-        // What was read meanwhile.
+        // Answers what was read meanwhile.
         answer_all(parts, why).await;
     }
     if !parts.client.outbox.is_flushed() {
@@ -75,7 +75,7 @@ pub async fn run<S: Spawn>(
     if parts.env.health.has_failed_task() { ShutdownReason::Exhausted } else { why }
 }
 
-/// What was sent and is not answered may have run, and from here on nothing is sent any more; everything that is open is answered so.
+/// Settles all calls and answers all open requests: a sent call without an answer may have run, and no call is sent from here on.
 async fn answer_all(parts: &Parts, why: ShutdownReason) {
     parts.calls.close_epochs(Loss::Shutdown);
     ending::answer_all(&parts.client, why).await;
@@ -89,7 +89,7 @@ pub struct Pumps {
 }
 
 impl Pumps {
-    /// Pumps over any pipe.
+    /// Pumps for the client over stdin and stdout, over any pipe.
     pub fn over(
         parts: &Arc<Parts>,
         input: impl AsyncRead + Unpin + Send + 'static,
@@ -109,12 +109,12 @@ impl Pumps {
         Self { input: tokio::spawn(input), output: tokio::spawn(output) }
     }
 
-    /// The tasks: that of the lines, that of the answers.
+    /// The two tasks: the reading one, then the writing one.
     pub(super) fn into_tasks(self) -> (tokio::task::JoinHandle<()>, tokio::task::JoinHandle<()>) {
         (self.input, self.output)
     }
 
-    /// Pumps that run elsewhere (threads of their own for real stdin and stdout); each task ends when its pump does.
+    /// Pumps that run on other threads (for real stdin and stdout). Each task ends when its pump does.
     pub fn elsewhere(input: tokio::task::JoinHandle<()>, output: tokio::task::JoinHandle<()>) -> Self {
         Self { input, output }
     }

@@ -1,8 +1,8 @@
-//! Several clients at once, and a link for each project that one of them works in. Where they come from is somebody else's: each brings
-//! its own pipes.
+//! Serves several clients at once, with a link for each project that one of them works in. The caller accepts the clients and
+//! gives the pipes of each to [`Several::attach`].
 //!
-//! Each session and each link is a tree of its own ([`Tree`]): what fails too often ends alone. A session that ends takes nothing with
-//! it: what it had sent goes on, and its result is kept.
+//! Each session and each link is a tree of its own ([`Tree`]): one that fails too often ends alone. When a session ends, the
+//! calls that it sent go on, and their results are kept.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -30,25 +30,25 @@ use crate::runtime::messages::session;
 pub struct Several<S> {
     parts: Arc<Parts>,
     spawn: S,
-    /// Ends the sessions.
+    /// Ends all sessions.
     stop: watch::Sender<bool>,
-    /// Ends the links.
+    /// Ends all links, after the sessions.
     last: watch::Sender<bool>,
     links: JoinHandle<()>,
     sessions: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// A session that was opened.
+/// An open session.
 #[derive(Debug)]
 pub struct Session {
     /// Its client.
     pub client: Arc<Client>,
-    /// Says why it ended, once it has.
+    /// `None` until the session has ended; then why it ended.
     pub ended: watch::Receiver<Option<ShutdownReason>>,
 }
 
 impl<S: Spawn> Several<S> {
-    /// A gateway that waits for clients.
+    /// Starts a gateway that waits for clients.
     pub fn start(parts: Arc<Parts>, spawn: S) -> Self {
         let (stop, last) = (watch::Sender::new(false), watch::Sender::new(false));
         let links = tend_links(Arc::clone(&parts), spawn.clone(), last.subscribe());
@@ -56,10 +56,11 @@ impl<S: Spawn> Several<S> {
         Self { parts, spawn, stop, last, links, sessions: Mutex::default() }
     }
 
-    /// Serves a client over these pipes until one of them ends. `project`: the one that it was started for, as it was named.
+    /// Serves a client over these pipes until one of them ends. `project`: the project that the client was started for, as it was
+    /// named.
     ///
     /// # Errors
-    /// As many are served as may be.
+    /// `SESSIONS_MAX` sessions are open.
     pub fn attach(
         &self,
         project: Option<PathBuf>,
@@ -86,7 +87,7 @@ impl<S: Spawn> Several<S> {
         Ok(Session { client, ended })
     }
 
-    /// Waits until a part has failed that cannot be started again: our bug.
+    /// Waits until a task outside of the supervision tree has failed: our bug.
     pub async fn failed(&self) {
         self.parts.env.health.task_failed().await;
     }
@@ -148,7 +149,7 @@ async fn serve<S: Spawn>(
     if !tree.is_finished() {
         let _ = (&mut tree).await;
     }
-    // What was read meanwhile.
+    // Settles the calls that were read meanwhile.
     settle(parts, client);
     ending::answer_all(client, why).await;
     if !client.outbox.is_flushed() {
@@ -160,7 +161,7 @@ async fn serve<S: Spawn>(
     why
 }
 
-/// What a session has sent goes on without it, unless everything ends.
+/// Parts a session from its calls: sent ones go on without it. At the gateway's end all calls are settled instead.
 fn settle(parts: &Parts, client: &Client) {
     for link in parts.links.all() {
         if parts.env.is_draining() {
@@ -171,7 +172,7 @@ fn settle(parts: &Parts, client: &Client) {
     }
 }
 
-/// Starts what serves each link that is opened.
+/// Starts a tree for each link that is opened. At the end, stops all of them.
 async fn tend_links<S: Spawn>(parts: Arc<Parts>, spawn: S, mut end: watch::Receiver<bool>) {
     let mut openings = parts.links.openings();
     let mut tended: BTreeMap<LinkId, (watch::Sender<bool>, JoinHandle<()>)> = BTreeMap::new();
@@ -200,7 +201,7 @@ async fn tend_links<S: Spawn>(parts: Arc<Parts>, spawn: S, mut end: watch::Recei
     }
 }
 
-/// Keeps one link up until everything ends, or until it fails too often: then its sessions begin anew with another.
+/// Runs one link until the gateway ends or the link fails too often. Then its sessions look for another link.
 async fn tend<S: Spawn>(parts: Arc<Parts>, link: Arc<LinkParts>, spawn: S, stopping: watch::Receiver<bool>) {
     let deadlines = parts.env.health.spawn("deadlines", Arc::clone(&link.calls).sweep());
     Tree::of_link(Arc::clone(&link)).run(spawn, stopping).await;

@@ -1,8 +1,8 @@
-//! The intake: the pump from stdin to the session. A task of main; outlives every actor.
+//! The intake: the pump from a client's pipe to its session. It is a task beside the tree, so it outlives every actor.
 //!
-//! It answers at once what needs nobody (ping, broken lines, duplicates, more than is kept), carries out cancels ahead of
-//! whatever waits, and hands the rest to the session in order. While no session lives, requests wait here for a bounded time.
-//! Only a blocked stdout stops it from reading.
+//! It answers at once what needs no session (ping, broken lines, duplicates, more than is kept). It carries out cancels ahead of
+//! waiting messages, and passes everything else to the session in order. While no session runs, requests wait here for a limited
+//! time. Only a blocked stdout stops it from reading.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -32,7 +32,7 @@ use crate::telemetry::metrics::labels::{DUPLICATE_ID, MessageKind, TOO_MANY_REQU
 /// What the reader works with.
 #[derive(Debug, Clone)]
 pub struct Surroundings {
-    /// The gateway's surroundings.
+    /// The gateway's environment.
     pub env: Arc<Environment>,
     /// The client.
     pub client: Arc<Client>,
@@ -40,8 +40,8 @@ pub struct Surroundings {
     pub links: Arc<Links>,
 }
 
-/// Reads the client's lines until its stdin ends, or until it asks for the end: MCP has no request for that, but the document of
-/// Unity-MCP's server has one (`shutdown`), and a client written to it waits for the answer.
+/// Reads the client's lines until stdin ends, or until the client sends `shutdown`: that is not in MCP, but in the document of
+/// Unity-MCP's server, and a client written for it waits for the answer.
 pub async fn run(with: Surroundings, mut input: impl AsyncRead + Unpin) {
     let (queue, waiting) = mpsc::channel(OPEN_REQUESTS_MAX);
     let backlog = Arc::new(Backlog::default());
@@ -52,7 +52,7 @@ pub async fn run(with: Surroundings, mut input: impl AsyncRead + Unpin) {
     let mut ended = false;
     while !ended && let Ok(count @ 1..) = input.read(&mut buffer).await {
         decoder.push(buffer.get(..count).unwrap_or_default());
-        // What was read behind the wish is still owed its answers.
+        // Lines read after `shutdown` must still be answered.
         while let Some(line) = decoder.next_line() {
             ended |= intake.line(line).await == Then::End;
         }
@@ -64,15 +64,15 @@ pub async fn run(with: Surroundings, mut input: impl AsyncRead + Unpin) {
     let _ = deliverer.await;
 }
 
-/// A message on its way to the session.
+/// A message for the session.
 struct Delivery {
     message: Delivered,
     bytes: usize,
-    /// When it was read.
+    /// When the message was read.
     since: Instant,
 }
 
-/// What waits for a session, the message that is being handed over included.
+/// The messages that wait for a session, with the one that is being passed to it.
 #[derive(Default)]
 struct Backlog {
     messages: AtomicUsize,
@@ -84,7 +84,7 @@ impl Backlog {
         self.messages.load(Ordering::Acquire) == 0
     }
 
-    /// Counts a message in. False if more bytes wait than may.
+    /// Counts a message. False, and not counted, if too many bytes would wait.
     fn take_in(&self, bytes: usize) -> bool {
         let before = self.bytes.fetch_add(bytes, Ordering::AcqRel);
         self.messages.fetch_add(1, Ordering::AcqRel);
@@ -101,11 +101,11 @@ impl Backlog {
     }
 }
 
-/// What follows a line.
+/// What to do after a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Then {
     GoOn,
-    /// The client asked for the end.
+    /// The client asked the gateway to end.
     End,
 }
 
@@ -113,8 +113,8 @@ struct Intake {
     with: Surroundings,
     queue: mpsc::Sender<Delivery>,
     backlog: Arc<Backlog>,
-    /// The last handshake that was read negotiates a version with batches. The session may not have answered it yet: a client may
-    /// write both at once.
+    /// Whether the last `initialize` that was read negotiates a version with batches. The session may not have answered it yet: a
+    /// client may write both at once.
     batches: AtomicBool,
 }
 
@@ -159,7 +159,7 @@ impl Intake {
         }
     }
 
-    /// The members of a batch, each as if it had come alone; their answers go out together.
+    /// Handles the members of a batch as if each had come alone; their answers are sent together.
     async fn batch(&self, line: &[u8]) -> Then {
         let members = match jsonrpc::members(line) {
             Ok(members) => members,
@@ -172,7 +172,7 @@ impl Intake {
         let batch = front.begin_batch();
         let mut then = Then::GoOn;
         for (nth, member) in members.into_iter().enumerate() {
-            // A line holds very many: others have their turn, and a blocked stdout stops the reading here too.
+            // A line may have very many members: yield to other tasks, and stop here too while stdout is blocked.
             if nth % OPEN_REQUESTS_MAX == OPEN_REQUESTS_MAX - 1 {
                 tokio::task::yield_now().await;
                 front.room().await;
@@ -224,7 +224,7 @@ impl Intake {
                     let version = ProtocolVersion::negotiate(&asked.requested);
                     self.batches.store(version.batches(), Ordering::Relaxed);
                 }
-                // The stateless era has neither.
+                // The stateless era has neither method.
                 if !stateless && matches!(method.as_str(), "ping" | "shutdown") {
                     self.with.client.outbox.answer(hold.key(), "{}");
                     return if method == "ping" { Then::GoOn } else { Then::End };
@@ -244,7 +244,7 @@ impl Intake {
         Then::GoOn
     }
 
-    /// Who asks, for a request of the stateless era.
+    /// The caller, for a request of the stateless era.
     fn caller(&self, method: &str, params: Option<&RawValue>) -> Result<Option<Arc<Caller>>, RpcError> {
         let said = stateless::client_of(method, params)?;
         Ok(said.map(|(version, client)| {
@@ -288,14 +288,14 @@ impl Intake {
         }
     }
 
-    /// First the answer's place goes, then the call: whoever asks in between finds nothing to answer.
+    /// First removes the request, then cancels the call: an answer in between finds no request.
     fn cancel(&self, id: &RequestId) {
         if let Some(request) = self.with.client.outbox.cancel(id) {
             self.with.links.cancel(request);
         }
     }
 
-    /// To the session at once if it lives and nothing waits before; else into the queue.
+    /// Passes a message to the session at once if one runs and nothing waits; otherwise queues it.
     async fn hand_over(&self, mut delivery: Delivery) {
         let permit = self.with.client.mailbox.permit(delivery.bytes).await;
         if self.backlog.is_empty()
@@ -316,7 +316,7 @@ impl Intake {
     }
 }
 
-/// Gives a message to a session; back if that one has ended.
+/// Passes a message to a session; returns it if that session has ended.
 fn hand(
     with: &Surroundings,
     session: &ActorRef<session::Message>,
@@ -325,7 +325,7 @@ fn hand(
 ) -> Result<(), Box<Delivery>> {
     let Delivery { message, bytes, since } = delivery;
     let request = message.request().cloned();
-    // Marked first: from here on the session's end answers it.
+    // Marked first: from here on the request is answered if the session ends.
     if let Some(request) = &request {
         request.pass(Holder::Session);
     }
@@ -337,7 +337,7 @@ fn hand(
             }
             Err(Box::new(Delivery { message, bytes, since }))
         }
-        // ractor gives a message back that it did not take; anything else would be ours to answer all the same.
+        // ractor returns a message that it did not take. For any other error the request still needs an answer.
         Err(_) => {
             if let Some(request) = request {
                 with.client.outbox.answer_error(request.key(), &RpcError::internal(user_text::INTERNAL));
@@ -347,13 +347,13 @@ fn hand(
     }
 }
 
-/// Hands what waits to the session, in order, as soon as one lives.
+/// Passes queued messages to the session, in order, as soon as one runs.
 async fn deliver(with: Surroundings, mut waiting: mpsc::Receiver<Delivery>, backlog: Arc<Backlog>) {
     while let Some(mut delivery) = waiting.recv().await {
         let bytes = delivery.bytes;
         let mut ended = None;
         loop {
-            // Before the first one has lived nothing has failed.
+            // Before the first session has started, nothing has failed: wait longer.
             let absence = if with.client.actor.was_filled() { SESSION_ABSENCE_MAX } else { FIRST_SESSION_MAX };
             let deadline = delivery.since + absence;
             let Some(session) = with.client.actor.up(deadline, ended).await else {
@@ -367,12 +367,12 @@ async fn deliver(with: Surroundings, mut waiting: mpsc::Receiver<Delivery>, back
             }
             ended = Some(session.get_id());
         }
-        // Only now: what comes meanwhile must queue up behind it.
+        // Only now: messages that arrive meanwhile must be queued after this one.
         backlog.let_go(bytes);
     }
 }
 
-/// No session came: our fault, nothing ran.
+/// Answers a request that no session took in time, or that exceeds the backlog, with an internal error: nothing of it ran.
 fn refuse(with: &Surroundings, delivery: Delivery) {
     if let Some(request) = delivery.message.request() {
         with.client.outbox.answer_error(request.key(), &RpcError::internal(user_text::INTERNAL));

@@ -1,4 +1,4 @@
-//! A call on its connection: looked up, encoded, recorded, sent; and its answer.
+//! A call on its connection: finds its tool, encodes, audits and sends it; and takes its answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,7 +62,7 @@ impl Line {
         let frame = match self.encode_as(number, Some(id), &order) {
             Ok(frame) => frame,
             Err(EncodeError::TooLarge { .. }) => return refused(Cause::TooLarge),
-            // No tool that this editor could be called with: the list that named it was another's.
+            // The editor cannot be called with this tool: the list that named it was another editor's.
             Err(EncodeError::NotSpoken | EncodeError::NoGreeting(_)) => return refused(Cause::UnknownTool),
         };
         let (requester, project) = (requester.as_deref(), self.target.project.as_deref());
@@ -81,7 +81,7 @@ impl Line {
         wire.send(self, number, &frame, Some(Outgoing { call: id, terms, after })).await
     }
 
-    /// The last step before the first byte of a call. False: not a byte of it may leave, and its place is free.
+    /// The last step before the first byte of a call. False: no byte of it may be sent, and its place is free.
     pub(super) fn claim(&self, number: u64, outgoing: Outgoing) -> bool {
         let Outgoing { call, terms, after } = outgoing;
         match self.decide(|exchange, ledger, now| exchange.claim(number, call, (terms, after), ledger, now)) {
@@ -97,7 +97,7 @@ impl Line {
         }
     }
 
-    /// Not a byte of a claimed call was written.
+    /// No byte of a claimed call was written.
     pub(super) fn not_written(&self, call: CallId) {
         let settlements = self.decide(|exchange, ledger, now| exchange.not_written(call, ledger, now));
         self.with.calls.settle(settlements);
@@ -109,11 +109,12 @@ impl Line {
         Ok(())
     }
 
-    /// It was held before anybody knew that its tool is none of the editor's.
+    /// Gives a held call back to its session, which answers it as a package tool. The call was held before the tool list was
+    /// known.
     fn answer_here(&self, call: CallId, tool: PackageTool) {
         let (given, settled) = self.decide(|exchange, ledger, _| (ledger.give_back(call), exchange.gave_back(ledger)));
         if let Some((key, profile, arguments)) = given {
-            // A session that is over has had all its answers.
+            // A session that has ended has had all its answers.
             if let Some(client) = self.with.attached.get(key.session) {
                 client.outbox.given_back(key);
                 let told = session::Message::PackageToolCalled(Asked { key, profile }, tool, arguments);
@@ -127,10 +128,10 @@ impl Line {
 
     pub(super) fn answered(&self, id: CallId, after: After, reply: Reply) -> Result<(), Disconnect> {
         let dialect = self.target.dialect;
-        // Said only of a request that names the editor it is for, and before anything of it runs.
+        // The editor turns a call away only if the request names the editor that it is for, and before any of it runs.
         let names_it = self.target.expected.is_some();
         let refusal = refusal(&reply);
-        // The editor answers with what it writes into the file.
+        // The reply has the same content as the result file.
         let reply = match reply {
             Reply::Result(result) if after.in_file => {
                 dialect.read_result_file(result.get().as_bytes()).unwrap_or(Reply::Result(result))
@@ -144,11 +145,11 @@ impl Line {
             let what = format!("call {id} owes nothing to this connection");
             self.with.env.events.reply_unmatched(self.epoch, Stray::Late, &what);
         }
-        // The next call may have been ordered.
+        // `answered` may have ordered the next call.
         self.shared.ordered.notify_one();
         if answered.hang_up {
             self.settle(answered.settled);
-            // It is another editor than its files said: look again.
+            // The editor is not the one that its files named: hang up and look again.
             return Err(Disconnect::Eof);
         }
         self.settle_reply(answered.settled);
@@ -156,7 +157,7 @@ impl Line {
     }
 }
 
-/// As what the editor refused what it was asked.
+/// The kind of refusal, if the reply is one.
 pub(super) fn refusal(reply: &Reply) -> Option<Refusal> {
     match reply {
         Reply::Error(error) => error.refusal,

@@ -1,4 +1,4 @@
-//! Whoever listens on an editor's port and does not answer as one: named for people, as far as it can be told.
+//! Shows users which program listens on an editor's port and does not answer as an editor, as far as that can be found out.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::protocol::text::clean;
 use crate::survey;
 
 impl Line {
-    /// What it said first is no greeting of this dialect.
+    /// Names a peer that is not greeted by the first bytes that it sent.
     pub(super) async fn note_foreign_peer(&self, head: &[u8]) {
         if !self.is_greeted() {
             let sent = self.sent.get().map(AsRef::as_ref).unwrap_or_default();
@@ -22,13 +22,13 @@ impl Line {
         }
     }
 
-    /// It is not this dialect's editor, or not the one that is meant; what it is, as far as that is known.
+    /// Shows the peer as not the editor that is meant; `what` describes it, if known.
     pub(super) async fn name_the_wrong(&self, what: Option<String>) {
         let unknown = || "a program that does not answer as a Unity bridge does".to_owned();
         self.show_foreign_peer(Some(what.unwrap_or_else(unknown))).await;
     }
 
-    /// Nobody listens there any more, so nobody is met there.
+    /// Nobody listens on the port any more: no foreign peer is shown for it.
     pub(super) fn nobody_is_there(&self) {
         let port = self.target.port;
         self.with
@@ -37,7 +37,7 @@ impl Line {
             .send_if_modified(|link| link.foreign_peer.take_if(|foreign_peer| foreign_peer.port == port).is_some());
     }
 
-    /// One that does not answer the greeting at all is named after a moment; never ends.
+    /// Shows a peer that does not answer the greeting within [`SILENCE_NAMED_AFTER`]. Never returns.
     pub(super) async fn name_the_silent(&self) -> Infallible {
         tokio::time::sleep(SILENCE_NAMED_AFTER).await;
         if !self.is_greeted() {
@@ -48,10 +48,10 @@ impl Line {
 
     async fn show_foreign_peer(&self, what: Option<String>) {
         let (host, port) = (Arc::clone(&self.with.env.host), self.target.port);
-        // It walks all processes, which is worth it once for a port that is not what it should be.
+        // This walks all processes, which is worth it only for a port that is not what it should be.
         let looked_up = crate::platform::host::run(&*self.with.env.host, move || host.port_owner(port));
         let owner = tokio::time::timeout(OWNER_LOOKUP_MAX, looked_up).await.ok().flatten().flatten();
-        // What its process tells is more than its words do.
+        // The owner's process is better evidence than what the peer sent.
         let is_ours = |owner: &Owner| {
             let project = || survey::opened_project(owner).zip(self.target.project.clone());
             self.target.editor_pid == Some(owner.pid) || project().is_some_and(|(opened, ours)| opened == ours)

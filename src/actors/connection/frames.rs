@@ -1,4 +1,4 @@
-//! A message on its way into a socket.
+//! Writing a message to a socket.
 
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 
@@ -6,23 +6,23 @@ use crate::core::calls::Terms;
 use crate::core::exchange::After;
 use crate::protocol::ids::CallId;
 
-/// A call that is encoded, and claimed as the last step before its first byte.
+/// An encoded call. It is claimed as the last step before its first byte.
 pub(super) struct Outgoing {
     pub(super) call: CallId,
     pub(super) terms: Terms,
     pub(super) after: After,
 }
 
-/// What was written of a message that is not written.
+/// How much of a message left before writing failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Torn {
-    /// Proof that not a byte of it left.
+    /// Proof that no byte of it left.
     NoByte,
-    /// Some of it may have left.
+    /// Part of it may have left.
     Part,
 }
 
-/// Writes all of a message.
+/// Writes a whole message.
 pub(super) async fn write_whole(socket: &mut (impl AsyncWrite + Unpin), frame: &[u8]) -> Result<(), Torn> {
     let mut rest = frame;
     while !rest.is_empty() {

@@ -1,4 +1,4 @@
-//! The greeting: a conversation that the dialect leads, until the editor is known to be the right one.
+//! The greeting: a conversation led by the dialect, until the editor is known to be the right one.
 
 use super::writing::Wire;
 use super::{Dialled, Line};

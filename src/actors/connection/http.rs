@@ -1,13 +1,13 @@
-//! The carrier of a dialect that speaks HTTP: a connection for each request.
+//! The carrier of a dialect that speaks HTTP: one connection for each request.
 //!
-//! *Lives* in the connection's own task and falls with it. One request at a time, none of them twice. When one cannot be sent or
-//! is cut, the conversation ends as that of a broken stream does; calls of which not a byte was written are held again then.
+//! It lives in the connection's task and ends with it. It sends one request at a time, and none twice. When a request cannot be
+//! sent or is cut, the conversation ends as that of a broken stream does; calls of which no byte was written are then held again.
 //!
-//! A call is claimed here, once everything that comes before its first byte has gone well: while it waits for an earlier request, a
-//! connection or the greeting beside it, it has provably not run, and its client is told so when it waits no longer.
+//! A call is claimed here, after everything before its first byte has succeeded. While it waits for an earlier request, a
+//! connection or the repeated greeting, it has provably not run, and its client gets that verdict if the wait ends.
 //!
-//! A greeting says who answered it, and nothing of the connections that come after it. So before a call it is asked again, once
-//! the connection for the call stands: whoever accepted that one still listened then.
+//! A greeting shows who answered it, but nothing about later connections. So before each call the greeting is repeated on a
+//! second connection, after the connection for the call is open: whoever accepted that one was still listening then.
 
 use bytes::Bytes;
 use tokio::io::AsyncReadExt as _;
@@ -25,11 +25,11 @@ use crate::protocol::dialect::http::{Ask, Heard};
 use crate::protocol::framing::http::{self, BadResponse, Response, ResponseDecoder};
 use crate::protocol::ids::CallId;
 
-/// How much is asked of a socket at once; most answers have 200 bytes.
+/// Bytes read from a socket at once; most answers have 200 bytes.
 const READ_BYTES: usize = 4096;
 
 impl Line {
-    /// A connection for one request more.
+    /// Connects for one more request.
     async fn connect_anew(&self) -> Result<BoxStream, Disconnect> {
         match timeout(CONNECT_TIMEOUT, self.with.env.net.connect(self.target.port)).await {
             Ok(Ok(stream)) => Ok(stream),
@@ -38,8 +38,8 @@ impl Line {
         }
     }
 
-    /// A connection for a call. Whoever listens may be another by now: it is looked at anew, and greeted beside it; what is wrong
-    /// with it, the next dial tells.
+    /// Connects for a call. Another program may listen by now, so the owner of the port is checked again, and the greeting is
+    /// repeated on a second connection. If something is wrong, the next dial finds out what.
     async fn connect_for_call(&self, greeting: &Greeting) -> Result<BoxStream, Disconnect> {
         let connected = async {
             let both = (self.connect_anew().await?, self.connect_anew().await?);
@@ -49,7 +49,7 @@ impl Line {
             }
         };
         let (mut stream, mut beside) = self.before_calls(Cause::Connecting, connected).await?;
-        // The look takes a while, and a write to one that has gone meanwhile would still succeed.
+        // The lookup takes time, and a write to a connection that was closed meanwhile would still succeed.
         if is_gone(&mut beside).await {
             return Err(self.unsent("it hung up before it was greeted"));
         }
@@ -63,8 +63,8 @@ impl Line {
         Ok(stream)
     }
 
-    /// A step that comes before the first byte of a call. If it takes longer than [`SILENCE_NAMED_AFTER`], `cause` is what the
-    /// calls wait for.
+    /// Runs a step that comes before the first byte of a call. If it takes longer than [`SILENCE_NAMED_AFTER`], `cause` is shown
+    /// as what the calls wait for.
     async fn before_calls<T>(&self, cause: Cause, step: impl Future<Output = T>) -> T {
         let mut step = std::pin::pin!(step);
         if let Ok(done) = timeout(SILENCE_NAMED_AFTER, &mut step).await {
@@ -74,7 +74,7 @@ impl Line {
         step.await
     }
 
-    /// Sends a request and reads its response. `call`: the claimed call that it carries, if it does.
+    /// Sends a request and reads its response. `call`: the claimed call that the request carries, if any.
     async fn exchange_over(
         &self,
         mut stream: BoxStream,
@@ -96,7 +96,7 @@ impl Line {
         Disconnect::Eof
     }
 
-    /// The wait for it has no bound here: deadlines and the heartbeat are others' business.
+    /// Reads a response. No time limit here: the calls' deadlines and the heartbeat are checked elsewhere.
     async fn response(&self, stream: &mut BoxStream) -> Result<Response, Disconnect> {
         let mut decoder = ResponseDecoder::new(HTTP_BODY_MAX_BYTES);
         let mut buffer = vec![0; READ_BYTES];
@@ -124,18 +124,18 @@ impl Line {
     }
 }
 
-/// What was asked first, and what the editor said to it.
+/// The first request, and the editor's answer to it.
 struct Greeting {
     request: Bytes,
     answer: Response,
 }
 
-/// See the module's documentation.
+/// The state of the carrier; see the module's documentation.
 pub(super) struct Carrier {
     /// The connection that was dialled and checked: it carries the first request.
     first: Option<BoxStream>,
     greeting: Option<Greeting>,
-    /// One that nothing is asked on: its end is the first sign that the editor leaves.
+    /// An idle connection: its end is the first sign that the editor leaves.
     idle: Option<BoxStream>,
 }
 
@@ -152,13 +152,13 @@ impl Carrier {
         frame: &Bytes,
         call: Option<Outgoing>,
     ) -> Result<(), Disconnect> {
-        // The dialect's own words: what is none of them is a bug of ours, and nothing was sent.
+        // Our own dialect encoded the frame: if it does not parse, that is our bug, and nothing was sent.
         let ask: Ask<'_> = serde_json::from_slice(frame).map_err(|_| Disconnect::Protocol)?;
         let kind = ask.content_type.as_deref();
         let request = http::request(line.target.port, &ask.method, &ask.path, kind, ask.body.as_bytes());
         let response = match call {
             Some(outgoing) => {
-                // Without a greeting no call is ordered.
+                // No call is ordered before the greeting.
                 let Some(greeting) = &self.greeting else { return Err(Disconnect::Protocol) };
                 let stream = line.connect_for_call(greeting).await?;
                 let call = outgoing.call;
@@ -192,7 +192,7 @@ impl Carrier {
         taken
     }
 
-    /// Returns when nobody listens any more. Losing the future loses nothing.
+    /// Returns when nobody listens any more. Dropping the future loses nothing.
     pub(super) async fn watch(&mut self, line: &Line) -> Disconnect {
         if !line.is_greeted() {
             return std::future::pending().await;
@@ -200,7 +200,7 @@ impl Carrier {
         loop {
             let since = Instant::now();
             if let Some(idle) = &mut self.idle {
-                // It may also have been ended for its idleness, as HTTP servers do.
+                // The server may also have closed it for being idle, as HTTP servers do.
                 let _ = idle.read(&mut [0]).await;
                 self.idle = None;
             }
@@ -208,13 +208,13 @@ impl Carrier {
                 Ok(stream) => self.idle = Some(stream),
                 Err(drop) => return drop,
             }
-            // A server that ends them all at once is not to be dialled all the time.
+            // A server that closes every connection at once must not be dialled all the time.
             tokio::time::sleep_until(since + IDLE_WATCH_SPACING).await;
         }
     }
 }
 
-/// As long as it lives, no call can be written on a connection.
+/// While this lives, the ledger records that no call can be written on the connection, and why.
 struct Hindered<'l>(&'l Line);
 
 impl<'l> Hindered<'l> {
@@ -230,7 +230,7 @@ impl std::ops::Drop for Hindered<'_> {
     }
 }
 
-/// Whether a peer has ended a connection, or spoken, before a byte was written to it.
+/// Whether a peer has closed a connection, or sent something, before a byte was written to it.
 async fn is_gone(stream: &mut BoxStream) -> bool {
     let mut byte = [0];
     tokio::select! {
@@ -240,7 +240,7 @@ async fn is_gone(stream: &mut BoxStream) -> bool {
     }
 }
 
-/// The dialect's frame for a response.
+/// Builds the dialect's frame for a response.
 fn said(ask: &Ask<'_>, response: &Response) -> Bytes {
     let heard = Heard {
         number: ask.number,
@@ -250,6 +250,6 @@ fn said(ask: &Ask<'_>, response: &Response) -> Bytes {
         server: response.server.as_deref().map(Into::into),
         body: String::from_utf8_lossy(&response.body),
     };
-    // Texts and numbers always have a JSON form.
+    // Texts and numbers can always be written as JSON.
     serde_json::to_vec(&heard).unwrap_or_default().into()
 }

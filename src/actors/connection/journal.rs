@@ -1,4 +1,4 @@
-//! What the editor is asked beside calls: its journal for what became of them, and how it is.
+//! The requests beside calls: outcomes from the editor's journal, cancels, and the heartbeat.
 
 use tokio::time::Instant;
 
@@ -51,7 +51,7 @@ impl Line {
         let (calls, keys): (Vec<_>, Vec<JournalKey>) = question.sought.into_iter().unzip();
         let outcomes = match dialect.read_outcomes(reply, &keys) {
             Ok(outcomes) => outcomes,
-            // It is asked again; the ledger bounds for how long.
+            // The question is repeated; the ledger limits for how long.
             Err(why) => return self.with.env.events.reply_unmatched(self.epoch, Stray::UnknownId, &why.to_string()),
         };
         for ((call, key), told) in calls.into_iter().zip(&keys).zip(outcomes) {
@@ -69,15 +69,15 @@ impl Line {
             };
             self.with.calls.decide(|ledger, now| outcome(call, key, told, ledger, now));
         }
-        // An order of the exchange's own.
+        // `outcomes_told` may have added an order.
         self.shared.ordered.notify_one();
     }
 
-    /// The editor has said how it is.
+    /// Takes the editor's heartbeat.
     pub(super) fn felt(&self, reply: &Reply, asked: Instant) {
         if let Some(heartbeat) = self.target.dialect.read_heartbeat(reply) {
             self.with.env.events.heartbeat_felt(asked.elapsed(), heartbeat.frame_age);
-            // Kept for a look at the status; nothing waits for it.
+            // Only the status reads it, so no watcher is woken.
             self.with.link.view.send_if_modified(|link| {
                 link.heartbeat = Some((heartbeat, Instant::now()));
                 false

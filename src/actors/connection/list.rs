@@ -1,4 +1,4 @@
-//! The tool list of a connection: asked for, or known already; handed to the registry.
+//! The tool list of a connection: requested, or already known by its revision; passed to the registry.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ impl Line {
             self.list_is(known);
             return Ok(());
         }
-        // Development-only tools are always asked for and hidden on our side: showing them then needs no new list.
+        // Development-only tools are always requested, and hidden on our side: showing them then needs no new list.
         match self.encode(None, &WireOrder::ListTools { step, development: true }) {
             Ok((number, frame)) => {
                 self.exchange().asks_list(number, step);

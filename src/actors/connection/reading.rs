@@ -1,4 +1,4 @@
-//! What comes from the editor: bytes, frames, and what they mean.
+//! Reads from the editor: bytes, frames, and what they mean.
 
 use bytes::Bytes;
 use tokio::io::{AsyncReadExt as _, ReadHalf};
@@ -20,7 +20,7 @@ impl Line {
         let mut framer = self.target.dialect.framer();
         let mut buffer = vec![0; 64 * 1024];
         let mut told = Instant::now();
-        // Of a peer that is not known yet: what it says first tells what it is.
+        // The first bytes of a peer that is not greeted: they show what program it is.
         let mut head = Vec::new();
         loop {
             self.room().await;
@@ -74,7 +74,7 @@ impl Line {
         let inbound =
             self.target.dialect.decode(&frame).map_err(|bad| self.bad_bytes((&bad).into(), &bad.to_string()))?;
         let inbound = self.addressed(inbound, &frame);
-        // It may have megabytes, and rendering the answer takes as much again.
+        // The frame may have megabytes, and rendering the answer needs as much again.
         drop(frame);
         match inbound {
             Inbound::Reply { number, reply } => return self.replied(number, reply).await,
@@ -116,17 +116,19 @@ impl Line {
         Ok(())
     }
 
-    /// A reply that names no request belongs to the only one that is open, where the dialect says so.
+    /// Assigns a reply that names no request to the only open request, if the dialect allows that.
     fn addressed(&self, inbound: Inbound, frame: &[u8]) -> Inbound {
         let Inbound::Unmatched { .. } = inbound else { return inbound };
         let Some(number) = self.exchange().only_open() else { return inbound };
         self.target.dialect.read_unnamed(frame).map_or(inbound, |reply| Inbound::Reply { number, reply })
     }
 
-    /// Waits for room at the client, before what may be for it is read. A blocked stdout must not pile up results here: the editor's
-    /// socket waits, and the calls' deadlines run on. What the editor says meanwhile is not read, so the silence is ours.
+    /// Waits until the client has room, before anything that may be for it is read. With a blocked stdout, results must not pile
+    /// up here: the editor's socket waits, and the calls' deadlines continue. The editor's messages are not read meanwhile, so
+    /// this reports `BytesArrived`: the editor is not silent.
     ///
-    /// Called before reading, and never between an answer's reading and its settling: what was read cannot be lost with this task.
+    /// Called before reading, never between reading an answer and settling it: an answer that was read cannot be lost with this
+    /// task.
     pub(super) async fn room(&self) {
         if !self.exchange().owes_answers() {
             return;

@@ -1,4 +1,4 @@
-//! What goes to the editor: orders, one after another, over either transport.
+//! Writes to the editor: carries out orders one after another, over either transport.
 
 use bytes::Bytes;
 use tokio::io::WriteHalf;
@@ -14,16 +14,16 @@ use crate::net::BoxStream;
 use crate::protocol::dialect::{EncodeError, Order as WireOrder, Transport, WireId};
 use crate::protocol::ids::CallId;
 
-/// How messages leave.
+/// How messages are sent.
 pub(super) enum Wire {
-    /// On one connection, replies beside them.
+    /// All on one connection; replies are read beside them.
     Stream(WriteHalf<BoxStream>),
-    /// Each as a request, with its response.
+    /// Each as an HTTP request, with its response.
     Http(Carrier),
 }
 
 impl Wire {
-    /// Sends a message under this number. `call`: what is to be claimed before its first byte, if it carries a call.
+    /// Sends a message under this number. `call`: the call that the message carries, if any; it is claimed before the first byte.
     ///
     /// # Errors
     /// How the connection ends.
@@ -53,7 +53,7 @@ impl Wire {
         }
     }
 
-    /// Returns when the editor is gone, where that is not seen by reading. Losing the future loses nothing.
+    /// Returns when the editor is gone, for a transport where reading does not show that. Dropping the future loses nothing.
     async fn gone(&mut self, line: &Line) -> Disconnect {
         match self {
             Self::Stream(_) => std::future::pending().await,
@@ -63,7 +63,7 @@ impl Wire {
 }
 
 impl Line {
-    /// Converses on a connection that stands, until it ends.
+    /// Converses on an open connection until it ends.
     pub(super) async fn converse(&self, stream: BoxStream) -> Disconnect {
         match self.target.dialect.properties().transport {
             Transport::Stream => {
@@ -84,7 +84,7 @@ impl Line {
         loop {
             let order = tokio::select! {
                 biased;
-                // Before the orders: where they never cease it would never be due.
+                // Before the orders: if orders never ceased, the question would never be asked.
                 () = tokio::time::sleep_until(asked + OUTCOMES_ASKED_EVERY) => Order::Outcomes,
                 order = self.next_order() => order,
                 drop = wire.gone(self) => return drop,
@@ -108,7 +108,7 @@ impl Line {
 
     async fn next_order(&self) -> Order {
         loop {
-            // In a statement of its own: its lock must not last over the wait.
+            // A statement of its own, so that the lock is not held during the wait.
             let order = self.exchange().next_order();
             match order {
                 Some(order) => return order,

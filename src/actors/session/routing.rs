@@ -1,5 +1,5 @@
-//! Which link a session is on, where there are several: what its client says of its project is looked up, the router decides, and the
-//! session moves. The session over stdin and stdout is not routed: its link follows it.
+//! Decides which link a session is on, if there are several: surveys where its client works, asks the router, and moves the
+//! session. The session over stdin and stdout is not routed: its link follows it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -23,12 +23,12 @@ use crate::survey::{self, Survey};
 use crate::telemetry::metrics::labels::TOO_MANY_REQUESTS;
 
 impl SessionActor {
-    /// Whether the router decides which link it is on.
+    /// Whether the router decides which link this session is on.
     pub(super) fn is_routed(&self) -> bool {
         self.seat.client.id != SessionId::STDIO
     }
 
-    /// The client was asked for its roots: it may not answer in time.
+    /// Marks the client's roots as awaited, and limits the wait to [`ROOTS_WAIT`].
     pub(super) fn await_roots(&self, state: &State) {
         let generation = self.seat.client.meant(|meant| {
             meant.awaited = true;
@@ -41,7 +41,7 @@ impl SessionActor {
         });
     }
 
-    /// It did not answer in time.
+    /// Gives up waiting for roots that did not arrive in time.
     pub(super) fn roots_overdue(&self, state: &mut State, generation: u64) {
         let overdue = self.seat.client.meant(|meant| {
             let overdue = meant.awaited && meant.generation == generation;
@@ -55,8 +55,8 @@ impl SessionActor {
         }
     }
 
-    /// Goes where the client's requests belong, as far as that is known; begins to look where it is not. False: what waits for it must
-    /// wait.
+    /// Moves the session to the link that the client's requests belong to. If that is not known yet, starts a survey where needed
+    /// and returns false: waiting requests keep waiting.
     pub(super) fn find_way(&self, state: &mut State) -> bool {
         let (named, roots, look) = self.seat.client.meant(|meant| meant.question());
         if look || state.looking {
@@ -87,7 +87,7 @@ impl SessionActor {
         true
     }
 
-    /// The link that leads nowhere, which tells why.
+    /// The session's link that leads nowhere, with the reason in its survey.
     fn nowhere(&self, survey: Survey) -> Arc<LinkParts> {
         let link = self.seat.links.nowhere_of(&self.seat.client);
         let availability = cause::Availability::Absent(survey.cause());
@@ -97,11 +97,11 @@ impl SessionActor {
         link
     }
 
-    /// Is on this link from now on. What it has waiting on the former one was meant for that one's project.
+    /// Moves the session to this link. Its held calls on the former link are refused: they were meant for that link's project.
     fn go(&self, state: &mut State, way: &Arc<LinkParts>) {
         let former = self.seat.link();
         if former.id != way.id {
-            // First: whatever changes on the new link from here on is told.
+            // First, so that the session is told of every later change on the new link.
             self.seat.client.move_to(way.id);
             let session = self.seat.client.id;
             former.calls.decide(|ledger, now| ledger.refuse_held_of(session, Cause::ProjectChanged, now));
@@ -117,7 +117,7 @@ impl SessionActor {
         }
     }
 
-    /// What the link that it is on is like.
+    /// Feeds the machine the state of the link that the session is on.
     pub(super) fn see_link(&self, state: &mut State) {
         let here = self.seat.link();
         let published = here.tools.published.borrow().clone();
@@ -132,7 +132,7 @@ impl SessionActor {
         }
     }
 
-    /// Looks for the projects that the client means.
+    /// Starts a survey for the projects that the client means, unless one is running.
     fn look_around(&self, state: &mut State) {
         if std::mem::replace(&mut state.looking, true) {
             return;
@@ -158,7 +158,7 @@ impl SessionActor {
         });
     }
 
-    /// Looked around.
+    /// Takes the result of the survey that [`look_around`](Self::look_around) started.
     pub(super) fn looked_around(&self, state: &mut State, generation: u64, survey: Arc<Survey>) {
         state.looking = false;
         let found = survey.project.iter().chain(&survey.ambiguous).cloned().collect();
@@ -167,11 +167,11 @@ impl SessionActor {
         self.find_way(state);
     }
 
-    /// Whether a call with so many bytes of arguments may be taken in beside those of this session that are open or wait for their link,
-    /// and beside those of all. Where there is one session and one link, the link decides alone.
+    /// Whether a call with this many bytes of arguments may be accepted, beside the open and waiting calls of this session and of
+    /// all sessions. With one session and one link the link's ledger checks this alone.
     ///
     /// # Errors
-    /// The bound that it would break.
+    /// The limit in bytes that the call would exceed.
     pub(super) fn has_room(&self, bytes: usize) -> Result<(), usize> {
         if !self.is_routed() {
             return Ok(());
@@ -187,20 +187,20 @@ impl SessionActor {
         within(own, SESSION_CALLS_MAX_BYTES).and(within(all, OPEN_CALLS_MAX_BYTES))
     }
 
-    /// More bytes of arguments would be open than may be.
+    /// Refuses a call that would exceed `most` bytes of open arguments.
     pub(super) fn refuse_for_bytes(&self, here: &LinkParts, asked: Asked, most: usize) {
         self.seat.env.events.bad_line(TOO_MANY_REQUESTS);
         here.calls.answers.own(asked, ToolResult::error(user_text::too_many_bytes(most)));
     }
 
-    /// Who calls, where it is not the client over stdin and stdout.
+    /// The client that calls; `None` for the client over stdin and stdout.
     pub(super) fn requester(&self) -> Option<Arc<ClientInfo>> {
         let client = self.seat.client.handshake();
         let requester = || Arc::new(ClientInfo { name: client.name, version: client.release, ..ClientInfo::default() });
         self.is_routed().then(requester)
     }
 
-    /// Takes a call to the link that the session is on, or has it wait until that is known.
+    /// Accepts a call on the session's link, or keeps it until the link is known.
     pub(super) fn accept_routed(&self, state: &mut State, new: NewRequest) {
         let bytes = new.call.arguments.get().len();
         if let Err(most) = self.has_room(bytes) {
@@ -211,7 +211,7 @@ impl SessionActor {
         self.find_way(state);
     }
 
-    /// The calls that waited until it is known which link they belong to.
+    /// Takes the calls that wait until their link is known.
     pub(super) fn take_unrouted(&self, state: &mut State) -> Vec<NewRequest> {
         self.seat.client.unrouted_bytes.store(0, Ordering::Relaxed);
         std::mem::take(&mut state.unrouted)

@@ -2,7 +2,7 @@ use super::*;
 use crate::platform::host::RealHost;
 use crate::protocol::policy::unstated;
 
-/// What the user's file says with this text in it, and the folder it lies in.
+/// Reads a user's file with this text. Also returns the folder that it is in.
 fn user(text: &str) -> UserFile {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("config.toml");
@@ -137,7 +137,7 @@ fn what_a_file_says_reaches_no_terminal_as_it_is() {
     assert!(file.complaints.iter().all(|complaint| !complaint.contains('\u{1b}')), "{:?}", file.complaints);
 }
 
-/// docs/configuration.md names every section and every key, and its example is a file that can be read.
+/// docs/configuration.md names every section and every key, and its example can be read.
 #[test]
 fn the_documentation_has_every_key_and_an_example_that_is_right() {
     let page = include_str!("../../../docs/configuration.md");

@@ -37,7 +37,7 @@ fn of_client(name: &str) -> ClientProfile {
     ClientProfile { client: mcp::traits_of(name), ..ProtocolVersion::LATEST.into() }
 }
 
-/// A call of an open request that is sent.
+/// Opens a request and sends a call for it.
 fn sent_call(parts: &Arc<Parts>, number: u64) -> CallId {
     sent_call_of(parts, number, ProtocolVersion::LATEST.into())
 }
@@ -134,7 +134,7 @@ async fn a_large_result_without_a_folder_says_that_the_tool_ran() {
     assert!(line.contains("Executed") && line.contains("isError"), "{line}");
 }
 
-/// More than any message may have.
+/// Longer than any message may be.
 const CLIENT_TOO_MUCH: usize = crate::limits::CLIENT_MESSAGE_MAX_BYTES + 1;
 
 #[tokio::test]
@@ -210,7 +210,7 @@ async fn a_late_result_is_kept_as_its_client_takes_it() {
     assert!(kept.len() < 45_000 && kept.contains("80000 bytes") && kept.contains(&format!("{call}.json")), "{kept}");
 }
 
-/// The clock of the ledger runs by itself.
+/// The clock of the ledger ends the call without any other event.
 #[tokio::test(start_paused = true)]
 async fn what_has_lasted_too_long_is_ended_by_the_clock() {
     let parts = parts(Config::default());
@@ -238,7 +238,7 @@ fn new_call(parts: &Parts, request: RequestKey) -> NewCall {
     }
 }
 
-/// As the stdin reader does it: first the answer's place goes, then the call.
+/// Cancels as the stdin reader does: first the request, then the call.
 fn cancel(parts: &Parts, id: &RequestId) {
     if let Some(request) = parts.client.outbox.cancel(id) {
         parts.calls.decide(|ledger, now| ledger.cancel(request, now).1);
@@ -270,7 +270,7 @@ fn a_cancel_that_races_with_the_taking_in_of_its_call_leaves_no_call_that_could_
                 cancel(&parts, &id);
             });
             start.wait();
-            // Of each way to meet some.
+            // A delay that varies, so that each order of the two occurs.
             (0..number % 50).for_each(|_| std::hint::spin_loop());
             parts.calls.take_from_client(new, &hold, None, "1");
         });

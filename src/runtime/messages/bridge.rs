@@ -8,36 +8,36 @@ use crate::protocol::ids::Epoch;
 use crate::runtime::mailbox::Permit;
 use crate::survey::Survey;
 
-/// What the bridge receives.
+/// Messages to the bridge.
 #[derive(Debug)]
 pub enum Message {
     /// Somebody needs the editor.
     Wanted,
-    /// Discovery looked around and offers its targets.
+    /// A survey found targets.
     Offered(Arc<Survey>),
-    /// Discovery looked around and has none.
+    /// A survey found no targets.
     NothingOffered(Arc<Survey>),
-    /// Which project is wanted is in question, or settled anew.
+    /// The wanted project is in question, or is known again.
     ProjectMoved,
-    /// Discovery has good news: do not wait any longer.
+    /// A file changed, so an editor may be there: dial now.
     GoodNews,
-    /// What happened on the connection of this epoch.
+    /// An event on the connection of this epoch.
     Heard(Epoch, Event, Option<Permit>),
     /// A call was put into the ledger.
     CallsWaiting,
     /// The registry wants a fresh list.
     ListWanted,
-    /// The push channel said something.
+    /// A message of the push channel.
     Hint(PushEvent),
     /// The probe for this file ended.
     ProbeEnded(String),
-    /// The editor has a call that nobody waits for any more.
+    /// The editor has a call that no client waits for any more.
     Withdrawn(JournalKey),
     /// No client waits for what was sent on this epoch's connection.
     NobodyWaits(Epoch),
     /// The task of this epoch's connection panicked.
     ConnectionFailed(Epoch),
-    /// The editor's process of this epoch is gone.
+    /// The editor's process of this epoch has ended.
     EditorVanished(Epoch),
     /// A timer may be due.
     Timer(Timer),

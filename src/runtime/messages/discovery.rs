@@ -5,14 +5,14 @@ use std::sync::Arc;
 use crate::fsm::discovery::Timer;
 use crate::survey::Survey;
 
-/// What discovery receives.
+/// Messages to the discovery actor.
 #[derive(Debug)]
 pub enum Message {
     /// The bridge asks for targets.
     Wanted,
     /// The client was asked for its roots.
     RootsAsked,
-    /// It has answered.
+    /// The client has answered, or did not in time.
     RootsKept,
     /// The client named other roots.
     RootsHinted,

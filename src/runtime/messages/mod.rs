@@ -1,4 +1,4 @@
-//! The messages of all actors. They stand below the actors, so that each can send to each without importing it.
+//! The messages of all actors. They are below the actors, so that each actor can send to each other without importing it.
 
 pub mod bridge;
 pub mod discovery;

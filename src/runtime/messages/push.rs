@@ -7,7 +7,7 @@ use crate::net::Listener;
 use crate::protocol::dialect::PushEvent;
 use crate::runtime::mailbox::Permit;
 
-/// What push receives.
+/// Messages to the push actor.
 pub enum Message {
     /// The listener is bound, or could not be.
     Bound(std::io::Result<Arc<dyn Listener>>),
@@ -15,9 +15,9 @@ pub enum Message {
     Attached,
     /// A socket ended.
     Detached,
-    /// A socket said something.
+    /// A message was read on a socket.
     Hint(PushEvent, Option<Permit>),
-    /// What was said before did not come: so many messages, if that can be told.
+    /// This many messages before the last one did not arrive.
     Missed(u64, Option<Permit>),
     /// A timer may be due.
     Timer(Timer),

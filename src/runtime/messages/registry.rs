@@ -13,8 +13,8 @@ use crate::protocol::ids::Epoch;
 use crate::runtime::mailbox::Permit;
 use crate::storage::catalogue_file::{CatalogueFile, Unusable};
 
-/// Tells the bridge when this is dropped that a list is over: behind what the registry wants next, and also if no registry lives to
-/// handle it. Until it is published, no list was learned.
+/// Tells the bridge, when it is dropped, that a list has ended: after the registry's own orders, and also if no registry runs to
+/// handle the list. The event is `ListLost` unless [`is_published`](Self::is_published) was called.
 #[derive(Debug)]
 pub struct ListIsOver {
     bridge: ActorRef<bridge::Message>,
@@ -23,12 +23,12 @@ pub struct ListIsOver {
 }
 
 impl ListIsOver {
-    /// Of the list on this connection.
+    /// For the list of this connection.
     pub fn new(bridge: ActorRef<bridge::Message>, epoch: Epoch) -> Self {
         Self { bridge, epoch, event: Event::ListLost }
     }
 
-    /// The list is published: calls may be looked up in it.
+    /// The list is published: calls can be looked up in it.
     pub fn is_published(mut self) {
         self.event = Event::ListAnswered;
     }
@@ -40,7 +40,7 @@ impl Drop for ListIsOver {
     }
 }
 
-/// What the registry receives.
+/// Messages to the registry.
 #[derive(Debug)]
 pub enum Message {
     /// The editor of this connection was greeted.
@@ -49,13 +49,13 @@ pub enum Message {
     LinkLost,
     /// The editor's list may have changed.
     ChangeHinted(Option<Permit>),
-    /// A list came on this connection.
+    /// A list arrived on this connection.
     ListReceived(Epoch, Arc<ToolListing>, ListIsOver),
-    /// No list came.
+    /// The list could not be read; the text tells why.
     ListFailed(Epoch, String, ListIsOver),
-    /// The project is known, and its catalogue can be read; or there is none.
+    /// The wanted project is known, and its catalogue can be read; `None`: there is none.
     ProjectKnown(Option<PathBuf>),
-    /// The catalogue on disk was read, or cannot be.
+    /// The catalogue on disk was read, or could not be.
     DiskRead(PathBuf, Result<CatalogueFile, Unusable>),
     /// A timer may be due.
     Timer(Timer),

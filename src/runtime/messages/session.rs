@@ -13,32 +13,32 @@ use crate::protocol::mcp::stateless::Caller;
 use crate::runtime::mailbox::Permit;
 use crate::survey::Survey;
 
-/// What the client said. A request is known by its key from here on, not by its id.
+/// A message of the client. From here on a request is identified by its key, not by its id.
 #[derive(Debug)]
 pub enum Delivered {
-    /// It wants an answer.
+    /// A request.
     Request {
-        /// This opening of it, and in whose hands it is.
+        /// The open request: its key, and which part has it.
         hold: Hold,
         /// Its id, as the client wrote it.
         id: RequestId,
-        /// Who asks, for a request of the stateless era.
+        /// The caller, for a request of the stateless era.
         caller: Option<Arc<Caller>>,
         /// The method's name.
         method: String,
         /// Its parameters.
         params: Option<Box<RawValue>>,
     },
-    /// It says something.
+    /// A notification.
     Notification {
         /// The method's name.
         method: String,
         /// Its parameters.
         params: Option<Box<RawValue>>,
     },
-    /// It answers a request of ours.
+    /// A response to a request of ours.
     Response {
-        /// Which one.
+        /// The id of our request.
         id: Option<RequestId>,
         /// The result; an error has none.
         result: Option<Box<RawValue>>,
@@ -46,7 +46,7 @@ pub enum Delivered {
 }
 
 impl Delivered {
-    /// The request, if it is one.
+    /// The request's hold, if this is a request.
     pub fn request(&self) -> Option<&Hold> {
         match self {
             Self::Request { hold, .. } => Some(hold),
@@ -55,34 +55,34 @@ impl Delivered {
     }
 }
 
-/// What the session receives.
+/// Messages to the session.
 #[derive(Debug)]
 pub enum Message {
     /// A request, notification or response of the client.
     Delivered(Delivered, Option<Permit>),
     /// The registry published a catalogue.
     CataloguePublished(Source),
-    /// The catalogue changed by content.
+    /// The content of the catalogue changed.
     CatalogueChanged,
-    /// The catalogue on disk was read, or there is none to read.
+    /// The catalogue on disk was read, or will not be.
     DiskRead,
-    /// How likely an editor is.
+    /// It changed how likely it is that an editor connects.
     LikelihoodChanged(Likelihood),
-    /// The client did not say its roots in time.
+    /// The client did not name its roots in time.
     RootsForgone,
-    /// The same, of a session that is routed: asked with this generation.
+    /// A session that is routed waited long enough for its client's roots; it began to wait in this generation.
     RootsOverdue(u64),
-    /// What the client says of its project was looked up, as it was in this generation.
+    /// The survey of where the client works has ended; it began in this generation.
     LookedAround(u64, Arc<Survey>),
-    /// The link that it was on is gone.
+    /// The session's link was removed.
     LinkGone,
-    /// A call that was held turned out to be one of a tool that its package's own server answered.
+    /// The tool of a held call turned out to be a package tool.
     PackageToolCalled(Asked, PackageTool, Arc<RawValue>),
-    /// stdin ended. The permit tells main when the lists that waited are answered.
+    /// stdin ended. The permit tells main when the waiting lists are answered.
     InputEnded(Option<Permit>),
     /// The gateway stops.
     Stop,
-    /// Nothing that was sent is unanswered any more.
+    /// At the end: the sent calls are answered, or the wait for that is over.
     CallsSettled,
     /// A timer may be due.
     Timer(Timer),

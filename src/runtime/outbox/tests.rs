@@ -95,7 +95,7 @@ fn progress_that_was_overtaken_is_not_told() {
     outbox.answer(key, "{}");
     outbox.progress(key, 4.0, "late".to_owned());
     assert_eq!(outbox.counts().queued, 3);
-    // The next request with this id begins anew.
+    // The id can be used again for a new request.
     let next = opened(&outbox, 1).key();
     outbox.progress(next, 1.0, "1".to_owned());
     assert_eq!(outbox.counts().queued, 4);
@@ -132,7 +132,7 @@ async fn the_end_does_not_lose_the_answers_of_a_batch_that_is_still_being_read()
     assert_eq!(ids, [Some(1), Some(2)], "{text}");
 }
 
-/// Reads `piece` bytes every 100 ms until the other side is closed, or `most` bytes are read, and then nothing any more.
+/// Reads `piece` bytes every 100 ms. Returns at the end of input; after `most` bytes it reads no more and never returns.
 async fn read_slowly(mut near: tokio::io::DuplexStream, piece: usize, most: usize) -> usize {
     let (mut read, mut bytes) = (0, vec![0; piece]);
     while read < most {
@@ -145,8 +145,8 @@ async fn read_slowly(mut near: tokio::io::DuplexStream, piece: usize, most: usiz
     std::future::pending().await
 }
 
-/// Three answers of a mebibyte to a client that reads so much every 100 ms, and so much in all: whether all of it left, how long that
-/// took, and how much the client has read.
+/// Queues three answers of a mebibyte for a client that reads `piece` bytes every 100 ms, up to `most`. Returns whether all was
+/// written, how long that took, and how much the client has read.
 async fn end_with(piece: usize, most: usize) -> (bool, Duration, usize) {
     let outbox = Arc::new(Outbox::default());
     let (near, far) = tokio::io::duplex(STDOUT_WRITE_MAX_BYTES);
@@ -157,7 +157,7 @@ async fn end_with(piece: usize, most: usize) -> (bool, Duration, usize) {
     let pumped = Arc::clone(&outbox);
     let pump = tokio::spawn(async move { pumped.pump_out(far).await });
     let reader = tokio::spawn(read_slowly(near, piece, most));
-    // The pipe is filled.
+    // Fill the pipe.
     tokio::time::sleep(Duration::from_millis(1)).await;
     let began = Instant::now();
     let all = outbox.flushed_while_it_reads(FLUSH_MAX, FLUSH_READING_MAX).await;
@@ -184,11 +184,11 @@ async fn the_end_waits_for_a_client_that_reads_and_not_for_one_that_does_not() {
 }
 
 thread_local! {
-    /// What stdout took at once, and how many bytes it takes of each write.
+    /// The bytes that stdout took at once, and how many it takes of each write.
     static STDOUT: std::cell::RefCell<(Vec<u8>, usize)> = const { std::cell::RefCell::new((Vec::new(), 0)) };
 }
 
-/// A stdout that takes so many bytes of each write at once.
+/// A stdout that takes at most this many bytes of each write at once.
 fn takes(outbox: &Outbox, bytes: usize) {
     STDOUT.with_borrow_mut(|(taken, most)| {
         taken.clear();
@@ -206,7 +206,7 @@ fn takes(outbox: &Outbox, bytes: usize) {
     });
 }
 
-/// What it took.
+/// The lines that it took.
 fn taken() -> String {
     STDOUT.with_borrow(|(taken, _)| String::from_utf8(taken.clone()).unwrap())
 }
@@ -233,7 +233,7 @@ async fn what_stdout_does_not_take_at_once_is_left_to_the_pump_in_order() {
         assert!(outbox.answer(keys[0], "{\"first\":1}"));
         assert!(!outbox.is_flushed());
         assert_eq!(outbox.counts().queued, 1);
-        // The rest of that line comes first, whatever stdout would take by now.
+        // The rest of that line comes first, even if stdout would take more by now.
         STDOUT.with_borrow_mut(|(_, most)| *most = usize::MAX);
         outbox.notify("changed", "{\"second\":2}".into(), false);
         assert!(outbox.answer(keys[1], "{\"third\":3}"));
@@ -271,7 +271,7 @@ fn who_does_not_get_the_right_to_write_takes_it_from_nobody() {
 #[test]
 fn lines_of_many_threads_are_whole_and_none_is_lost() {
     static OUT: Mutex<Vec<u8>> = Mutex::new(Vec::new());
-    /// Takes all of a write, some of it or nothing, one after the other.
+    /// Takes all of a write, part of it, or nothing, in turn.
     fn moody(line: &[u8]) -> io::Result<usize> {
         static NTH: AtomicUsize = AtomicUsize::new(0);
         let count = match NTH.fetch_add(1, Ordering::Relaxed) % 3 {
