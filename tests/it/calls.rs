@@ -29,7 +29,7 @@ async fn a_plain_call_takes_the_requests_lock_three_times_at_most_and_the_calls_
         let id = gateway.client.call("echo", json!({"n": 1})).await;
         let (text, error) = gateway.client.text(&id).await;
         assert!(!error, "{text}");
-        // Whatever follows the answer happens in this time.
+        // All work that follows the answer is done in this time.
         sleep(Duration::from_millis(1)).await;
         let after = locked(&gateway);
         costs.push((after.0 - before.0, after.1 - before.1));
@@ -306,7 +306,7 @@ async fn ten_more_silent_minutes_end_the_connection_and_a_new_one_is_dialled() {
     let id = gateway.client.call("hold", json!({})).await;
     let (text, _) = gateway.client.text(&id).await;
     let call = call_id(&text);
-    // The call was due after RUNNING_MAX, when it was answered "still running"; the silence counts from there.
+    // The call was due after RUNNING_MAX, when it was answered "still running"; the silence is measured from there.
     let silence = limits::RUNNING_MAX + limits::SILENCE_MAX;
     sleep(limits::SILENCE_MAX - Duration::from_secs(5)).await;
     assert_eq!(unity.stats().accepts, 1, "not yet");

@@ -389,8 +389,8 @@ async fn a_call_is_held_for_an_editor_that_is_started_again_at_once() {
     }
 }
 
-/// Two reloads within a frame leave uLoopMCP v0.30.1 without its bridge. The process lives, and nothing tells when it listens
-/// again.
+/// Two reloads within a frame leave uLoopMCP v0.30.1 without its bridge. The process still runs, and nothing announces
+/// when it listens again.
 #[tokio::test(start_paused = true)]
 async fn a_bridge_that_never_comes_back_is_a_bridge_that_does_not_listen() {
     let mut stage = Stage::set(row("uloop 0.30.1")).await;

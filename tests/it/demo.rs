@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::process::room::start;
 
-/// A demo in a folder of its own, by which its children are told from those of other tests.
+/// A demo in a separate folder, which distinguishes its children from those of other tests.
 fn demo(folder: &TempDir, flags: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_holdfast"));
     command.arg("demo").args(flags).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -1,5 +1,5 @@
 //! No task ends unnoticed. A panic in a task of an actor is a failure of that actor, a panic outside of the tree is a failure of
-//! the program, and open requests are answered whatever the reason of the end.
+//! the program, and every end answers the open requests.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 

@@ -36,7 +36,7 @@ pub enum Event {
         /// The request's method.
         method: String,
     },
-    /// A tool began on its thread. From now on its side effects count as done.
+    /// A tool began on its thread. Its side effects may have happened.
     CallBegun {
         /// Number of the connection; 0 after a reload.
         connection: u64,
@@ -55,7 +55,7 @@ pub enum Event {
         /// `done`, `notRun` or `interrupted`.
         status: &'static str,
     },
-    /// The reply to a tool call was written.
+    /// A tool call ended: its reply was written, or lost as [`FakeUnity::lose_answer`](super::FakeUnity::lose_answer) orders.
     CallEnded {
         /// Number of the connection.
         connection: u64,

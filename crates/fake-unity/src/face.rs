@@ -28,7 +28,7 @@ pub(crate) enum Moment {
     Stopped,
     /// The editor quits; the connections are closed next.
     Quits,
-    /// Somebody asked for a push message of this type.
+    /// A test or the person at the editor asked for a push message of this type.
     Push { kind: String },
     /// Play mode began or ended.
     StateChanged,
@@ -64,7 +64,7 @@ pub(crate) trait Face: Send + Sync + 'static {
         false
     }
     /// Whether the bridge listens on its earlier port again. If not, every domain has a port of its own, and the package's file
-    /// goes at the end of the domain; a crash leaves the file.
+    /// is removed at the end of the domain; a crash leaves the file.
     fn keeps_port(&self) -> bool {
         true
     }

@@ -265,8 +265,8 @@ impl Runtime {
         }
     }
 
-    /// Returns a free port other than the last one. The port is released again until the reload's silence has passed, so another
-    /// program can take it, as with a real editor.
+    /// Returns a free port other than the last one. The port is released again, because the bridge binds it only after the
+    /// reload's silence, as in an editor that finds its port taken.
     async fn other_port(&self) -> io::Result<u16> {
         loop {
             let port = self.editor.net.bind(0).await?.local_addr().port();

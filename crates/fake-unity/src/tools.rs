@@ -107,9 +107,9 @@ pub(crate) fn plausible(spec: &ToolSpec) -> Object {
     })
 }
 
-/// How long a test tool that waits may take in versions with `TimeoutSeconds`: above what any test waits.
+/// Time limit of a test tool that waits, in versions with `TimeoutSeconds`: longer than any test waits.
 const PATIENT_SECONDS: u64 = 3600;
-/// The editor's own default.
+/// The packages' default time limit of a tool.
 pub(crate) const TIMEOUT_SECONDS: u64 = 15;
 
 const fn test_tool(name: &'static str, about: &'static str, params: &'static [Param]) -> ToolSpec {
@@ -153,7 +153,7 @@ pub(crate) static TEST_TOOLS: [ToolSpec; 10] = [
 pub(crate) static ADDED_TOOL: ToolSpec =
     test_tool("swapped", "A tool that came later; returns the text.", &[text("text", "\"\"", "What to return")]);
 
-/// Begins a test tool; `None` when the spec is none.
+/// Begins a test tool; `None` if the specification is not that of a test tool.
 pub(crate) fn begin(editor: &Arc<Editor>, spec: &ToolSpec, arguments: &Arguments) -> Option<Begun> {
     let begun = match spec.name {
         "echo" | "swapped" => Begun::ok(Object::new().text("Echo", &arguments.text("text").unwrap_or_default())),
@@ -181,7 +181,7 @@ pub(crate) fn begin(editor: &Arc<Editor>, spec: &ToolSpec, arguments: &Arguments
             match editor.count(&key) {
                 Ok(runs) => {
                     let result = Object::new().text("Key", &key).number("Runs", runs);
-                    // What counts has happened; what is held back is only the answer, as when a crash cuts it off.
+                    // The run is counted already. Only the answer is held back, as when a crash cuts it off.
                     if arguments.flag("hold") { held(editor, result) } else { Begun::ok(result) }
                 }
                 Err(reason) => Begun::fault(Fault::Internal(reason)),
@@ -210,17 +210,17 @@ fn conformance(name: &str) -> Option<Begun> {
     Some(Begun::ok(result.text("Message", conformance::text(name)?)))
 }
 
-/// Answers with `result` once released.
+/// Answers with `result` at the next `release`.
 pub(crate) fn held(editor: &Editor, result: Object) -> Begun {
     let mut release = editor.release.subscribe();
     Begun::Later(Box::pin(async move {
-        // An editor that is gone has dropped this future too.
+        // An error is not possible here: an editor that ends drops this future first.
         let _ = release.changed().await;
         Done::ok(result)
     }))
 }
 
-/// Holds the main thread, for an import or for a tool.
+/// Blocks the main thread for this time, for an import or for a tool.
 pub(crate) fn block(editor: &Editor, time: Duration, importing: bool) {
     let until = tokio::time::Instant::now().checked_add(time);
     editor.hold(|gate| (gate.busy_until, gate.importing) = (until, importing));

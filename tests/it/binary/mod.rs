@@ -283,7 +283,7 @@ impl Server {
         .await
     }
 
-    /// Closes stdin and waits: exit code and stderr. Nothing was said on stdout that may not be said.
+    /// Closes stdin and waits for the end; returns the exit code and stderr. Fails if stdout broke a rule of MCP.
     pub async fn end(mut self) -> (Option<i32>, String) {
         self.client.close_stdin().await;
         let mut stderr = self.child.stderr.take().expect("piped");
@@ -301,7 +301,7 @@ impl Server {
     }
 }
 
-/// A path as a word of a command line.
+/// A path as a command-line argument.
 pub fn text(path: &Path) -> &str {
     path.to_str().expect("temporary folders have plain names")
 }

@@ -161,7 +161,7 @@ pub fn kill_in_a_call(dialect: &Dialect) -> Outcome {
     stage.end();
     drop(next);
     match answer.verdict() {
-        // This call was never sent. The other outcome, "unknown", is that of a call whose request had begun to leave.
+        // This call was never sent. A call whose first byte had been sent would be "unknown".
         Verdict::Ok if runs == 1 && !dialect.waits_for_answers => Outcome::HeldOrUnknown,
         Verdict::Unknown if dialect.waits_for_answers => Outcome::Unknown,
         other => panic!("{other:?}: {}", answer.0),

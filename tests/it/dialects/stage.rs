@@ -66,7 +66,7 @@ impl Stage {
         self.client.call(tool, arguments)
     }
 
-    /// Begins a call that counts and is not answered until `release`.
+    /// Begins a call that counts its run and is not answered until `release`.
     pub fn hold(&mut self, dialect: &Dialect, key: &str) -> u64 {
         let mark = self.unity.mark();
         let id = self.call(&(dialect.hold)(key));

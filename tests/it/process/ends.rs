@@ -409,8 +409,8 @@ fn what_killed_gateways_left_is_gone_with_the_next_session() {
     let room = Room::new();
     let run = room.state().join("run");
     std::fs::create_dir_all(&run).expect("a folder");
-    // Each gateway looks once for records that dead gateways left, and comes to this file last. One that was still looking would
-    // remove what the first killed gateway leaves.
+    // Each gateway looks once for records that dead gateways left, and reads this file last. A gateway that was still looking
+    // would remove what the first killed gateway leaves.
     let last = run.join("999999999.lock");
     let opened = || {
         std::fs::write(&last, "").expect("a file");

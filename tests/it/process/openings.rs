@@ -205,8 +205,8 @@ impl Opening {
         tools.iter().filter_map(|tool| tool["name"].as_str().map(str::to_owned)).collect()
     }
 
-    /// Checks the tool list, a ping and a call. Returns whether the first list was complete, or the client is told of changes.
-    /// Fails if a client that never asks again gets an incomplete list before [`TOOLS_WAIT`] has passed.
+    /// Checks the tool list, a ping and a call. Returns whether the first list was complete, or the client gets change
+    /// notifications. Fails if a client that never asks again gets an incomplete list before [`TOOLS_WAIT`] has passed.
     fn works(&self, client: &mut Client) -> bool {
         let began = Instant::now();
         let traits = holdfast::protocol::mcp::traits_of(self.name);

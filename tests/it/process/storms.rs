@@ -1,4 +1,4 @@
-//! Many calls at once while the editor reloads, dies and comes back; two gateways on one editor.
+//! Many calls at once while the editor reloads, crashes and starts again; two gateways on one editor.
 
 use std::time::Duration;
 

@@ -293,7 +293,7 @@ async fn a_session_that_fails_too_often_ends_alone_and_so_does_a_link() {
     bad.client.ended().await;
     bad.client.check();
     assert!(!good.count("still").await.1);
-    // Whatever serves the first link is killed again and again, until that link is replaced.
+    // Kills the bridge of the first link again and again, until that link is replaced.
     let link = stage.parts.links.of(&good.session.client);
     while stage.parts.links.all().iter().any(|open| open.id == link.id) {
         if let Some(actor) = link.addresses.bridge.get() {

@@ -241,7 +241,7 @@ async fn storm(seed: u64) {
         })
         .collect();
     fail(&stage, &editors, seed).await;
-    // A link that gave up is rebuilt after one to five seconds.
+    // A link that gave up is rebuilt after 1 s, and the next time after 5 s.
     until("the links stand", || {
         let links = stage.parts.links.all();
         links.iter().filter(|link| link.id.0 > 0 && !link.attached.all().is_empty()).all(|link| {

@@ -120,7 +120,7 @@ async fn the_project_is_found_from_a_folder_in_it() {
     assert_eq!(done.code, Some(0), "{done:?}");
     assert!(folder(&project).join("package.json").is_file());
     assert_eq!(in_packages(&project), [NAME, "manifest.json"]);
-    // The output says where it is, what was there before, what to do next, and what Unity has to fetch.
+    // The output has the package's folder, what was there before, the next step, and what Unity has to fetch.
     for said in [
         "Holdfast for Unity 0.1.0 is installed.",
         text(&folder(&project)),

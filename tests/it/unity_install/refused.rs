@@ -1,4 +1,4 @@
-//! What `holdfast unity install` refuses to change, and what it says then.
+//! What `holdfast unity install` refuses to change, and the text of each refusal.
 
 use std::fs;
 use std::path::Path;

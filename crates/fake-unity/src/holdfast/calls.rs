@@ -53,7 +53,7 @@ pub(crate) struct Signal {
     pub(crate) cancelled: bool,
 }
 
-/// To whom a call is answered.
+/// The connection and the request that get the answer to a call.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
     pub(crate) connection: u64,

@@ -17,7 +17,7 @@ const RESULTS: &str = "Temp/uLoopMCP/compile-results";
 /// Begins a compilation.
 ///
 /// With `WaitForDomainReload` the result is written to a file, and the reload that follows a success cuts the connection before
-/// the reply, unless `compile_gap` delays the reload. In all other cases the reply is sent, and the reload follows.
+/// the reply, unless `compile_gap` delays the reload. In all other cases the reply is sent; a reload follows only a success.
 pub(crate) fn begin(
     version: PackageVersion,
     tail: impl FnOnce(Object) -> Object + Send + 'static,
