@@ -5,8 +5,8 @@
 //! ([`run_process`]) that can be killed. It follows the descriptions of the protocols and shares no codec, constant or table with
 //! the gateway: otherwise it would repeat the gateway's mistakes.
 //!
-//! A reload affects work as in Unity: queued work that has not begun is lost. Work that has begun is cut off, but its side effect
-//! was counted when it began.
+//! At a reload, queued work that has not begun is lost. Work that has begun is cut off, but its side effect was counted when it
+//! began. Only a resumable tool of holdfast's own package continues after the reload.
 
 mod args;
 mod config;
