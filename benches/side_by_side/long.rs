@@ -1,4 +1,4 @@
-//! Long lists: a thousand tools, one of them with a schema of 500 KB, and as many calls on record as are kept.
+//! Long lists: a thousand tools, one of them with a schema of 500 KB, and as many finished calls as the gateway keeps.
 
 use std::io;
 use std::path::Path;
@@ -9,20 +9,20 @@ use crate::measures::{Bench, difference, holdfast};
 use crate::session::Session;
 use crate::stats::{Row, median, ms, quantile};
 
-/// Tools that the long list has.
+/// Number of tools in the long list.
 pub const TOOLS: usize = 1000;
-/// Bytes of its longest schema, at least.
+/// Least size of its longest schema, in bytes.
 pub const SCHEMA_BYTES: usize = 500_000;
-/// Calls that the gateway keeps on record.
+/// Finished calls that the gateway keeps.
 const CALLS_KEPT: usize = 10_000;
 /// How long the catalogue may take to reach the disk.
 const SAVED_WITHIN: Duration = Duration::from_secs(10);
 
-/// A client that hears of changes: its first list is what is known, and waits for nobody.
+/// A client that honours change notifications, so its first list is what is known already, and does not wait.
 const HEARS: &str = "claude-code";
 
 impl Bench {
-    /// Starts, lists and calls with long lists, beside the same with short ones.
+    /// Measures starts, lists and calls with long lists, beside the same with short ones.
     pub fn long(&mut self) -> io::Result<()> {
         self.long_starts()?;
         self.long_calls()
@@ -39,7 +39,7 @@ impl Bench {
             while !editor.read()?.contains(r#""event":"listening""#) {}
             live.clear();
             for _ in 0..self.sizes.results {
-                // Nothing is known yet, so that the first list is the editor's.
+                // The gateway knows no list yet, so that the first list is the editor's.
                 let _ = std::fs::remove_dir_all(self.state.path().join("catalogues"));
                 let began = Instant::now();
                 let mut gateway = self.of_project(project)?;
@@ -53,10 +53,10 @@ impl Bench {
                     std::thread::sleep(Duration::from_millis(5));
                 }
             }
-            // The next project begins without a catalogue; this one's is put aside meanwhile.
+            // The next project begins without a catalogue, so this project's catalogue is moved away meanwhile.
             std::fs::rename(self.state.path().join("catalogues"), project.join("catalogues"))?;
         }
-        // No editor from here on. The two take turns.
+        // From here on no editor runs. The two projects take turns.
         let (mut starts, mut lists) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
         for _ in 0..self.sizes.starts {
             for (nth, project) in [&few, &many].into_iter().enumerate() {
@@ -65,7 +65,7 @@ impl Bench {
                 let mut gateway = self.of_project(project)?;
                 gateway.initialize_as(HEARS)?;
                 starts[nth].push(began.elapsed());
-                // Such a client is not made to wait for the disk: it would be told, and ask again.
+                // Such a client does not wait for the catalogue on disk: it is notified, and asks again.
                 let until = began + SAVED_WITHIN;
                 while !gateway.list()?.contains(r#""echo""#) {
                     if Instant::now() > until {
@@ -147,14 +147,14 @@ impl Bench {
         Ok(())
     }
 
-    /// Calls of this gateway, of one with few tools and few calls, and of the relay, in turns.
+    /// Calls of this gateway, of a gateway with few tools and few calls, and of the relay, in turns.
     fn calls_beside(&self, many: &mut Session) -> io::Result<[Vec<Duration>; 3]> {
         let (mut few, mut relay) = self.both()?;
         let (blocks, calls) = self.sizes.blocks;
         let mut took = [Vec::new(), Vec::new(), Vec::new()];
         let sessions = [many, &mut few, &mut relay];
         for block in 0..blocks / 2 {
-            // Another one begins each time, so that what goes before whom says nothing.
+            // A different session begins each time, so that the order has no influence.
             for turn in 0..sessions.len() {
                 let nth = (block + turn) % sessions.len();
                 for _ in 0..calls {

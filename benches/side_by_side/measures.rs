@@ -1,4 +1,4 @@
-//! What is measured. The gateway and the relay take turns, so that a machine that is busy is so for both.
+//! The measurements. The gateway and the relay take turns, so that a busy machine slows both.
 
 use std::io::{self, BufRead as _, Write as _};
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::stats::{Row, Table, median, middle, ms, quantile};
 
 const MIB: usize = 1024 * 1024;
 
-/// The gateway that is measured: this build's, or the one that `--gateway` names, to set two builds beside each other.
+/// The gateway that is measured: this build's, or the one that `--gateway` names, to compare two builds.
 pub fn holdfast() -> String {
     let mut arguments = std::env::args().skip_while(|argument| argument != "--gateway");
     arguments.nth(1).unwrap_or_else(|| env!("CARGO_BIN_EXE_holdfast").to_owned())
@@ -22,19 +22,20 @@ pub fn holdfast() -> String {
 /// How much is measured.
 pub struct Sizes {
     pub starts: usize,
-    /// Blocks of sequential calls, and calls in each.
+    /// Number of blocks of sequential calls, and of calls in each.
     pub blocks: (usize, usize),
-    /// Rounds of concurrent calls, and calls in each.
+    /// Number of rounds of concurrent calls, and of calls in each.
     storms: (usize, u32),
     pub results: usize,
     exits: usize,
-    /// Pairs of gateway and editor that recover at the same time, and the outages of each with their rounds.
+    /// Pairs of gateway and editor that recover at the same time. `outages` has the length in ms and the number of each pair's
+    /// outages.
     pairs: usize,
     outages: &'static [(u64, usize)],
 }
 
 impl Sizes {
-    /// For the table in the documents.
+    /// The sizes for the table in the documents.
     pub const FULL: Self = Self {
         starts: 40,
         blocks: (24, 250),
@@ -44,7 +45,7 @@ impl Sizes {
         pairs: 4,
         outages: &[(200, 25), (1000, 12), (3000, 5), (10_000, 3)],
     };
-    /// For a look while working.
+    /// The sizes for a quick check during development.
     pub const QUICK: Self = Self {
         starts: 15,
         blocks: (8, 250),
@@ -56,12 +57,12 @@ impl Sizes {
     };
 }
 
-/// The peer, and what was measured so far.
+/// The peer, and the results so far.
 pub struct Bench {
     pub sizes: Sizes,
     pub state: TempDir,
     port: u16,
-    /// As `port`, with a long list of tools.
+    /// The port of the editor with the long list of tools.
     pub long_port: u16,
     _peer: Session,
     pub table: Table,
@@ -80,7 +81,7 @@ impl Bench {
         Session::start(Command::new(holdfast()).args(["--port", &port.to_string()]).envs(self.environment()))
     }
 
-    /// A client's: no project in sight, a state folder of its own.
+    /// A client's environment: no project, and a separate state folder.
     pub fn environment(&self) -> [(&str, &Path); 2] {
         [("HOLDFAST_STATE_DIR", self.state.path()), ("HOME", self.state.path())]
     }
@@ -89,7 +90,7 @@ impl Bench {
         Session::start(Command::new(std::env::current_exe()?).args(["--relay", &self.port.to_string()]))
     }
 
-    /// Both, opened and warm.
+    /// The gateway and the relay, opened and warmed up.
     pub fn both(&self) -> io::Result<(Session, Session)> {
         let (mut gateway, mut relay) = (self.gateway(self.port)?, self.relay()?);
         gateway.open()?;
@@ -100,7 +101,7 @@ impl Bench {
         Ok((gateway, relay))
     }
 
-    /// Start to the `initialize` answer; resident memory of a gateway that is idle.
+    /// Measures the time from the start to the `initialize` answer, and the resident memory of an idle gateway.
     pub fn starts(&mut self) -> io::Result<()> {
         let nobody = unused_port()?;
         let (mut without, mut with, mut floor, mut idle) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -152,7 +153,7 @@ impl Bench {
         });
     }
 
-    /// What the gateway adds to one call.
+    /// Measures what the gateway adds to one call.
     pub fn latency(&mut self) -> io::Result<()> {
         let (mut gateway, mut relay) = self.both()?;
         let (blocks, calls) = self.sizes.blocks;
@@ -182,7 +183,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Calls per second with several open at once.
+    /// Measures calls per second with several open at once.
     pub fn throughput(&mut self) -> io::Result<()> {
         let (mut gateway, mut relay) = self.both()?;
         let (rounds, calls) = self.sizes.storms;
@@ -207,7 +208,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Large results; resident memory after them.
+    /// Measures large results, and the resident memory after them.
     pub fn results(&mut self) -> io::Result<()> {
         let (mut gateway, mut relay) = self.both()?;
         gateway.storm(2000, 16)?;
@@ -229,7 +230,7 @@ impl Bench {
                 ours.push(took);
                 floor.push(relay.call("big", &arguments)?.0);
             }
-            // The first of each makes the peer's text and the process's memory.
+            // The first call of each creates the peer's text and grows the process's memory, so it is left out.
             let (ours, floor) = (median(ours.get(1..).unwrap_or_default()), median(floor.get(1..).unwrap_or_default()));
             self.table.push(Row {
                 what: format!("{name}, p50 of {}", self.sizes.results),
@@ -245,7 +246,7 @@ impl Bench {
         Ok(())
     }
 
-    /// The end of stdin to the end of the process.
+    /// Measures the time from the end of stdin to the end of the process.
     pub fn exits(&mut self) -> io::Result<()> {
         let (mut ours, mut floor) = (Vec::new(), Vec::new());
         for _ in 0..self.sizes.exits {
@@ -269,7 +270,8 @@ impl Bench {
         Ok(())
     }
 
-    /// The editor listens again -> the first good answer. A relay has no such figure: it ends with the connection.
+    /// Measures the time from the editor's listening to the first good answer. A relay has no such figure: it ends with the
+    /// connection.
     pub fn recovery(&mut self) -> io::Result<()> {
         let (state, outages) = (self.state.path(), self.sizes.outages);
         let pairs = self.sizes.pairs;
@@ -318,7 +320,7 @@ struct Outage {
     held: bool,
 }
 
-/// One gateway and one editor (`holdfast fake-unity`, with a project, so that every connect is checked for its owner).
+/// One gateway and one editor (`holdfast fake-unity`, with a project, so that the owner of the port is checked at every connect).
 fn recover(state: &Path, nth: usize, outages: &[(u64, usize)]) -> io::Result<Vec<Outage>> {
     let project = state.join(format!("project-{nth}"));
     let editor = ["fake-unity", "--tick-ms", "0", "--quiet", "--project"];
@@ -336,7 +338,7 @@ fn recover(state: &Path, nth: usize, outages: &[(u64, usize)]) -> io::Result<Vec
     let mut gateway = Session::start(command)?;
     gateway.open()?;
     let mut samples = Vec::new();
-    // Pairs out of step, so that no two come back at the same moment.
+    // The pairs are out of step, so that no two editors come back at the same moment.
     std::thread::sleep(Duration::from_millis(37 * nth as u64));
     for (length, rounds) in outages {
         for round in 0..*rounds {
@@ -357,7 +359,7 @@ fn outage(
     let arguments = r#"{"text":"hello, editor"}"#;
     editor.write("rst\n")?;
     std::thread::sleep(Duration::from_millis(ms / 2));
-    // In the middle of the outage somebody calls.
+    // A call in the middle of the outage.
     gateway.send("echo", arguments)?;
     std::thread::sleep(Duration::from_millis(ms / 2));
     editor.write("up\n")?;
@@ -375,7 +377,7 @@ fn outage(
     Ok(Outage { length, back: up.elapsed(), held })
 }
 
-/// When the editor said that it listens.
+/// The time at which the editor reported that it listens.
 fn listening(events: &mpsc::Receiver<(Instant, String)>) -> io::Result<Instant> {
     loop {
         let (at, line) = events.recv_timeout(Duration::from_secs(10)).map_err(io::Error::other)?;

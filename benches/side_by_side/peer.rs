@@ -1,8 +1,8 @@
-//! What stands on either side of what is measured: the editor's end, and the relay that is the floor.
+//! The two peers of the measurements: the editor's end, and the relay, which is the lower bound.
 //!
-//! Both are as small as they can honestly be. The peer frames and answers as a uLoop bridge does, without a main thread, ticks
-//! or checks. The relay reads a line, puts its arguments into a frame, writes it, reads the reply and writes a line: one call on
-//! the wire at a time, as the gateway does for a serial bridge, and nothing else: no ids, no records, no reconnecting, no MCP.
+//! Both are as small as is fair. The peer frames and answers as a uLoop bridge does, without a main thread, ticks or checks. The
+//! relay reads a line, puts its arguments into a frame, writes it, reads the reply and writes a line. Like the gateway with a
+//! serial bridge it has one call at a time at the editor, and it has nothing else: no ids, no records, no reconnecting, no MCP.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 
 use crate::long;
 
-/// Serves until stdin ends. Prints its ports in two lines: of an editor with few tools and of one with a long list.
+/// Serves until stdin ends. Prints two ports, one a line: of an editor with few tools, and of one with a long list.
 pub fn serve() -> io::Result<()> {
     for tools in [TOOLS.to_owned(), long_list()] {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
@@ -41,7 +41,7 @@ struct Asked<'a> {
 
 const TOOLS: &str = r#"{"Tools":[{"name":"echo","description":"Returns what it is given.","parameterSchema":{"Properties":{},"Required":[]}},{"name":"big","description":"Returns a text of n bytes.","parameterSchema":{"Properties":{},"Required":[]}}],"Success":true}"#;
 
-/// As many tools as a long list has, with a few parameters each and very many of the last one.
+/// A list of `long::TOOLS` tools with a few parameters each, and very many in the last one.
 fn long_list() -> String {
     let parameter = |number: usize| {
         format!(
@@ -75,7 +75,7 @@ fn converse(stream: TcpStream, tools: &str) -> io::Result<()> {
             "get-tool-details" => tools,
             "big" => {
                 let bytes = serde_json::from_str::<HashMap<String, usize>>(params)?.remove("n").unwrap_or(0);
-                // Made once: the time to make it is not what is measured.
+                // Made once, because the time to make it must not be measured.
                 sized.entry(bytes).or_insert_with(|| format!(r#"{{"Text":"{}"}}"#, "x".repeat(bytes))).as_str()
             }
             _ => {
@@ -92,7 +92,7 @@ fn converse(stream: TcpStream, tools: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// The next frame's body; false at the end of the stream.
+/// Reads the next frame's body; false at the end of the stream.
 fn read_frame(input: &mut impl io::BufRead, body: &mut Vec<u8>) -> io::Result<bool> {
     let mut header = String::new();
     if input.read_line(&mut header)? == 0 {
@@ -135,7 +135,6 @@ pub fn relay(port: u16) -> io::Result<()> {
     let mut out = stream.try_clone()?;
     let mut input = BufReader::with_capacity(64 * 1024, stream);
     let mut client = io::stdin().lock();
-    // Straight to the descriptor: the standard handle would look for line ends in what is already a whole line.
     let mut answers = io::stdout().lock();
     let (mut line, mut body, mut frame, mut answer) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     loop {

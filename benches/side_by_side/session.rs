@@ -1,4 +1,4 @@
-//! A client's end of one child process: the gateway, the relay, the peer or a fake editor.
+//! The client's end of a child process: the gateway, the relay, the peer or a fake editor.
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use holdfast_mcp_client::line;
 use serde_json::json;
 
-/// A child on two pipes. Dropping it ends its stdin and waits for its end.
+/// A child with pipes to stdin and stdout. Dropping it closes its stdin and waits for its end.
 pub struct Session {
     stdout: BufReader<ChildStdout>,
     steering: Steering,
@@ -16,14 +16,14 @@ pub struct Session {
     next_id: u64,
 }
 
-/// A child whose stdout may be read elsewhere. Dropping it ends its stdin and waits for its end.
+/// A child whose stdout may be read by another thread. Dropping it closes its stdin and waits for its end.
 pub struct Steering {
     child: Child,
     stdin: Option<ChildStdin>,
 }
 
 impl Steering {
-    /// Writes a line.
+    /// Writes a text to stdin.
     pub fn write(&mut self, line: &str) -> io::Result<()> {
         self.stdin.as_mut().ok_or(io::ErrorKind::BrokenPipe)?.write_all(line.as_bytes())
     }
@@ -46,7 +46,7 @@ impl Session {
         Ok(Self { stdout, steering, line: Vec::new(), next_id: 0 })
     }
 
-    /// The next line; notifications are passed over.
+    /// Reads the next line; skips notifications.
     pub fn read(&mut self) -> io::Result<&str> {
         loop {
             self.line.clear();
@@ -71,19 +71,19 @@ impl Session {
         self.initialize_as("bench")
     }
 
-    /// As [`initialize`](Self::initialize), as a client of this name.
+    /// As [`initialize`](Self::initialize), with this client name.
     pub fn initialize_as(&mut self, client: &str) -> io::Result<()> {
         self.ask("initialize", &line::handshake(client, "2025-06-18", json!({})).to_string())?;
         self.read().map(drop)
     }
 
-    /// Asks for the tools.
+    /// Asks for the tool list.
     pub fn list(&mut self) -> io::Result<&str> {
         self.ask("tools/list", "{}")?;
         self.read()
     }
 
-    /// Opens the session and waits for the tool list, which a client that is not known gets complete.
+    /// Opens the session and waits for the tool list, which an unknown client gets complete.
     pub fn open(&mut self) -> io::Result<()> {
         self.initialize()?;
         self.steering.write(&format!("{}\n", line::INITIALIZED))?;
@@ -96,7 +96,7 @@ impl Session {
         self.ask("tools/call", &format!(r#"{{"name":"{tool}","arguments":{arguments}}}"#))
     }
 
-    /// Sends a call, waits for its answer and gives the time between.
+    /// Sends a call and waits for its answer; returns the time between, and the answer.
     pub fn call(&mut self, tool: &str, arguments: &str) -> io::Result<(Duration, &str)> {
         let sent = Instant::now();
         self.send(tool, arguments)?;
@@ -104,14 +104,14 @@ impl Session {
         Ok((sent.elapsed(), answer))
     }
 
-    /// A small call.
+    /// Makes a small call; returns its time.
     pub fn echo(&mut self) -> io::Result<Duration> {
         let (took, answer) = self.call("echo", r#"{"text":"hello, editor"}"#)?;
         check(answer, "hello, editor")?;
         Ok(took)
     }
 
-    /// Runs `calls` small calls with so many open at once; gives the time for all.
+    /// Makes `calls` small calls with `at_once` open at the same time; returns the time for all.
     pub fn storm(&mut self, calls: u32, at_once: u32) -> io::Result<Duration> {
         let arguments = r#"{"text":"hello, editor"}"#;
         let began = Instant::now();
@@ -127,19 +127,19 @@ impl Session {
         Ok(began.elapsed())
     }
 
-    /// Ends stdin and gives the time until the process is gone.
+    /// Closes stdin; returns the time until the process has ended.
     pub fn end(self) -> Duration {
         let began = Instant::now();
         drop(self.steering);
         began.elapsed()
     }
 
-    /// Its resident memory in bytes.
+    /// The resident memory of the child, in bytes.
     pub fn resident(&self) -> io::Result<u64> {
         resident(self.steering.child.id())
     }
 
-    /// Its two halves, for two threads.
+    /// Splits it into two halves, for two threads.
     pub fn split(self) -> (Steering, BufReader<ChildStdout>) {
         (self.steering, self.stdout)
     }
@@ -157,7 +157,7 @@ fn contains(hay: &[u8], needle: &[u8]) -> bool {
     memchr::memmem::find(hay, needle).is_some()
 }
 
-/// On Linux VmRSS; elsewhere what `ps` says.
+/// The resident memory of a process in bytes: VmRSS on Linux, elsewhere from `ps`.
 fn resident(pid: u32) -> io::Result<u64> {
     let status = Path::new("/proc").join(pid.to_string()).join("status");
     let text = match std::fs::read_to_string(status) {

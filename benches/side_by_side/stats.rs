@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-/// The value below which this share of the samples lies (nearest rank).
+/// The value below which this share of the samples is (nearest rank).
 pub fn quantile(samples: &[Duration], share: f64) -> Duration {
     let mut sorted = samples.to_vec();
     sorted.sort_unstable();
@@ -11,19 +11,19 @@ pub fn quantile(samples: &[Duration], share: f64) -> Duration {
     sorted.get(rank.saturating_sub(1)).or(sorted.last()).copied().unwrap_or_default()
 }
 
-/// The middle one.
+/// The median of times.
 pub fn median(samples: &[Duration]) -> Duration {
     quantile(samples, 0.5)
 }
 
-/// The middle of plain numbers.
+/// The median of plain numbers; of an even count, the upper of the two in the middle.
 pub fn middle(samples: &[f64]) -> f64 {
     let mut sorted = samples.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     sorted.get(sorted.len() / 2).copied().unwrap_or_default()
 }
 
-/// A time in milliseconds, with as many digits as mean something.
+/// A time in milliseconds, with as many digits as are significant.
 pub fn ms(time: Duration) -> String {
     let ms = time.as_secs_f64() * 1000.0;
     match ms {
@@ -33,13 +33,13 @@ pub fn ms(time: Duration) -> String {
     }
 }
 
-/// One measure.
+/// One row of the table.
 pub struct Row {
     pub what: String,
     pub holdfast: String,
     pub floor: String,
     pub compared: String,
-    /// The budget in words, and whether it is met; nothing where none is set.
+    /// The budget in words, and whether it is met; `None` if there is no budget.
     pub budget: Option<(String, bool)>,
 }
 

@@ -1,5 +1,5 @@
 //! Bad input from every side: flags, environment, files, stdin, the bridge, the push port. Each gets a clear error that names the
-//! fix; nothing is lost, nothing dies, and whoever is not proven to be the editor hears nothing.
+//! fix. No session ends, no call is lost, and a peer that is not proven to be the editor receives nothing.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -170,7 +170,7 @@ async fn garbage_on_stdin_is_answered_and_the_session_lives() {
 
 // ---- the bridge ----------------------------------------------------------------------------------------------------
 
-/// What a peer that is no bridge does with a connection.
+/// What a foreign peer does with a connection.
 #[derive(Debug, Clone, Copy)]
 enum Peer {
     Http,
@@ -180,7 +180,7 @@ enum Peer {
     Noise,
 }
 
-/// A listener that counts what it is sent.
+/// A listener that counts its connections and the bytes that it receives.
 struct Impostor {
     port: u16,
     heard: Arc<AtomicUsize>,
@@ -271,7 +271,7 @@ async fn a_peer_that_is_no_bridge_costs_a_call_its_sending_and_nothing_else() {
         assert!(problem.is_some_and(|problem| is_named(&problem["says"].to_string())), "{peer:?}: {found}");
 
         let mut gateway = Server::start(&place, &["--port", &impostor.at(), "--patience", "6"]).await;
-        // It takes a moment to know what a silent peer is, and this client's calls wait for a second only.
+        // A silent peer takes a moment to recognise, and calls of this client wait for one second only.
         gateway.status_that("what the peer is", |status| is_named(&status.to_string())).await;
         let result = gateway.call("echo", json!({})).await;
         assert!(result["isError"] == true && words(&result).starts_with("Not executed: "), "{peer:?}: {result}");
@@ -298,7 +298,7 @@ async fn a_wrong_peer_on_a_named_port_is_told_although_other_ports_were_tried() 
 async fn a_port_from_a_file_that_belongs_to_somebody_else_receives_not_a_single_byte() {
     let place = Place::new();
     let impostor = Impostor::start(Peer::Echo).await;
-    // An editor that lives, so that the project has one, and does not own the port.
+    // A living editor that does not own the port, so that the project has an editor.
     let other = Unity::start(&place, &[]).await;
     let pid = other.child.id().expect("it lives");
     for (name, editor, said) in
@@ -345,7 +345,7 @@ async fn a_port_from_a_file_that_belongs_to_somebody_else_receives_not_a_single_
 #[tokio::test]
 async fn garbage_on_the_push_port_changes_nothing() {
     let place = Place::new();
-    // The greeting tells the push endpoint: a relay before the editor reads it.
+    // The greeting contains the push endpoint, so a relay reads it before the editor does.
     let unity = Unity::start(&place, &[]).await;
     let relay = TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port");
     let port = relay.local_addr().expect("bound").port();
@@ -381,7 +381,7 @@ async fn garbage_on_the_push_port_changes_nothing() {
     ];
     for bytes in garbage {
         let mut socket = TcpStream::connect(("127.0.0.1", push)).await.expect("the push port is open");
-        // A peer that was hung up on may not get rid of the rest.
+        // The socket may be closed before everything is written.
         let _ = within("room in the socket", socket.write_all(bytes)).await;
     }
     let mut many = Vec::new();

@@ -1,4 +1,4 @@
-//! What a call of a client is promised: held, sent, answered, cancelled or given up, always truly and never twice.
+//! The promises about a client's call: it is held, sent, answered, cancelled or given up, always truthfully and never twice.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
@@ -29,12 +29,12 @@ async fn a_plain_call_takes_the_requests_lock_three_times_at_most_and_the_calls_
         let id = gateway.client.call("echo", json!({"n": 1})).await;
         let (text, error) = gateway.client.text(&id).await;
         assert!(!error, "{text}");
-        // Whatever follows the answer follows now.
+        // All work that follows the answer is done in this time.
         sleep(Duration::from_millis(1)).await;
         let after = locked(&gateway);
         costs.push((after.0 - before.0, after.1 - before.1));
     }
-    // The first call also sets the clock of the deadlines, and has the rest of the handshake beside it.
+    // The first call also sets the timer of the deadlines, and the rest of the handshake runs beside it.
     costs.remove(0);
     assert!(costs.iter().all(|(requests, calls)| *requests <= 3 && *calls <= 4), "{costs:?}");
 }
@@ -92,13 +92,13 @@ async fn a_call_during_a_reload_is_held_with_progress_and_then_runs_once() {
     assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
-/// The client would give up a call of which it hears nothing, and "busy" would send it after a call that there is not.
+/// A client gives up a call without progress, and the cause "busy" would name a call ahead that does not exist.
 #[tokio::test(start_paused = true)]
 async fn a_call_behind_a_list_that_is_asked_for_again_says_so_until_it_comes() {
     let (mut gateway, unity) = connected(UNKNOWN).await;
     let first = gateway.client.call_with_progress("count", json!({"key": "first"}), "first").await;
     assert!(!gateway.client.text(&first).await.1);
-    // The list is answered on the main thread.
+    // The editor answers list requests on its main thread.
     unity.import(Duration::from_secs(20));
     unity.add_tool("echo-2").unwrap();
     sleep(Duration::from_secs(1)).await;
@@ -187,7 +187,7 @@ async fn held_calls_have_a_bound_of_their_bytes_and_what_is_too_large_for_the_ed
     let (text, error) = gateway.client.text(&large).await;
     assert!(error && text.starts_with("Not executed"), "{text}");
     assert!(began.elapsed() < Duration::from_secs(1), "it was held for {:?}", began.elapsed());
-    // Each fits the editor; together they are beyond what is kept.
+    // Each call fits the editor; together they exceed what the gateway keeps.
     let most = limits::OPEN_CALLS_MAX_BYTES / 1_000_000;
     let mut calls = Vec::new();
     for number in 0..most + 5 {
@@ -207,7 +207,7 @@ async fn held_calls_have_a_bound_of_their_bytes_and_what_is_too_large_for_the_ed
         let (text, error) = gateway.client.text(call).await;
         assert!(!error, "{text:.200}");
     }
-    // They have left room.
+    // The ended calls have freed their bytes.
     gateway.client.ok("echo", json!({"text": "y".repeat(1_000_000)})).await;
     assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
@@ -236,7 +236,7 @@ async fn an_id_used_again_after_a_cancel_is_the_second_calls_alone_and_the_first
     };
     for id in 700..740 {
         let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}});
-        // Read at once: the first waits for the session when its cancel comes.
+        // Both are read at once, so the first call still waits for the session when its cancel arrives.
         let (first, second) = (call(id, format!("first-{id}")), call(id, format!("second-{id}")));
         gateway.client.line(&format!("{first}\n{cancel}\n{second}")).await;
         let (text, error) = gateway.client.text(&json!(id)).await;
@@ -314,7 +314,7 @@ async fn ten_more_silent_minutes_end_the_connection_and_a_new_one_is_dialled() {
     let id = gateway.client.call("hold", json!({})).await;
     let (text, _) = gateway.client.text(&id).await;
     let call = call_id(&text);
-    // The call was due after RUNNING_MAX, when it was answered "still running"; the silence counts from there.
+    // The call was due after RUNNING_MAX, when it was answered "still running"; the silence is measured from there.
     let silence = limits::RUNNING_MAX + limits::SILENCE_MAX;
     sleep(limits::SILENCE_MAX - Duration::from_secs(5)).await;
     assert_eq!(unity.stats().accepts, 1, "not yet");

@@ -1,5 +1,5 @@
-//! Causes are named only on evidence: what a frozen editor, a dialog, a crash and a reload of each dialect are called in the
-//! status, in progress, in answers and in the metrics.
+//! Causes are named only on evidence: how the status, progress, answers and metrics name a frozen editor, a dialog, a crash and a
+//! reload of each dialect.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
@@ -17,24 +17,24 @@ use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 use tokio::time::{Instant, sleep};
 
-/// The editor's process, and the one that is started after it.
+/// The process ids of the editor and of its successor.
 const PIDS: [u32; 2] = [4711, 4712];
-/// How long an editor stands still, and how long it is looked at afterwards.
+/// How long an editor is stopped, and how long it is observed afterwards.
 const EPISODE: Duration = Duration::from_secs(30);
-/// Between two looks at everything.
+/// Pause between two observations of the whole state.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// A package, in a version that has habits of its own.
+/// A package, in a version with behaviour of its own.
 #[derive(Clone, Copy)]
 struct Row {
     name: &'static str,
     dialect: FakeDialect,
     version: &'static str,
-    /// What its files name as the port, or its code.
+    /// The port that its files name, or the default port in its code.
     port: u16,
-    /// Its reload is known as one, beyond doubt.
+    /// Whether its reloads are recognised as reloads with certainty.
     tells_of_reloads: bool,
-    /// It says goodbye when it quits, so that a process that is gone without one has crashed.
+    /// Whether it announces that it quits, so that a process that ended without the announcement has crashed.
     tells_of_quits: bool,
 }
 
@@ -89,27 +89,27 @@ const ROWS: [Row; 6] = [
     },
 ];
 
-/// What is done to the editor.
+/// What happens to the editor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Episode {
     Freeze,
     Dialog,
     Crash,
-    /// Its connections end without a word, and it lives.
+    /// Its connections end without a message, and the editor still runs.
     Cut,
     Reload,
 }
 
-/// An editor with its project, a gateway, and everything that was said.
+/// An editor with its project, a gateway, and all observations.
 struct Stage {
     it: Gateway,
     unity: FakeUnity,
     row: Row,
     project: PathBuf,
     _folder: tempfile::TempDir,
-    /// Reasons, headlines, heartbeats and foreign peers that the status has shown.
+    /// Causes, headlines, heartbeats and foreign peers that the status has shown.
     seen: Vec<String>,
-    /// What was wrong at once.
+    /// Failures found so far.
     wrong: Vec<String>,
 }
 
@@ -154,7 +154,7 @@ impl Stage {
         }
     }
 
-    /// The system knows whose each port is; a package that takes a new one gets one of the simulated network's.
+    /// Tells the simulated system who owns each port, including those that a package with changing ports can get.
     fn own(host: &crate::support::host::MemoryHost, row: Row, pid: u32) {
         for port in [row.port].into_iter().chain(40_000..40_020) {
             host.set_owner(port, Owner { pid, name: "holdfast".to_owned(), command_line: vec!["holdfast".to_owned()] });
@@ -175,7 +175,7 @@ impl Stage {
         }
     }
 
-    /// Looks for so long, and keeps what is shown.
+    /// Observes for `span`, and records what is shown.
     async fn look(&mut self, span: Duration, call: Option<&Value>) {
         let began = Instant::now();
         while began.elapsed() < span {
@@ -207,7 +207,7 @@ impl Stage {
         }
     }
 
-    /// Everything that was said, for a look at its words.
+    /// All texts that were shown, to check their wording.
     fn said(&self) -> Vec<String> {
         let progress = self.it.client.notifications("notifications/progress").into_iter();
         let progress = progress.map(|line| line.value["params"]["message"].as_str().unwrap_or_default().to_owned());
@@ -222,7 +222,7 @@ impl Stage {
 
     async fn play(row: Row, episode: Episode) -> Vec<String> {
         let mut stage = Self::set(row).await;
-        // A steady connection: one that has just come is treated otherwise when it goes.
+        // First a steady connection: the gateway treats the loss of a new connection differently.
         sleep(Duration::from_secs(6)).await;
         match episode {
             Episode::Freeze => stage.unity.freeze(),
@@ -265,7 +265,7 @@ impl Stage {
         wrong
     }
 
-    /// Nothing starts it again: whoever asked is told so soon.
+    /// Nothing starts the editor again, so the held call must be refused soon.
     async fn judge_the_held(&mut self, call: &Value, asked: Instant) {
         let Some(answer) = self.it.client.answered(call) else {
             return self.wrong.push(format!("{}: a call for an editor that is gone is not answered", self.row.name));
@@ -334,7 +334,7 @@ impl Stage {
     }
 }
 
-/// Plays an episode on every dialect; all that is wrong is told at once.
+/// Runs an episode on every dialect, and reports all failures together.
 async fn on_every_dialect(episode: Episode) {
     let only = std::env::var("ROW").ok();
     let mut wrong = Vec::new();
@@ -392,7 +392,8 @@ async fn a_call_is_held_for_an_editor_that_is_started_again_at_once() {
     }
 }
 
-/// Two reloads within a frame leave uLoopMCP v0.30.1 without its bridge. The process lives, and nothing says when it listens again.
+/// Two reloads within a frame leave uLoopMCP v0.30.1 without its bridge. The process still runs, and nothing announces
+/// when it listens again.
 #[tokio::test(start_paused = true)]
 async fn a_bridge_that_never_comes_back_is_a_bridge_that_does_not_listen() {
     let mut stage = Stage::set(row("uloop 0.30.1")).await;
@@ -415,7 +416,7 @@ async fn a_bridge_that_never_comes_back_is_a_bridge_that_does_not_listen() {
     stage.it.close().await;
 }
 
-/// Anybody on this machine can send a push message, and uLoopMCP's have no secret.
+/// Any program on this machine can send a push message, and uLoopMCP's messages have no secret.
 #[tokio::test(start_paused = true)]
 async fn a_forged_push_message_makes_no_held_call_be_refused() {
     for name in ["uloop 0.30.1", "uloop 2.1.1"] {
@@ -428,7 +429,7 @@ async fn a_forged_push_message_makes_no_held_call_be_refused() {
             socket.write_all(format!("{line}\n").as_bytes()).await.unwrap();
             sleep(Duration::from_secs(1)).await;
             stage.unity.reload(Duration::from_secs(3)).await.unwrap();
-            // Once more, against what is known by now.
+            // Again, while the gateway knows of the reload.
             socket.write_all(format!("{line}\n").as_bytes()).await.unwrap();
             let call = stage.it.client.call("echo", json!({"text": "x"})).await;
             stage.look(Duration::from_secs(2), None).await;

@@ -1,5 +1,5 @@
-//! No task ends unseen: a panic of one that belongs to an actor is its actor's, a panic beside the tree is our failure, and an end
-//! of any kind answers what is owed.
+//! No task ends unnoticed. A panic in a task of an actor is a failure of that actor, a panic outside of the tree is a failure of
+//! the program, and every end answers the open requests.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
@@ -22,13 +22,13 @@ async fn a_panic_in_a_task_of_an_actor_is_a_failure_of_the_actor() {
     let mut gateway = gateway(setup);
     gateway.client.open_async().await;
     gateway.ready().await;
-    // The task that binds the listener panics; only a successor of its actor binds again.
+    // The task that binds the listener panics; only a restarted actor binds again.
     until("the push listener", || gateway.parts.link.push_port().is_some()).await;
     assert_eq!(gateway.parts.env.health.restarts().get("push"), Some(&1));
     assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
-/// Whoever reads from it or writes to it panics.
+/// A stream that panics when it is read or written.
 struct Broken;
 
 impl tokio::io::AsyncRead for Broken {
@@ -68,7 +68,7 @@ async fn a_panic_of_the_task_that_reads_stdin_answers_what_is_open_and_is_our_fa
     }
 }
 
-/// A log that panics once, at this event.
+/// A log layer that panics once, at this event.
 struct PanicAt(&'static str, std::sync::atomic::AtomicBool);
 
 impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for PanicAt {
@@ -88,7 +88,7 @@ async fn a_panic_of_the_task_that_keeps_the_deadlines_ends_the_gateway_as_our_fa
     use tracing_subscriber::layer::SubscriberExt as _;
     quiet_sabotage();
     ask_every_log();
-    // The answer of a call whose time is up is told by that task, and by no other.
+    // Only the panicking task logs the answer of a call whose time is up.
     let log = tracing_subscriber::registry().with(PanicAt("call_answered", false.into()));
     let _guard = tracing::subscriber::set_default(log);
     let mut gateway = gateway(Setup::default());

@@ -1,4 +1,4 @@
-//! The exporter when something of its own breaks: it is fixed, it is told, and nobody else notices.
+//! Failures inside the exporter: it restarts, reports them, and nothing else is affected.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
@@ -31,7 +31,7 @@ fn counted() -> Config {
     Config { metrics: Some(([127, 0, 0, 1], METRICS_PORT).into()), ..Setup::default().config }
 }
 
-/// Where a panic waits.
+/// Places where a panic is planted.
 #[derive(Default)]
 struct Mines {
     accept: AtomicBool,
@@ -44,7 +44,7 @@ fn step_on(mine: &AtomicBool) {
     }
 }
 
-/// The simulated network with mines on the accepting side.
+/// The simulated network, with planted panics on the accepting side.
 struct Mined(Arc<MemoryNet>, Arc<Mines>);
 
 impl Net for Mined {
@@ -99,7 +99,7 @@ impl AsyncWrite for MinedStream {
     }
 }
 
-/// The exporter without a tree: nobody else looks at the clock or accepts.
+/// An exporter without an actor tree, so that nothing else reads the clock or accepts.
 struct Alone {
     parts: Arc<Parts>,
     net: Arc<MemoryNet>,
@@ -125,7 +125,7 @@ impl Alone {
         Scrape::of(&self.parts)
     }
 
-    /// Starts and restarts of the exporter so far.
+    /// Checks the number of starts of the exporter so far; all but the first are restarts.
     fn lives(&self, starts: f64) {
         let (scrape, exporter) = (self.scrape(), ("actor", "exporter"));
         scrape.is("holdfast_actor_starts_total", &[exporter], starts);
@@ -141,7 +141,7 @@ impl Alone {
         socket
     }
 
-    /// It serves, and it ticks.
+    /// Checks that the exporter serves and ticks.
     async fn is_whole(&self) {
         assert_eq!(answer(self.asks().await).await.0, 200);
         let before = self.scrape().sum("holdfast_runtime_lag_seconds_count", &[]);
@@ -151,7 +151,7 @@ impl Alone {
     }
 }
 
-/// What a scrape hears that ran into a mine.
+/// Checks that a scrape that ran into a planted panic receives nothing.
 async fn silence(mut socket: BoxStream) {
     let mut text = String::new();
     let _ = within("the end", socket.read_to_string(&mut text)).await;
@@ -194,7 +194,7 @@ async fn late_timers_and_a_clock_that_jumps_are_counted() {
     };
     sleep(Duration::from_secs(10)).await;
     assert!(lag("sum", &[]) < 0.1 && lag("count", &[]) >= 9.0);
-    // Nobody runs for seven seconds, as on a machine without a processor to spare.
+    // No task runs for seven seconds, as on an overloaded machine.
     tokio::time::advance(Duration::from_secs(7)).await;
     sleep(Duration::from_millis(10)).await;
     assert!((5.9..=7.1).contains(&lag("sum", &[])), "{}", lag("sum", &[]));
@@ -218,7 +218,7 @@ async fn the_last_words_of_a_gateway_that_gave_up_say_so() {
     let mut gateway = crate::support::gateway(Setup { config, ..Setup::default() });
     let exporter = Exporter::start(&gateway.parts);
     gateway.client.open().await;
-    // Four ends of the session within a minute are too many; the tree is built three times more.
+    // Four ends of the session within a minute are too many. The tree is rebuilt three times.
     for tree in 1..=4 {
         for _ in 0..4 {
             let lives = gateway.sabotage.lives("session").len();
@@ -230,7 +230,7 @@ async fn the_last_words_of_a_gateway_that_gave_up_say_so() {
             .await;
         }
         if tree < 4 {
-            // The longest pause before a tree is 30 s.
+            // The longest pause before a rebuild is 30 s.
             sleep(Duration::from_secs(40)).await;
             Scrape::of(&gateway.parts).is("holdfast_tree_rebuilds_total", &[], f64::from(tree));
             assert_eq!(gateway.sabotage.cell("session").get_status(), ActorStatus::Running);

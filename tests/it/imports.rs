@@ -1,5 +1,5 @@
-//! The rooms of `src/`, from the inside out, and that imports point inwards only: no arrow up, and no circle, neither between rooms
-//! nor between the files of a room or of a crate. A `mod x;` is no import, and what only tests see is not looked at.
+//! The rooms of `src/` from the inside out. Imports point inwards only, and form no circle: neither between rooms nor between the
+//! files of a room or a crate. `mod x;` does not count as an import, and code that only tests see is ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,7 +9,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, UseTree};
 
-/// The rooms from the inside out: each may import those before it. A file of this name or a folder of it is the room.
+/// The rooms from the inside out: each may import the rooms before it. A room is a file or a folder with this name.
 const ROOMS: &[&str] = &[
     "limits",
     "protocol",
@@ -29,30 +29,30 @@ const ROOMS: &[&str] = &[
     "services",
     "cli",
 ];
-/// What a room may not import although it lies further in, and why.
+/// Imports that are forbidden although the imported room is further inside, with the reason.
 const NOT_EVEN: &[(&str, &str, &str)] = &[
     ("services", "actors", "services read snapshots and never reach an actor"),
     ("services", "transport", "services are no client"),
 ];
 
-/// The files of a crate by the path of their module, and what each of them says.
+/// The files of a crate by the path of their module, and what each file imports and defines.
 struct Sources {
-    /// The folder that holds them.
+    /// The folder of the files.
     root: PathBuf,
     files: BTreeMap<Vec<String>, File>,
 }
 
 #[derive(Default)]
 struct File {
-    /// Its path below the folder.
+    /// The file's path below the folder.
     path: String,
-    /// Paths that it names, from the crate's root.
+    /// Paths that the file names, from the crate's root.
     named: BTreeSet<Vec<String>>,
-    /// Names that it passes on, and where each comes from.
+    /// Names that the file re-exports, and their source.
     passed_on: BTreeMap<String, Vec<String>>,
-    /// Modules of which it passes on everything.
+    /// Modules from which the file re-exports everything.
     globs: Vec<Vec<String>>,
-    /// Names that it defines itself.
+    /// Names that the file itself defines.
     defined: BTreeSet<String>,
 }
 
@@ -69,7 +69,8 @@ impl Sources {
         self.files.insert(module, reader.file);
     }
 
-    /// The file that a path leads to: the longest module of it, or where that passes the next name on from.
+    /// The file that a path leads to: the longest module in the path, or the file from which that module re-exports the next
+    /// name.
     fn file_of(&self, path: &[String], depth: u8) -> Option<&File> {
         let length = (0..=path.len()).rev().find(|length| self.files.contains_key(&path[..*length]))?;
         let file = &self.files[&path[..length]];
@@ -82,7 +83,7 @@ impl Sources {
         Some(by_glob.into_iter().find(|file| file.defined.contains(name)).unwrap_or(file))
     }
 
-    /// Which files each file imports, and by which paths.
+    /// The files that each file imports, with the path of the import.
     fn imports(&self) -> BTreeMap<&str, BTreeMap<&str, String>> {
         let mut imports: BTreeMap<&str, BTreeMap<&str, String>> = BTreeMap::new();
         for file in self.files.values() {
@@ -95,7 +96,7 @@ impl Sources {
         imports
     }
 
-    /// Everything that is wrong with the imports.
+    /// All violations of the rules on imports.
     fn findings(&self) -> Vec<String> {
         let imports = self.imports();
         let mut findings = Vec::new();
@@ -122,7 +123,7 @@ impl Sources {
     }
 }
 
-/// The place of a file's room in [`ROOMS`].
+/// The index of a file's room in [`ROOMS`].
 fn place(path: &str) -> Option<usize> {
     let first = path.split('/').next().unwrap_or_default();
     ROOMS.iter().position(|room| *room == first.trim_end_matches(".rs"))
@@ -136,7 +137,7 @@ fn circles(imports: &BTreeMap<&str, BTreeMap<&str, String>>) -> Vec<Vec<String>>
         if found.iter().any(|circle| circle.iter().any(|file| file == start)) {
             continue;
         }
-        // The shortest way from the file back to it.
+        // Finds the shortest way from the file back to itself.
         let mut came_from: BTreeMap<&str, &str> = BTreeMap::new();
         let mut edge = vec![*start];
         while let Some(file) = (!edge.is_empty()).then(|| edge.remove(0)) {
@@ -164,7 +165,7 @@ fn circles(imports: &BTreeMap<&str, BTreeMap<&str, String>>) -> Vec<Vec<String>>
     found
 }
 
-/// `core/calls/mod.rs` and `core/calls.rs` are `core::calls`; `lib.rs` is the root.
+/// The module of a file: `core/calls/mod.rs` and `core/calls.rs` are `core::calls`; `lib.rs` is the root.
 fn module_of(path: &str) -> Vec<String> {
     let mut module: Vec<String> = path.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
     if module.last().is_some_and(|last| matches!(last.as_str(), "mod" | "lib")) {
@@ -173,10 +174,10 @@ fn module_of(path: &str) -> Vec<String> {
     module
 }
 
-/// Reads what one file names.
+/// Collects the names in one file.
 struct Reader {
     root: PathBuf,
-    /// The module that is being read: the file's, or an inline one in it.
+    /// The module that is being read: the file's, or an inline module in it.
     module: Vec<String>,
     file: File,
 }
@@ -196,7 +197,7 @@ impl Reader {
         self.file.defined.insert(name.to_string());
     }
 
-    /// A path as it is written, from the crate's root; `None` if it begins elsewhere.
+    /// A written path as a path from the crate's root; `None` if it belongs to another crate.
     fn absolute(&self, path: &[String]) -> Option<Vec<String>> {
         let mut base = self.module.clone();
         let mut rest = path;
@@ -217,7 +218,7 @@ impl Reader {
 
     fn name(&mut self, path: &[String]) {
         let relative = !matches!(path.first().map(String::as_str), Some("crate" | "self" | "super"));
-        // A path that begins with a name is one of a module here, or another crate's, or a name that a `use` has brought in.
+        // A path that begins with a name belongs to a module here, to another crate, or to a name that a `use` imported.
         if relative && path.len() < 2 {
             return;
         }
@@ -227,7 +228,7 @@ impl Reader {
         }
     }
 
-    /// Whether a relative path leads into a module that lies below the one that is read.
+    /// Whether a relative path leads into a module below the current one.
     fn is_child(&self, absolute: &[String]) -> bool {
         let child: Vec<&str> = absolute[..=self.module.len()].iter().map(String::as_str).collect();
         let base = self.root.join(child.join("/"));
@@ -273,7 +274,7 @@ impl Reader {
         }
     }
 
-    /// Paths in the words of a macro, which is not parsed: those that begin at the root, or with `self` or `super`.
+    /// Collects paths in a macro's tokens, which are not parsed: those that begin with `crate`, `self` or `super`.
     fn read_tokens(&mut self, tokens: TokenStream) {
         let mut path: Vec<String> = Vec::new();
         let mut colons = 0;
@@ -353,7 +354,7 @@ impl<'ast> Visit<'ast> for Reader {
     }
 }
 
-/// The files of a crate, without those that only tests see.
+/// The files of a crate, without those that only tests use.
 fn sources(of_crate: &str) -> Sources {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(of_crate).join("src");
     let mut sources = Sources { root: root.clone(), files: BTreeMap::new() };
@@ -383,7 +384,7 @@ fn imports_point_inwards_and_form_no_circle() {
     assert!(findings.is_empty(), "{} findings\n{}", findings.len(), findings.join("\n"));
 }
 
-/// Files that form a circle all the same: the calls of that model run its tools, and the tools tell their progress through the calls.
+/// The one circle that is allowed: in this model the calls run the tools, and the tools report their progress through the calls.
 const CIRCLE_ALLOWED: (&str, &str) = ("fake-unity", "holdfast/");
 
 #[test]
@@ -454,7 +455,7 @@ fn planted_arrows_up_and_circles_are_found() {
 fn what_is_allowed_is_not_found() {
     let allowed: &[&[(&str, &str)]] = &[
         &[("actors/bridge.rs", "use crate::core::calls::Ledger;"), ("core/calls.rs", "pub struct Ledger;")],
-        // A module that passes names on is no circle with the file that takes them from it.
+        // A module that re-exports names forms no circle with the file that imports them from it.
         &[
             ("core/mod.rs", "pub use self::a::A; pub use self::b::B;"),
             ("core/a.rs", "use super::B; pub struct A;"),

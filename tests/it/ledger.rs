@@ -1,5 +1,5 @@
-//! The ledger's promises, whatever happens in whatever order: one answer a call at most, none after a cancel, nothing sent
-//! twice unless it may be, nothing claimed too late or for a closed connection, and everything settled at the end.
+//! The ledger's promises under any order of events: at most one answer a call, none after a cancel, nothing sent twice unless the
+//! call is repeatable, nothing claimed too late or for a closed connection, and every call settled at the end.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
@@ -17,7 +17,7 @@ use proptest::prelude::*;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-/// Something that somebody does with the ledger. Calls and connections are named by number, known to it or not.
+/// A step that some part takes with the ledger. Calls and connections are named by number; the ledger need not know the number.
 #[derive(Debug, Clone)]
 enum Step {
     Accept {
@@ -61,7 +61,7 @@ enum Step {
     },
     Availability(Availability),
     Pass(Duration),
-    /// The same, and whoever watches the clock comes late.
+    /// Time passes, and the task that watches the deadlines wakes late.
     Late(Duration),
     Drain,
 }
@@ -96,12 +96,12 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What the test itself knows of a call.
+/// What the test itself knows about a call.
 #[derive(Debug, Default)]
 struct Known {
     repeatable: bool,
     hold_limit: Option<Instant>,
-    /// Claims that were not taken back, by their epochs, oldest first.
+    /// Epochs of the claims that were not revoked, oldest first.
     sent: Vec<Epoch>,
     answered: bool,
     cancelled: bool,
@@ -141,7 +141,7 @@ impl World {
         }
     }
 
-    /// Holds what the ledger orders against what is known.
+    /// Checks the ledger's settlements against what the test knows.
     fn see(&mut self, settlements: Vec<Settlement>) {
         let numbers: BTreeMap<RequestKey, usize> =
             (0..self.calls.len()).map(|number| (request(number), number)).collect();
@@ -247,7 +247,7 @@ impl World {
                 }
             }
             Step::Revoke { call, epoch } => {
-                // Only a writer that still writes can prove that it wrote nothing.
+                // Only a writer whose connection is still open can prove that it wrote nothing.
                 let Some(known) = self.calls.get_mut(usize::from(call)) else { return };
                 let epoch = epoch_of(epoch);
                 if known.answered || known.cancelled || !self.open.contains(&epoch) || known.sent.last() != Some(&epoch)
@@ -300,7 +300,7 @@ impl World {
                 self.see(settlements);
             }
             Step::Learn { call } => {
-                // Only what is looked for can be learned.
+                // Only a call whose result is being looked for can be learned.
                 if self.ledger.recovering().iter().any(|(id, _)| *id == call_id(call.into())) {
                     let settlements = self.ledger.learn(call_id(call.into()), answer(false), now);
                     self.see(settlements);
@@ -331,7 +331,7 @@ impl World {
         }
     }
 
-    /// The clock's side: whoever wakes at the deadline has nothing left to do at once.
+    /// The task that wakes at a deadline: afterwards no deadline is due.
     fn sweep(&mut self) {
         let settlements = self.ledger.elapse(self.now);
         self.see(settlements);
@@ -365,7 +365,7 @@ proptest! {
     }
 }
 
-/// Left alone, every call ends by itself, and the clock is never asked to wake for ever.
+/// Without further events every call ends by itself, and the deadlines come to an end.
 #[test]
 fn a_call_that_nobody_touches_any_more_ends_within_its_patience() {
     for sent in [false, true] {
@@ -390,7 +390,7 @@ fn a_call_that_nobody_touches_any_more_ends_within_its_patience() {
     }
 }
 
-/// A repeatable call that is sent again and outlasts its client is as much alive as any other: its late answer is kept.
+/// A repeatable call that is sent again and outlasts its client stays open like any other: its late answer is kept.
 #[test]
 fn an_earlier_loss_does_not_end_a_call_that_was_sent_again() {
     let mut world = World::new();

@@ -17,21 +17,21 @@ use tokio::time::sleep;
 
 const TOOLS: usize = 1000;
 const SCHEMA_BYTES: usize = 500_000;
-/// What the gateway itself offers.
+/// Number of the gateway's own tools.
 const OWN: usize = 4;
 
 fn long_list() -> FakeUnityConfig {
     FakeUnityConfig { tools: TOOLS, schema_bytes: SCHEMA_BYTES, ..editor() }
 }
 
-/// The names that are listed; the list is whole, and the last tool's schema is the long one.
+/// The listed names. Checks that the list is complete, and that the last tool has the long schema.
 async fn whole_list(gateway: &mut Gateway) -> BTreeSet<String> {
     let id = gateway.client.request("tools/list", json!({})).await;
     let list = gateway.client.result(&id).await;
     let tools = list["tools"].as_array().unwrap();
     let names: BTreeSet<String> = tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect();
     assert_eq!(names.len(), tools.len(), "a name is listed twice");
-    // Development-only tools are hidden, ours are listed with the rest.
+    // Development-only tools are hidden, the gateway's own tools are listed too.
     assert!((TOOLS - 20..=TOOLS + OWN).contains(&tools.len()), "{} tools", tools.len());
     let sizes = tools.iter().map(|tool| (tool["inputSchema"].to_string().len(), tool["name"].as_str()));
     let (longest, name) = sizes.max().unwrap();
@@ -70,7 +70,7 @@ async fn a_thousand_tools_are_listed_whole_from_the_editor_and_from_disk() {
     let live = whole_list(&mut gateway).await;
     gateway.client.ok("more-0999", json!({"text": "the last one", "p00000": "x"})).await;
 
-    // The same tools after a reload are no news, and are kept once.
+    // The same tools after a reload do not count as a change, and are kept once.
     let before = gateway.parts.tools.published.borrow().clone();
     unity.reload(Duration::from_millis(300)).await.unwrap();
     unity.listening().await;
@@ -115,7 +115,7 @@ async fn ten_thousand_calls_are_kept_and_found_and_the_next_one_pushes_the_oldes
     let finished = |gateway: &Gateway| gateway.parts.calls.ledger(|ledger, _| ledger.finished_records().count());
     for made in 2..=FINISHED_CALLS_MAX {
         gateway.client.call("echo", json!({"text": "x"})).await;
-        // Fewer than may be open at once.
+        // Fewer than may be open at the same time.
         if made % 100 == 0 {
             until("they end", || finished(&gateway) == made).await;
         }

@@ -1,4 +1,4 @@
-//! What a call that was cut off says about the editor's return.
+//! What the answer to a lost call says about the editor's return.
 
 use std::time::Duration;
 

@@ -1,11 +1,11 @@
-//! Every test of the whole program, in one executable, so that the library is linked once. A suite is a module.
+//! Every test of the whole program, in one executable, so that the library is linked only once. Each suite is a module.
 //!
-//! Three harnesses: [`support`] runs the product's own actors in this process, on a simulated network and a simulated machine;
-//! [`binary`] starts the real program and speaks with it; [`process`] does so under real faults, with the harness that
-//! `crates/testkit` has for the chaos suite too.
+//! There are three harnesses. [`support`] runs the product's own actors in this process, on a simulated network and a simulated
+//! machine. [`binary`] starts the real program and talks to it. [`process`] does the same under real faults, with the harness in
+//! `crates/testkit` that the chaos suite also uses.
 //!
-//! All suites share this process: what one changes here, another sees. None changes the environment or the working directory
-//! (a lint refuses both), and what is set once for all stands in [`support`].
+//! All suites share this process, so a change of global state by one suite affects the others. No suite changes the environment
+//! or the working directory (a lint refuses both), and global settings are made in [`support`].
 
 mod binary;
 mod support;

@@ -1,4 +1,4 @@
-//! What the user asks for beside the calls: rules on tools, and a record of each call.
+//! What the user configures beside the calls: rules on tools, and the audit of each call.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
@@ -53,7 +53,7 @@ async fn connected(setup: Setup) -> (Gateway, FakeUnity) {
     (it, unity)
 }
 
-/// Calls a tool and gives the text and whether it is an error.
+/// Calls a tool; returns the text and whether it is an error.
 async fn told(it: &mut Gateway, tool: &str, arguments: Value) -> (String, bool) {
     let id = it.client.call(tool, arguments).await;
     it.client.text(&id).await
@@ -62,7 +62,7 @@ async fn told(it: &mut Gateway, tool: &str, arguments: Value) -> (String, bool) 
 fn lines(it: &Gateway) -> Vec<Value> {
     let bytes = it.host.read(Path::new(AUDIT), usize::MAX).unwrap_or_default();
     let text = String::from_utf8(bytes).unwrap();
-    // What a full disk cut short is no JSON.
+    // A line that a full disk cut off is not JSON.
     text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
@@ -255,7 +255,7 @@ async fn a_call_that_cannot_be_recorded_does_not_run_and_does_once_it_can() {
         let status = it.client.ok("holdfast_status", json!({})).await;
         assert!(!status.contains("could not be added"), "{status}");
         assert_eq!(["before", "unrecorded", "mended"].map(|key| unity.runs(key)), [1, 0, 1]);
-        // What was cut short has taken no other line with it.
+        // The line that was cut off has damaged no other line.
         assert_eq!(story(&it), ["count sent - -", "count verdict ok -", "count sent - -", "count verdict ok -"]);
         it.close().await;
     }
@@ -270,7 +270,7 @@ async fn a_disk_that_does_not_answer_holds_a_call_no_longer_than_its_bound() {
     assert!(error && text.contains("writing took longer than"), "{text}");
     assert!(began.elapsed() < AUDIT_WRITE_MAX + Duration::from_secs(1));
     assert_eq!(unity.runs("slow"), 0);
-    // The end does not wait for it either.
+    // The end of the gateway does not wait for the file either.
     it.close().await;
 }
 

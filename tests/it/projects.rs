@@ -1,4 +1,4 @@
-//! A call runs only in the project it is for: what the client's roots say may come late, change, or fit several projects.
+//! A call runs only in the project that it is for, even if the client's roots come late, change, or fit several projects.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
@@ -17,7 +17,7 @@ use crate::support::{Gateway, PATIENT, Setup, editor, gateway, unity, until};
 const CASTLE: u16 = 8701;
 const OTHER: u16 = 8702;
 
-/// What a client answers when it is asked for its roots.
+/// A client's answer to `roots/list`.
 #[derive(Debug, Clone, Copy)]
 enum Roots<'a> {
     Are(&'a [&'a str]),
@@ -25,10 +25,10 @@ enum Roots<'a> {
     Never,
 }
 
-/// Every answer that leaves a gateway that was started in the castle's folder with that project.
+/// All answers after which a gateway that was started in the castle's folder keeps that project.
 const THE_CASTLE_STAYS: [Roots; 4] = [Roots::Are(&["Castle"]), Roots::Error, Roots::Are(&[]), Roots::Never];
 
-/// A folder with two Unity projects in it, and what the gateway's client has answered to `roots/list`.
+/// A folder with two Unity projects, and how often the gateway's client has answered `roots/list`.
 struct Stage {
     folder: tempfile::TempDir,
     gateway: Gateway,
@@ -36,7 +36,7 @@ struct Stage {
 }
 
 impl Stage {
-    /// The gateway is started in this project's folder.
+    /// A gateway that is started in this project's folder, if any.
     fn started_in(project: Option<&str>) -> Self {
         Self::with(|folder| Config { working_dir: project.map(|name| folder.join(name)), ..Config::default() })
     }
@@ -49,7 +49,7 @@ impl Stage {
         stage
     }
 
-    /// Makes a Unity project.
+    /// Creates a Unity project.
     fn make(&self, name: &str) {
         for part in ["Assets", "ProjectSettings"] {
             std::fs::create_dir_all(self.folder.path().join(name).join(part)).unwrap();
@@ -61,7 +61,7 @@ impl Stage {
         name.split('/').fold(folder, |path, part| path.join(part))
     }
 
-    /// An editor of this project.
+    /// Starts an editor of this project.
     async fn editor_of(&self, name: &str, port: u16) -> FakeUnity {
         self.editor_with(name, FakeUnityConfig { port, ..editor() }).await
     }
@@ -83,7 +83,7 @@ impl Stage {
         self.gateway.client.open_as(PATIENT, "2025-06-18", json!({"roots": {"listChanged": true}})).await;
     }
 
-    /// Answers the next request for roots with these projects.
+    /// Answers the next `roots/list` with these projects.
     async fn answer_roots(&mut self, projects: &[&str]) {
         self.answer_roots_with(Roots::Are(projects)).await;
     }
@@ -106,7 +106,7 @@ impl Stage {
         client.line(&line.to_string()).await;
     }
 
-    /// The client says that its roots changed, and answers the question that follows.
+    /// Notifies that the client's roots changed, and answers the `roots/list` that follows.
     async fn change_roots(&mut self, projects: &[&str]) {
         self.gateway.client.notify("notifications/roots/list_changed", json!({})).await;
         self.answer_roots(projects).await;
@@ -121,7 +121,7 @@ impl Stage {
         serde_json::from_str(&self.gateway.client.ok("holdfast_status", json!({})).await).unwrap()
     }
 
-    /// What the status says of an editor is said of this one.
+    /// Checks that all fields of the status are about the editor of this project on this port.
     async fn is_ready_at(&mut self, project: &str, port: u16) {
         let status = self.status().await;
         let summary = status["summary"].as_str().unwrap();
@@ -130,7 +130,7 @@ impl Stage {
         assert_eq!(status["editor"]["port"], port, "{status:#}");
     }
 
-    /// Nothing in the status speaks of an editor that takes calls, or of this port.
+    /// Checks that nothing in the status names an editor that takes calls, or this port.
     async fn is_not_ready_nor_at(&mut self, port: u16) {
         let status = self.status().await;
         assert_eq!(status["editor"]["ready"], false, "{status:#}");
@@ -159,7 +159,7 @@ async fn roots_that_change_lead_the_next_call_to_the_other_project() {
     stage.is_ready_at("Castle", CASTLE).await;
 
     stage.gateway.client.notify("notifications/roots/list_changed", json!({})).await;
-    // Which project is meant is not known now: what is called meanwhile is held, and nothing says that an editor takes it.
+    // The wanted project is not known now: calls are held meanwhile, and no text says that an editor takes them.
     let id = stage.gateway.client.call("count", json!({"key": "between"})).await;
     stage.is_not_ready_nor_at(CASTLE).await;
     sleep(Duration::from_millis(300)).await;
@@ -178,7 +178,7 @@ async fn roots_that_change_lead_the_next_call_to_the_other_project() {
     stage.count("back").await;
     assert_eq!((castle.runs("back"), other.runs("back")), (1, 0));
     stage.is_ready_at("Castle", CASTLE).await;
-    // Neither process has ended.
+    // The loss is not explained by the end of a process: both editors still run.
     let status = stage.status().await;
     assert_eq!(status["editor"]["last_loss"]["why"], "project_changed", "{status:#}");
     assert!(!status.to_string().contains("process_gone"), "{status:#}");
@@ -217,7 +217,7 @@ async fn a_client_that_never_tells_its_roots_is_served_where_it_was_started() {
     stage.gateway.close().await;
 }
 
-/// The list of a client that does not hear of changes is all that it will ever know.
+/// A client without change notifications never gets another list than the first.
 #[tokio::test(start_paused = true)]
 async fn the_first_list_of_a_client_that_never_tells_its_roots_is_whole() {
     for version in ["2025-06-18", "2025-11-25"] {
@@ -305,7 +305,7 @@ async fn what_was_sent_is_answered_before_the_former_editor_is_left() {
     let held = stage.gateway.client.call("count", json!({"key": "of the former"})).await;
     stage.change_roots(&["Other"]).await;
     let next = stage.gateway.client.call("count", json!({"key": "of the next"})).await;
-    // It was called while the roots named the other project, and had not been sent.
+    // This call came while the roots named the other project, and was not sent yet.
     let (text, error) = stage.gateway.client.text(&held).await;
     assert!(error && text.starts_with("Not executed") && text.contains("another project"), "{text}");
     sleep(Duration::from_secs(5)).await;
@@ -356,7 +356,7 @@ async fn a_tool_that_the_former_projects_editor_lacks_is_asked_of_the_wanted_one
     assert!(!stage.gateway.client.text(&swap).await.1);
     stage.change_roots(&["Other"]).await;
     stage.gateway.ready().await;
-    // The other editor has no such tool, and the former one has.
+    // The other editor does not have this tool, and the first one has it.
     sleep(Duration::from_secs(2)).await;
     stage.change_roots(&["Castle"]).await;
     let known = stage.gateway.client.call("swapped", json!({"text": "here"})).await;
@@ -386,7 +386,7 @@ async fn the_rules_of_the_project_that_is_wanted_hold() {
     stage.gateway.close().await;
 }
 
-/// Both projects are named, each as on a command line, wherever somebody looks for the reason.
+/// Checks that both projects are named, each as a command-line flag, in the answer, the summary and the problems.
 async fn is_asked_which(stage: &mut Stage, key: &str) {
     let (text, error) = stage.count(key).await;
     assert!(error && text.starts_with("Not executed: more than one Unity project"), "{text}");
@@ -458,7 +458,7 @@ async fn of_several_projects_below_the_one_with_a_running_editor_is_used_and_kep
     assert!(!error, "{text}");
     assert_eq!(castle.runs("first"), 1);
     stage.is_ready_at("Castle", CASTLE).await;
-    // The session stays with it, whatever is opened beside it, and also while its editor is away.
+    // The session keeps this project when another one is opened, and also while its editor is away.
     let other = stage.editor_of("Other", OTHER).await;
     castle.reload(Duration::from_secs(2)).await.unwrap();
     stage.count("second").await;
@@ -477,7 +477,7 @@ async fn several_projects_without_one_running_editor_are_a_question() {
     stage.open().await;
     stage.answer_roots(&[""]).await;
     is_asked_which(&mut stage, "nobody").await;
-    // A file that a crashed editor left, whose number another process has now.
+    // A file that a crashed editor left; another process has its pid now.
     let pid = u32::from(CASTLE);
     stage
         .gateway
@@ -563,7 +563,7 @@ async fn a_first_call_waits_for_the_roots_and_no_longer() {
     for answer in THE_CASTLE_STAYS {
         let mut stage = Stage::started_in(Some("Castle"));
         let castle = stage.editor_of("Castle", CASTLE).await;
-        // The roots are asked for before the first look around has ended.
+        // The roots are asked for before the first survey has ended.
         stage.gateway.host.slow(Duration::from_millis(20));
         stage.open().await;
         let asked = Instant::now();

@@ -1,6 +1,6 @@
-//! What a client of the gateway is promised, over in-memory pipes: when it is answered, how truly, and never twice.
+//! The promises to a client of the gateway, over in-memory pipes: when it is answered, truthfully, and never twice.
 //!
-//! Time is paused: "at once" means that no time passed, and an hour passes when everybody waits for it.
+//! Time is paused: "at once" means that no time passed, and time passes only while every task waits for it.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
@@ -16,7 +16,7 @@ use holdfast_mcp_client::answer::names;
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
-/// What the gateway itself offers, without any editor.
+/// Number of the gateway's own tools, which need no editor.
 const OWN: usize = 4;
 
 // ---- the handshake ----------------------------------------------------------------------------------------------------
@@ -60,7 +60,7 @@ async fn before_the_handshake_only_a_ping_is_served() {
     assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
 
-/// The first session may start late where the machine gives hardly any processor: nothing has failed then.
+/// The first session may start late on an overloaded machine; that is not a failure.
 #[tokio::test(start_paused = true)]
 async fn a_first_session_that_starts_late_still_answers_the_handshake() {
     let setup = Setup::default();
@@ -75,7 +75,7 @@ async fn a_first_session_that_starts_late_still_answers_the_handshake() {
 #[tokio::test(start_paused = true)]
 async fn a_whole_session_written_at_once_is_answered_in_order_even_while_the_session_is_still_to_start() {
     let setup = Setup::default();
-    // The root starts its children in order: the session comes last, 700 ms from now.
+    // The root starts its children in order, so the session starts last, after 700 ms.
     setup.sabotage.slow("link", Duration::from_millis(700));
     let _unity = unity(&setup.net, editor()).await;
     let mut gateway = gateway(setup);
@@ -85,7 +85,7 @@ async fn a_whole_session_written_at_once_is_answered_in_order_even_while_the_ses
     gateway.client.notify("notifications/initialized", json!({})).await;
     let mut ids = vec![open];
     for step in 0..20 {
-        // Some of it comes in the very moments in which the session starts.
+        // Some calls arrive exactly while the session starts.
         sleep(Duration::from_millis(40)).await;
         ids.push(gateway.client.call("echo", json!({"text": step})).await);
     }
@@ -117,7 +117,7 @@ async fn a_client_that_hears_of_no_changes_waits_for_the_live_list() {
 #[tokio::test(start_paused = true)]
 async fn it_waits_three_seconds_at_most_and_is_answered_with_what_there_is() {
     let mut gateway = plain();
-    // The dial neither fails nor succeeds: an editor may be there.
+    // The connect neither fails nor succeeds, so there may be an editor.
     gateway.net.hold_connects(true);
     gateway.client.open().await;
     let began = Instant::now();
@@ -156,7 +156,7 @@ async fn a_client_that_hears_of_changes_waits_half_a_second_at_most_and_is_told_
     sleep(Duration::from_secs(5)).await;
     assert_eq!(gateway.client.notifications("notifications/tools/list_changed").len(), 1);
     assert!(gateway.client.tools().await.contains(&"echo".to_owned()));
-    // The same tools after a reload are no news.
+    // The same tools after a reload are not announced as a change.
     unity.reload(Duration::from_millis(300)).await.unwrap();
     unity.listening().await;
     gateway.ready().await;
@@ -175,12 +175,12 @@ async fn its_first_list_holds_the_tools_of_an_editor_that_runs_and_no_change_is_
     let tools = gateway.client.tools().await;
     assert!(tools.contains(&"echo".to_owned()), "{tools:?}");
     assert!(began.elapsed() < limits::TOOLS_WAIT_HEARING, "it took {:?}", began.elapsed());
-    // The editor may be quicker than the client that asks.
+    // The editor may be quicker than the client's request.
     let told = gateway.client.notifications("notifications/tools/list_changed").len();
     sleep(Duration::from_secs(5)).await;
     assert_eq!(gateway.client.notifications("notifications/tools/list_changed").len(), told, "the list was whole");
     assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
-    // A list that is cancelled while it waits leaves the session as it is.
+    // A `tools/list` that is cancelled while it waits does not affect the session.
     let mut gateway = plain();
     gateway.net.hold_connects(true);
     gateway.client.open_async().await;
@@ -195,14 +195,14 @@ async fn its_first_list_holds_the_tools_of_an_editor_that_runs_and_no_change_is_
 #[tokio::test(start_paused = true)]
 async fn a_storm_of_changes_is_announced_a_few_times_at_most() {
     let setup = Setup::default();
-    // Slow enough that changes come while a list is fetched.
+    // Slow enough for changes to arrive while a list is fetched.
     let unity = unity(&setup.net, FakeUnityConfig { tick: Duration::from_millis(100), ..editor() }).await;
     let mut gateway = gateway(setup);
     gateway.client.open_async().await;
     gateway.ready().await;
     sleep(Duration::from_secs(1)).await;
     let before = gateway.client.notifications("notifications/tools/list_changed").len();
-    // The editor's own start may have been a change too.
+    // The editor's start may have been announced as a change too.
     let asked_before = unity.stats().list_requests;
     for number in 0..50 {
         unity.add_tool(&format!("late-{number}")).unwrap();
@@ -248,7 +248,7 @@ async fn without_an_editor_the_list_of_an_earlier_session_is_served_from_disk() 
     live.sort();
     known.sort();
     assert_eq!(known, live);
-    // What only the disk knows is not denied: it is held for the editor, here in vain.
+    // A tool that is known only from disk is not refused: its call is held for the editor, in vain here.
     let (text, error) = {
         let id = gateway.client.call("echo", json!({})).await;
         gateway.client.text(&id).await
@@ -274,7 +274,7 @@ async fn roots_lead_to_the_project_and_are_asked_for_only_where_declared() {
         gateway.parts.link.survey.borrow().as_ref().and_then(|survey| survey.project.clone()) == Some(wanted.clone())
     })
     .await;
-    // Each request of ours has an id of its own, and only the answer to the last one counts.
+    // Each request of the gateway has a new id, and only the answer to the last one counts.
     for number in 2..=4 {
         gateway.client.notify("notifications/roots/list_changed", json!({})).await;
         until("the next request", || gateway.client.notifications("roots/list").len() == number).await;
@@ -424,7 +424,7 @@ async fn a_result_too_large_for_a_message_is_put_into_a_file_that_the_answer_nam
     assert!(text.contains(&file.display().to_string()), "{text}");
     let inside = holdfast::platform::host::Host::read(&*gateway.host, &file, usize::MAX).unwrap();
     assert!(inside.len() > 7 * 1024 * 1024);
-    // What fits is given inline, whole.
+    // A result that fits is sent inline, complete.
     let text = gateway.client.ok("big", json!({"n": 4 * 1024 * 1024})).await;
     assert!(text.len() > 4 * 1024 * 1024);
     assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
@@ -473,7 +473,7 @@ async fn a_blocked_stdout_stops_reading_and_nothing_else() {
         }
         calls
     };
-    // Nobody reads: the calls run all the same.
+    // The client does not read, and the calls run all the same.
     until("they ran", || unity.runs("blocked") == 20).await;
     let mut pings = 0;
     while gateway.client.try_line(r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#, Duration::from_secs(1)).await {
@@ -481,7 +481,7 @@ async fn a_blocked_stdout_stops_reading_and_nothing_else() {
         assert!(pings < 5000, "reading never stopped");
     }
     assert!(gateway.parts.client.outbox.is_blocked());
-    // The link lives on meanwhile: a reload is gone through.
+    // Meanwhile the link still works: it survives a reload.
     unity.reload(Duration::from_secs(1)).await.unwrap();
     unity.listening().await;
     gateway.ready().await;
@@ -507,7 +507,7 @@ async fn an_answer_that_was_read_is_kept_while_stdout_is_blocked_and_the_editor_
     until("it runs", || unity.stats().running == 1).await;
     while gateway.client.try_line(r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#, Duration::from_secs(1)).await {}
     assert!(gateway.parts.client.outbox.is_blocked());
-    // The answer comes while there is no room for it, and the editor is gone before there is any.
+    // The answer arrives while there is no room for it, and the editor is gone before there is room.
     unity.release();
     until("it is settled", || gateway.parts.calls.ledger(|ledger, _| ledger.counts()) == (0, 0)).await;
     unity.crash().await.unwrap();

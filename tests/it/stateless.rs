@@ -1,6 +1,7 @@
-//! What a client of the stateless era (MCP 2026-07-28) is promised, over in-memory pipes, alone and beside one with a handshake.
+//! The promises to a client of the stateless era (MCP 2026-07-28), over in-memory pipes, alone and beside a client with a
+//! handshake.
 //!
-//! Time is paused: "at once" means that no time passed, and an hour passes when everybody waits for it.
+//! Time is paused: "at once" means that no time passed, and time passes only while every task waits for it.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
@@ -18,7 +19,7 @@ use tokio::time::{Instant, sleep};
 const CHANGED: &str = "notifications/tools/list_changed";
 const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 
-/// Params with what this era wants in `_meta`.
+/// The params with the `_meta` that this era requires.
 fn said_by(client: &str, mut params: Value) -> Value {
     params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
     params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
@@ -43,7 +44,7 @@ async fn echoes(client: &mut Client, word: &str) {
     assert!(answer["content"][0]["text"].as_str().unwrap().contains(word), "{answer}");
 }
 
-/// Listens for changes of the tools, and waits until that is acknowledged.
+/// Subscribes to changes of the tools, and waits for the acknowledgement.
 async fn listen(client: &mut Client, id: &str) -> Value {
     let params = said_by(UNKNOWN, json!({"notifications": {"toolsListChanged": true, "promptsListChanged": true}}));
     let id = client.request_as(json!(id), "subscriptions/listen", params).await;
@@ -58,12 +59,12 @@ fn subscription(line: &Value) -> &Value {
     &line["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"]
 }
 
-/// How often a subscription heard of a change.
+/// How many changes a subscription has announced.
 fn changes(client: &Client, id: &Value) -> usize {
     client.notifications(CHANGED).iter().filter(|line| subscription(&line.value) == id).count()
 }
 
-/// A gateway beside an editor; nobody has said a word.
+/// A gateway and an editor, before any message of a client.
 async fn beside() -> (Gateway, holdfast_fake_unity::FakeUnity) {
     let setup = Setup::default();
     let unity = unity(&setup.net, editor()).await;
@@ -117,7 +118,7 @@ async fn each_request_is_of_the_era_that_it_says() {
     let (mut gateway, _unity) = beside().await;
     let client = &mut gateway.client;
     echoes(client, "without a handshake").await;
-    // Then a client with a handshake behind the same pipe, and both by turns.
+    // Then a client with a handshake uses the same pipe, and both take turns.
     let opened = client.open_as("claude-code", "2025-06-18", json!({})).await;
     assert_eq!(opened["protocolVersion"], "2025-06-18");
     for round in 0..3 {
@@ -174,7 +175,7 @@ async fn what_is_not_of_this_version_is_refused_and_nothing_runs() {
         assert_eq!(answer["error"]["code"], code, "{answer}");
     }
     assert_eq!(unity.runs("refused"), 0);
-    // A client that keeps asking is served all the same.
+    // A client that sends valid requests afterwards is served.
     echoes(client, "well said").await;
     assert_eq!(gateway.close().await, ShutdownReason::InputEnded);
 }
@@ -193,14 +194,14 @@ async fn changes_are_told_to_those_who_listen_and_to_nobody_else() {
     unity.add_tool("heard").unwrap();
     sleep(Duration::from_secs(5)).await;
     assert_eq!((changes(client, &a), changes(client, &b), changes(client, &deaf)), (1, 1, 0));
-    // One that was cancelled hears no more and is not answered; its id is free.
+    // A cancelled subscription announces no more changes and is not answered; its id is free.
     client.cancel(&a).await;
     unity.add_tool("half").unwrap();
     sleep(Duration::from_secs(5)).await;
     assert_eq!((changes(client, &a), changes(client, &b)), (1, 2));
     assert!(client.answered(&a).is_none());
     assert_eq!(client.notifications(CHANGED).len(), 3, "and no plain one among them");
-    // At the end each that is open has its answer.
+    // At the end each open subscription is answered.
     let client = gateway.close_and_keep().await;
     for id in [&b, &deaf] {
         let end = client.result(id).await;
@@ -211,7 +212,7 @@ async fn changes_are_told_to_those_who_listen_and_to_nobody_else() {
 #[tokio::test(start_paused = true)]
 async fn the_first_list_is_the_same_whether_or_not_anybody_listens() {
     let (mut gateway, unity) = beside().await;
-    // It is there, and does not answer.
+    // The editor is connected, and does not answer.
     unity.freeze();
     let client = &mut gateway.client;
     let listening = listen(client, "s").await;
@@ -294,7 +295,7 @@ async fn each_request_waits_as_long_as_the_client_that_it_names() {
     let (text, _) = gateway.client.text(&short).await;
     assert!(text.starts_with("Still running"), "{text}");
     assert!(began.elapsed() < Duration::from_secs(60));
-    // A patient client is told by the gateway's own limit, long after.
+    // A patient client is answered when the gateway's own limit has passed, much later.
     let began = Instant::now();
     let long = gateway.client.request("tools/call", said_by("claude-code", params("b"))).await;
     let (text, _) = gateway.client.text(&long).await;

@@ -1,4 +1,4 @@
-//! The dialect of turbokettle/unity-mcp with the model of its editor at the other end, which shares no code with it.
+//! The dialect of turbokettle/unity-mcp against the model of its editor, which shares no code with it.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
@@ -21,7 +21,7 @@ use serde_json::value::RawValue;
 
 const INSTANCE: &str = "Library/MCPInstance.json";
 
-/// Only a broken editor needs so long for anything.
+/// Waits at most 20 s, which only a broken editor reaches.
 async fn within<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(20), future).await.expect("in time")
 }
@@ -34,7 +34,7 @@ fn facts(folder: &Path) -> ProjectFacts {
     Turbokettle.read_project(&Turbokettle.project_files().iter().map(|file| read(file.path)).collect())
 }
 
-/// A gateway's connection, made of the dialect alone.
+/// A gateway's connection, built from the dialect alone.
 struct Gateway {
     stream: BufReader<TcpStream>,
     number: u64,

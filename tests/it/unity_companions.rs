@@ -1,4 +1,4 @@
-//! What stands beside Unity-MCP's editor: a log for each operation, the logger that the editor posts to, and the HTTP API of the
+//! The companions of Unity-MCP's editor: a log for each operation, the logger to which the editor posts, and the HTTP API of the
 //! package's documents.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
@@ -49,7 +49,7 @@ async fn with_editor(setup: Setup) -> (Gateway, FakeUnity) {
     (opened(setup).await, unity)
 }
 
-/// Calls a tool that must succeed and gives its answer, which must stand in `structuredContent` too.
+/// Calls a tool that must succeed; returns its answer, which must also be in `structuredContent`.
 async fn ok(it: &mut Gateway, tool: &str, arguments: Value) -> Value {
     let id = it.client.call(tool, arguments).await;
     let result = it.client.result(&id).await;
@@ -116,7 +116,7 @@ fn with_logger() -> Setup {
     setup
 }
 
-/// A request as Unity's client writes it, and what came back.
+/// Sends a request as Unity's client writes it; returns the status and the answer.
 async fn ask(net: &Arc<MemoryNet>, method: &str, path: &str, body: &str) -> (u16, Value) {
     ask_at(LOGGER, net, method, path, body).await
 }
@@ -163,7 +163,7 @@ async fn problems(it: &mut Gateway) -> String {
     ok(it, "holdfast_status", json!({})).await["problems"].to_string()
 }
 
-/// A gateway with a logger that listens, and an editor.
+/// A gateway whose logger listens, and an editor.
 async fn logging() -> (Gateway, FakeUnity, Companions) {
     let setup = with_logger();
     let net = setup.net.clone();
@@ -181,7 +181,7 @@ async fn what_unity_posts_is_in_the_logs() {
     let said = r#"{"message":"HTTP server thread started","level":"INFO","timestamp":"2026-11-21T21:10:19.4473230Z"}"#;
     let (status, first) = ask(&net, "POST", "/logs/unity-http-setup", said).await;
     assert_eq!((status, &first["status"]), (200, &json!("success")));
-    // On several lines: what the client reads is on one.
+    // A body of several lines becomes one line for the client.
     let (_, second) = ask(&net, "POST", "/logs/unity-http-setup", "{\n  \"message\": \"two\"\n}\n").await;
     sleep(Duration::from_millis(1)).await;
     ask(&net, "POST", "/logs/unity-http-debug", "[1]").await;
@@ -196,7 +196,7 @@ async fn what_unity_posts_is_in_the_logs() {
     let details = ok(&mut it, "get_log_details", json!({"logId": first["logId"]})).await;
     assert_eq!(details["log"]["data"], serde_json::from_str::<Value>(said).unwrap());
 
-    // The same over HTTP, as the package's own server reads it, with what it would have written there itself.
+    // The same over HTTP, as the package's own server reads it, with the operation that the server would have logged itself.
     let ran = ok(&mut it, "execute_code", json!({"code": "x"})).await;
     let (_, logs) = ask(&net, "GET", "/logs?limit=1", "").await;
     assert_eq!((&logs["status"], &logs["logs"][0]["data"]), (&json!("success"), &ran));
@@ -311,7 +311,7 @@ async fn an_editor_that_posts_no_logs_gets_no_listener() {
     it.close().await;
 }
 
-/// The simulated network, on which the logger's listener panics once when it is told to.
+/// The simulated network. The logger's listener panics once when the flag is set.
 struct Mined(Arc<MemoryNet>, Arc<AtomicBool>);
 
 impl Net for Mined {
@@ -422,7 +422,7 @@ async fn a_call_of_the_documents_api_is_a_call_like_any_other() {
     let (_, log) = fetch(&it, &format!("/api/log/{id}")).await;
     assert_eq!(log["log"], logs["logs"][0]);
 
-    // The session sees them, and has its own answers to itself.
+    // The session sees these calls, and still has its own answers for itself.
     let calls = ok(&mut it, "holdfast_calls", json!({})).await;
     let seen: Vec<_> =
         calls["calls"].as_array().unwrap().iter().map(|call| (&call["tool"], &call["verdict"])).collect();
@@ -516,7 +516,7 @@ async fn without_unity_it_is_unavailable_and_nothing_ran() {
 #[tokio::test(start_paused = true)]
 async fn what_may_have_run_is_not_answered_as_something_to_be_sent_again() {
     let (it, unity, companions) = hopping().await;
-    // Its main thread is not free, so it waits 100 ms before it answers; it is gone by then.
+    // The main thread is not free, so the editor waits 100 ms before it answers; it is gone by then.
     unity.modal(true);
     let cut = async {
         until("the call is there", || it.parts.calls.ledger(|ledger, _| ledger.counts().1 == 1)).await;

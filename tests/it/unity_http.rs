@@ -1,4 +1,5 @@
-//! An editor that is an HTTP server: a connection for each request, none of them sent twice, and what was never sent is held again.
+//! An editor that is an HTTP server: one connection for each request, no request is sent twice, and a call that was never sent is
+//! held again.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
@@ -20,7 +21,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, sleep};
 
-/// What the package says of code that ran.
+/// What the package answers for code that ran.
 const RAN: &str = "{ \"success\": false, \"error\": \"Error executing code: One or more errors occurred. (A task was canceled.)\", \
                    \"logs\": [\"Error executing code\"], \"executionTime\": 0 }";
 
@@ -67,7 +68,7 @@ async fn a_session_with_reloads_runs_every_call_once() {
         assert!(!error && status(&text) == "success", "{text}");
         assert_eq!(unity.runs(&key), 1);
 
-        // Nothing is under way: nobody has to notice it but the call that comes next.
+        // No request is under way, so only the next call notices the reload.
         unity.reload(Duration::from_secs(3)).await.unwrap();
         let (key, began) = (format!("held{round}"), Instant::now());
         let id = it.client.call("execute_code", count(&key)).await;
@@ -101,7 +102,7 @@ async fn an_editor_that_stands_still_under_a_call_is_given_up_and_found_again() 
     unity.freeze();
     let id = it.client.call("execute_code", count("frozen")).await;
     let (text, error) = it.client.text(&id).await;
-    // It is greeted beside the call, and does not answer: nothing of the call has left.
+    // The editor is greeted on another connection first and does not answer, so nothing of the call has been sent.
     assert!(error && text.starts_with("Not executed") && text.contains("was not sent"), "{text}");
     unity.thaw();
     let id = it.client.call("execute_code", count("after")).await;
@@ -112,13 +113,14 @@ async fn an_editor_that_stands_still_under_a_call_is_given_up_and_found_again() 
     it.close().await;
 }
 
-/// What the client heard of a call's progress.
+/// The progress messages that the client received.
 fn progress(it: &Gateway) -> Vec<String> {
     let told = it.client.notifications("notifications/progress").into_iter();
     told.map(|line| line.value["params"]["message"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
-/// A gateway whose client waits ten seconds for an answer, so that it has one after five: before a silent editor is given up.
+/// A gateway whose client waits ten seconds for an answer, so that it is answered after five: before the silent editor is given
+/// up.
 async fn with_hasty_client(mut setup: Setup) -> Gateway {
     setup.config.patience = Some(HASTY);
     opened(setup).await
@@ -132,7 +134,7 @@ async fn a_call_before_which_the_editor_stood_still_was_not_sent_when_its_client
     let unity = unity(&setup.net, FakeUnityConfig { dialect: FakeDialect::UnityMcp, ..editor() }).await;
     let mut it = with_hasty_client(setup).await;
     unity.freeze();
-    // Its connection stands, and the editor is greeted beside it first: nobody answers that.
+    // The call's connection is up, but the editor is greeted on another connection first, and does not answer.
     let began = Instant::now();
     let id = it.client.call_with_progress("execute_code", count("frozen"), "p").await;
     sleep(Duration::from_secs(1)).await;
@@ -148,7 +150,8 @@ async fn a_call_before_which_the_editor_stood_still_was_not_sent_when_its_client
     assert!(began.elapsed() < Duration::from_secs(6), "the editor was given up before");
     let told = progress(&it);
     assert!(!told.is_empty() && told.iter().all(|told| !told.contains("running")), "{told:?}");
-    // It goes on before it is given up: the same connection goes on too, and what was answered is not sent on it.
+    // The editor runs again before it is given up: the same connection is used, and the call that was already answered is not
+    // sent.
     unity.thaw();
     let (text, error) = it.client.text(&behind).await;
     assert!(!error && status(&text) == "success", "{text}");
@@ -160,7 +163,7 @@ async fn a_call_before_which_the_editor_stood_still_was_not_sent_when_its_client
 #[tokio::test(start_paused = true)]
 async fn a_call_whose_connection_never_stood_was_not_sent_when_its_client_ends_waiting() {
     let mut setup = setup();
-    // Its answer is due while the connect for it may still come to something.
+    // Its answer is due while the connect may still succeed.
     setup.config.patience = Some(PATIENCE_MARGIN + Duration::from_millis(1500));
     let unity = unity(&setup.net, FakeUnityConfig { dialect: FakeDialect::UnityMcp, ..editor() }).await;
     let mut it = opened(setup).await;
@@ -199,18 +202,18 @@ async fn a_call_that_is_cancelled_before_its_first_byte_is_never_written() {
 enum Does {
     /// Writes these bytes and closes.
     Writes(Vec<u8>),
-    /// Writes them one by one, with a pause between them.
+    /// Writes these bytes one by one, with this pause after each.
     Dribbles(Vec<u8>, Duration),
-    /// Writes them; but hangs up at once on the first connection after it was armed.
+    /// Writes these bytes, but hangs up at once on the next connection after `arm`.
     HangsUpOnce(Vec<u8>),
-    /// Writes them; but a ping that comes when this one has come takes a second, and is then cut.
+    /// Writes these bytes; the ping with this number gets no answer, and its connection is closed after a second.
     CutsPing(Vec<u8>, usize),
-    /// Never answers this ping.
+    /// Never answers the ping with this number, nor anything after it.
     HangsOnPing(usize),
 }
 
-/// An HTTP server that answers `/ping`, and everything else as its script says, one request at a time. Connections on which nothing
-/// is asked disturb nobody. Counts what was more than a ping.
+/// An HTTP server that answers `/ping`, and every other request as its script says, one request at a time. A connection without a
+/// request does not block the others. `asked` counts the requests other than pings.
 struct Scripted {
     task: JoinHandle<()>,
     asked: Arc<AtomicUsize>,
@@ -235,14 +238,14 @@ impl Scripted {
         heads: Arc<Mutex<Vec<String>>>,
     ) {
         let (mut pings, mut gone) = (0, Vec::new());
-        // They fall with this task.
+        // The set's tasks end with this task.
         let mut asking = JoinSet::new();
         loop {
             let (request, mut stream) = tokio::select! {
                 accepted = listener.accept() => {
                     let (mut stream, _) = accepted.unwrap();
                     if armed.swap(false, Ordering::SeqCst) {
-                        // As with TCP, a write to it still succeeds.
+                        // As with TCP, a write of the peer still succeeds.
                         let _ = stream.shutdown().await;
                         gone.push(stream);
                     } else {
@@ -283,7 +286,7 @@ impl Scripted {
         }
     }
 
-    /// It hangs up on the next connection.
+    /// Makes the editor hang up on the next connection.
     fn arm(&self) {
         self.armed.store(true, Ordering::SeqCst);
     }
@@ -299,7 +302,7 @@ impl Drop for Scripted {
     }
 }
 
-/// A whole request; `None` when there is none.
+/// Reads a whole request; `None` if the connection ends before.
 async fn request(stream: &mut BoxStream) -> Option<String> {
     let mut bytes = Vec::new();
     loop {
@@ -320,14 +323,14 @@ fn response(body: &str) -> Vec<u8> {
     format!("HTTP/1.1 200 OK\r\nServer: Mono-HTTPAPI/1.0\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
-/// One call to an editor that answers it with these bytes: what the client hears, and how often it was asked.
+/// Makes one call to an editor that answers as `does` says: the text, whether it is an error, and how often the editor was asked.
 async fn one_call(does: Does) -> (String, bool, usize) {
     let setup = setup();
     let editor = Scripted::start(&setup.net, does).await;
     let mut it = opened(setup).await;
     let id = it.client.call("execute_code", json!({"code": "x"})).await;
     let (text, error) = it.client.text(&id).await;
-    // As long as a second sending could take.
+    // Long enough for a second request.
     sleep(Duration::from_secs(30)).await;
     it.close().await;
     (text, error, editor.asked())
@@ -359,7 +362,7 @@ async fn what_is_not_http_or_too_large_is_an_unknown_outcome_too() {
 #[tokio::test(start_paused = true)]
 async fn a_call_that_was_written_and_not_answered_may_run_still() {
     let setup = setup();
-    // Its first byte comes at once, and the second one too late.
+    // The first byte of the answer comes at once, and the second one too late.
     let editor = Scripted::start(&setup.net, Does::Dribbles(response(RAN), Duration::from_secs(60))).await;
     let mut it = with_hasty_client(setup).await;
     let id = it.client.call("execute_code", json!({"code": "x"})).await;
@@ -408,11 +411,11 @@ async fn a_peer_that_hangs_up_before_it_is_asked_was_not_asked() {
         std::fs::create_dir(project.path().join(folder)).unwrap();
     }
     setup.config.project = Some(dunce::canonicalize(project.path()).unwrap());
-    // It goes while it is looked up whose port it is.
+    // The editor hangs up while the gateway looks up the owner of the port.
     setup.host.slow(Duration::from_millis(20));
     let editor = Scripted::start(&setup.net, Does::HangsUpOnce(response(RAN))).await;
     let mut it = opened(setup).await;
-    // The idle connection stands by then.
+    // By then the idle connection is up.
     sleep(Duration::from_secs(1)).await;
     editor.arm();
     let id = it.client.call("execute_code", json!({"code": "x"})).await;
@@ -425,7 +428,7 @@ async fn a_peer_that_hangs_up_before_it_is_asked_was_not_asked() {
 #[tokio::test(start_paused = true)]
 async fn a_call_behind_a_ping_that_is_cut_never_left_and_is_sent_on_the_next_connection() {
     let setup = setup();
-    // The first two are the greeting and the list; the third is the heartbeat of an idle connection.
+    // The first two pings are the greeting and the list; the third is the heartbeat of an idle connection.
     let editor = Scripted::start(&setup.net, Does::CutsPing(response(RAN), 3)).await;
     let mut it = opened(setup).await;
     let pings = || editor.heads.lock().unwrap().len();
@@ -498,7 +501,7 @@ async fn requests_are_one_at_a_time_with_host_and_length() {
     it.close().await;
 }
 
-/// An HTTP server that answers everything with these bytes, and how often it was asked for more than a ping.
+/// An HTTP server that answers every request with these bytes, and the number of its requests other than pings.
 async fn foreign_peer(net: &Arc<MemoryNet>, says: Vec<u8>) -> (Arc<AtomicUsize>, JoinHandle<()>) {
     let listener = net.bind(PORT).await.unwrap();
     let asked = Arc::new(AtomicUsize::new(0));
@@ -532,7 +535,8 @@ async fn a_server_that_is_not_the_package_is_not_called() {
     task.abort();
 }
 
-/// The idle connection ends, and the next one finds a listener as before: nothing but the greeting tells that it is another.
+/// The idle connection ends, and the next connect succeeds as before: only the greeting shows that the listener is another
+/// program.
 #[tokio::test(start_paused = true)]
 async fn a_program_that_takes_the_port_between_two_calls_is_sent_none() {
     let setup = setup();
@@ -545,7 +549,7 @@ async fn a_program_that_takes_the_port_between_two_calls_is_sent_none() {
     until("the editor is gone", || editor.task.is_finished()).await;
     let (asked, task) = foreign_peer(&net, response("It works!")).await;
     let id = it.client.call("execute_code", json!({"code": "y"})).await;
-    // It would have been sent by then.
+    // By then the call would have been sent.
     sleep(Duration::from_secs(1)).await;
     assert_eq!(asked.load(Ordering::SeqCst), 0, "a stranger was sent a call");
     task.abort();

@@ -87,8 +87,8 @@ pub struct FakeUnityArgs {
 }
 
 impl FakeUnityArgs {
-    /// The editor that the flags describe. Its [`reset`](FakeUnityConfig::reset) is for the caller to set, who knows the
-    /// network.
+    /// The editor that the flags describe. Its [`reset`](FakeUnityConfig::reset) stays unset: the caller, who knows the network,
+    /// sets it.
     pub fn into_config(self) -> FakeUnityConfig {
         FakeUnityConfig {
             port: self.port,

@@ -1,4 +1,4 @@
-//! What kind of editor is played.
+//! Settings of a fake editor.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -23,30 +23,30 @@ pub enum FakeDialect {
     UnityMcp,
 }
 
-/// What an editor of holdfast's own package does against its protocol, to see that somebody notices.
+/// How an editor with holdfast's own package breaks its protocol, to prove that the break is noticed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Misconduct {
-    /// Asked for outcomes it says that nothing ran.
+    /// Answers every question for outcomes with "did not run".
     DeniesWhatRan,
-    /// What is asked for before it comes is not sealed.
+    /// Does not seal a call whose outcome is asked for before the call arrives.
     ForgetsToSeal,
-    /// An older connection of a gateway is left as it is.
+    /// Does not end an older connection of the same gateway.
     KeepsNoFence,
-    /// The progress that it tells falls.
+    /// Reports progress values that decrease.
     ProgressFalls,
 }
 
-/// How a fake editor is set up. [`Default`] is a uLoop v2.1.1 editor without a project, on a port that the system chooses.
+/// Settings of a fake editor. [`Default`] is a uLoop v2.1.1 editor without a project, on a port that the system chooses.
 #[derive(Debug, Clone)]
 pub struct FakeUnityConfig {
     /// TCP port on the loopback address; 0 lets the system choose.
     pub port: u16,
-    /// The package that it has.
+    /// The package in the editor.
     pub dialect: FakeDialect,
-    /// Version of uLoopMCP or uMCP; decides framing, names, catalogue, result fields and notifications. One that is not of the
-    /// named package becomes the newest that is ([`played`](FakeUnityConfig::played)).
+    /// Version of uLoopMCP or uMCP; decides framing, names, catalogue, result fields and notifications. With the dialect uMCP, a
+    /// later version becomes the newest one of uMCP ([`played`](FakeUnityConfig::played)).
     pub package_version: PackageVersion,
-    /// The editor connects to the push listener that a client names.
+    /// Whether the editor connects to the push listener that a client names.
     pub push: bool,
     /// Whether `notifications/server/shutdown` is sent; `None`: as the package version does.
     pub shutdown_note: Option<bool>,
@@ -54,45 +54,45 @@ pub struct FakeUnityConfig {
     pub timing_fields: Option<bool>,
     /// Pause between two ticks of the main thread; zero runs work at once.
     pub tick: Duration,
-    /// The same while the editor has no focus: Unity throttles itself then.
+    /// Pause between two ticks while the editor has no focus, because Unity throttles itself then.
     pub unfocused_tick: Duration,
-    /// Project directory that is kept up as an editor does; `None`: no files.
+    /// Project directory, which is kept up to date as an editor does; `None`: no files.
     pub project: Option<PathBuf>,
     /// The simulated machine that has the project's files; `None`: real ones.
     pub machine: Option<Machine>,
-    /// Seed of everything random: session ids, the nonce of a journal. Each process of an editor needs its own.
+    /// Seed of everything random: session ids, the nonce of a journal. Each process of an editor needs a seed of its own.
     pub seed: u64,
     /// The pid that the editor claims to have; `None`: that of this process.
     pub pid: Option<u32>,
     /// Time between the start of the bridge and its listening, at every start and reload.
     pub listen_delay: Duration,
-    /// How long the bridge of a package that first sees whether its port is free listens on it for that (uloop and umcp).
+    /// How long a package that first checks whether its port is free (uloop and umcp) listens on the port for that check.
     pub probe_time: Duration,
-    /// Whether a port that is taken makes the bridge try the next ones, as its user is asked by uLoop's package.
+    /// Whether the bridge tries the next nine ports if its port is taken. uLoop's package asks its user before it does so.
     pub moves_port: bool,
     /// How long a compilation takes.
     pub compile_time: Duration,
     /// Silence of the reload that follows a compilation; zero: no reload follows.
     pub compile_reload: Duration,
-    /// How long after the answer to a compilation its reload begins; zero: at once, and a compilation that leaves its result in a file
-    /// is cut by it before it is answered.
+    /// Time between the answer to a compilation and its reload. Zero: the reload begins at once, and cuts off a compilation that
+    /// leaves its result in a file before the answer is sent.
     pub compile_gap: Duration,
-    /// Compile-result files begin with a UTF-8 byte order mark, as .NET's own writer puts it.
+    /// Whether compile-result files begin with a UTF-8 byte order mark, as .NET's writer does.
     pub result_file_bom: bool,
-    /// Every run of the `count` tool is appended here before its reply is sent, so that a kill loses none; runs that stand
-    /// in it at the start are counted.
+    /// File to which every run of the `count` tool is appended before its reply is sent, so that a kill loses no run. Runs that
+    /// are in the file at the start are counted.
     pub count_file: Option<PathBuf>,
     /// Tools blocked by the editor's security settings.
     pub blocked_tools: Vec<String>,
-    /// The test tools (`echo`, `count`, …) are registered beside the built-in ones.
+    /// Whether the test tools (`echo`, `count`, …) are registered beside the built-in ones.
     pub test_tools: bool,
-    /// The tools of the official conformance suite are registered too, where the dialect is uLoop's or holdfast's.
+    /// Whether the tools of the official conformance suite are registered too (uloop, umcp and holdfast).
     pub conformance_tools: bool,
-    /// Tools that are listed at least: as many as are missing are added, and take a text as `echo` does.
+    /// Least number of listed tools: missing ones are added, which return a text as `echo` does.
     pub tools: usize,
-    /// Bytes of the last tool's schema, or a little more (uloop, umcp and holdfast); 0: no longer than it is.
+    /// Least size in bytes of the last tool's schema (uloop, umcp and holdfast); 0: no change.
     pub schema_bytes: usize,
-    /// Does this against its protocol.
+    /// How the editor breaks its protocol; `None`: it does not.
     pub misconduct: Option<Misconduct>,
     /// Makes [`rst`](super::FakeUnity::rst) send real resets; see [`AbortiveTcp`](super::AbortiveTcp).
     pub reset: Option<ResetSwitch>,
@@ -138,7 +138,7 @@ impl FakeUnityConfig {
         self.pid.unwrap_or_else(std::process::id)
     }
 
-    /// The version of uLoopMCP or uMCP that is played.
+    /// The version of uLoopMCP or uMCP that the editor simulates.
     pub fn played(&self) -> PackageVersion {
         match self.dialect {
             FakeDialect::Umcp if self.package_version.framed() => PackageVersion::NEWEST_LINES,

@@ -1,38 +1,39 @@
 //! The tools that the official conformance suite calls, as a Unity project would register them.
 //!
-//! What they answer is what the suite's scenarios ask for. A face whose protocol carries content blocks shows all of it; another
-//! one answers with the text alone, as a package would that knows no better.
+//! The results are those that the suite's scenarios expect. A face whose protocol carries content blocks sends all of them; any
+//! other face sends only the text, as a package without content blocks would.
 
 use std::time::Duration;
 
 use super::json::{Object, quoted};
 use super::spec::ToolSpec;
 
-/// A picture of one grey pixel.
+/// A PNG image of one grey pixel, in base64.
 pub(crate) const PNG: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg==";
-/// Four samples of silence.
+/// A WAV sound of four silent samples, in base64.
 pub(crate) const WAV: &str = "UklGRigAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQQAAACAgICA";
 
-/// A schema with the words of JSON Schema 2020-12 that a server must not lose.
+/// A schema with keywords of JSON Schema 2020-12 that a server must pass on.
 pub(crate) const SCHEMA: &str = r##"{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","$defs":{"address":{"$anchor":"addressDef","type":"object","properties":{"street":{"type":"string"},"city":{"type":"string"}}}},"properties":{"name":{"type":"string"},"address":{"$ref":"#/$defs/address"},"contactMethod":{"type":"string","enum":["phone","email"]},"phone":{"type":"string"},"email":{"type":"string"}},"allOf":[{"anyOf":[{"required":["phone"]},{"required":["email"]}]}],"if":{"properties":{"contactMethod":{"const":"phone"}},"required":["contactMethod"]},"then":{"required":["phone"]},"else":{"required":["email"]},"additionalProperties":false}"##;
 
-/// The tool that has [`SCHEMA`].
+/// The tool whose input schema is [`SCHEMA`].
 pub(crate) const SCHEMA_TOOL: &str = "json_schema_2020_12_tool";
-/// The tool that tells its progress.
+/// The tool that reports progress.
 pub(crate) const PROGRESS_TOOL: &str = "test_tool_with_progress";
-/// The tool that changes the list of tools.
+/// The tool that changes the tool list.
 pub(crate) const SWAP_TOOL: &str = "test_trigger_tool_change";
-/// The tool that fails.
+/// The tool that reports an error.
 pub(crate) const ERROR_TOOL: &str = "test_error_handling";
-/// What progress is told, and the pause after each: the package passes on no more than ten a second.
+/// The progress values that [`PROGRESS_TOOL`] reports, and the pause after each: the package passes on at most ten reports a
+/// second.
 pub(crate) const PROGRESS: ([i32; 3], Duration) = ([0, 50, 100], Duration::from_millis(120));
 
 const fn fixture(name: &'static str, about: &'static str) -> ToolSpec {
     ToolSpec { name, about, development: false, params: &[], timeout_seconds: 60, result: "" }
 }
 
-/// All of them.
+/// All tools of the conformance suite.
 pub(crate) static FIXTURES: [ToolSpec; 11] = [
     fixture("test_simple_text", "Returns a text."),
     fixture("test_image_content", "Returns an image."),
@@ -47,7 +48,7 @@ pub(crate) static FIXTURES: [ToolSpec; 11] = [
     fixture("test_streaming_elicitation", "Runs, and asks its caller nothing."),
 ];
 
-/// What a tool says; `None` for one that is not of this page.
+/// The text of a tool's result; `None` if the tool is not one of [`FIXTURES`] with a text.
 pub(crate) fn text(name: &str) -> Option<&'static str> {
     Some(match name {
         "test_simple_text" => "This is a simple text response for testing.",

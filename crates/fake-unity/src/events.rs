@@ -1,16 +1,16 @@
-//! What a fake editor tells about itself.
+//! What a fake editor reports about itself.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// Something that happened in a fake editor. As JSON: an object with the name of the variant in `event`.
+/// Something that happened in a fake editor. Its JSON is an object whose `event` names the variant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
     /// The bridge listens.
     Listening {
-        /// On this port.
+        /// The port.
         port: u16,
         /// The pid that the editor claims to have.
         pid: u32,
@@ -19,104 +19,104 @@ pub enum Event {
     },
     /// A connection was accepted.
     Accepted {
-        /// Its number, from 1.
+        /// Number of the connection, from 1.
         connection: u64,
     },
-    /// A client gave its name.
+    /// A client sent its name.
     ClientNamed {
-        /// On this connection.
+        /// Number of the connection.
         connection: u64,
-        /// The name.
+        /// The client's name.
         name: String,
     },
     /// A request was read.
     Request {
-        /// On this connection.
+        /// Number of the connection.
         connection: u64,
-        /// Its method.
+        /// The request's method.
         method: String,
     },
-    /// A tool began on the main thread: from here on its side effects count.
+    /// A tool began on its thread. Its side effects may have happened.
     CallBegun {
-        /// On this connection.
+        /// Number of the connection; 0 after a reload.
         connection: u64,
-        /// The tool.
+        /// The tool's name.
         tool: String,
-        /// Under what the journal knows it, where there is one.
+        /// The call's id in the journal, if the call is in one.
         #[serde(skip_serializing_if = "Option::is_none")]
         call: Option<String>,
-        /// It may run while others run.
+        /// Whether the call may run beside others.
         parallel: bool,
     },
-    /// The journal has its last word on a call.
+    /// The journal has the final status of a call.
     CallSettled {
-        /// Its id there.
+        /// The call's id.
         call: String,
         /// `done`, `notRun` or `interrupted`.
         status: &'static str,
     },
-    /// The reply to a tool call was written.
+    /// A tool call ended: its reply was written, or lost as [`FakeUnity::lose_answer`](super::FakeUnity::lose_answer) orders.
     CallEnded {
-        /// On this connection.
+        /// Number of the connection.
         connection: u64,
-        /// The tool.
+        /// The tool's name.
         tool: String,
         /// `ok` or `error`.
         outcome: &'static str,
     },
     /// A line was written to Unity's console.
     Logged {
-        /// Its text.
+        /// The text of the line.
         message: String,
     },
     /// A connection ended.
     Closed {
-        /// Its number.
+        /// Number of the connection.
         connection: u64,
-        /// Why.
+        /// Why it ended.
         reason: &'static str,
     },
     /// The editor connected to a push listener.
     PushAttached {
-        /// The listener.
+        /// Address of the listener.
         endpoint: String,
     },
     /// A push connection ended.
     PushDetached {
-        /// The listener.
+        /// Address of the listener.
         endpoint: String,
     },
     /// A domain reload began: everything is disconnected, and the port is closed.
     ReloadBegun {
-        /// For this many milliseconds.
+        /// Milliseconds until the bridge listens again.
         silence_ms: u64,
     },
     /// The domain is back, and the bridge listens.
     ReloadEnded {
-        /// On this port.
+        /// The port on which it listens.
         port: u16,
     },
     /// The tool list changed.
     ToolsChanged {
-        /// Number of tools now.
+        /// Number of tools after the change.
         tools: usize,
     },
-    /// The bridge was stopped, the editor lives.
+    /// The bridge was stopped; the editor still runs.
     Down,
-    /// The main thread and the sockets stand still.
+    /// The main thread and the sockets were stopped.
     Frozen,
-    /// They go on.
+    /// The main thread and the sockets run again.
     Thawed,
     /// The port cannot be bound; the bridge stays down until `up`.
     BindFailed {
-        /// This port.
+        /// The port.
         port: u16,
         /// The system's reason.
         error: String,
     },
     /// A file cannot be written or removed.
     FileFailed {
-        /// Its path.
+        /// Path of the file, or of its folder.
         path: String,
         /// The system's reason.
         error: String,
@@ -130,13 +130,13 @@ pub enum Event {
 /// Counters and state of a fake editor.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Stats {
-    /// Port it listens on; `None` while it does not.
+    /// Port on which the editor listens; `None` while it does not.
     pub port: Option<u16>,
     /// The pid that the editor claims to have.
     pub pid: u32,
-    /// Number of the domain.
+    /// Number of the domain, from 1.
     pub domain: u64,
-    /// Session of the bridge's present start.
+    /// Session id of the bridge's latest start.
     pub session_id: String,
     /// Connections accepted since the start.
     pub accepts: u64,
@@ -144,7 +144,7 @@ pub struct Stats {
     pub requests: u64,
     /// Requests for the tool list since the start.
     pub list_requests: u64,
-    /// Messages that were no JSON.
+    /// Messages that were not valid JSON.
     pub unparsable: u64,
     /// Connections open now.
     pub connections: usize,
@@ -152,26 +152,26 @@ pub struct Stats {
     pub clients: Vec<String>,
     /// Push connections open now.
     pub push_connections: usize,
-    /// Work that was queued and not begun when a domain ended.
+    /// Pieces of work that were queued and had not begun when a domain ended.
     pub lost: u64,
-    /// Work that had begun and was cut by the end of a domain.
+    /// Pieces of work that had begun and were cut off by the end of a domain.
     pub interrupted: u64,
-    /// Work queued for the main thread now.
+    /// Pieces of work queued now.
     pub queued: u64,
-    /// Work begun and not done now.
+    /// Pieces of work that have begun and are not done yet.
     pub running: u64,
-    /// Runs of the `count` tool by key.
+    /// Number of runs of the `count` tool by key.
     pub runs: BTreeMap<String, u64>,
-    /// Runs of the compiler.
+    /// Number of compilations.
     pub compiles: u64,
-    /// Tools registered.
+    /// Number of registered tools.
     pub tools: usize,
-    /// Sockets and main thread stand still.
+    /// Whether the sockets and the main thread are stopped.
     pub frozen: bool,
-    /// A modal dialog blocks the main thread.
+    /// Whether a modal dialog blocks the main thread.
     pub modal: bool,
-    /// Scripts do not compile.
+    /// Whether the scripts fail to compile.
     pub compile_errors: bool,
-    /// Play mode.
+    /// Whether the editor is in play mode.
     pub playing: bool,
 }

@@ -1,4 +1,4 @@
-//! A face lets the model speak one package's wire protocol.
+//! A face lets the model use one package's wire protocol.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use super::model::{Editor, Note};
 use super::project::{OwnFile, Project};
 use super::spec::Tool;
 
-/// How much is asked of a socket at once.
+/// How many bytes one read asks of a socket.
 const READ_BYTES: usize = 64 * 1024;
 
-/// Something that an editor tells its peers.
+/// Something that an editor reports to its peers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Moment {
     /// A domain reload begins; the connections are closed next.
@@ -28,52 +28,53 @@ pub(crate) enum Moment {
     Stopped,
     /// The editor quits; the connections are closed next.
     Quits,
-    /// A push message of this type was asked for by name.
+    /// A test or the person at the editor asked for a push message of this type.
     Push { kind: String },
     /// Play mode began or ended.
     StateChanged,
 }
 
-/// One package's wire protocol, seen from the editor.
+/// One package's wire protocol, on the editor's side.
 pub(crate) trait Face: Send + Sync + 'static {
     /// The tools that an editor with this package has.
     fn tools(&self) -> Vec<Tool>;
     /// Serves one connection to its end; returns why it ended.
     fn serve<'a>(&'a self, editor: &'a Arc<Editor>, link: Link) -> BoxFuture<'a, &'static str>;
-    /// Tells every peer, and returns when they were told or do not read.
+    /// Sends `moment` to every peer, and returns when it was written or a peer does not read.
     fn tell<'a>(&'a self, editor: &'a Arc<Editor>, moment: &'a Moment) -> BoxFuture<'a, ()>;
-    /// A domain began; `again` after a reload.
+    /// A domain or its bridge began; `again` after a reload.
     fn domain_began(&self, editor: &Arc<Editor>, again: bool);
-    /// A domain, or the bridge in it, ends: everything the face runs beside its connections has ended on return.
+    /// A domain, or the bridge in it, ends. On return, everything that the face runs beside its connections has ended.
     fn domain_ended<'a>(&'a self, editor: &'a Arc<Editor>) -> BoxFuture<'a, ()>;
-    /// The bridge has begun to listen, or has stopped: the file that the package keeps about itself. `port` is the last one.
+    /// Returns the file that the package keeps about itself, after the bridge has begun to listen or has stopped. `port` is the
+    /// latest port.
     fn settings(&self, editor: &Editor, port: u16, running: bool) -> OwnFile;
-    /// Puts the package into the project.
+    /// Installs the package into the project.
     fn install(&self, project: &Project) -> std::io::Result<()>;
-    /// A process of the editor begins: nothing that an earlier one kept in its memory is left.
+    /// A process of the editor begins: drops everything that an earlier process had in memory.
     fn process_began(&self, editor: &Editor);
     /// Whether the package keeps lock files in `Temp`.
     fn locks(&self) -> bool;
-    /// For how long the listener of a bridge that stops outlives its connections.
+    /// How long the listener of a stopping bridge outlives its connections.
     fn listener_outlives_connections(&self) -> Duration {
         Duration::ZERO
     }
-    /// Whether the package listens on its port for a moment, to see that it is free, before its bridge does.
+    /// Whether the package listens on its port for a moment before its bridge does, to see whether the port is free.
     fn probes_port(&self) -> bool {
         false
     }
-    /// Whether the bridge listens where it did before. Else every domain has a port of its own, and takes the package's file
-    /// with it at its end; a crash leaves the file.
+    /// Whether the bridge listens on its earlier port again. If not, every domain has a port of its own, and the package's file
+    /// is removed at the end of the domain; a crash leaves the file.
     fn keeps_port(&self) -> bool {
         true
     }
 }
 
-/// One accepted connection. Nothing is read or written while the editor is frozen, as with a stopped process.
+/// An accepted connection. Nothing is read or written while the editor is frozen, as with a stopped process.
 pub(crate) struct Link {
-    /// Its number.
+    /// Number of the connection.
     pub(crate) connection: u64,
-    /// What is to be said on it beside replies.
+    /// Messages to send beside replies.
     pub(crate) notes: mpsc::Receiver<Note>,
     /// The incoming side.
     pub(crate) reader: Reader,
@@ -88,7 +89,7 @@ impl Link {
     }
 }
 
-/// Both sides of a socket that stand still while the editor is frozen.
+/// The two halves of a socket; both stop while the editor is frozen.
 pub(crate) fn split(editor: &Arc<Editor>, stream: BoxStream) -> (Reader, Writer) {
     let (reader, writer) = tokio::io::split(stream);
     (Reader { editor: editor.clone(), reader }, Writer { editor: editor.clone(), writer })
@@ -101,7 +102,7 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// Appends what comes next; 0 at the end. Loses nothing when it is dropped.
+    /// Appends the next bytes to `buffer`; 0 at the end. Cancel-safe.
     pub(crate) async fn read(&mut self, buffer: &mut BytesMut) -> std::io::Result<usize> {
         buffer.reserve(READ_BYTES);
         loop {
@@ -122,7 +123,7 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Writes all of it.
+    /// Writes all bytes.
     pub(crate) async fn write(&mut self, mut bytes: &[u8]) -> std::io::Result<()> {
         while !bytes.is_empty() {
             self.editor.thawed().await;
@@ -138,15 +139,15 @@ impl Writer {
         self.writer.flush().await
     }
 
-    /// Says that nothing more comes, so that what was written arrives before the end does.
+    /// Closes this half, so that everything written arrives before the end of the connection.
     pub(crate) async fn finish(&mut self) -> std::io::Result<()> {
         self.writer.shutdown().await
     }
 
-    /// Writes a note and tells whoever waits for it.
+    /// Writes a note and signals that it was written.
     pub(crate) async fn note(&mut self, note: Note) -> std::io::Result<()> {
         self.write(&note.frame).await?;
-        // Nobody has to wait for it.
+        // The sender may have stopped waiting.
         let _ = note.written.send(());
         Ok(())
     }

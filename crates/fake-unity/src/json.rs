@@ -1,5 +1,5 @@
-//! JSON whose members stand in the order they are written: a serializer of the editor's side keeps the order of its
-//! fields, and a test that compares with the documented bytes needs the same.
+//! JSON whose members keep the order in which they are written, as the editor's serializers do. Tests that compare with the
+//! documented bytes need that order.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ pub(crate) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// A JSON array of texts that are JSON already.
+/// A JSON array of items that are JSON already.
 pub(crate) fn array<S: AsRef<str>>(items: impl IntoIterator<Item = S>) -> String {
     let mut text = String::from("[");
     for (index, item) in items.into_iter().enumerate() {
@@ -34,7 +34,7 @@ impl Object {
         Self::default()
     }
 
-    /// What is written where an object stands otherwise, and takes no members: early packages answer so here and there.
+    /// JSON that is written instead of an object; added members are ignored. Early packages answer some methods so.
     pub(crate) fn instead(json: String) -> Self {
         Self { instead: Some(json), ..Self::default() }
     }

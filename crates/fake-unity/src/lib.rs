@@ -1,12 +1,12 @@
 //! A model of a Unity Editor, with a face for each wire protocol.
 //!
-//! It plays what makes an editor hard to talk to: a main thread that ticks, domain reloads with their silence, freezes,
-//! modal dialogs, crashes. It runs in one process with a test (over any [`Net`](holdfast_net::Net)) and as a process of its own
-//! ([`run_process`]) that can be killed. It follows the descriptions of the protocols and
-//! shares no codec, constant or table with the gateway: a model that did would repeat the gateway's mistakes.
+//! The model plays what makes an editor hard to talk to: a main thread that ticks, domain reloads with their silence, freezes,
+//! modal dialogs and crashes. It runs inside a test (over any [`Net`](holdfast_net::Net)) or as a process of its own
+//! ([`run_process`]) that can be killed. It follows the descriptions of the protocols and shares no codec, constant or table with
+//! the gateway: otherwise it would repeat the gateway's mistakes.
 //!
-//! What a reload does to work: queued work that has not begun is lost; work that has begun is cut, and its side effect
-//! counted when it began.
+//! At a reload, queued work that has not begun is lost. Work that has begun is cut off, but its side effect was counted when it
+//! began. Only a resumable tool of holdfast's own package continues after the reload.
 
 mod args;
 mod config;

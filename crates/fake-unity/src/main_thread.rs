@@ -1,4 +1,4 @@
-//! The editor's main thread: it ticks, and runs queued work one piece at a time at its ticks.
+//! The editor's main thread: at each tick it runs the queued work, one piece after the other.
 
 use std::sync::Arc;
 
@@ -10,7 +10,8 @@ use tokio::sync::{mpsc, oneshot};
 use super::model::Editor;
 use super::work::{Begun, Done, Work};
 
-/// Runs one domain's main thread until `stop` falls. What is queued then is lost, what has begun is cut.
+/// Runs one domain's main thread until `stop` is sent. Work still queued is then counted as lost, work that has begun as
+/// interrupted.
 pub(crate) async fn run(editor: Arc<Editor>, queue: mpsc::Receiver<Work>, stop: oneshot::Receiver<()>) {
     tokio::select! {
         biased;
@@ -44,7 +45,7 @@ async fn ticks(editor: &Arc<Editor>, mut queue: mpsc::Receiver<Work>) {
     }
 }
 
-/// Begins a piece of work; what is left of it is returned.
+/// Begins a piece of work; returns what remains to be done, if anything.
 fn begin(editor: &Arc<Editor>, Work { job, reply }: Work) -> Option<BoxFuture<'static, ()>> {
     {
         let mut state = editor.state();
@@ -72,7 +73,7 @@ fn deliver(editor: &Editor, reply: oneshot::Sender<Done>, done: Done) {
         let mut state = editor.state();
         state.running = state.running.saturating_sub(1);
     }
-    // Whoever asked may have left; what follows the work follows all the same.
+    // The caller may have gone; the order that follows the work is carried out all the same.
     if let Err(Done { then: Some(order), .. }) = reply.send(done) {
         editor.order(order);
     }

@@ -1,5 +1,5 @@
-//! A Unity project's directory, kept up as an editor does it: real files, since other programs look at them, or those of a
-//! simulated machine.
+//! A Unity project's directory, kept up to date as an editor does. The files are real, because other programs read them, or those
+//! of a simulated machine.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::json::quoted;
 use crate::limits::{FILE_BUSY_TRIES, FILE_BUSY_WAIT};
 
-/// Version of Unity that the fake editor claims to be.
+/// The version of Unity that the fake editor claims to be.
 pub(crate) const UNITY_VERSION: &str = "2022.3.62f1";
 
 /// The files of a simulated machine.
@@ -18,24 +18,24 @@ pub trait Files: Send + Sync + 'static {
     /// # Errors
     /// `NotFound` if there is none.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
-    /// Writes a file whole, making its folder if needed.
+    /// Writes a whole file, and creates its folder if needed.
     ///
     /// # Errors
-    /// As the machine says.
+    /// Any error of the machine.
     fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
     /// Removes a file.
     ///
     /// # Errors
     /// `NotFound` if there is none.
     fn remove(&self, path: &Path) -> io::Result<()>;
-    /// The files of a folder, in no order.
+    /// The files of a folder, in any order.
     ///
     /// # Errors
-    /// As the machine says.
+    /// Any error of the machine.
     fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>>;
 }
 
-/// A simulated machine whose files a fake editor writes in place of real ones. The project's folder itself stays real.
+/// A simulated machine whose files a fake editor writes instead of real ones. The project's folder itself is a real one.
 #[derive(Clone)]
 pub struct Machine(pub Arc<dyn Files>);
 
@@ -45,13 +45,13 @@ impl std::fmt::Debug for Machine {
     }
 }
 
-/// A file that a package keeps about itself.
+/// A file that a package keeps about itself, such as a settings or instance file.
 pub(crate) struct OwnFile {
-    /// Below the project's root.
+    /// Relative to the project's root.
     pub(crate) path: &'static str,
-    /// Its text; `None`: it is removed.
+    /// The text of the file; `None` removes the file.
     pub(crate) content: Option<String>,
-    /// Put in its place whole, and readable by its owner alone.
+    /// Whether the file is replaced in one step and only its owner may read it.
     pub(crate) private: bool,
 }
 
@@ -63,14 +63,14 @@ pub(crate) struct Project {
 }
 
 impl Project {
-    /// Takes a directory, making what every project has where it is missing.
+    /// Opens the project in a directory, and creates the directory and the files that every project has.
     ///
     /// # Errors
-    /// What the system says about the directory.
+    /// Any error of the system about the directory.
     pub(crate) fn open(root: PathBuf, machine: Option<Machine>) -> io::Result<Self> {
         std::fs::create_dir_all(root.join("Assets"))?;
         let root = dunce::canonicalize(root)?;
-        // .NET never shows the verbatim form that canonicalisation gives on Windows.
+        // .NET never returns the verbatim form (`\\?\`) that `canonicalize` returns on Windows.
         let text = root.to_string_lossy();
         let text = text.strip_prefix(r"\\?\").unwrap_or(&text).to_owned();
         let project = Self { root, text, machine };
@@ -79,7 +79,7 @@ impl Project {
         Ok(project)
     }
 
-    /// The root as the editor spells it.
+    /// The project's root in the editor's spelling.
     pub(crate) fn root(&self) -> &str {
         &self.text
     }
@@ -96,7 +96,7 @@ impl Project {
         std::fs::write(path, bytes)
     }
 
-    /// Removes a file below the root; one that is not there is fine.
+    /// Removes a file below the root; succeeds if there is none.
     pub(crate) fn remove(&self, path: &str) -> io::Result<()> {
         let path = self.root.join(path);
         gone_is_fine(match &self.machine {
@@ -105,17 +105,17 @@ impl Project {
         })
     }
 
-    /// Brings a package's own file up to date.
+    /// Writes or removes a package's own file.
     pub(crate) fn keep(&self, OwnFile { path, content, private }: OwnFile) -> io::Result<()> {
         match (content, &self.machine) {
             (None, _) => self.remove(path),
             (Some(text), None) if private => replace_private(&self.root.join(path), text.as_bytes()),
-            // The simulated machine replaces files whole, and has no other users.
+            // The simulated machine always replaces whole files, and has no other users.
             (Some(text), _) => self.write(path, text.as_bytes()),
         }
     }
 
-    /// Enters the package into the manifest, leaving what else stands there.
+    /// Adds the package to the manifest, and keeps the rest of the manifest.
     pub(crate) fn install(&self, package: &str, version: &str) -> io::Result<()> {
         let path = "Packages/manifest.json";
         let mut manifest = self.read_object(&self.root.join(path))?;
@@ -126,7 +126,7 @@ impl Project {
         self.write(path, format!("{:#}\n", serde_json::Value::from(manifest)).as_bytes())
     }
 
-    /// What an editor writes when it opens the project.
+    /// Writes the files that an editor writes when it opens the project.
     pub(crate) fn opened(&self, pid: u32) -> io::Result<()> {
         let instance = format!(
             "{{\n\t\"process_id\" : {pid},\n\t\"version\" : {},\n\t\"app_path\" : \"\",\n\t\"app_contents_path\" : \"\"\n}}",
@@ -136,7 +136,7 @@ impl Project {
         self.write("Temp/UnityLockfile", b"")
     }
 
-    /// What an editor removes when it quits.
+    /// Removes the files that an editor removes when it quits.
     pub(crate) fn quit(&self) -> io::Result<()> {
         self.remove("Library/EditorInstance.json")?;
         let temp = self.root.join("Temp");
@@ -162,11 +162,11 @@ impl Project {
     }
 }
 
-/// Replaces a file in one step, so that nobody reads half of it, by one that only this user may read.
+/// Replaces a file in one step, so that a reader never sees half of it. Only the user may read the new file.
 fn replace_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     make_private_folder(folder)?;
-    // Several editors may share a folder.
+    // Several editors may share a folder, so the temporary file gets a random name.
     let temporary = folder.join(format!(".{:032x}.tmp", fastrand::u128(..)));
     let written = create_private(&temporary).and_then(|mut file| file.write_all(bytes));
     let done = written.and_then(|()| rename_patiently(&temporary, path));
@@ -176,7 +176,7 @@ fn replace_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     done
 }
 
-/// Windows refuses to replace a file for as long as another program has it open and does not share it.
+/// Renames a file, with retries: Windows refuses to replace a file while another program has it open without sharing it.
 fn rename_patiently(from: &Path, to: &Path) -> io::Result<()> {
     for _ in 0..FILE_BUSY_TRIES {
         match std::fs::rename(from, to) {

@@ -1,5 +1,6 @@
-//! The push channel: the editor connects to a client's listener and sends one JSON text a line, as Unity's JsonUtility
-//! writes it. Nothing is ever answered. uLoop has it in a branch that was never released, holdfast with a token and numbers.
+//! The push channel: the editor connects to a client's listener and sends one JSON text a line, as Unity's JsonUtility writes it.
+//! The listener never answers. uLoop has the channel in a branch that was never released; holdfast has it with a token and
+//! numbers.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -16,42 +17,43 @@ use super::model::{Editor, Note};
 use super::project::UNITY_VERSION;
 use crate::limits::{GOODBYE_MAX, NOTES_MAX, PUSH_ATTEMPTS_MAX, PUSH_CONNECT_TIMEOUT, PUSH_ENDPOINTS_MAX, PUSH_RETRY};
 
-/// What is pushed.
+/// The content of a push message.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Message<'a> {
     pub(crate) kind: &'a str,
-    /// Tools that changed, for a message that says so, and how.
+    /// Names of the changed tools, in a `TOOLS_CHANGED` message. `change` says how they changed.
     pub(crate) names: &'a [String],
     pub(crate) change: &'a str,
 }
 
 impl<'a> Message<'a> {
-    /// A message that says no more than its type.
+    /// A message with a type and no more content.
     pub(crate) fn of(kind: &'a str) -> Self {
         Self { kind, names: &[], change: "" }
     }
 }
 
-/// What one endpoint's messages carry beside their content.
+/// What the messages of one endpoint carry beside their content.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stamp<'a> {
     /// Number of the message, from 1.
     pub(crate) sequence: u64,
-    /// What the endpoint was named with.
+    /// The token that was given with the endpoint, if any.
     pub(crate) token: Option<&'a str>,
 }
 
-/// How a package pushes.
+/// How a package sends push messages.
 pub(crate) trait Manner: Send + Sync + 'static {
-    /// The types of the first messages of a connection; `again`: it is the first after a reload.
+    /// The types of the first messages on a connection; `again`: the connection is the first one after a reload.
     fn greetings(&self, again: bool) -> &'static [&'static str];
-    /// The line of a message, its end included.
+    /// The line of a message, with its line end.
     fn line(&self, editor: &Editor, message: &Message<'_>, stamp: &Stamp<'_>) -> Vec<u8>;
-    /// The pause after a loss, or after so many connects in a row that failed; `None`: the endpoint is forgotten.
+    /// The pause before the next try: `failed` connects in a row have failed; 0 after a lost connection. `None`: the endpoint is
+    /// forgotten.
     fn pause(&self, failed: usize) -> Option<Duration>;
 }
 
-/// What the editor says of itself in a message that introduces it.
+/// What the editor reports about itself in its first message on a connection.
 #[derive(Debug, Default)]
 pub(crate) struct Introduction {
     pub(crate) endpoint: String,
@@ -59,7 +61,7 @@ pub(crate) struct Introduction {
     pub(crate) session: String,
 }
 
-/// The payload of a message. JsonUtility writes every member always, null objects as empty ones.
+/// The payload of a message. JsonUtility always writes every member, and writes null objects as empty objects.
 pub(crate) fn payload(editor: &Editor, message: &Message<'_>, introduction: Option<Introduction>) -> String {
     let (reason, why) = match message.kind {
         "DOMAIN_RELOAD" => (message.kind, "Unity domain reload initiated"),
@@ -89,7 +91,7 @@ pub(crate) fn payload(editor: &Editor, message: &Message<'_>, introduction: Opti
         .finish()
 }
 
-/// uLoop's manner.
+/// uLoop's push messages.
 pub(crate) struct Uloop;
 
 impl Manner for Uloop {
@@ -122,13 +124,13 @@ impl Manner for Uloop {
     }
 }
 
-/// One listener. It stays known over a reload.
+/// A listener, which stays known across reloads.
 #[derive(Default)]
 struct Endpoint {
     token: Option<String>,
     /// Number of the last message.
     sequence: u64,
-    /// While a connection stands.
+    /// `Some` while the listener is connected.
     sender: Option<mpsc::Sender<Note>>,
     task: Option<AbortHandle>,
 }
@@ -140,7 +142,7 @@ struct Inner {
 }
 
 impl Inner {
-    /// The next line to an endpoint.
+    /// The next line for an endpoint.
     fn line(&mut self, editor: &Editor, endpoint: &str, message: &Message<'_>) -> Option<Vec<u8>> {
         let Endpoint { token, sequence, .. } = self.endpoints.get_mut(endpoint)?;
         *sequence += 1;
@@ -155,7 +157,7 @@ impl Inner {
     }
 }
 
-/// The editor's push connections. Their tasks end with the last handle, so they hold it weakly.
+/// The editor's push connections. The tasks end when the last handle is dropped, so the tasks themselves hold a weak handle.
 #[derive(Clone)]
 pub(crate) struct Hub(Arc<Mutex<Inner>>);
 
@@ -169,8 +171,8 @@ impl Hub {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a listener's address and connects to it, unless it is known already or not on loopback. Another token makes
-    /// it another listener.
+    /// Registers a listener's address and connects to it. Ignores an address that is not on loopback, that is registered with
+    /// this token already, or that is one more than `PUSH_ENDPOINTS_MAX`. An address with another token becomes a new listener.
     pub(crate) fn register(&self, editor: &Arc<Editor>, endpoint: &str, token: Option<&str>) {
         if loopback_port(endpoint).is_none() {
             return;
@@ -195,7 +197,7 @@ impl Hub {
         inner.dial(self, editor, endpoint, false);
     }
 
-    /// Connects to every known listener anew.
+    /// Connects to every known listener again.
     pub(crate) fn begin(&self, editor: &Arc<Editor>, again: bool) {
         let mut inner = self.inner();
         let known: Vec<String> = inner.endpoints.keys().cloned().collect();
@@ -215,13 +217,13 @@ impl Hub {
         }
     }
 
-    /// Knows no listener any more.
+    /// Forgets every listener.
     pub(crate) fn forget(&self) {
         self.inner().endpoints.clear();
     }
 
-    /// Sends a message on every connection and waits until it was written, or a peer does not read. To a listener that is
-    /// not connected it is lost, and its number with it.
+    /// Sends a message on every connection. Returns when all are written, or after [`GOODBYE_MAX`]. A listener that is not
+    /// connected misses the message, and its number is used up.
     pub(crate) async fn send(&self, editor: &Editor, message: &Message<'_>) {
         let mut waiting = Vec::new();
         {
@@ -243,11 +245,11 @@ impl Hub {
                 let _ = done.await;
             }
         };
-        // A listener that does not read must not hold an editor that leaves.
+        // A listener that does not read must not keep the editor from leaving.
         let _ = tokio::time::timeout(GOODBYE_MAX, all).await;
     }
 
-    /// Notes that a listener is connected; returns what it is greeted with.
+    /// Records that a listener is connected; returns the first bytes to send to it.
     fn attach(&self, editor: &Editor, endpoint: &str, sender: mpsc::Sender<Note>, again: bool) -> Vec<u8> {
         let mut inner = self.inner();
         let greetings = inner.manner.greetings(again);
@@ -268,7 +270,7 @@ impl Hub {
     }
 }
 
-/// Counts and tells that a push connection has ended.
+/// Counts and reports the end of a push connection.
 fn detached(editor: &Editor, endpoint: &str) {
     let mut state = editor.state();
     state.push_connections = state.push_connections.saturating_sub(1);
@@ -276,7 +278,7 @@ fn detached(editor: &Editor, endpoint: &str) {
     editor.event(Event::PushDetached { endpoint: endpoint.to_owned() });
 }
 
-/// Keeps one listener connected. `again`: the first connection is one after a reload.
+/// Keeps one listener connected. `again`: its first connection is the first one after a reload.
 async fn hold(hub: Weak<Mutex<Inner>>, editor: Arc<Editor>, endpoint: String, port: u16, mut again: bool) {
     let mut failed = 0;
     loop {
@@ -289,7 +291,7 @@ async fn hold(hub: Weak<Mutex<Inner>>, editor: Arc<Editor>, endpoint: String, po
                     return;
                 };
                 again = false;
-                // The end of a connection is no failure of the editor: it tries again.
+                // The end of a connection does not count as a failed try: the editor connects again.
                 let _ = serve(&editor, stream, notes, &greeting).await;
                 let Some(hub) = hub.upgrade() else { return };
                 Hub(hub).detach(&editor, &endpoint);

@@ -11,7 +11,7 @@ use holdfast_net::{BoxFuture, BoxStream, Listener, Net, Tcp};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 
-/// While it is on, connections accepted through the [`AbortiveTcp`] it belongs to end with a reset when they are dropped.
+/// While it is on, connections accepted through its [`AbortiveTcp`] end with a reset when they are dropped.
 #[derive(Debug, Clone, Default)]
 pub struct ResetSwitch(Arc<AtomicBool>);
 
@@ -21,8 +21,8 @@ impl ResetSwitch {
     }
 }
 
-/// [`Tcp`] with a [`ResetSwitch`]: what it accepts can be closed with a reset (`SO_LINGER` 0), as a killed peer's kernel or
-/// a middlebox does it. The seam has no such verb, since the product never needs one.
+/// [`Tcp`] with a [`ResetSwitch`]: an accepted connection can end with a reset (`SO_LINGER` 0), as when a killed peer's kernel or
+/// a middlebox sends one. [`Net`] has no such method, because the product never needs one.
 #[derive(Debug, Clone, Default)]
 pub struct AbortiveTcp {
     switch: ResetSwitch,
@@ -77,7 +77,7 @@ struct Accepted {
 impl Drop for Accepted {
     fn drop(&mut self) {
         if self.switch.0.load(Ordering::SeqCst) {
-            // A socket that is gone already cannot be reset; nothing is lost.
+            // A socket that is already gone cannot be reset.
             let _ = self.stream.set_zero_linger();
         }
     }

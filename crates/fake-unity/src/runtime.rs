@@ -1,4 +1,4 @@
-//! The life of an editor: domains and bridges begin and end here, and nowhere else.
+//! The life of an editor: domains and bridges begin and end only here.
 
 use std::future::Future;
 use std::io;
@@ -19,7 +19,7 @@ use crate::limits::{BIND_ATTEMPTS_MAX, BIND_RETRY, CONNECTIONS_MAX, NOTES_MAX, Q
 
 /// The lock file of a domain reload.
 const RELOAD_LOCK: &str = "Temp/domainreload.lock";
-/// The lock file of a bridge that starts.
+/// The lock file of a bridge that is starting.
 const START_LOCK: &str = "Temp/serverstarting.lock";
 
 /// A task that ends when its handle is ended or dropped.
@@ -35,18 +35,18 @@ impl<T> Part<T> {
     }
 
     async fn end(self, how: T) {
-        // A task that has ended by itself needs no word.
+        // A task that has already ended does not receive the stop signal.
         let _ = self.stop.send(how);
-        // A panic in a part is shown by the test or the process that runs it; its end is what counts here.
+        // A panic in a task is printed by the test or process around it. Here it is enough that the task has ended.
         let _ = self.task.await;
     }
 }
 
-/// What comes next by itself.
+/// What the runtime does next without an order.
 enum Next {
-    /// The bridge listens again on this port, after a reload.
+    /// Listen again on this port, after a reload.
     Return { port: u16 },
-    /// One frame after the bridge began to listen.
+    /// Tell the peers that the bridge is back, one tick after it began to listen.
     Back,
 }
 
@@ -55,12 +55,12 @@ pub(crate) struct Runtime {
     editor: Arc<Editor>,
     face: Arc<dyn Face>,
     requests: mpsc::Receiver<Request>,
-    /// It is told for how long its listener outlives the connections.
+    /// The task that accepts connections. Its stop signal says how long the listener outlives the connections.
     bridge: Option<Part<Duration>>,
     main: Option<Part>,
     next: Option<(Instant, Next)>,
     last_port: u16,
-    /// The editor's process runs, also while no domain does.
+    /// Whether the editor's process runs; also true between two domains.
     alive: bool,
 }
 
@@ -68,7 +68,7 @@ impl Runtime {
     /// Opens the project and starts the bridge.
     ///
     /// # Errors
-    /// What the system says about the port or the project.
+    /// Any error of the system about the port or the project.
     pub(crate) async fn start(
         editor: Arc<Editor>,
         face: Arc<dyn Face>,
@@ -81,7 +81,7 @@ impl Runtime {
         Ok(runtime)
     }
 
-    /// Carries out orders until the editor ends.
+    /// Carries out orders until [`Order::Quit`], or until every sender of orders is gone.
     pub(crate) async fn run(mut self) {
         loop {
             let at = self.next.as_ref().map(|(at, _)| *at);
@@ -92,7 +92,7 @@ impl Runtime {
                     let quits = order == Order::Quit;
                     let result = self.carry_out(order).await;
                     if let Some(done) = done {
-                        // Whoever asked need not wait for it.
+                        // The caller may have stopped waiting.
                         let _ = done.send(result);
                     }
                     if quits {
@@ -164,7 +164,7 @@ impl Runtime {
         Ok(())
     }
 
-    /// Opens the editor: files, then domain and bridge.
+    /// Opens the editor: first the files, then domain and bridge.
     async fn open(&mut self) -> io::Result<()> {
         if let Some(project) = &self.editor.project {
             self.face.install(project)?;
@@ -177,13 +177,13 @@ impl Runtime {
         self.listen(self.port_again(), false).await
     }
 
-    /// Where a bridge that stopped begins again; 0 is anywhere. The first one begins where it was told to.
+    /// The port on which a stopped bridge begins again; 0 means any. The first bridge begins on the configured port.
     fn port_again(&self) -> u16 {
         let first = self.editor.state().domain == 0;
         if first || self.face.keeps_port() { self.last_port } else { 0 }
     }
 
-    /// A file that lives with its domain goes.
+    /// Writes the package's own file as for a stopped bridge, if that file ends with its domain.
     fn domain_settings(&self) {
         if !self.face.keeps_port() {
             self.write_settings(false);
@@ -196,7 +196,7 @@ impl Runtime {
         }
     }
 
-    /// Begins a domain where none runs, and the bridge in it.
+    /// Begins a domain if none runs, and the bridge in it.
     async fn listen(&mut self, port: u16, again: bool) -> io::Result<()> {
         self.lock(START_LOCK, true);
         if self.face.probes_port() && port != 0 {
@@ -245,7 +245,7 @@ impl Runtime {
         Ok(())
     }
 
-    /// Listens on the port for a moment, to see whether it is free. Whoever connects meanwhile meets nobody.
+    /// Listens on the port for a moment, to see whether it is free. Connections made in that time are never accepted.
     async fn probe(&self, port: u16) {
         if let Ok(_listener) = self.editor.net.bind(port).await {
             tokio::time::sleep(self.editor.config.probe_time).await;
@@ -265,8 +265,8 @@ impl Runtime {
         }
     }
 
-    /// A free port other than the last. It is freed again: the silence comes first, as in an editor that finds its port
-    /// taken.
+    /// Returns a free port other than the last one. The port is released again, because the bridge binds it only after the
+    /// reload's silence, as in an editor that finds its port taken.
     async fn other_port(&self) -> io::Result<u16> {
         loop {
             let port = self.editor.net.bind(0).await?.local_addr().port();
@@ -342,7 +342,8 @@ async fn until(at: Option<Instant>) {
     }
 }
 
-/// Accepts until `stop` falls; then every connection ends, and after the time that it says the port is closed.
+/// Accepts connections until `stop` is sent, with the time that the listener outlives the connections. With zero, the port closes
+/// first, then the connections; otherwise the connections end first, and the port closes after that time.
 async fn accept(
     editor: Arc<Editor>,
     face: Arc<dyn Face>,
@@ -366,7 +367,7 @@ async fn accept(
             told = &mut stop => break told.unwrap_or_default(),
             _ = links.join_next(), if !links.is_empty() => {}
             accepted = next => {
-                // A connection that is gone before it was accepted is no concern of the listener.
+                // A connection that ended before it was accepted is not a reason to stop listening.
                 let Ok((stream, _)) = accepted else {
                     tokio::time::sleep(BIND_RETRY).await;
                     continue;
@@ -386,7 +387,7 @@ async fn accept(
     };
     if !outlives.is_zero() {
         links.shutdown().await;
-        // Who comes now is taken, and hears nothing any more.
+        // Connections that arrive now are accepted, but never served.
         let mut late = Vec::new();
         let _ = tokio::time::timeout(outlives, async {
             while late.len() < CONNECTIONS_MAX {

@@ -21,7 +21,7 @@ pub(crate) struct Param {
     pub(crate) about: &'static str,
 }
 
-/// What a tool is, whatever its name.
+/// What a tool is, whatever name it is registered under.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ToolSpec {
     pub(crate) name: &'static str,
@@ -39,17 +39,17 @@ pub(crate) struct ToolSpec {
 pub(crate) struct Tool {
     pub(crate) name: String,
     pub(crate) spec: &'static ToolSpec,
-    /// Parameters that it has besides those of its specification, which make a long schema.
+    /// Number of parameters beside those of its specification, to make the schema long.
     pub(crate) more_params: usize,
 }
 
 impl Tool {
-    /// A tool of this name that does what the specification says.
+    /// A tool of this name that does what `spec` says.
     pub(crate) fn named(name: impl Into<String>, spec: &'static ToolSpec) -> Self {
         Self { name: name.into(), spec, more_params: 0 }
     }
 
-    /// Names of the parameters that make its schema long; each is a [`MORE_PARAM`].
+    /// Names of the parameters that make the schema long; each one is a [`MORE_PARAM`].
     pub(crate) fn more_params(&self) -> impl Iterator<Item = String> + use<> {
         (0..self.more_params).map(|number| format!("p{number:05}"))
     }
@@ -61,9 +61,9 @@ impl From<&'static ToolSpec> for Tool {
     }
 }
 
-/// What a parameter is that only makes a schema long: with a name of six characters it has [`MORE_PARAM_BYTES`] of JSON Schema.
+/// A parameter that only makes a schema long. With a name of six characters it adds [`MORE_PARAM_BYTES`] to the JSON Schema.
 pub(crate) const MORE_PARAM: Param = text("", "\"\"", "One of very many; nothing is done with what i");
-/// See [`MORE_PARAM`].
+/// Bytes of one [`MORE_PARAM`] in a JSON Schema.
 pub(crate) const MORE_PARAM_BYTES: usize = 102;
 
 pub(crate) const fn text(name: &'static str, default: &'static str, about: &'static str) -> Param {

@@ -1,4 +1,4 @@
-//! The arguments of a call, and the test tools that every face carries.
+//! The arguments of a call, and the test tools that every face has.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::spec::{Kind, MORE_PARAM_BYTES, Param, Tool, ToolSpec, flag, number, t
 use super::work::{Begun, Done, Fault, Order};
 use crate::limits::{BIG_MAX_BYTES, TOOLS_MAX};
 
-/// Adds tools until there are so many, the last one with a schema of so many bytes.
+/// Adds tools until there are `wanted` (at most `TOOLS_MAX`). The last tool gets a schema of about `schema_bytes` bytes.
 pub(crate) fn lengthen(tools: &mut Vec<Tool>, wanted: usize, schema_bytes: usize) {
     let more = (tools.len()..wanted.min(TOOLS_MAX)).map(|number| Tool::named(format!("more-{number:04}"), &ADDED_TOOL));
     tools.extend(more.collect::<Vec<_>>());
@@ -21,15 +21,15 @@ pub(crate) fn lengthen(tools: &mut Vec<Tool>, wanted: usize, schema_bytes: usize
     }
 }
 
-/// The arguments of a call, checked against the tool's parameters. Names match without regard to case, as in Newtonsoft.
+/// The arguments of a call, checked against the tool's parameters. Names match regardless of case, as in Newtonsoft.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Arguments(Map<String, Value>);
 
 impl Arguments {
-    /// Reads them.
+    /// Reads the arguments from JSON.
     ///
     /// # Errors
-    /// [`Fault::Refused`] when a value cannot become the parameter's type.
+    /// [`Fault::Refused`] if the JSON is not an object, or a value does not fit the parameter's type.
     pub(crate) fn read(tool: &str, spec: &ToolSpec, json: Option<&str>) -> Result<Self, Fault> {
         let mismatch = |what: &str| Fault::Refused(format!("Parameter type mismatch for tool '{tool}': {what}"));
         let arguments = match json.map(serde_json::from_str::<Value>) {
@@ -55,7 +55,7 @@ impl Arguments {
         Ok(arguments)
     }
 
-    /// All of them.
+    /// All arguments as a JSON object.
     pub(crate) fn json(&self) -> String {
         Value::from(self.0.clone()).to_string()
     }
@@ -64,7 +64,7 @@ impl Arguments {
         self.0.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 
-    /// A string; other scalars as their JSON text.
+    /// The string `name`; other types as their JSON text.
     pub(crate) fn text(&self, name: &str) -> Option<String> {
         match self.get(name)? {
             Value::Null => None,
@@ -73,14 +73,14 @@ impl Arguments {
         }
     }
 
-    /// A boolean.
+    /// The boolean `name`; `false` if it is absent or not a boolean.
     pub(crate) fn flag(&self, name: &str) -> bool {
         self.get(name).and_then(flag_of).unwrap_or(false)
     }
 
-    /// A number that is not negative, cut to an integer.
+    /// The number `name` as an integer: negative numbers become 0, fractions are cut off.
     pub(crate) fn number(&self, name: &str) -> Option<u64> {
-        // A float cast saturates; negative ones become 0.
+        // A float cast saturates, and turns negative numbers into 0.
         self.get(name).and_then(number_of).map(|number| number as u64)
     }
 }
@@ -93,7 +93,7 @@ fn number_of(value: &Value) -> Option<f64> {
     value.as_f64().or_else(|| value.as_str().and_then(|text| text.trim().parse().ok()))
 }
 
-/// A plausible result of a built-in tool that the model does not play: success, nothing found.
+/// A plausible result of a built-in tool that the model does not simulate: success, nothing found.
 pub(crate) fn plausible(spec: &ToolSpec) -> Object {
     spec.result.split_whitespace().filter_map(|member| member.split_once(':')).fold(Object::new(), |object, member| {
         match member {
@@ -107,9 +107,9 @@ pub(crate) fn plausible(spec: &ToolSpec) -> Object {
     })
 }
 
-/// How long a test tool that waits may take in versions with `TimeoutSeconds`: above what any test waits.
+/// Time limit of a test tool that waits, in versions with `TimeoutSeconds`: longer than any test waits.
 const PATIENT_SECONDS: u64 = 3600;
-/// The editor's own default.
+/// The packages' default time limit of a tool.
 pub(crate) const TIMEOUT_SECONDS: u64 = 15;
 
 const fn test_tool(name: &'static str, about: &'static str, params: &'static [Param]) -> ToolSpec {
@@ -153,7 +153,7 @@ pub(crate) static TEST_TOOLS: [ToolSpec; 10] = [
 pub(crate) static ADDED_TOOL: ToolSpec =
     test_tool("swapped", "A tool that came later; returns the text.", &[text("text", "\"\"", "What to return")]);
 
-/// Begins a test tool; `None` when the spec is none.
+/// Begins a test tool; `None` if the specification is not that of a test tool.
 pub(crate) fn begin(editor: &Arc<Editor>, spec: &ToolSpec, arguments: &Arguments) -> Option<Begun> {
     let begun = match spec.name {
         "echo" | "swapped" => Begun::ok(Object::new().text("Echo", &arguments.text("text").unwrap_or_default())),
@@ -181,7 +181,7 @@ pub(crate) fn begin(editor: &Arc<Editor>, spec: &ToolSpec, arguments: &Arguments
             match editor.count(&key) {
                 Ok(runs) => {
                     let result = Object::new().text("Key", &key).number("Runs", runs);
-                    // What counts has happened; what is held back is only the answer, as when a crash cuts it off.
+                    // The run is counted already. Only the answer is held back, as when a crash cuts it off.
                     if arguments.flag("hold") { held(editor, result) } else { Begun::ok(result) }
                 }
                 Err(reason) => Begun::fault(Fault::Internal(reason)),
@@ -210,17 +210,17 @@ fn conformance(name: &str) -> Option<Begun> {
     Some(Begun::ok(result.text("Message", conformance::text(name)?)))
 }
 
-/// Answers with `result` once released.
+/// Answers with `result` at the next `release`.
 pub(crate) fn held(editor: &Editor, result: Object) -> Begun {
     let mut release = editor.release.subscribe();
     Begun::Later(Box::pin(async move {
-        // An editor that is gone has dropped this future too.
+        // An error is not possible here: an editor that ends drops this future first.
         let _ = release.changed().await;
         Done::ok(result)
     }))
 }
 
-/// Holds the main thread, for an import or for a tool.
+/// Blocks the main thread for this time, for an import or for a tool.
 pub(crate) fn block(editor: &Editor, time: Duration, importing: bool) {
     let until = tokio::time::Instant::now().checked_add(time);
     editor.hold(|gate| (gate.busy_until, gate.importing) = (until, importing));

@@ -1,5 +1,5 @@
-//! The real binary in a place of its own: its own HOME, state folder and working directory, an almost empty environment, and
-//! children that end with their handle. Every wait is bounded.
+//! The real binary in a separate place: its own HOME, state folder and working directory, an almost empty environment, and child
+//! processes that end with their handle. Every wait is bounded.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -14,15 +14,15 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use crate::process::room::start;
 
-/// Longest wait for anything: only a broken binary needs it.
+/// Longest wait for anything; only a broken binary reaches it.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Waits for a fact.
+/// Waits for a future, at most [`PATIENCE`].
 pub async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
     tasks::within(PATIENCE, what, future).await
 }
 
-/// A place on disk that no other test knows.
+/// A temporary folder for one test.
 pub struct Place {
     folder: TempDir,
 }
@@ -30,16 +30,16 @@ pub struct Place {
 /// How a command ended.
 #[derive(Debug)]
 pub struct Done {
-    /// Its exit code; `None` after a signal.
+    /// The exit code; `None` after a signal.
     pub code: Option<i32>,
-    /// What it wrote on stdout.
+    /// The text of stdout.
     pub out: String,
-    /// What it wrote on stderr.
+    /// The text of stderr.
     pub err: String,
 }
 
 impl Done {
-    /// stdout as JSON.
+    /// The text of stdout as JSON.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
@@ -53,14 +53,14 @@ impl Place {
         Self { folder }
     }
 
-    /// A path in it.
+    /// A path in the place; `below` has `/` between its parts.
     pub fn path(&self, below: &str) -> PathBuf {
         let folder = dunce::canonicalize(self.folder.path()).expect("it exists");
-        // Part by part: a path of Windows has no `/`.
+        // Part by part, because paths on Windows have no `/`.
         below.split('/').fold(folder, |path, part| path.join(part))
     }
 
-    /// Writes a file, and the folders above it.
+    /// Writes a file, and creates the folders above it.
     pub fn write(&self, below: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path(below);
         std::fs::create_dir_all(path.parent().expect("below the place")).expect("it is writable");
@@ -77,20 +77,20 @@ impl Place {
         path
     }
 
-    /// What tells the user's home on this system, and what no program of it starts without.
+    /// The variables that name the user's home on this system, and those without which no program starts.
     fn home(&self) -> Vec<(&'static str, std::ffi::OsString)> {
         let home = self.folder.path();
         let mut told = vec![("HOME", home.into())];
         if cfg!(windows) {
             told.extend([("USERPROFILE", home.into()), ("APPDATA", home.join("AppData").join("Roaming").into())]);
             told.push(("LOCALAPPDATA", home.join("AppData").join("Local").into()));
-            // Windows' sockets look for their parts there.
+            // Windows' socket library finds its files with this variable.
             told.extend(std::env::var_os("SystemRoot").map(|root| ("SystemRoot", root)));
         }
         told
     }
 
-    /// The binary, with these words, in a folder that is no project.
+    /// The binary with these arguments, in a folder that is not a project.
     pub fn command<'a>(&self, words: impl IntoIterator<Item = &'a str>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_holdfast"));
         command
@@ -112,11 +112,11 @@ impl Place {
     }
 }
 
-/// Runs a command to its end with this on its stdin.
+/// Runs a command to its end, with `input` on its stdin.
 pub async fn finish(mut command: Command, input: &[u8]) -> Done {
     let mut child = start(|| command.spawn());
     let mut stdin = child.stdin.take().expect("piped");
-    // A command that does not read its stdin may be gone already.
+    // A command that does not read its stdin may have ended already.
     let _ = stdin.write_all(input).await;
     drop(stdin);
     let output = within("end of the command", child.wait_with_output()).await.expect("it can be waited for");
@@ -127,13 +127,13 @@ pub async fn finish(mut command: Command, input: &[u8]) -> Done {
     }
 }
 
-/// `holdfast fake-unity`.
+/// A `holdfast fake-unity` process.
 pub struct Unity {
-    /// Its process.
+    /// The process.
     pub child: Child,
     stdin: ChildStdin,
     lines: Lines<BufReader<ChildStdout>>,
-    /// Where it listens.
+    /// The port on which the editor listens.
     pub port: u16,
 }
 
@@ -151,17 +151,17 @@ impl Unity {
         unity
     }
 
-    /// An editor that has this project open.
+    /// Starts an editor that has this project open.
     pub async fn of(place: &Place, project: &Path) -> Self {
         Self::start(place, &["--project", text(project)]).await
     }
 
-    /// Its port as a word.
+    /// The port as an argument.
     pub fn at(&self) -> String {
         self.port.to_string()
     }
 
-    /// Steers it.
+    /// Sends a steering line.
     pub async fn say(&mut self, line: &str) {
         self.stdin.write_all(format!("{line}\n").as_bytes()).await.expect("it lives");
     }
@@ -171,7 +171,7 @@ impl Unity {
         self.hear_that(event, |line| line["event"] == event).await
     }
 
-    /// The next line of which this is true.
+    /// The next line for which `is` is true.
     pub async fn hear_that(&mut self, what: &str, is: impl Fn(&Value) -> bool) -> Value {
         within(what, async {
             loop {
@@ -185,28 +185,28 @@ impl Unity {
         .await
     }
 
-    /// Ends as a user ends it.
+    /// Quits the editor as its user does.
     pub async fn quit(mut self) {
         self.say("quit").await;
         within("end of the editor", self.child.wait()).await.expect("it can be waited for");
     }
 
-    /// SIGKILL, or its like.
+    /// Kills the editor (SIGKILL, or its equivalent on Windows).
     pub async fn kill(mut self) {
         self.child.kill().await.expect("it can be killed");
     }
 }
 
-/// `holdfast serve` and an MCP client on its pipes.
+/// A `holdfast serve` process and an MCP client on its pipes.
 pub struct Server {
     child: Child,
     client: tasks::Client<ChildStdin, ChildStdout>,
-    /// How many messages were taken.
+    /// How many messages have been returned or skipped.
     taken: usize,
 }
 
 impl Server {
-    /// Starts a gateway with these words and opens a session.
+    /// Starts a gateway with these arguments and opens a session.
     pub async fn start(place: &Place, words: &[&str]) -> Self {
         Self::open(place.command(["serve"].into_iter().chain(words.iter().copied()))).await
     }
@@ -216,7 +216,7 @@ impl Server {
         Self::open_as(command, "the-test").await
     }
 
-    /// Starts this command and opens a session as a client of this name.
+    /// Starts this command and opens a session with this client name.
     pub async fn open_as(mut command: Command, name: &str) -> Self {
         let mut child = start(|| command.spawn());
         let (stdin, stdout) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
@@ -228,17 +228,17 @@ impl Server {
         Self { child, client, taken }
     }
 
-    /// Its pid.
+    /// The process id of the gateway.
     pub fn pid(&self) -> u32 {
         self.child.id().expect("it lives")
     }
 
-    /// Sends bytes as a line.
+    /// Sends bytes and a line end.
     pub async fn send(&mut self, line: &[u8]) {
         self.client.bytes(&[line, b"\n"].concat()).await;
     }
 
-    /// The next answer; what was not asked for is passed over.
+    /// The next answer; skips requests and notifications.
     pub async fn answer(&mut self) -> Value {
         let taken = &mut self.taken;
         let next = |session: &mut Session<_>| {
@@ -249,7 +249,7 @@ impl Server {
         self.client.wait("an answer", next).await
     }
 
-    /// Asks and waits for the answer.
+    /// Sends a request and waits for its answer.
     pub async fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.client.request(method, params).await;
         let answer = self.client.answer(&id).await.value;
@@ -258,18 +258,18 @@ impl Server {
         answer
     }
 
-    /// Calls a tool: the result.
+    /// Calls a tool and returns its result.
     pub async fn call(&mut self, tool: &str, arguments: Value) -> Value {
         let answer = self.request("tools/call", json!({"name": tool, "arguments": arguments})).await;
         answer["result"].clone()
     }
 
-    /// `holdfast_status`.
+    /// The structured content of `holdfast_status`.
     pub async fn status(&mut self) -> Value {
         self.call("holdfast_status", json!({})).await["structuredContent"].clone()
     }
 
-    /// Asks for the status until this is true of it.
+    /// Polls the status until `is` is true of it.
     pub async fn status_that(&mut self, what: &str, is: impl Fn(&Value) -> bool) -> Value {
         within(what, async {
             loop {
@@ -283,7 +283,7 @@ impl Server {
         .await
     }
 
-    /// Closes stdin and waits: exit code and stderr. Nothing was said on stdout that may not be said.
+    /// Closes stdin and waits for the end; returns the exit code and stderr. Fails if stdout broke a rule of MCP.
     pub async fn end(mut self) -> (Option<i32>, String) {
         self.client.close_stdin().await;
         let mut stderr = self.child.stderr.take().expect("piped");
@@ -301,7 +301,7 @@ impl Server {
     }
 }
 
-/// A path as a word of a command line.
+/// A path as a command-line argument.
 pub fn text(path: &Path) -> &str {
     path.to_str().expect("temporary folders have plain names")
 }

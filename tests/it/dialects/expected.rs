@@ -1,32 +1,33 @@
-//! What each dialect makes of each moment, as data: the tests hold it against what is seen, and the documents are written from it.
+//! The expected outcome of each moment for each dialect, as data. The tests compare it with the real outcome, and the documents
+//! are written from it.
 
 use serde_json::json;
 
 use super::moments;
 use super::stage::Call;
 
-/// A dialect, as far as the moments must know it.
+/// What the moments need to know of a dialect.
 pub struct Dialect {
     pub name: &'static str,
-    /// The package, for readers.
+    /// The package's name for readers.
     pub package: &'static str,
     /// A call that changes nothing.
     pub look: fn() -> Call,
-    /// A call that counts that it ran, under a key.
+    /// A call that counts its runs under a key.
     pub count: fn(&str) -> Call,
-    /// One that counts and is not answered until `release`.
+    /// A call that counts its runs and is not answered until `release`.
     pub hold: fn(&str) -> Call,
-    /// No file of the project names the port.
+    /// Whether the project's files do not name the port.
     pub port_is_told_nowhere: bool,
-    /// The list of tools is the package's own and never changes.
+    /// Whether the tool list is fixed by the package and never changes.
     pub has_a_fixed_list: bool,
-    /// The editor says when its tools change.
+    /// Whether the editor announces changes of its tools.
     pub tells_of_changes: bool,
-    /// The package answers a call when it is done.
+    /// Whether the package answers a call only after it is done.
     pub waits_for_answers: bool,
 }
 
-/// What was seen, in one word.
+/// The outcome of a moment, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     Answered,
@@ -48,7 +49,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Its word in the table, and what that means. Bold: what the package itself makes impossible.
+    /// The word in the table, and its meaning. Bold: a limit of the package itself.
     pub fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Answered => ("answered", "with the editor's own result"),
@@ -136,7 +137,7 @@ const LIKE_ULOOP: Dialect = Dialect {
     waits_for_answers: true,
 };
 
-/// In the order in which they are looked for.
+/// In the order in which the gateway looks for them.
 pub const DIALECTS: [Dialect; 5] = [
     Dialect { name: "holdfast", package: "holdfast's own (`unity/`)", ..LIKE_ULOOP },
     Dialect { name: "turbokettle", package: "turbokettle/unity-mcp", tells_of_changes: false, ..LIKE_ULOOP },
@@ -155,12 +156,12 @@ pub const DIALECTS: [Dialect; 5] = [
     LIKE_ULOOP,
 ];
 
-/// What one dialect makes of one moment.
+/// The expected outcome of a moment for a dialect.
 pub struct Expected {
     pub outcome: Outcome,
 }
 
-/// See [`Expected`].
+/// Returns the [`Expected`] outcome.
 pub fn expected(dialect: &str, moment: &str) -> Expected {
     let outcome = match (moment, dialect) {
         ("the session opens before the editor", _) => Outcome::Answered,
@@ -170,7 +171,7 @@ pub fn expected(dialect: &str, moment: &str) -> Expected {
         ("a call", _) => Outcome::Answered,
         ("a domain reload while a call runs", "unity-mcp") => Outcome::Queued,
         ("a kill while a call runs", "unity-mcp") => Outcome::HeldOrUnknown,
-        // Its journal has the result.
+        // The package's journal has the result.
         ("a domain reload after a call ended, before its answer", "holdfast") => Outcome::Answered,
         (
             "a domain reload while a call runs"

@@ -1,5 +1,5 @@
-//! One suite for every dialect: the same moments of a session, played with the real binary and a fake editor that speaks the
-//! dialect. What each dialect makes of a moment is data ([`expected`]); the table in `docs/protocols.md` is written from it.
+//! One suite for every dialect: the same moments of a session, with the real binary and a fake editor that speaks the dialect.
+//! The expected outcomes are data ([`expected`]); the table in `docs/protocols.md` is written from them.
 
 mod expected;
 mod moments;
@@ -11,7 +11,7 @@ use crate::process::room::{Room, until};
 
 use expected::{DIALECTS, MOMENTS, expected};
 
-/// Plays every moment on one dialect; all that differ are told at once.
+/// Plays every moment on one dialect; reports all differences together.
 fn every_moment(name: &str) {
     let dialect = DIALECTS.iter().find(|dialect| dialect.name == name).expect("a dialect of the table");
     let mut differ = Vec::new();
@@ -50,7 +50,7 @@ fn uloop() {
     every_moment("uloop");
 }
 
-/// The package is another one each time the project is opened; the client's session goes on.
+/// Each time the project is opened it has another package, while the client's session goes on.
 #[test]
 fn a_project_changes_its_package_under_a_running_session() {
     let room = Room::new();

@@ -1,4 +1,4 @@
-//! The moments of a session. Each says what was seen, in one word; what no dialect may show fails at once.
+//! The moments of a session. Each returns its outcome in one word, and fails at once for what no dialect may do.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::{Room, until};
 use crate::process::client::{Client, Verdict};
 use crate::process::unity::Unity;
 
-/// The session opens before there is an editor, and the tools come when it does.
+/// The session opens before there is an editor, and the tools arrive when there is one.
 pub fn open(dialect: &Dialect) -> Outcome {
     let room = Room::new();
     for folder in ["Assets", "ProjectSettings"] {
@@ -19,7 +19,7 @@ pub fn open(dialect: &Dialect) -> Outcome {
     let project = room.project().display().to_string();
     let (mut client, unity);
     if dialect.port_is_told_nowhere {
-        // Some port, to have one that is known before.
+        // Start and end an editor, to get a port that is known beforehand.
         let first = stage::start(dialect, &room);
         let port = first.port.to_string();
         drop(first);
@@ -38,7 +38,7 @@ pub fn open(dialect: &Dialect) -> Outcome {
     Outcome::Answered
 }
 
-/// The tools are listed as the editor has them.
+/// The tool list is the editor's, and follows its changes.
 pub fn list(dialect: &Dialect) -> Outcome {
     let mut stage = Stage::set(dialect);
     let before = stage.client.tools();
@@ -50,7 +50,7 @@ pub fn list(dialect: &Dialect) -> Outcome {
         Outcome::Fixed
     } else {
         if !dialect.tells_of_changes {
-            // Nothing tells of it but the next look, which a new connection brings.
+            // Without an announcement, the list is read again only on a new connection.
             stage.unity.say("reload 50");
         }
         until("it is announced", || announced(&stage) > told);
@@ -89,12 +89,12 @@ pub fn reload_in_a_call(dialect: &Dialect) -> Outcome {
     Outcome::Unknown
 }
 
-/// Begins a call that is not answered, where the package waits for an answer at all.
+/// Begins a call that is not answered yet; `None` if the package answers before a call is done.
 fn begin(stage: &mut Stage, dialect: &Dialect) -> Option<u64> {
     dialect.waits_for_answers.then(|| stage.hold(dialect, "cut"))
 }
 
-/// A package that answers before a call is done: what is queued at a reload is lost with it, and the answer has said so.
+/// For a package that answers before a call is done: calls queued at a reload are lost, and their answer has said so.
 fn queued(mut stage: Stage, dialect: &Dialect) -> Outcome {
     stage.unity.say("modal on");
     let id = stage.call(&(dialect.count)("cut"));
@@ -109,7 +109,7 @@ fn queued(mut stage: Stage, dialect: &Dialect) -> Outcome {
     Outcome::Queued
 }
 
-/// The editor reloads when a call has run to its end and its answer has not left yet.
+/// The editor reloads after a call has ended and before its answer is sent.
 pub fn reload_before_the_answer(dialect: &Dialect) -> Outcome {
     let mut stage = Stage::set(dialect);
     stage.unity.say("lose");
@@ -139,7 +139,7 @@ pub fn kill_in_a_call(dialect: &Dialect) -> Outcome {
     let cut = if let Some(cut) = begin(&mut stage, dialect) {
         cut
     } else {
-        // Stopped, it takes connections and answers nothing, so that it is not sent the call.
+        // A stopped process accepts connections and does not answer, so the call is held and not sent.
         let looked = stage.call(&(dialect.look)());
         stage.client.answer(looked);
         stage.unity.stop();
@@ -161,18 +161,18 @@ pub fn kill_in_a_call(dialect: &Dialect) -> Outcome {
     stage.end();
     drop(next);
     match answer.verdict() {
-        // This one was never sent; the other outcome is that of a call whose request had begun to leave.
+        // This call was never sent. A call whose first byte had been sent would be "unknown".
         Verdict::Ok if runs == 1 && !dialect.waits_for_answers => Outcome::HeldOrUnknown,
         Verdict::Unknown if dialect.waits_for_answers => Outcome::Unknown,
         other => panic!("{other:?}: {}", answer.0),
     }
 }
 
-/// A call is made while the editor is away for a reload.
+/// A call is made while the editor reloads.
 pub fn call_while_away(dialect: &Dialect) -> Outcome {
     let mut stage = Stage::set(dialect);
     stage.unity.say("reload 800");
-    // What is written before the gateway sees the end may be lost with it, and is told so: that is another moment.
+    // A call that is written before the gateway sees the end of the connection may be lost with it. That is another moment.
     until("the gateway sees it", || stage.client.log().contains(r#""event":"link_down""#));
     let id = stage.call(&(dialect.count)("held"));
     let answer = stage.client.answer(id);
@@ -190,7 +190,7 @@ pub fn two_editors(dialect: &Dialect) -> Outcome {
         assert_eq!((stage.client.answer(id).verdict(), stage.room.runs(&key)), (Verdict::Ok, 1));
     }
     if dialect.port_is_told_nowhere {
-        // The port of the other one, with this one's project: its owner is not this project's editor.
+        // The port of the other editor with this editor's project: the port's owner is not the project's editor.
         let [one, other] = &mut stages;
         let port = other.unity.port.to_string();
         let project = one.room.project().display().to_string();
@@ -223,7 +223,7 @@ pub fn cancel(dialect: &Dialect) -> Outcome {
     };
     stage.client.cancel(id);
     let behind = stage.call(&(dialect.count)("behind"));
-    // The place is given back at once, or when the editor has answered, which it cannot before it is released.
+    // The place is free again at once, or when the editor has answered, which it cannot do before `release`.
     let withdrawn = stage.client.answered_before(behind, Duration::from_secs(3));
     stage.unity.say("release");
     assert_eq!((stage.client.answer(behind).verdict(), stage.room.runs("behind")), (Verdict::Ok, 1));
@@ -253,7 +253,7 @@ pub fn late_result(dialect: &Dialect) -> Outcome {
     Outcome::Fetched
 }
 
-/// stdin ends; the gateway goes, and the editor stays.
+/// stdin ends: the gateway ends, and the editor stays.
 pub fn end_of_stdin(dialect: &Dialect) -> Outcome {
     let Stage { room, mut unity, client } = Stage::set(dialect);
     client.close(&room);

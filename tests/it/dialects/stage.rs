@@ -1,4 +1,4 @@
-//! What a moment is played on: an editor of a dialect, and the calls that it knows.
+//! The stage of a moment: an editor of a dialect, a gateway, and the calls that the editor has.
 
 use serde_json::{Value, json};
 
@@ -10,9 +10,9 @@ use crate::process::unity::Unity;
 /// A tool and its arguments.
 pub type Call = (&'static str, Value);
 
-/// A room with an editor and a gateway that found it by the project's files.
+/// An editor, and a gateway that found it by the project's files.
 pub struct Stage {
-    // In the order in which they go: the first shows its log when a test fails.
+    // Fields are dropped in this order; the client is first, because it prints its log when a test fails.
     pub client: Client,
     pub unity: Unity,
     pub room: Room,
@@ -25,12 +25,12 @@ pub fn editor(dialect: &Dialect) -> (Room, Unity) {
     (room, unity)
 }
 
-/// An editor of the room's project.
+/// Starts an editor of the room's project.
 pub fn start(dialect: &Dialect, room: &Room) -> Unity {
     Unity::of_project(room, &["--dialect", dialect.name])
 }
 
-/// The flags that lead a gateway to it. Only a package that tells its port nowhere needs the port.
+/// The flags that lead a gateway to the editor. The port is needed only for a package that writes it nowhere.
 pub fn flags(dialect: &Dialect, room: &Room, unity: &Unity) -> Vec<String> {
     let mut flags = vec!["--project".to_owned(), room.project().display().to_string()];
     if dialect.port_is_told_nowhere {
@@ -50,7 +50,7 @@ impl Stage {
         Self { room, unity, client }.ready()
     }
 
-    /// Its client waits a moment only for each answer.
+    /// A stage whose client waits only a moment for each answer.
     pub fn impatient(dialect: &Dialect) -> Self {
         let (room, unity) = editor(dialect);
         let client = Client::impatient(&room, 7, &words(&flags(dialect, &room, &unity)));
@@ -66,7 +66,7 @@ impl Stage {
         self.client.call(tool, arguments)
     }
 
-    /// Begins a call that counts and is not answered until `release`.
+    /// Begins a call that counts its run and is not answered until `release`.
     pub fn hold(&mut self, dialect: &Dialect, key: &str) -> u64 {
         let mark = self.unity.mark();
         let id = self.call(&(dialect.hold)(key));

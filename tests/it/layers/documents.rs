@@ -1,4 +1,4 @@
-//! The documents for contributors: every path that they name exists, and nothing that they are to list is missing.
+//! The documents for contributors: every path in them exists, and they list everything that they have to list.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,21 +7,21 @@ use super::{files_below, folders_of, relative, root};
 
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
 const CONTRIBUTING: &str = "CONTRIBUTING.md";
-/// Endings by which a word is seen to be the path of a file.
+/// Endings by which a word is recognised as the path of a file.
 const ENDINGS: &[&str] = &[
     ".rs", ".md", ".toml", ".json", ".yaml", ".yml", ".py", ".sh", ".mjs", ".cs", ".html", ".c", ".lock", ".js",
     ".snap",
 ];
-/// Names that several files have, and words with a slash that are no paths.
+/// Names that several files have, and words with a slash that are not paths.
 const NO_PATHS: &[&str] = &["tests.rs", "limits.rs", "subscriptions/listen", "tools/call"];
-/// Folders that are made by the commands that name them, and files of a Unity project.
+/// Folders that are created by the commands in the text, and files of a Unity project.
 const MADE: &[&str] = &["target/", ".tools/", "dist/", "tests/clients/node_modules/", "Library/", "fuzz/artifacts/"];
 
 fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).expect("the documents are readable").replace("\r\n", "\n")
 }
 
-/// The words that stand as code in a text, also in a block of code; punctuation around them is taken off.
+/// The words of a text that are code, inline or in blocks, without the punctuation around them.
 fn code_words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut fenced = false;
@@ -37,14 +37,14 @@ fn code_words(text: &str) -> Vec<String> {
     words.iter().map(|word| word.trim_matches(|c: char| ",;()\"'".contains(c)).to_owned()).collect()
 }
 
-/// Where the links of a text lead, of those that stay in the repository.
+/// The link targets of a text that are in the repository.
 fn links(text: &str) -> Vec<String> {
     let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
     let paths = targets.map(|target| target.split('#').next().unwrap_or_default());
     paths.filter(|path| !path.is_empty() && !path.contains("://")).map(str::to_owned).collect()
 }
 
-/// Every path that a text names. All are from the root: a name without its folders leads nobody anywhere.
+/// Every path in a text. All paths are from the root, because a name without its folders cannot be found.
 fn paths(text: &str) -> Vec<String> {
     let is_path = |word: &String| {
         let is_file = ENDINGS.iter().any(|ending| word.len() > ending.len() && word.ends_with(ending));
@@ -57,7 +57,7 @@ fn paths(text: &str) -> Vec<String> {
     words.chain(links(text)).collect()
 }
 
-/// The names that stand in brackets behind a file that is said to hold them: (file, name).
+/// The names in brackets behind a file that is said to contain them: (file, name).
 fn names(text: &str) -> Vec<(String, String)> {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut found = Vec::new();
@@ -74,7 +74,7 @@ fn names(text: &str) -> Vec<(String, String)> {
     found
 }
 
-/// What `make` can be asked for.
+/// The documented targets of the `Makefile`.
 fn targets() -> BTreeSet<String> {
     let makefile = read("Makefile");
     let documented = makefile.lines().filter_map(|line| line.split_once(": ").filter(|(_, rest)| rest.contains("## ")));
@@ -127,7 +127,7 @@ fn the_map_has_every_room_and_every_folder() {
     let rooms = fs::read_dir(root().join("src")).expect("folders of the repository are readable");
     let rooms = rooms.map(|entry| relative(&entry.expect("folders of the repository are readable").path()));
     let folders = folders_of("").into_iter().chain(folders_of("crates")).map(|path| relative(&path));
-    // What is built, installed, hidden or git's own, and the folders whose content the map has.
+    // Without build output, installed packages, hidden folders, and the folders whose content the map lists.
     let others = ["dist", "chaos-report", "node_modules", "crates", "src"];
     let is_ours =
         |path: &String| !path.starts_with(['.']) && !path.starts_with("target") && !others.contains(&path.as_str());
@@ -169,7 +169,7 @@ fn every_suite_is_in_the_index_of_the_tests() {
 
 #[test]
 fn every_way_to_renew_a_generated_file_is_in_the_contributors_guide() {
-    // Put together here so that this file does not find itself.
+    // Assembled here, so that the search does not find this file.
     let mark = ["UPD", "ATE_"].concat();
     let guide = read(CONTRIBUTING);
     let mut seen = BTreeSet::new();

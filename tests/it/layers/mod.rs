@@ -1,9 +1,9 @@
-//! The house rules that no lint can hold, read off the source text: which layer may name what, what stdout may carry, how
-//! long a file may grow, and that nothing committed names somebody's machine.
+//! Project rules that no lint can check, checked on the source text: which layer may name what, what may be written to stdout,
+//! how long a file may be, and that no committed file has a path of a developer's machine.
 //!
-//! The purity rule: `protocol`, `fsm` and `core` know no runtime, clock, randomness, environment, file, socket or log, and never await;
-//! `core` may hold and compare moments that it is given. Comments, string literals and `#[cfg(test)]` items are not looked at. What our
-//! crates may know of each other is read off their manifests.
+//! The purity rule: `protocol`, `fsm` and `core` know no runtime, clock, randomness, environment, file, socket or log, and never
+//! await. `core` may keep and compare moments that it is given. Comments, string literals and `#[cfg(test)]` items are ignored.
+//! Which of our crates a crate may use is checked in its manifest.
 
 mod documents;
 mod tokens;
@@ -15,7 +15,7 @@ use tokens::{Token, blank, crate_places, places, printing, tokens, without_tests
 
 const LINES_MAX: usize = 600;
 
-/// Crates that no pure file may name, and what it should do instead.
+/// Crates that no pure file may name, with the reason.
 const IMPURE_CRATES: &[(&str, &str)] = &[
     ("tokio", "the runtime belongs to the shells"),
     ("holdfast_net", "sockets belong to the net seam"),
@@ -31,7 +31,7 @@ const IMPURE_CRATES: &[(&str, &str)] = &[
     ("fastrand", "the die comes in as a value"),
     ("getrandom", "the die comes in as a value"),
 ];
-/// Names of the standard library and the language that no pure file may use, and what it should do instead.
+/// Names of the standard library and the language that no pure file may use, with the reason.
 const IMPURE: &[(&str, &str)] = &[
     ("Instant", "time comes in as a value"),
     ("SystemTime", "time comes in as a value"),
@@ -50,20 +50,20 @@ const IMPURE: &[(&str, &str)] = &[
     ("env!", "config reads the environment"),
     ("option_env!", "config reads the environment"),
 ];
-/// What `core` may name although it is pure: moments are values there.
+/// Impure names that `core` may use all the same: moments are values there.
 const MOMENTS: &[&str] = &["Instant", "SystemTime"];
-/// Crates that one file hides from the others: (crate, file, what the others use instead).
+/// Crates that only one file may use: (crate, file, what the other files use instead).
 const OWNED_CRATES: &[(&str, &str, &str)] = &[
     ("backoff", "src/fsm/retry.rs", "use fsm::retry; the crate is unmaintained and is to be replaced in one place"),
     ("statig", "src/fsm/mod.rs", "write the machine against fsm::Machine"),
 ];
-/// The one file that may print to stdout outside of the MCP stream.
+/// The only file that may print to stdout outside of the MCP stream.
 const PRINTER: &str = "src/cli/output.rs";
-/// The files that may read and write std's own handles: the one that waits where they do not block, and the fake editor, which
-/// nobody but its tests starts.
+/// The files that may read and write std's own handles: the one that waits where the handles do not block, and the fake editor,
+/// which only tests start.
 const STDIO: &[&str] = &["src/platform/stdio.rs", "src/cli/fake_unity.rs"];
-/// The files that may start a task or a thread by themselves, and who notices when it panics. All others spawn through
-/// `Tasks::spawn` (it fails its actor) or `Health::spawn` (it ends the gateway).
+/// The files that may start a task or a thread directly, and what notices a panic there. All other files use `Tasks::spawn` (a
+/// panic fails the actor) or `Health::spawn` (a panic ends the gateway).
 const SPAWNERS: &[(&str, &str)] = &[
     ("src/runtime/health.rs", "the watched helper itself"),
     ("src/transport/run.rs", "main joins the tree; the pumps are watched"),
@@ -77,11 +77,11 @@ const SPAWNERS: &[(&str, &str)] = &[
     ("src/platform/host.rs", "a panic is the lack of an answer to whoever waits"),
     ("src/platform/host/focus.rs", "a panic is the lack of an answer to whoever waits"),
 ];
-/// What only tests and demonstrations start.
+/// Code that only tests and demonstrations start.
 const UNWATCHED: &[&str] = &["crates/fake-unity/", "crates/mcp-client/", TESTKIT, "src/cli/demo/"];
-/// What is no part of the program.
+/// Not a part of the program.
 const TESTKIT: &str = "crates/testkit/";
-/// What each of `crates/` may know of our other crates, this package included; one that is not named here knows none of them.
+/// Which of our crates, this package included, each crate in `crates/` may use; a crate that is not listed may use none.
 const KNOWN_CRATES: &[(&str, &[&str])] =
     &[("fake-unity", &["holdfast-net"]), ("testkit", &["holdfast", "holdfast-fake-unity", "holdfast-mcp-client"])];
 
@@ -143,7 +143,7 @@ fn no_file_grows_beyond_what_a_reader_holds() {
 
 #[test]
 fn nothing_committed_names_a_machine() {
-    // Put together here so that this file does not find itself.
+    // Assembled here, so that the search does not find this file.
     let marks =
         [["/wo", "rk/"], ["/ro", "ot/"], ["/home/", "runner"], ["C:\\Us", "ers\\runner"]].map(|parts| parts.concat());
     let mut read = 0;
@@ -161,7 +161,7 @@ fn nothing_committed_names_a_machine() {
     assert!(findings.is_empty(), "\n{}", findings.join("\n"));
 }
 
-/// True where an absolute path begins in `line`; a longer path that merely contains the words (`network/`, `./work/`) does not count.
+/// Whether an absolute path begins in `line`. A longer path that contains the text (`network/`, `./work/`) does not count.
 fn names_path(line: &str, mark: &str) -> bool {
     line.match_indices(mark).any(|(at, _)| !line[..at].ends_with(|c: char| c.is_alphanumeric() || "._-/}$".contains(c)))
 }
@@ -176,12 +176,12 @@ fn is_core(path: &str) -> bool {
     path.starts_with("src/core/")
 }
 
-/// A line that takes the type of a moment from the runtime, and nothing else.
+/// Whether a line imports only the runtime's type of a moment.
 fn names_a_moment(code: &str, line: usize) -> bool {
     code.lines().nth(line - 1).is_some_and(|text| text.trim() == "use tokio::time::Instant;")
 }
 
-/// Where a function or method of this name is called: `x.name()`, `X::name()`.
+/// The lines that call a function or method of this name without arguments: `x.name()`, `X::name()`.
 fn calls_of(tokens: &[Token], name: &str) -> Vec<usize> {
     let at = |index: usize| tokens.get(index).map_or("", |token| token.text.as_str());
     (1..tokens.len())
@@ -190,7 +190,7 @@ fn calls_of(tokens: &[Token], name: &str) -> Vec<usize> {
         .collect()
 }
 
-/// Every rule that `text`, standing at `path`, breaks.
+/// Every rule that the file `path` with the content `text` violates.
 fn check(path: &str, text: &str) -> Vec<String> {
     let code = without_tests(&blank(text));
     let tokens = tokens(&code);
@@ -250,7 +250,7 @@ fn check(path: &str, text: &str) -> Vec<String> {
     findings
 }
 
-/// The crates of ours that a manifest names without being allowed to, also for its tests alone.
+/// The crates of ours that a manifest names without permission, also if only for its tests.
 fn foreign_crates(name: &str, manifest: &str) -> Vec<String> {
     let allowed = KNOWN_CRATES.iter().find(|(of, _)| *of == name).map_or(&[][..], |(_, known)| known);
     let mut named = Vec::new();
@@ -259,7 +259,7 @@ fn foreign_crates(name: &str, manifest: &str) -> Vec<String> {
     named.into_iter().map(|of| format!("crates/{name}/Cargo.toml: depends on {of}")).collect()
 }
 
-/// Every name in every table of dependencies: the plain ones, those of tests and builds, and those of one platform.
+/// Every name in every table of dependencies: normal, for tests, for builds, and for one platform.
 fn dependencies(table: &serde_json::Value, named: &mut Vec<String>) {
     for (key, value) in table.as_object().into_iter().flatten() {
         if key.ends_with("dependencies") {
@@ -272,7 +272,7 @@ fn dependencies(table: &serde_json::Value, named: &mut Vec<String>) {
     }
 }
 
-/// Lines on which a task or a thread is started that nobody watches.
+/// The lines that start a task or a thread directly.
 fn spawning(tokens: &[Token]) -> Vec<usize> {
     let at = |index: usize| tokens.get(index).map_or("", |token| token.text.as_str());
     let spawns = |i: usize| matches!(at(i), "spawn" | "spawn_blocking" | "spawn_local" | "Builder");
@@ -280,7 +280,7 @@ fn spawning(tokens: &[Token]) -> Vec<usize> {
     (0..tokens.len()).filter(|&i| spawns(i) && of(i)).map(|i| tokens[i].line).collect()
 }
 
-/// Lines on which one of std's handles is taken for more than the question whether it is a terminal.
+/// The lines that use one of std's handles for anything but `is_terminal`.
 fn std_handles(tokens: &[Token]) -> Vec<usize> {
     let at = |index: usize| tokens.get(index).map_or("", |token| token.text.as_str());
     (0..tokens.len())
@@ -290,15 +290,14 @@ fn std_handles(tokens: &[Token]) -> Vec<usize> {
         .collect()
 }
 
-/// Modules of the package, from src/; a `crate::name` that is none of them is a macro or an item of lib.rs.
-/// Where `.borrow()` stands.
+/// Indices of the `.` of every `.borrow()`.
 fn borrows(tokens: &[Token]) -> Vec<usize> {
     let is = |at: usize, text: &str| tokens.get(at).is_some_and(|token| token.text == text);
     let call = |at: &usize| ["borrow", "(", ")"].iter().enumerate().all(|(nth, text)| is(at + 1 + nth, text));
     (0..tokens.len()).filter(|at| is(*at, ".")).filter(call).collect()
 }
 
-/// Lines of a `.borrow()` whose guard lives while another one is taken: it lasts to the end of its statement.
+/// The lines of a `.borrow()` whose guard is still alive when another one is taken: a guard lives to the end of its statement.
 fn double_borrows(tokens: &[Token]) -> Vec<usize> {
     let places = borrows(tokens);
     let text = |at: usize| tokens.get(at).map_or("", |token| token.text.as_str());
@@ -307,7 +306,7 @@ fn double_borrows(tokens: &[Token]) -> Vec<usize> {
         for at in start + 4..tokens.len() {
             match text(at) {
                 "(" | "[" | "{" => depth += 1,
-                // The end of a block, and not of a literal or closure within the statement.
+                // The end of a block, not of a literal or closure within the statement.
                 "}" if depth == 0 && !matches!(text(at + 1), ")" | "," | "." | "?" | ";" | "}") => return at,
                 ")" | "]" | "}" => depth -= 1,
                 ";" if depth <= 0 => return at,
@@ -330,7 +329,7 @@ fn relative(path: &Path) -> String {
     path.strip_prefix(root()).unwrap_or(path).to_string_lossy().replace('\\', "/")
 }
 
-/// The Rust files of src/ and of every crate's src/, without those that are a test module as a whole (`tests.rs`, `tests/`).
+/// The Rust files of src/ and of every crate's src/, without whole test modules (`tests.rs`, `tests/`).
 fn sources() -> Vec<(String, String)> {
     let crates = folders_of("crates");
     let places = crates.iter().map(PathBuf::as_path).chain([root()]).map(|place| place.join("src"));
@@ -355,7 +354,7 @@ fn folders_of(place: &str) -> Vec<PathBuf> {
     paths.filter(|path| path.is_dir()).collect()
 }
 
-/// All files below `folder`, without what is built, installed or git's own.
+/// All files below `folder`, without build output, installed packages and git's own files.
 fn files_below(folder: &Path) -> Vec<PathBuf> {
     const NOT_OURS: &[&str] = &["target", ".git", ".tools", "node_modules", "__pycache__", "Library", "Temp"];
     let mut found = Vec::new();

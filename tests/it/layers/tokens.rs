@@ -1,6 +1,6 @@
-//! The words of a source file, without comments, texts and what only tests see.
+//! The tokens of a source file, without comments, literals and code that only tests see.
 
-/// A piece of code: an identifier (with a `!` behind it if a macro is called), or one other character.
+/// A token: an identifier (with a `!` behind it if a macro is called), or one other character.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Token {
     pub(super) text: String,
@@ -31,7 +31,7 @@ pub(super) fn tokens(code: &str) -> Vec<Token> {
     found
 }
 
-/// Lines on which `name` stands: an identifier, a macro (`name!`) or a path (`a::b`, also written `use a::{b, c}`).
+/// The lines with `name`: an identifier, a macro (`name!`) or a path (`a::b`, also written `use a::{b, c}`).
 pub(super) fn places(tokens: &[Token], name: &str) -> Vec<usize> {
     match name.rsplit_once("::") {
         Some((parent, child)) => {
@@ -42,11 +42,11 @@ pub(super) fn places(tokens: &[Token], name: &str) -> Vec<usize> {
     }
 }
 
-/// Words that may stand before a path of their own.
+/// Words that may precede a path of their own.
 const KEYWORDS: &[&str] =
     &["use", "return", "in", "as", "dyn", "impl", "mut", "else", "break", "match", "if", "while", "for"];
 
-/// Lines on which a crate is named: at the head of a path, or in `extern crate`.
+/// The lines that name a crate: at the head of a path, or in `extern crate`.
 pub(super) fn crate_places(tokens: &[Token], name: &str) -> Vec<usize> {
     let at = |index: usize| tokens.get(index).map_or("", |token| token.text.as_str());
     (0..tokens.len())
@@ -64,12 +64,13 @@ pub(super) fn crate_places(tokens: &[Token], name: &str) -> Vec<usize> {
         .collect()
 }
 
-/// What is named directly below the path `parent`, through braces too: `std::{env, fs::File}` names `env` and `fs` of `std`.
+/// The names directly below the path `parent`, also in braces: `std::{env, fs::File}` names `env` and `fs` of `std`.
 fn members(tokens: &[Token], parent: &[&str]) -> Vec<(usize, String)> {
     let is = |index: usize, text: &str| tokens.get(index).is_some_and(|token| token.text == text);
     let mut found = Vec::new();
     for start in 0..tokens.len() {
-        // `use std::{sync::{mpsc}}`: the parent's own steps may also stand in braces, so each step is looked for below the last.
+        // `use std::{sync::{mpsc}}`: the steps of the parent may be in braces too, so each step is searched below the previous
+        // one.
         let mut spots = if is(start, parent[0]) && !(start >= 2 && is(start - 1, ":") && is(start - 2, ":")) {
             vec![start]
         } else {
@@ -85,7 +86,7 @@ fn members(tokens: &[Token], parent: &[&str]) -> Vec<(usize, String)> {
     found
 }
 
-/// Indices of what stands directly below the path that ends at `index`.
+/// Indices of the tokens directly below the path that ends at `index`.
 fn below(tokens: &[Token], index: usize) -> Vec<usize> {
     let is = |index: usize, text: &str| tokens.get(index).is_some_and(|token| token.text == text);
     if !(is(index + 1, ":") && is(index + 2, ":")) {
@@ -115,7 +116,7 @@ pub(super) fn printing(tokens: &[Token]) -> Vec<usize> {
     ["println!", "print!", "eprintln!", "eprint!", "dbg!"].iter().flat_map(|name| places(tokens, name)).collect()
 }
 
-/// `text` with comments and the insides of string and character literals turned into spaces; lines stay where they are.
+/// `text` with comments and the insides of string and character literals replaced by spaces; the lines stay the same.
 pub(super) fn blank(text: &str) -> String {
     let chars: Vec<char> = text.chars().collect();
     let at = |index: usize| chars.get(index).copied().unwrap_or('\0');
@@ -154,7 +155,7 @@ pub(super) fn blank(text: &str) -> String {
             }
             i = skip(&mut out, i, end + 1);
         } else if at(i) == '\'' && (at(i + 1) == '\\' || at(i + 2) == '\'') {
-            // A character; anything else behind a quote is a lifetime.
+            // A character literal; any other quote begins a lifetime.
             let from = if at(i + 1) == '\\' { i + 3 } else { i + 2 };
             let end = (from..chars.len()).find(|&j| at(j) == '\'').unwrap_or(chars.len());
             i = skip(&mut out, i, end + 1);
@@ -166,7 +167,7 @@ pub(super) fn blank(text: &str) -> String {
     out
 }
 
-/// `r"`, `r#"`, `br"`, ... at `i`: where the text begins, and the number of hashes.
+/// For `r"`, `r#"`, `br"`, ... at `i`: the index where the text begins, and the number of hashes.
 fn raw_string(chars: &[char], i: usize) -> Option<(usize, usize)> {
     let rest = &chars[i..];
     let prefix = [&['r'][..], &['b', 'r'], &['c', 'r']].into_iter().find(|prefix| rest.starts_with(prefix))?;
@@ -175,7 +176,7 @@ fn raw_string(chars: &[char], i: usize) -> Option<(usize, usize)> {
     (rest.get(open) == Some(&'"')).then_some((i + open + 1, hashes))
 }
 
-/// Blanked `code` without the items that only tests see: `#[cfg(test)]` and what follows it, to its `;` or closing brace.
+/// Removes from blanked `code` the items that only tests see: `#[cfg(test)]` and the item after it, to its `;` or closing brace.
 pub(super) fn without_tests(code: &str) -> String {
     const MARK: &str = "#[cfg(test)]";
     let mut out = String::new();

@@ -1,4 +1,4 @@
-//! What the user asked for, held against the editor's own count: no run without its line in the audit, no run of what is denied.
+//! Audit and policy against the editor's own count: no run without its line in the audit, and no run of a denied tool.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -24,20 +24,20 @@ fn lines(room: &Room) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line}"))).collect()
 }
 
-/// What the audit says of the arguments with this key.
+/// The audit's hash of the arguments with this key.
 fn digest(key: &str) -> String {
     let arguments = json!({"key": key}).to_string();
     Sha256::digest(arguments.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The keys that the editor counted.
+/// The keys of the calls that the editor counted.
 fn ran(room: &Room) -> BTreeSet<String> {
     let text = std::fs::read_to_string(room.count_file()).unwrap_or_default();
     let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     lines.filter_map(|line| line["key"].as_str().map(str::to_owned)).collect()
 }
 
-/// Every run has its line.
+/// Checks that every run has its line.
 fn check(room: &Room) {
     let lines = lines(room);
     let sent = lines.iter().filter(|line| line["event"] == "sent");
@@ -56,7 +56,7 @@ fn every_run_is_recorded_whenever_the_gateway_or_the_editor_is_killed() {
     let port = proxy.port.to_string();
     for round in 0..8 {
         let before = ran(&room).len();
-        // Two at once share the file.
+        // Two gateways at once share the file.
         let mut clients = [(); 2].map(|()| Client::open(&room, &["--port", &port]));
         for client in &mut clients {
             client.echoes();
@@ -66,7 +66,7 @@ fn every_run_is_recorded_whenever_the_gateway_or_the_editor_is_killed() {
                 client.call("count", &json!({"key": format!("a-{round}-{number}-{n}")}));
             }
         }
-        // In the middle of the twenty, each time at another place.
+        // In the middle of the twenty calls, each time at another point.
         until("some of them ran", || ran(&room).len() > before + round);
         if round % 2 == 1 {
             unity.kill();
@@ -84,7 +84,7 @@ fn every_run_is_recorded_whenever_the_gateway_or_the_editor_is_killed() {
         other.ended_within(SOON);
     }
     check(&room);
-    // What ended in peace has its end too.
+    // A call that ended normally has a line for its end too.
     let mut client = Client::open(&room, &["--port", &port]);
     assert_eq!(client.done("count", &json!({"key": "last"})).verdict(), Verdict::Ok);
     client.close(&room);
@@ -115,7 +115,7 @@ fn nothing_that_is_denied_ever_runs_through_reloads_and_kills() {
                 proxy.lead_to(unity.port);
             }
         }
-        // The reset may cut it; what counts is that it has ended.
+        // The reset may cut this call; here it only has to end.
         client.done("echo", &json!({}));
     }
     for id in calls {
@@ -138,17 +138,17 @@ fn a_file_that_cannot_be_read_lets_nothing_through_and_says_where_it_is_wrong() 
     assert!(answer.verdict() == Verdict::NotExecuted && answer.text().contains(&place), "{}", answer.0);
     let status = client.done("holdfast_status", &json!({})).text();
     assert!(status.contains(&place.replace('\\', r"\\")), "in JSON: {status}");
-    // A thread of its own writes it.
+    // A separate thread writes the log.
     until("the log says it", || client.log().contains("line 4"));
     client.close(&room);
-    // By hand the same, and it is doctor's to say.
+    // The one-shot commands report the same, and `doctor` too.
     for (arguments, code) in [(&["call", "echo"][..], 3), (&["doctor"], 1)] {
         let done = client::command(&room).args(arguments).args(["--port", &port]).output().expect("it runs");
         let said = [done.stdout, done.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
         assert_eq!(done.status.code(), Some(code), "{said}");
         assert!(said.contains(&place), "{said}");
     }
-    // A start later it is fixed; the flag takes the place of the file's list, and its deny stands.
+    // After the fix and a restart: the flag replaces the file's allow list, and the file's deny list still applies.
     configure(&room, "[policy]\nallow = ['echo']\n\ndeny = ['count']\n");
     let mut client = Client::open(&room, &["--port", &port, "--allow", "count,get-logs"]);
     let verdicts = ["count", "echo", "get-logs"].map(|tool| client.done(tool, &json!({"key": "k"})).verdict());

@@ -7,17 +7,17 @@ use super::proxy::{Act, Keep, Proxy};
 use super::unity::Unity;
 use super::{Room, until};
 
-/// Which message is cut, what of it goes through, and whether the connections end with a reset.
+/// Which message is cut, how much of it goes through, and whether the connections end with a reset.
 struct Cut {
     act: fn(Keep) -> Act,
     keep: Keep,
     reset: bool,
 }
 
-/// What came of a call.
+/// The outcome of a call.
 struct Outcome {
     key: String,
-    /// Bytes that went through, of how many.
+    /// Number of bytes that went through; `of` is the number of all.
     kept: usize,
     of: usize,
     verdict: Verdict,
@@ -46,7 +46,7 @@ impl Bench {
         let dials = self.proxy.dials();
         let verdict = self.client.done("count", &json!({"key": key})).verdict();
         assert!(self.proxy.is_done(), "the message never came by");
-        // A call written before the end was seen would be lost without ever coming by here.
+        // A call written before the gateway sees the end of the connection would be lost without reaching the proxy.
         until("it connects again", || self.proxy.dials() > dials && self.proxy.open() == 1);
         let of = self.proxy.length();
         let kept = match cut.keep {
@@ -56,7 +56,7 @@ impl Bench {
         Outcome { key, kept, of, verdict }
     }
 
-    /// Cuts after every byte, with a reset every other time.
+    /// Cuts after every byte, every second time with a reset.
     fn everywhere(&mut self, act: fn(Keep) -> Act) -> Vec<Outcome> {
         let mut outcomes = Vec::new();
         let mut at = 0;
@@ -78,7 +78,7 @@ impl Bench {
     }
 
     fn close(mut self) {
-        // Whatever came later than its connection has been taken in by now.
+        // By now the gateway has handled everything that arrived after its connection ended.
         self.client.echoes();
         self.client.close(&self.room);
     }
@@ -155,7 +155,7 @@ fn what_was_not_sent_when_the_bridge_went_down_is_sent_once_it_is_up() {
         bench.unity.say("up");
         for (n, id) in ids.into_iter().enumerate() {
             let answer = bench.client.answer(id);
-            // The end may have been seen only after the first bytes: then, and only then, it is not known.
+            // The gateway may have seen the end only after the first bytes. Only then is the outcome unknown.
             let key = format!("{verb}-{n}");
             match answer.verdict() {
                 Verdict::Ok => assert_eq!(bench.room.runs(&key), 1, "{key}"),

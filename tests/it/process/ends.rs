@@ -1,4 +1,4 @@
-//! How the gateway ends: quickly, with every answer that is owed, leaving nothing behind.
+//! How the gateway ends: quickly, with every answer that is due, and without leaving anything behind.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -11,9 +11,9 @@ use super::system::{memory_kib, runs};
 use super::unity::Unity;
 use super::{GOES, HOLDFAST, Room, SOON, once_within, until};
 
-/// What waits for nothing ends sooner than the moment that a running call gets. How much sooner is in the chaos report.
+/// A gateway with nothing to wait for ends before the time that a running call gets. The exact times are in the chaos report.
 const AT_ONCE: Duration = DRAIN_MAX;
-/// Who reads nothing is not given the time of who reads slowly.
+/// A client that reads nothing does not get the time of one that reads slowly.
 const UNREAD: Duration = Duration::from_secs(FLUSH_READING_MAX.as_secs() * 2 / 5);
 
 fn session(room: &Room) -> (Unity, Client) {
@@ -86,7 +86,7 @@ fn the_end_of_stdin_lets_a_running_call_answer_for_a_moment() {
         let id = client.call("hold", &json!({}));
         unity.begun(mark, "hold");
         let held = client.call("count", &json!({"key": "held"}));
-        // Both are with the gateway: it answers in order.
+        // The gateway has both calls: it reads in order, so its answer to the ping shows that.
         let ping = client.ask("ping", &json!({}));
         client.answer(ping);
         client.close_stdin();
@@ -99,7 +99,7 @@ fn the_end_of_stdin_lets_a_running_call_answer_for_a_moment() {
         client.check(&room);
         match client.answer(id).verdict() {
             Verdict::Ok => return,
-            // On a busy machine the editor's answer may come later than that.
+            // On a busy machine the editor's answer may come after the end.
             verdict => assert_eq!(verdict, Verdict::Unknown),
         }
     }
@@ -121,7 +121,7 @@ fn the_end_of_stdin_does_not_wait_for_a_call_that_never_ends() {
     client.check(&room);
 }
 
-/// Over HTTP a call waits at its connection until its first byte can leave: nothing is owed for it.
+/// Over HTTP a call waits at its connection until its first byte can be written. The end need not wait for such a call.
 #[test]
 fn the_end_of_stdin_does_not_wait_for_a_call_that_was_not_sent() {
     let room = Room::new();
@@ -204,8 +204,8 @@ fn a_signal_ends_it_with_every_answer_given() {
     assert!(room.run_records().is_empty(), "{:?}", room.run_records());
 }
 
-/// A gateway whose launcher, a shell, is the client's child; and the gateway's own pid. The test keeps both pipes open, as a grandchild
-/// would.
+/// A gateway whose launcher, a shell, is the client's child; and the gateway's own pid. The test keeps both pipes open, as a
+/// grandchild would.
 #[cfg(unix)]
 fn launched(room: &Room, port: u16) -> (Client, u32) {
     let mut command = Command::new("/bin/sh");
@@ -221,12 +221,12 @@ fn launched(room: &Room, port: u16) -> (Client, u32) {
     (client, pid)
 }
 
-/// See above.
+/// As on Unix, with `cmd`.
 #[cfg(not(unix))]
 fn launched(room: &Room, port: u16) -> (Client, u32) {
     let mut command = Command::new("cmd");
     client::environment(&mut command, room);
-    // For the shell a word that begins with a slash is a switch.
+    // `cmd` reads a word that begins with a slash as a switch.
     command.args(["/C", &HOLDFAST.replace('/', "\\"), "--port", &port.to_string()]);
     let client = Client::deaf(room, command);
     let pid = || {
@@ -248,7 +248,7 @@ fn a_parent_that_dies_is_noticed_though_the_pipe_stays_open() {
     client.initialize();
     client.echoes();
     client.kill();
-    // stdout ends with the last process that has it.
+    // stdout ends with the last process that holds it.
     client.ended_within(SOON);
     until("the process is gone", || !runs(pid));
     assert!(room.run_records().is_empty(), "{:?}", room.run_records());
@@ -266,7 +266,7 @@ fn a_launcher_that_ends_takes_no_session_with_it_whose_client_lives() {
     let running = client.call("sleep", &json!({"ms": 1500}));
     unity.begun(mark, "sleep");
     client.kill();
-    // It asks the client, and goes on meanwhile and afterwards.
+    // The gateway asks the client, and works on meanwhile and afterwards.
     until("it asks whether the client lives", || client.asked_by_server("ping").is_some());
     let asked = client.asked_by_server("ping").expect("it asked");
     client.send(&json!({"jsonrpc": "2.0", "id": asked, "result": {}}));
@@ -293,7 +293,7 @@ fn a_client_that_goes_before_it_opens_a_session_leaves_no_orphan_though_its_end_
 fn a_client_that_closes_stdout_ends_it() {
     let room = Room::new();
     let mut client = Client::deaf(&room, client::command(&room));
-    // Nothing needs to be written for it.
+    // The gateway notices this without writing anything.
     drop(client.take_stdout());
     let (status, took) = client.ended_within(SOON);
     assert_eq!(status.code(), Some(0), "after {took:?}");
@@ -326,14 +326,14 @@ fn reads_nothing_and_goes() -> Duration {
             let _ = full.send(());
         }
     });
-    // It takes lines until its answers fill the pipe, and then no more: the writer stands still.
+    // The gateway reads lines until its answers fill the pipe, then stops reading, so the writer blocks.
     let mut lines = 0;
     while filled.recv_timeout(Duration::from_secs(1)).is_ok() {
         lines += 1;
     }
     assert!(lines < 20_000, "a blocked stdout did not stop it from reading");
     assert!(memory_kib(client.pid()) < 96 * 1024, "{} KiB", memory_kib(client.pid()));
-    // The client dies: both pipes break, and the writer's line with them.
+    // The client dies: both pipes break, in the middle of the writer's line.
     drop(client.take_stdout());
     let (status, took) = client.ended_within(SOON);
     assert_eq!(status.code(), Some(0), "after {took:?}");
@@ -355,14 +355,14 @@ fn ends_behind_a_blocked_stdout() -> Duration {
     let opening =
         json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "deaf", "version": "1"}});
     let (_, mut text) = client.request_line("initialize", &opening);
-    // More answers than the pipe and the queue take; the requests themselves fit.
+    // More answers than the pipe and the queue take; all requests fit.
     for _ in 0..1500 {
         text.push_str(&client.request_line("tools/list", &json!({})).1);
     }
     let mut stdin = client.take_stdin();
     let writer = std::thread::spawn(move || {
         use std::io::Write as _;
-        // Dropped at the end: stdin ends while much of it has not been read.
+        // Dropped at the end: stdin ends before most of it has been read.
         let _ = stdin.write_all(text.as_bytes());
     });
     let (status, took) = client.ended_within(SOON);
@@ -409,7 +409,8 @@ fn what_killed_gateways_left_is_gone_with_the_next_session() {
     let room = Room::new();
     let run = room.state().join("run");
     std::fs::create_dir_all(&run).expect("a folder");
-    // Each looks once for what others left, and at this last: one that still looked would take away what the first that is killed leaves.
+    // Each gateway looks once for records that dead gateways left, and reads this file last. A gateway that was still looking
+    // would remove what the first killed gateway leaves.
     let last = run.join("999999999.lock");
     let opened = || {
         std::fs::write(&last, "").expect("a file");
@@ -418,7 +419,7 @@ fn what_killed_gateways_left_is_gone_with_the_next_session() {
         client
     };
     let mut killed = [opened(), opened(), opened()];
-    // Its record and its lock, each.
+    // A record and a lock for each gateway.
     until("their records", || {
         room.run_records().iter().filter(|path| path.extension().is_some_and(|of| of == "json")).count() == 3
     });

@@ -1,4 +1,5 @@
-//! Finding the editor by its project: before it runs, while it reloads, after its port moved; and what compiling does to a call.
+//! Finding the editor by its project: before it runs, while it reloads, after its port changed; and what compilations do to a
+//! call.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -40,7 +41,7 @@ fn an_editor_that_starts_after_the_gateway_is_found() {
         client.echoes();
         drop(unity);
         client.close(&room);
-        // Nobody was there, and that must not take long to say.
+        // Without an editor, the refusal must be quick too.
         if to_say_so < Duration::from_secs(3) { took } else { Duration::MAX }
     });
 }
@@ -76,7 +77,7 @@ fn a_port_that_moved_is_followed_and_the_held_call_goes_there() {
         let mark = unity.mark();
         let before = losses(&client);
         unity.say("move 300");
-        // A call that leaves on the dying connection would be unknown, and rightly so: this one is held.
+        // A call sent on the dying connection would rightly be unknown; this one is held.
         until("the loss is seen", || losses(&client) > before);
         let key = format!("moved {round}");
         let id = client.call("count", &json!({"key": key}));
@@ -114,7 +115,7 @@ fn a_call_that_the_editor_turns_away_is_sent_to_the_right_one() {
         assert_eq!(answer.verdict(), Verdict::Ok, "{}", answer.0);
         assert_eq!((room.runs(&key), proxy.requests_with(&key)), (1, 2), "{message}");
     }
-    // It is not asked for ever.
+    // The call is not repeated without end.
     let key = "never-end";
     proxy.plan_times(9, key, Act::RefuseRequest("Connected Unity instance belongs to a different project."), false);
     let answer = client.done("count", &json!({"key": key}));
@@ -176,7 +177,7 @@ fn the_result_of_an_earlier_compile_of_the_same_id_is_not_taken_for_this_one() {
         let arguments = json!({"RequestId": "build-1", "WaitForDomainReload": true});
         let first = client.done("compile", &arguments);
         assert_eq!(first.verdict(), Verdict::Ok, "{}", first.0);
-        // As it is left by an earlier session, with the caller's id or by another server.
+        // As an earlier session left it, with the caller's id or by another server.
         let file = room.project().join("Temp/uLoopMCP/compile-results/build-1.json");
         std::fs::write(&file, r#"{"Success":true,"Message":"the first"}"#).expect("the folder is there");
 
@@ -184,7 +185,7 @@ fn the_result_of_an_earlier_compile_of_the_same_id_is_not_taken_for_this_one() {
         let mark = unity.mark();
         let id = client.call("compile", &arguments);
         unity.begun(mark, "compile");
-        // Without its lock file nothing but the result's own name tells the two apart.
+        // Without its lock file, only the result's own name distinguishes the two.
         until("it compiles", || std::fs::remove_file(room.project().join("Temp/compiling.lock")).is_ok());
         if killed {
             unity.kill();
@@ -213,7 +214,7 @@ fn a_compile_that_is_to_wait_for_its_reload_is_answered_when_that_is_over() {
     assert_eq!(answer.verdict(), Verdict::Ok, "{}", answer.0);
     assert_eq!(unity.stats()["domain"].as_u64(), before.map(|domain| domain + 1), "the reload is over");
     assert!(answer.text().contains("Success") && !answer.text().contains("ProjectRoot"), "{}", answer.0);
-    // One that fails is followed by none, and is told at once.
+    // A failed compilation is followed by no reload, and is reported at once.
     unity.say("compile-error on");
     once_within("to tell of an error", Duration::from_secs(2), || {
         let began = Instant::now();

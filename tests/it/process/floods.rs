@@ -1,4 +1,4 @@
-//! More than anybody should send: lines without an end, requests without a pause.
+//! More input than the gateway accepts: lines without an end, requests without a pause.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,10 +10,10 @@ use super::client::Client;
 use super::system::memory_kib;
 use super::unity::Unity;
 
-/// Above what two longest lines and a queue of answers take in a debug build; a line that were kept whole is 64 MiB alone.
+/// More than two longest lines and a queue of answers take in a debug build. A line that was kept whole would take 64 MiB alone.
 const CEILING_KIB: u64 = 96 * 1024;
 
-/// Samples the memory of a process until it is told to stop; gives the most it saw.
+/// Samples the memory of a process until it is stopped; returns the highest value.
 struct Watch {
     stop: Arc<AtomicBool>,
     thread: std::thread::JoinHandle<u64>,
@@ -51,7 +51,7 @@ fn a_line_of_sixty_four_megabytes_is_answered_and_not_kept() {
     }
     client.write(b"\n").expect("it reads on");
     assert_eq!(client.unaddressed()["error"]["code"], -32700);
-    // A request that is too long, with its id at the end, is answered under it.
+    // A request that is too long, with its id at the end, is answered under that id.
     let (id, _) = client.request_line("tools/call", &json!({}));
     client
         .write(

@@ -1,4 +1,4 @@
-//! What the system refuses: descriptors, and files that grow.
+//! Limits of the system: file descriptors, and the size of files.
 
 use std::process::{Command, Stdio};
 
@@ -8,7 +8,7 @@ use super::client::{self, Client, Verdict};
 use super::unity::Unity;
 use super::{HOLDFAST, Room, SOON, until};
 
-/// holdfast under a limit of the shell's `ulimit`.
+/// holdfast under a limit set by the shell's `ulimit`.
 fn limited(room: &Room, limit: &str, words: &[&str]) -> Command {
     let mut command = Command::new("/bin/sh");
     client::environment(&mut command, room);
@@ -38,7 +38,7 @@ fn with_too_few_descriptors_it_serves_or_names_them() {
         }
         let (status, _) = client.ended_within(SOON);
         let log = client.log();
-        // Below that the system cannot even start a program.
+        // With fewer descriptors the system cannot even start a program.
         let loaded = !log.contains("shared librar") && !log.contains("Too many open files in system");
         assert!(!log.contains("panicked"), "{limit}: {log}");
         assert!(!loaded || (status.code() == Some(71) && log.contains("ulimit -n")), "{limit}: {status} {log}");
@@ -63,7 +63,7 @@ fn a_call_without_a_descriptor_for_its_connection_is_told_that_and_nothing_of_un
     let pid = Pid::from_raw(i32::try_from(client.pid()).expect("a pid"));
     let most =
         |most| prlimit(pid, Resource::Nofile, Rlimit { current: Some(most), maximum: Some(4096) }).expect("a limit");
-    // Those that are open stay so, and there is no number left for another, whatever is closed meanwhile.
+    // Open descriptors stay open, but no new one can be opened, even after one is closed.
     most(3);
     client.initialize();
     let answer = client.done("count", &json!({"key": "starved"}));
@@ -83,13 +83,14 @@ fn a_limit_on_the_size_of_files_is_a_write_error_like_any_other() {
     let room = Room::new();
     let unity = Unity::start(&room, &["--quiet"]);
     let port = unity.port.to_string();
-    // No byte may be written anywhere: the record of the run, the catalogue and the log are lost, the session is not.
+    // No byte can be written to a file: the record of the run, the catalogue and the log are lost, but the session is not.
     let mut client = Client::spawn(&room, limited(&room, "-f 0", &["--port", &port]));
     client.initialize();
     client.echoes();
     client.close(&room);
 
-    // 4 KiB (dash counts in blocks of 512 bytes, bash in 1024): the record of a call fails at some time, and then it is not sent.
+    // 4 KiB (dash counts blocks of 512 bytes, bash of 1024): at some point the record of a call fails, and then the call is not
+    // sent.
     let audit = room.path().join("audit.jsonl");
     let mut command = limited(&room, "-f 8", &["--port", &port, "--audit", &audit.display().to_string()]);
     command.env("HOLDFAST_LOG", "off");
@@ -112,7 +113,7 @@ fn a_limit_on_the_size_of_files_is_a_write_error_like_any_other() {
     );
     client.close(&room);
 
-    // A large result that cannot be put into its file is answered all the same.
+    // A large result that cannot be written to its file is answered all the same.
     let mut client = Client::spawn(&room, limited(&room, "-f 8", &["--port", &port]));
     client.initialize();
     for n in [7, 9] {
@@ -121,7 +122,7 @@ fn a_limit_on_the_size_of_files_is_a_write_error_like_any_other() {
     client.echoes();
     client.close(&room);
 
-    // Nor does it kill what only writes files.
+    // The limit does not kill a command that only writes files either.
     let setup = limited(&room, "-f 0", &["setup", "cursor"]).stdin(Stdio::null()).output().expect("it runs");
     assert!(setup.status.code().is_some_and(|code| code != 0), "{setup:?}");
 }

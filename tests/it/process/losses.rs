@@ -1,4 +1,4 @@
-//! The editor goes: killed, stopped, reset, or it says what no editor says.
+//! The editor is lost: killed, stopped, reset, or it sends what no editor sends.
 
 use std::time::{Duration, Instant};
 
@@ -24,7 +24,7 @@ fn an_editor_killed_after_it_ran_a_call_leaves_the_outcome_unknown_and_one_run()
     let answer = client.answer(id);
     assert_eq!(answer.verdict(), Verdict::Unknown, "{}", answer.0);
     assert!(answer.text().contains("not sent again"), "{}", answer.text());
-    // What waited behind it had not left: it is held for the next editor.
+    // The call behind it had not been sent, so it is held for the next editor.
     assert!(!client.is_answered(behind));
     let next = Unity::start(&room, &["--quiet"]);
     proxy.lead_to(next.port);
@@ -47,7 +47,7 @@ fn an_editor_killed_at_any_moment_runs_nothing_twice() {
             let key = format!("k-{round}-{n}");
             open.push((key.clone(), client.call("count", &json!({"key": key}))));
         }
-        // Not a wait for anything: the kill falls at another moment each time.
+        // A different delay in each round, so that the kill happens at different moments.
         std::thread::sleep(Duration::from_micros(round * 400));
         unity.kill();
         unity = Unity::start(&room, &["--quiet"]);
@@ -70,7 +70,7 @@ fn an_editor_killed_at_any_moment_runs_nothing_twice() {
             }
             other => panic!("{key}: {other:?}: {}", answer.0),
         }
-        // None, if it was written to a connection whose end was not seen yet.
+        // Zero if the call was written to a connection whose end the gateway had not seen yet.
         assert!(proxy.requests_with(&format!("{key}\"")) <= 1, "{key} was sent again");
     }
     assert!(verdicts[0] >= 36, "a kill loses one call at the most: {verdicts:?}");
@@ -89,7 +89,7 @@ fn a_stopped_editor_answers_late_and_right_on_the_same_connection() {
     unity.begun(mark, "sleep");
     unity.stop();
     let waiting = client.call("count", &json!({"key": "late"}));
-    // The gateway itself is awake meanwhile.
+    // The gateway itself still answers.
     let ping = client.ask("ping", &json!({}));
     client.answer(ping);
     std::thread::sleep(Duration::from_millis(600));
@@ -183,7 +183,7 @@ fn a_reply_that_comes_twice_is_given_once() {
     proxy.plan("twice-end", Act::DoubleReply, false);
     let answer = client.done("count", &json!({"key": "twice-end"}));
     assert_eq!(answer.verdict(), Verdict::Ok, "{}", answer.0);
-    // Its twin came before the answer to this; closing finds any second answer.
+    // Its duplicate came before the answer to this call; `close` finds any second answer.
     client.echoes();
     client.close(&room);
 }
@@ -195,7 +195,7 @@ fn an_editor_that_crashes_again_and_again_is_not_besieged() {
     let proxy = Proxy::start(unity.port);
     let mut client = Client::open(&room, &["--port", &proxy.port.to_string()]);
     client.echoes();
-    // It accepts and hangs up at once, over and over: a crash loop as the gateway sees it.
+    // The port accepts and closes at once, repeatedly: a crash loop from the gateway's point of view.
     proxy.hang_up(true);
     let mark = unity.mark();
     let hold = client.call("hold", &json!({}));
@@ -208,7 +208,7 @@ fn an_editor_that_crashes_again_and_again_is_not_besieged() {
     std::thread::sleep(Duration::from_secs(2));
     until("it goes on dialing", || proxy.dials() >= before + 5);
     let (dials, passed) = (proxy.dials() - before, began.elapsed());
-    // Waits of 50 ms and then 100 ms, each shorter by a fifth at the most; a call that comes cuts one of them short.
+    // Waits of 50 ms and then 100 ms, each shortened by a fifth at most; an arriving call cuts one of them short.
     let most = 3 + passed.as_millis() / 80;
     assert!(u128::from(dials) <= most, "{dials} dials in {passed:?}");
     assert!(!client.is_answered(held));
@@ -231,13 +231,13 @@ fn a_call_to_an_editor_that_never_was_is_answered_at_once_and_dials_grow_rare() 
     let before = proxy.dials();
     std::thread::sleep(Duration::from_secs(2));
     let (dials, passed) = (proxy.dials() - before, began.elapsed());
-    // A busy machine may have let more than two seconds pass.
+    // On a busy machine more than two seconds may have passed.
     let most = passed.as_millis() * 6 / 2000;
     assert!(u128::from(dials) <= most, "{dials} dials in {passed:?} to nobody");
     client.close(&room);
 }
 
-/// On Linux only, where the limits of a running process are set from outside.
+/// Linux only, because there the limits of a running process can be set from outside.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_gateway_without_file_descriptors_answers_and_is_whole_once_it_has_some() {
@@ -252,7 +252,7 @@ fn a_gateway_without_file_descriptors_answers_and_is_whole_once_it_has_some() {
         let status = command.args(["--pid", &pid, &format!("--nofile={count}:")]).status();
         assert!(status.expect("prlimit of util-linux").success());
     };
-    // The lowest three are in use: whatever wants another one is refused.
+    // The lowest three descriptors are in use, so no other can be opened.
     limit(3);
     unity.kill();
     let next = Unity::start(&room, &["--quiet"]);

@@ -1,4 +1,4 @@
-//! Metrics of the real binary, scraped as Prometheus does: where the record says.
+//! Metrics of the real binary, scraped as Prometheus does, at the address in the gateway's record.
 
 #![expect(clippy::disallowed_types, reason = "a scraper is played, from outside")]
 
@@ -24,7 +24,7 @@ fn record(room: &Room, client: &Client) -> Option<Value> {
     serde_json::from_slice(&std::fs::read(path).ok()?).ok()
 }
 
-/// Where this gateway says that it is to be scraped.
+/// The scrape address in this gateway's record.
 pub fn target(room: &Room, client: &Client) -> String {
     until("a record", || record(room, client).is_some());
     let record = record(room, client).expect("it is there");
@@ -32,7 +32,7 @@ pub fn target(room: &Room, client: &Client) -> String {
     record[0]["targets"][0].as_str().expect("a target").to_owned()
 }
 
-/// The page under this path.
+/// Fetches the page at this path.
 pub fn fetch(target: &str, path: &str) -> String {
     let mut socket = TcpStream::connect(target).expect("it listens");
     socket.set_read_timeout(Some(SOON)).expect("a timeout");
@@ -75,7 +75,7 @@ fn a_session_is_scraped_through_a_reload_and_leaves_its_last_words() {
     assert!(has(&before, "holdfast_fsm_state{machine=\"bridge\",state=\"ready\"} 1"), "{before}");
 
     unity.order("reload 300");
-    // Any number of scrapes while it is away, each of them whole.
+    // Any number of scrapes while the editor is away, all of them complete.
     until("the loss", || has(&scrape(&target), "holdfast_unity_disconnects_total{reason=\"reload\"} 1"));
     let id = client.call("echo", &json!({"text": "held"}));
     until("the return", || has(&scrape(&target), "holdfast_unity_reloads_total{result=\"completed\"} 1"));
@@ -109,7 +109,7 @@ fn a_killed_gateway_leaves_a_record_that_the_next_one_reaps() {
     assert_ne!(dead, lives);
     killed.kill();
     killed.ended_within(super::SOON);
-    // It cannot tidy up; any gateway that lives may do so before the next one begins.
+    // A killed gateway cannot remove its record; any running gateway may do so before the next one starts.
     assert!(TcpStream::connect(&dead).is_err());
     let next = Client::open(&room, &["--metrics"]);
     target(&room, &next);

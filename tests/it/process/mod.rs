@@ -1,7 +1,7 @@
 //! The real binary against a real fake editor under real faults: signals, sockets cut at chosen bytes, pipes that end or fill.
 //!
-//! The harness is [`holdfast_testkit::process`]. Its client holds every line of stdout against JSON-RPC and every id against "answered
-//! once".
+//! The harness is [`holdfast_testkit::process`]. Its client checks every line of stdout against JSON-RPC, and that every id is
+//! answered once.
 
 #![expect(
     clippy::disallowed_methods,

@@ -1,8 +1,8 @@
-//! The opening of each AI editor, replayed literally: what it calls itself, the version and capabilities that it sends, how many
-//! copies it starts at once, in what environment, from which directory, and how it ends them.
+//! The opening of each AI editor, replayed literally: its client name, the version and capabilities that it sends, how many
+//! copies it starts at once, in what environment and directory, and how it ends them.
 //!
-//! What is known of each, and how well, stands at its row in `src/protocol/mcp/clients/table.rs`; where a version or a capability of
-//! a client is not known, its opening has what the SDK that it is built on sends.
+//! What is known of each, and how reliably, is in its row of `src/protocol/mcp/clients/table.rs`. If a client's version or
+//! capability is not known, its opening has what its SDK sends.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -14,16 +14,16 @@ use super::client::{self, Client, Verdict};
 use super::unity::Unity;
 use super::{Room, SOON, once_within, until};
 
-/// How a client ends its servers: all of them close stdin; these look at what else comes.
+/// How a client ends its servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// And waits.
+    /// Closes stdin and waits.
     Stdin,
-    /// SIGTERM to the process group, with stdin still open.
+    /// Sends SIGTERM to the process group while stdin is still open.
     Group,
 }
 
-/// Which of the two eras it opens in.
+/// The era of the opening.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Era {
     Handshake,
@@ -38,7 +38,7 @@ struct Opening {
     capabilities: &'static str,
     era: Era,
     copies: usize,
-    /// The first id: the TypeScript SDK counts from 0, others from 1.
+    /// The id of the first request: the TypeScript SDK counts from 0, others from 1.
     first_id: u64,
     end: End,
 }
@@ -55,7 +55,7 @@ const PLAIN: Opening = Opening {
     end: End::Stdin,
 };
 
-/// What the TypeScript SDK lets through to a server; Codex clears all and gives back about the same.
+/// The variables that the TypeScript SDK passes on to a server; Codex clears all and sets about the same ones.
 const ENVIRONMENT: [(&str, &str); 5] = [
     ("LOGNAME", "dev"),
     ("PATH", "/usr/local/bin:/usr/bin:/bin"),
@@ -66,16 +66,16 @@ const ENVIRONMENT: [(&str, &str); 5] = [
 
 const OPENINGS: [Opening; 19] = [
     Opening { name: "claude-code", version: "2.1.240", capabilities: r#"{"roots":{},"elicitation":{}}"#, ..PLAIN },
-    // Asked to negotiate (MCP_PROTOCOL_NEGOTIATION=auto).
+    // With negotiation turned on (MCP_PROTOCOL_NEGOTIATION=auto).
     Opening { name: "claude-code", version: "2.1.240", era: Era::Stateless, ..PLAIN },
-    // One launch of the application starts both of these.
+    // One start of the application starts both of these.
     Opening { name: "claude-ai", version: "0.1.0", end: End::Group, ..PLAIN },
     Opening { name: "local-agent-mode-holdfast", end: End::Group, ..PLAIN },
     Opening { name: "cursor-vscode", ..PLAIN },
     Opening {
         name: "cursor-vscode",
         sends: "2025-06-18",
-        // Booleans where objects belong: an old version of it.
+        // An old version of it sends booleans instead of objects.
         capabilities: r#"{"tools":true,"prompts":true,"resources":true,"logging":false,"elicitation":{},"roots":{"listChanged":false}}"#,
         ..PLAIN
     },
@@ -116,7 +116,7 @@ const OPENINGS: [Opening; 19] = [
         first_id: 1,
         ..PLAIN
     },
-    // Whoever uses an early SDK, and whoever uses a new one as it comes.
+    // A client with an early SDK, and one with a new SDK in its default settings.
     Opening { name: "mcp", version: "0.1.0", sends: "2024-11-05", ..PLAIN },
     Opening { name: "mcp", version: "0.1.0", era: Era::Stateless, copies: 3, first_id: 1, ..PLAIN },
 ];
@@ -138,7 +138,7 @@ impl Opening {
         self.capabilities().get("roots").is_some()
     }
 
-    /// Params as this client writes them.
+    /// The params as this client writes them.
     fn params(&self, mut params: Value) -> Value {
         if self.era == Era::Stateless {
             params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
@@ -148,7 +148,7 @@ impl Opening {
         params
     }
 
-    /// Who declares roots is asked for the project; the others' entry names it.
+    /// Starts the gateway. A client that declares roots is asked for the project; other clients name it in their entry.
     fn start(&self, room: &Room) -> Client {
         let mut command = Command::new(super::holdfast());
         client::bare(&mut command, room);
@@ -164,7 +164,7 @@ impl Opening {
         client
     }
 
-    /// Opens the session; how long that took.
+    /// Opens the session; returns how long that took.
     fn open(&self, client: &mut Client) -> Duration {
         let began = Instant::now();
         match self.era {
@@ -205,8 +205,8 @@ impl Opening {
         tools.iter().filter_map(|tool| tool["name"].as_str().map(str::to_owned)).collect()
     }
 
-    /// One call goes through; whether the first list was whole for who never asks again. It waits for the editor's tools, and no longer
-    /// than for so long.
+    /// Checks the tool list, a ping and a call. Returns whether the first list was complete, or the client gets change
+    /// notifications. Fails if a client that never asks again gets an incomplete list before [`TOOLS_WAIT`] has passed.
     fn works(&self, client: &mut Client) -> bool {
         let began = Instant::now();
         let traits = holdfast::protocol::mcp::traits_of(self.name);
@@ -222,7 +222,7 @@ impl Opening {
                 "{} never asks again, and after {waited:?} its only list lacks the editor's tools: {first:?}",
                 self.name
             );
-            // It may have been told less at first, and is told of the rest.
+            // The first list may have been incomplete; the rest is listed later.
             until("the editor's tools", || is_whole(&self.list(client)));
         }
         if self.era == Era::Handshake {
@@ -236,7 +236,7 @@ impl Opening {
         whole
     }
 
-    /// Ends the session; how long that took.
+    /// Ends the session; returns how long that took.
     fn end(&self, mut client: Client, room: &Room) -> Duration {
         match self.end {
             #[cfg(unix)]
@@ -244,7 +244,7 @@ impl Opening {
                 let group = nix::unistd::Pid::from_raw(i32::try_from(client.pid()).expect("a pid"));
                 nix::sys::signal::killpg(group, nix::sys::signal::Signal::SIGTERM).expect("the group is there");
             }
-            // Windows knows no such signal: there these clients close stdin, too, before they end what is left.
+            // Windows has no such signal: there these clients also close stdin before they end the process.
             _ => client.close_stdin(),
         }
         let (status, took) = client.ended_within(SOON);
@@ -253,7 +253,8 @@ impl Opening {
         took
     }
 
-    /// Runs as many copies as this client does; how long the slowest took to open and to end, and whether each list was whole.
+    /// Runs as many copies as this client does. Returns how long the slowest took to open and to end, and whether each list was
+    /// complete.
     fn run(&self, room: &Room) -> (Duration, Duration, bool) {
         let mut copies: Vec<Client> = (0..self.copies).map(|_| self.start(room)).collect();
         let opened = copies.iter_mut().map(|client| self.open(client)).max();
@@ -276,13 +277,13 @@ fn every_client_opens_as_many_copies_as_it_does_and_each_works_and_leaves_nothin
     let room = Room::new();
     let unity = Unity::of_project(&room, &["--quiet"]);
     for opening in &OPENINGS {
-        // On a busy machine several goes may be needed for each to be quick once.
+        // On a busy machine it may take several tries until each is quick once.
         let (mut opened, mut ended, mut whole) = (Duration::MAX, Duration::MAX, false);
         once_within(opening.name, Duration::from_secs(3), || {
             let go = opening.run(&room);
             (opened, ended, whole) = (opened.min(go.0), ended.min(go.1), whole || go.2);
-            // Clients give up on a start after 5 s at the earliest, the SDKs wait for 2 s before they send the next signal, and some
-            // never ask for the list again.
+            // Clients give up a start after 5 s at the earliest, the SDKs wait for 2 s before they send the next signal, and some
+            // clients never ask for the list again.
             if ended < Duration::from_secs(2) && whole { opened } else { Duration::MAX }
         });
     }
@@ -294,7 +295,7 @@ fn every_client_in_the_table_has_its_opening_here() {
     let replayed: Vec<&str> =
         OPENINGS.iter().map(|opening| holdfast::protocol::mcp::traits_of(opening.name).name).collect();
     for client in holdfast::protocol::mcp::clients::known_clients() {
-        // Nobody knows what some call themselves, and the Inspector opens by itself: see tests/clients/run.sh.
+        // The names of some clients are unknown, and the Inspector opens by itself: see tests/clients/run.sh.
         let told = client.names.is_empty() || client.label == "mcp_inspector";
         assert!(told || replayed.contains(&client.label), "{} is not replayed", client.label);
     }

@@ -1,4 +1,4 @@
-//! What a client may do with its requests: use an id again, ask in batches, ask for more than fits.
+//! Unusual requests of a client: a reused id, batches, more than fits.
 
 use std::io::{BufRead, BufReader};
 
@@ -8,7 +8,8 @@ use super::Room;
 use super::client::{Client, Verdict, command};
 use super::unity::Unity;
 
-/// A client that speaks this version, and the reading end of the gateway's stdout: its own reader knows no arrays.
+/// A client of this protocol version, and the read end of the gateway's stdout, because the client's own reader does not accept
+/// arrays.
 fn raw(room: &Room, version: &str, arguments: &[&str]) -> (Client, BufReader<std::process::ChildStdout>) {
     let mut command = command(room);
     command.args(arguments);
@@ -28,7 +29,7 @@ fn next(stdout: &mut impl BufRead) -> Value {
         stdout.read_line(&mut line).expect("a line of UTF-8");
         assert!(line.len() <= 8 * 1024 * 1024, "{} bytes", line.len());
         let message: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
-        // Notifications come alone.
+        // Notifications are not in arrays.
         if message.get("method").is_none() {
             return message;
         }
@@ -49,7 +50,7 @@ fn a_batch_of_2025_03_26_is_answered_as_one_array_and_without_what_wants_no_answ
         request(1, "ping", json!({})),
         count(2, "in a batch"),
         {"jsonrpc": "2.0", "method": "notifications/whatever"},
-        // Long enough that the cancel comes first.
+        // Long enough for the cancel to arrive first.
         request(3, "tools/call", json!({"name": "sleep", "arguments": {"ms": 3000}})),
         {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 3}},
         request(4, "initialize", json!({})),
@@ -70,14 +71,14 @@ fn a_batch_of_2025_03_26_is_answered_as_one_array_and_without_what_wants_no_answ
         (json!(-32600), json!(-32600))
     );
     assert!(of(json!(1)).iter().any(|answer| answer["result"] == json!({})), "{answers}");
-    // Nothing but notifications, and nothing at all; one answer is an array too.
+    // A batch with only notifications, an empty batch, and a single answer, which is an array too.
     client.send(&json!([{"jsonrpc": "2.0", "method": "notifications/whatever"}]));
     client.send(&json!([]));
     let refused = next(&mut stdout);
     assert_eq!((&refused["id"], &refused["error"]["code"]), (&Value::Null, &json!(-32600)), "{refused}");
     client.send(&json!([request(5, "ping", json!({}))]));
     assert_eq!(next(&mut stdout), json!([{"jsonrpc": "2.0", "id": 5, "result": {}}]));
-    // More than one line holds: three results of 4 MiB as text go out in more than one array, each below the bound.
+    // More than one line can hold: three results of 4 MB of text are sent in more than one array, each below the bound.
     let big = |id| request(id, "tools/call", json!({"name": "big", "arguments": {"n": 4_000_000}}));
     client.send(&json!([big(6), big(7), big(8)]));
     let mut left = vec![json!(6), json!(7), json!(8)];
@@ -87,11 +88,11 @@ fn a_batch_of_2025_03_26_is_answered_as_one_array_and_without_what_wants_no_answ
             left.retain(|id| *id != answer["id"]);
         }
     }
-    // An array in it is no message.
+    // An array inside of a batch is not a message.
     client.send(&json!([[request(9, "ping", json!({}))]]));
     let refused = next(&mut stdout)[0]["error"]["message"].to_string();
     assert!(refused.contains("not a JSON object"), "{refused}");
-    // More than may be open: each has its answer all the same.
+    // More calls than may be open: each is answered all the same.
     let batch = (100..1100).map(|id| if id % 2 == 0 { request(id, "ping", json!({})) } else { count(id, "many") });
     client.send(&Value::Array(batch.collect()));
     let mut left: std::collections::BTreeSet<u64> = (100..1100).collect();
@@ -140,7 +141,7 @@ fn a_client_that_hears_of_changes_gets_the_tools_of_a_running_editor_with_its_fi
     client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
     let tools = client.tools();
     assert!(tools.contains(&"echo".to_owned()), "{tools:?}");
-    // The editor may be quicker than the client that asks.
+    // The editor may be quicker than the client's request.
     let told = client.notified("notifications/tools/list_changed");
     client.echoes();
     assert_eq!(client.notified("notifications/tools/list_changed"), told, "the list was whole");
@@ -155,7 +156,7 @@ fn an_id_that_is_used_again_after_a_cancel_gets_the_answer_of_its_second_request
     client.echoes();
     let mut asked = Vec::new();
     for round in 0..400 {
-        // The editor answers it once it is cancelled and not before, so what the client hears of it is never meant for it.
+        // The editor answers this call only after its cancel, so the client must never get that answer.
         let (id, first) = client.request_line("tools/call", &json!({"name": "hold", "arguments": {}}));
         let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}});
         let key = format!("second-{round}");

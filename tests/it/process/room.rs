@@ -5,7 +5,7 @@ use std::ops::Deref;
 use holdfast_testkit::process::room;
 pub use holdfast_testkit::process::room::{GOES, SOON, once_within, start, until};
 
-/// The place of one test.
+/// The folder and the environment of one test.
 pub struct Room(room::Room);
 
 impl Room {

@@ -1,4 +1,4 @@
-//! A planted secret is sought in all that leaves the process, other than the answers to its client and the calls to its editor.
+//! A planted secret must not be in anything that leaves the process, except answers to its client and calls to its editor.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use super::proxy::{Act, Proxy};
 use super::unity::Unity;
 use super::{Room, until};
 
-/// Stands in arguments, results, errors and lines that are no messages.
+/// Part of arguments, results, errors and malformed lines.
 const SECRET: &str = "CANARY-7f3a91c2";
 
 fn files(folder: &Path) -> Vec<PathBuf> {
@@ -22,7 +22,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The log, every page, every file of the state folder.
+/// Searches the log, every page, and every file of the state folder for the secret.
 fn seek(room: &Room, client: &Client, target: Option<&str>) {
     let mut sought = vec![("the log".to_owned(), client.log())];
     for path in ["/metrics", "/status.json", "/"] {
@@ -37,10 +37,10 @@ fn seek(room: &Room, client: &Client, target: Option<&str>) {
     }
 }
 
-/// Calls of every kind of end, each with the secret in it.
+/// Makes calls with every kind of outcome, each with the secret in it.
 fn plant(client: &mut Client, unity: &mut Unity, proxy: &Proxy) {
     let secret = json!({"text": SECRET, "key": SECRET, "token": {"password": SECRET}});
-    // It is passed on and comes back: what is sought below was really there.
+    // The secret is passed on and returned, so the search below is for something that was really there.
     let echoed = client.done("echo", &secret);
     assert!(echoed.verdict() == Verdict::Ok && echoed.text().contains(SECRET), "{}", echoed.0);
     assert_eq!(client.done("fail", &secret).verdict(), Verdict::ToolError);
@@ -69,12 +69,12 @@ fn plant(client: &mut Client, unity: &mut Unity, proxy: &Proxy) {
     client.cancel(held);
     client.cancel(running);
     let after = client.call("echo", &secret);
-    // Again and again: the editor tells that a hold has begun just before it can be released.
+    // Repeated, because the editor reports that a hold has begun just before it can be released.
     until("the editor is free", || {
         unity.say("release");
         client.is_answered(after)
     });
-    // Cut off, and answered with what is no answer.
+    // Cut off, and answered with what is not an answer.
     let body = format!("{{\"result\": \"{SECRET}\", ");
     let stray = format!("{{\"jsonrpc\":\"2.0\",\"id\":\"holdfast.99999\",\"result\":{{\"Key\":\"{SECRET}\"}}}}");
     for (number, body) in [body.as_str(), SECRET, &stray].into_iter().enumerate() {
@@ -98,7 +98,7 @@ fn a_secret_in_calls_answers_and_errors_leaves_the_process_nowhere_else() {
     client.echoes();
     let target = target(&room, &client);
     plant(&mut client, &mut unity, &proxy);
-    // Known by then: what was counted of all that.
+    // Wait until all calls have been counted.
     let counted = |line: &str| fetch(&target, "/metrics").lines().any(|known| known == line);
     until("the counts", || counted("holdfast_tool_calls_by_tool_total{tool=\"count\",verdict=\"outcome_unknown\"} 3"));
     let told: Value = serde_json::from_str(&fetch(&target, "/status.json")).expect("a status");
@@ -109,7 +109,7 @@ fn a_secret_in_calls_answers_and_errors_leaves_the_process_nowhere_else() {
     assert!(room.state().join("metrics/holdfast_last_exit.prom").exists(), "the last words were sought through too");
     seek(&room, &client, None);
 
-    // One that is killed leaves its records behind.
+    // A killed gateway leaves its records.
     let mut killed = Client::open(&room, &["--metrics", "--log", "trace", "--port", &port]);
     killed.done("echo", &json!({"text": SECRET}));
     super::metrics::target(&room, &killed);

@@ -19,7 +19,7 @@ use super::{Room, until};
 const ROWS: u16 = 30;
 const COLUMNS: u16 = 100;
 
-/// It, and the terminal it draws on.
+/// The running command, and its terminal.
 struct Watching {
     child: Child,
     keys: File,
@@ -43,7 +43,7 @@ impl Watching {
         let drawn = Arc::clone(&screen);
         std::thread::spawn(move || {
             let mut buffer = [0; 4096];
-            // Ends with an error once both ends of the other side are closed.
+            // Ends with an error when both ends of the other side are closed.
             while let Ok(count @ 1..) = output.read(&mut buffer) {
                 drawn.lock().expect("no holder panics").process(&buffer[..count]);
             }
@@ -59,7 +59,7 @@ impl Watching {
         self.keys.write_all(keys.as_bytes()).expect("it lives");
     }
 
-    /// It has ended well, and the terminal is as it was.
+    /// Checks that the command has ended well, and that the terminal is as before.
     fn gave_back(mut self) {
         let mut ended = None;
         until("its end", || {
@@ -128,13 +128,13 @@ fn a_signal_gives_the_terminal_back() {
     }
 }
 
-/// The plain command, once.
+/// The output of the plain command.
 fn status(room: &Room) -> String {
     let output = client::command(room).arg("status").output().expect("it runs");
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// A person who wonders why nothing happens looks at `holdfast status` first.
+/// `holdfast status` is the first thing that a person runs who wonders why nothing happens.
 #[test]
 fn the_plain_status_shows_a_dialog_and_a_freeze() {
     let room = Room::new();

@@ -4,20 +4,20 @@ use serde_json::Value;
 
 use super::table::Case;
 
-// The crate that edits the files reads them so in its own tests.
+// The crate that edits the files uses these parsers in its own tests.
 #[path = "../../../crates/client-config/src/edit/tests/reading.rs"]
 mod parsers;
 
 use parsers::plain;
 pub use parsers::read;
 
-/// The content as a program writes it that cares for no reader.
+/// The content on one line, as a program writes it that does not care for human readers.
 pub fn on_one_line(content: &str) -> String {
-    // A number of that length would be read as another.
+    // A number of that length would be read as another number.
     plain(content).lines().map(str::trim).collect()
 }
 
-/// What a file means apart from our entry; a map of servers without any counts as absent.
+/// The meaning of a file without our entry; an empty map of servers counts as absent.
 pub fn without_entry(case: &Case, meaning: &Value) -> Value {
     let mut rest = meaning.clone();
     let map = rest.as_object_mut().expect("a map");

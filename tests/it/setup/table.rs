@@ -1,33 +1,33 @@
-//! The clients, as their documentation describes them: written down here a second time, so that a slip in the program's own
-//! table is seen.
+//! The clients, as their documentation describes them. Written here a second time, so that a mistake in the program's own table
+//! is found.
 
 use serde_json::{Value, json};
 
-/// One client.
+/// The facts about one client.
 pub struct Case {
     pub client: &'static str,
-    /// Its file on this system, below the home.
+    /// The client's file on this system, below the home.
     pub file: &'static str,
-    /// The folder that shows that it is installed.
+    /// The folder that shows that the client is installed.
     pub folder: &'static str,
-    /// Its file in a project, if it has one.
+    /// The client's file in a project, if it has one.
     pub project: Option<&'static str>,
     /// The key of the map of servers.
     pub key: &'static str,
-    /// The entry, with PROGRAM and ARGS to be filled in.
+    /// The entry, with placeholders PROGRAM, ARGS and MORE.
     entry: &'static str,
     pub content: &'static str,
-    /// Whether the content has servers of the user's.
+    /// Whether the content has servers that the user added.
     pub has_servers: bool,
 }
 
 impl Case {
-    /// Our entry in what a file means.
+    /// Our entry in the meaning of a file.
     pub fn entry<'v>(&self, meaning: &'v Value) -> Option<&'v Value> {
         meaning.get(self.key)?.get("holdfast")
     }
 
-    /// The entry as it has to be.
+    /// The entry that a file should have.
     pub fn expected(&self, program: &str, args: &[&str]) -> Value {
         let list: Vec<String> = args.iter().map(|arg| json!(arg).to_string()).collect();
         let more: String = list.iter().map(|arg| format!(",{arg}")).collect();
@@ -43,7 +43,7 @@ macro_rules! fixture {
     };
 }
 
-/// Where the systems differ.
+/// The value for this system.
 const fn on(linux: &'static str, macos: &'static str, windows: &'static str) -> &'static str {
     if cfg!(windows) {
         windows
@@ -246,7 +246,7 @@ pub fn row<'v>(listed: &'v Value, client: &str) -> &'v Value {
     rows.iter().find(|row| row["client"] == client).unwrap_or_else(|| panic!("no {client} in {listed:#}"))
 }
 
-/// The text with a comment and a field that a user, or the client, put into our entry.
+/// The text with a comment and a field that a user or the client added to our entry.
 pub fn with_a_users_field(case: &Case, text: &str) -> String {
     let eol = "\n";
     let (marks, field): (&[&str], String) = match case.file.rsplit('.').next() {

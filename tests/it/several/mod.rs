@@ -1,5 +1,5 @@
-//! Several clients and several editors in one process: each call goes to the editor of its own session's project or to none, and what
-//! befalls one session or link is nothing to the others.
+//! Several clients and several editors in one process. Each call goes to the editor of its own session's project or to none, and
+//! a failure of one session or link does not affect the others.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
@@ -23,9 +23,9 @@ use crate::support::net::MemoryNet;
 use crate::support::sabotage::Sabotage;
 use crate::support::{self, PATIENT, UNKNOWN, editor, file_uri, until, within};
 
-/// Folders of Unity projects, and the port of each one's editor.
+/// Folders of Unity projects, and the port of each project's editor.
 const PROJECTS: [(&str, u16); 3] = [("Castle", 8701), ("Forest", 8702), ("Harbour", 8703)];
-/// The gateway's own tools.
+/// Number of the gateway's own tools.
 const OWN: usize = 4;
 
 /// A gateway for several clients.
@@ -38,7 +38,7 @@ struct Stage {
     several: Several<Sabotage>,
 }
 
-/// One of its clients.
+/// A client of the gateway.
 struct Caller {
     client: Client,
     session: Session,
@@ -67,7 +67,7 @@ impl Stage {
         dunce::canonicalize(self.folder.path()).unwrap().join(PROJECTS[nth].0)
     }
 
-    /// The editor of a project.
+    /// Starts the editor of a project.
     async fn editor(&self, nth: usize) -> FakeUnity {
         let (project, port) = (self.project(nth), PROJECTS[nth].1);
         let pid = u32::from(port);
@@ -80,7 +80,7 @@ impl Stage {
         support::unity(&self.net, config).await
     }
 
-    /// A client over pipes of so many bytes, started for this project if for one.
+    /// A client over pipes of `pipe` bytes, started for `project` if there is one.
     fn attach_over(&self, project: Option<usize>, pipe: usize) -> Caller {
         let (input, to_input) = tokio::io::duplex(pipe);
         let (output, from_output) = tokio::io::duplex(pipe);
@@ -102,14 +102,14 @@ impl Stage {
         caller
     }
 
-    /// A client that has opened a session and can be asked for its roots, but has not been.
+    /// A client that has opened a session, declares roots, and has not answered `roots/list` yet.
     async fn rooted(&self) -> Caller {
         let mut caller = self.attach(None);
         caller.client.open_as(PATIENT, "2025-06-18", json!({"roots": {"listChanged": true}})).await;
         caller
     }
 
-    /// The client answers the question for its roots that stands at this place.
+    /// Answers the client's request `nth` for its roots.
     async fn answer_roots(&self, caller: &mut Caller, nth: usize, folders: &[PathBuf]) {
         until("roots/list", || caller.client.notifications("roots/list").len() > nth).await;
         let id = caller.client.notifications("roots/list")[nth].value["id"].clone();
@@ -117,7 +117,7 @@ impl Stage {
         caller.client.line(&json!({"jsonrpc": "2.0", "id": id, "result": {"roots": roots}}).to_string()).await;
     }
 
-    /// Ends everything; nothing of it is left.
+    /// Ends everything, and checks that nothing is left.
     async fn end(self) {
         within("the end", self.several.end()).await;
         assert!(!self.parts.env.health.has_failed_task());
@@ -136,7 +136,7 @@ impl Caller {
         within("its end", self.session.ended.wait_for(Option::is_some)).await.unwrap().unwrap()
     }
 
-    /// Ends its session as a client does.
+    /// Ends its session as a client does, by closing stdin.
     async fn close(mut self) -> ShutdownReason {
         self.client.close_stdin().await;
         let why = self.why().await;
@@ -180,7 +180,7 @@ async fn a_session_that_says_nothing_gets_the_only_editor_and_of_two_the_candida
     assert!(!named.count("named").await.1);
     let (text, error) = silent.count("only").await;
     assert!(!error, "{text}");
-    // Another one runs, but the session stays where it is no guess any more: it is asked anew with each request.
+    // With a second editor the choice would be a guess. The session is routed again with each request, so the call is refused.
     let second = stage.editor(1).await;
     let mut other = stage.named(1).await;
     assert!(!other.count("other").await.1);
@@ -204,12 +204,12 @@ async fn a_session_whose_roots_hold_no_project_never_gets_a_strangers_editor() {
     assert!(!named.count("named").await.1);
     let empty = tempfile::tempdir().unwrap();
     let mut rooted = stage.rooted().await;
-    // Asked before its roots are known: it waits for them, and is told the truth then.
+    // Called before the client's roots are known: the call waits for them, and is refused when they name no project.
     let early = rooted.client.call("count", json!({"key": "early"})).await;
     stage.answer_roots(&mut rooted, 0, &[empty.path().to_path_buf()]).await;
     let (text, error) = rooted.client.text(&early).await;
     assert!(error && text.starts_with("Not executed") && text.contains("Castle"), "{text}");
-    // One that can be asked and never answers has not said that it has none.
+    // A client that declares roots and never answers has not said that it has no roots.
     let mut mute = stage.rooted().await;
     let (text, error) = mute.count("mute").await;
     assert!(error && text.starts_with("Not executed"), "{text}");
@@ -248,7 +248,7 @@ async fn a_session_whose_roots_change_goes_elsewhere_and_what_it_held_is_refused
     stage.end().await;
 }
 
-/// The client does not say where it works yet, so that no link has them.
+/// The client has not sent its roots yet, so its calls belong to no link.
 #[tokio::test(start_paused = true)]
 async fn calls_that_wait_for_their_link_have_a_bound_of_their_bytes() {
     let stage = Stage::new();
@@ -282,7 +282,7 @@ async fn a_session_that_fails_too_often_ends_alone_and_so_does_a_link() {
     for (caller, key) in [(&mut bad, "bad"), (&mut good, "good"), (&mut far, "far")] {
         assert!(!caller.count(key).await.1, "{key}");
     }
-    // Until even its last rebuild has failed.
+    // Until even the last rebuild of the session has failed.
     while bad.session.ended.borrow().is_none() {
         if let Some(actor) = bad.session.client.actor.get() {
             actor.kill();
@@ -293,7 +293,7 @@ async fn a_session_that_fails_too_often_ends_alone_and_so_does_a_link() {
     bad.client.ended().await;
     bad.client.check();
     assert!(!good.count("still").await.1);
-    // Whatever serves the first link fails, for as long as it is that one.
+    // Kills the bridge of the first link again and again, until that link is replaced.
     let link = stage.parts.links.of(&good.session.client);
     while stage.parts.links.all().iter().any(|open| open.id == link.id) {
         if let Some(actor) = link.addresses.bridge.get() {

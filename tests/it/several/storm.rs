@@ -1,5 +1,5 @@
-//! Twenty clients, three editors, and everything fails that can: sessions, links, bridges, editors, clients that leave. What each client
-//! asked and heard is held against the promises, by the checkers that judge the simulation.
+//! Twenty clients, three editors, and failures of everything that can fail: sessions, links, bridges, editors, clients that
+//! leave. The checkers of the simulation compare what each client sent and received with the promises.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,14 +17,14 @@ use super::*;
 use crate::support::sabotage::{Fault, Hook};
 
 const CALLERS: usize = 20;
-/// How long everything fails.
+/// How long the failures last.
 const STORM: Duration = Duration::from_secs(20);
 /// How long a client waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// From the end of the faults on, the next call is answered well within this. What is held behind an editor's call comes first.
+/// After the end of the faults, the next call must be answered within this. It includes calls that are held behind another call.
 const RECOVERY_MAX: Duration = Duration::from_secs(10);
 
-/// What one client has asked so far, as the checkers read it.
+/// What one client has sent so far, in the form that the checkers read.
 struct Diary {
     began: Instant,
     project: usize,
@@ -37,7 +37,7 @@ impl Diary {
         self.entries.push(Entry { at: self.began.elapsed(), what });
     }
 
-    /// The whole session, with what came to its client and how often each of its calls ran.
+    /// The whole session, with what its client received and how often each of its calls ran.
     fn close(mut self, caller: &Caller, editors: &[FakeUnity]) -> (History, usize) {
         let heard = caller.client.lines();
         self.entries.extend(heard.iter().map(|line| {
@@ -62,7 +62,8 @@ impl Diary {
     }
 }
 
-/// One client's life: opened by name or by roots, then calls and cancels until the storm is over, then a call that must be served.
+/// The life of one client: it opens by name or by roots, sends calls and cancels until the storm is over, and then a call that
+/// must succeed.
 async fn live(
     stage: &Stage,
     editors: &[FakeUnity],
@@ -82,7 +83,7 @@ async fn live(
         let hello = holdfast_mcp_client::line::handshake(name, "2025-06-18", capabilities);
         loop {
             let open = ask(&mut caller, &mut diary, "initialize", "", String::new(), hello.clone()).await;
-            // A session that fails over it says so, and a client begins again.
+            // If the session fails during the opening, the answer says so, and the client begins again.
             if caller.client.answer(&open).await.value.get("result").is_some() {
                 break;
             }
@@ -129,7 +130,7 @@ async fn live(
         assert_eq!(why, ShutdownReason::InputEnded);
         caller.client.ended().await;
         if !over {
-            // What it had sent goes on without it.
+            // The calls that it had sent continue without it.
             sleep(PATIENCE).await;
         }
         let (history, runs) = diary.close(&caller, editors);
@@ -173,7 +174,7 @@ async fn call(caller: &mut Caller, diary: &mut Diary, tool: &'static str, payloa
     ask(caller, diary, "tools/call", tool, payload, params).await
 }
 
-/// Fails something now and then, until the storm is over; then nothing fails any more.
+/// Fails a random part now and then, until the storm is over.
 async fn fail(stage: &Stage, editors: &[FakeUnity], seed: u64) {
     let mut dice = fastrand::Rng::with_seed(seed);
     let end = Instant::now() + STORM;
@@ -240,7 +241,7 @@ async fn storm(seed: u64) {
         })
         .collect();
     fail(&stage, &editors, seed).await;
-    // A link that gave up is built again after a second or five.
+    // A link that gave up is rebuilt after 1 s, and the next time after 5 s.
     until("the links stand", || {
         let links = stage.parts.links.all();
         links.iter().filter(|link| link.id.0 > 0 && !link.attached.all().is_empty()).all(|link| {

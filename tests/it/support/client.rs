@@ -10,7 +10,7 @@ use super::{PATIENCE, PATIENT, UNKNOWN};
 
 type Inner = tasks::Client<DuplexStream, DuplexStream>;
 
-/// See the module's documentation.
+/// A client of a gateway in this process, on simulated pipes.
 pub struct Client(Inner);
 
 impl Client {
@@ -19,12 +19,12 @@ impl Client {
         Self(Inner::new(env!("CARGO_CRATE_NAME"), PATIENCE, input, output))
     }
 
-    /// The handshake of a client that is in no table.
+    /// Opens the session as a client that is in no table.
     pub async fn open(&mut self) -> Value {
         self.open_as(UNKNOWN, "2025-06-18", json!({})).await
     }
 
-    /// The handshake of a client that honours `list_changed` and waits long.
+    /// Opens the session as a client that honours `list_changed` and waits long.
     pub async fn open_async(&mut self) -> Value {
         self.open_as(PATIENT, "2025-06-18", json!({})).await
     }

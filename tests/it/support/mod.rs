@@ -1,7 +1,8 @@
-//! A whole gateway in one process: the product's own tree between simulated pipes, a simulated network and a simulated machine.
+//! A whole gateway in one process: the product's own actor tree between simulated pipes, a simulated network and a simulated
+//! machine.
 //!
-//! Everything runs on tokio's clock, so a test with paused time decides how an hour passes, and "at once" means that no time
-//! passed at all. The editor is the fake one, over the same simulated network.
+//! Everything uses tokio's clock, so a test with paused time controls it, and "at once" means that no time passed. The editor is
+//! the fake one, over the same simulated network.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails says where")]
 
@@ -28,18 +29,18 @@ use host::MemoryHost;
 use net::MemoryNet;
 use sabotage::Sabotage;
 
-/// The editor's port unless a test says otherwise.
+/// The editor's port, unless a test sets another.
 pub const PORT: u16 = 8700;
 
-/// The bound of every wait for a fact, on the test's clock: longer than any promise of the gateway.
+/// The bound of every wait, on the test's clock: longer than any time that the gateway promises.
 pub const PATIENCE: Duration = Duration::from_secs(900);
 
-/// Waits for a fact, within [`PATIENCE`].
+/// Waits for a future, at most [`PATIENCE`].
 pub async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
     tasks::within(PATIENCE, what, future).await
 }
 
-/// Waits until a condition holds, looking again at every tick of the (usually paused) clock.
+/// Waits until a condition is true, and checks it every millisecond of the (usually paused) clock.
 pub async fn until(what: &str, condition: impl Fn() -> bool) {
     within(what, async {
         while !condition() {
@@ -49,12 +50,12 @@ pub async fn until(what: &str, condition: impl Fn() -> bool) {
     .await;
 }
 
-/// What a test may set of a gateway.
+/// What a test can configure about a gateway.
 pub struct Setup {
     pub config: Config,
     pub net: Arc<MemoryNet>,
     pub host: Arc<MemoryHost>,
-    /// Bytes that fit into each of the client's pipes.
+    /// Capacity of each of the client's pipes, in bytes.
     pub pipe: usize,
     /// Whether the client reads its stdout from the start.
     pub read: bool,
@@ -107,7 +108,7 @@ pub fn gateway(setup: Setup) -> Gateway {
     Gateway { parts, net, host, sabotage, client, quit, end }
 }
 
-/// A gateway without anything special.
+/// A gateway with the default setup.
 pub fn plain() -> Gateway {
     gateway(Setup::default())
 }
@@ -122,7 +123,7 @@ impl Gateway {
         .await;
     }
 
-    /// Closes the client's end of stdin and waits for the end.
+    /// Closes stdin from the client's side and waits for the end.
     pub async fn close(mut self) -> ShutdownReason {
         self.client.close_stdin().await;
         let why = within("the end", self.end).await.expect("main does not panic");
@@ -131,13 +132,13 @@ impl Gateway {
         why
     }
 
-    /// As [`close`](Self::close), and gives the client for a look at what it heard.
+    /// As [`close`](Self::close), and returns the client, to look at what it received.
     pub async fn close_and_keep(mut self) -> Client {
         self.client.close_stdin().await;
         self.keep().await
     }
 
-    /// It ends by itself, with its stdin open.
+    /// Waits for the end of a gateway whose stdin stays open, and returns the client.
     pub async fn keep(self) -> Client {
         within("the end", self.end).await.expect("main does not panic");
         self.client.ended().await;
@@ -146,7 +147,7 @@ impl Gateway {
     }
 }
 
-/// The fake editor's usual set-up: on [`PORT`], without ticks.
+/// The fake editor's usual configuration: on [`PORT`], without ticks.
 pub fn editor() -> FakeUnityConfig {
     FakeUnityConfig { port: PORT, tick: Duration::ZERO, pid: Some(4711), ..FakeUnityConfig::default() }
 }
@@ -156,7 +157,7 @@ pub async fn unity(net: &Arc<MemoryNet>, config: FakeUnityConfig) -> FakeUnity {
     FakeUnity::start(config, net.clone()).await.expect("the simulated port is free")
 }
 
-/// Planted panics are no news on stderr; others are.
+/// Keeps planted panics off stderr; other panics are still printed.
 pub fn quiet_sabotage() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -170,22 +171,23 @@ pub fn quiet_sabotage() {
     });
 }
 
-/// Lets a test have a log of its own, whatever runs beside it. A place that logs is told once whether any log wants it. While a
-/// process has one log, that is decided on the thread that comes there first, whose test may have none; of several, each is asked.
+/// Lets a test have a log of its own beside other tests. Each place in the code that logs is asked only once whether any log
+/// wants it. While the process has one log, the thread that comes first decides that, and its test may have no log. With several
+/// logs, each is asked.
 pub fn ask_every_log() {
     static LOGS: OnceLock<[tracing::Dispatch; 2]> = OnceLock::new();
     LOGS.get_or_init(|| [(); 2].map(|()| tracing::Dispatch::new(tracing::subscriber::NoSubscriber::new())));
 }
 
-/// Slack of a bound that a promise states.
+/// Tolerance for the times that the gateway promises.
 pub const SLACK: Duration = Duration::from_millis(50);
 
-/// A client that is in no table: it hears of no changes and waits 60 s.
+/// A client that is in no table: it ignores change notifications and waits 60 s.
 pub const UNKNOWN: &str = "nobody knows me";
-/// A client that hears of changes and waits half an hour.
+/// A client that honours change notifications and waits half an hour.
 pub const PATIENT: &str = "claude-code";
 
-/// A gateway whose client has opened the session, connected to an editor whose list is live.
+/// A gateway whose client has opened the session, connected to an editor with a live list.
 pub async fn connected(client: &str) -> (Gateway, FakeUnity) {
     let setup = Setup::default();
     let unity = unity(&setup.net, editor()).await;
@@ -200,7 +202,7 @@ pub async fn took(gateway: &Gateway, id: &serde_json::Value, since: tokio::time:
     gateway.client.answer(id).await.at - since
 }
 
-/// A folder as clients name it in their roots.
+/// The URI of a folder, as clients send it in their roots.
 pub fn file_uri(path: &std::path::Path) -> String {
     let path = path.display().to_string().replace('\\', "/");
     format!("file://{}{path}", if path.starts_with('/') { "" } else { "/" })

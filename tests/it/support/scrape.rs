@@ -1,4 +1,4 @@
-//! Reading what the exporter serves.
+//! Reads the exporter's pages.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use tokio::io::AsyncReadExt as _;
 
 use super::within;
 
-/// One scrape: every sample by its name and labels.
+/// One scrape: the value of every sample by its name and labels.
 pub struct Scrape(pub BTreeMap<String, f64>);
 
 impl Scrape {
@@ -49,7 +49,7 @@ impl Scrape {
         assert!((sum - value).abs() < 1e-9, "{name} {labels:?} is {sum}, not {value}");
     }
 
-    /// What must hold in every scrape.
+    /// Checks what must be true of every scrape.
     pub fn check(&self) {
         for machine in ["bridge", "discovery", "push", "registry", "session"] {
             self.is("holdfast_fsm_state", &[("machine", machine)], 1.0);
@@ -59,7 +59,7 @@ impl Scrape {
     }
 }
 
-/// The status, and all that was answered.
+/// The status, and the whole answer.
 pub async fn answer(mut socket: BoxStream) -> (u16, String) {
     let mut text = String::new();
     within("an answer", socket.read_to_string(&mut text)).await.unwrap();

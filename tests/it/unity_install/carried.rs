@@ -1,4 +1,4 @@
-//! What the binary carries, against the tree it was built from.
+//! The package in the binary, against the tree from which it was built.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,7 +14,7 @@ fn tree() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("unity")
 }
 
-/// The files of the tree that belong in, found without the build script.
+/// The files of the tree that belong to the package, found without the build script.
 fn belonging() -> BTreeSet<String> {
     let all = files(&tree()).into_keys();
     all.filter(|path| {
@@ -37,7 +37,7 @@ async fn what_is_installed_is_the_tree_byte_for_byte() {
     assert_eq!(files.len(), placed.len());
     for (path, bytes) in &placed {
         assert_eq!(fs::read(tree().join(path)).expect("readable"), *bytes, "{path}");
-        // With line ends as they are committed anybody can check a sum with `sha256sum`.
+        // The line ends are as committed, so that anybody can verify a checksum with `sha256sum`.
         if !path.ends_with(".meta") {
             assert_eq!(files[path], sha256(bytes), "{path}");
         }
@@ -60,14 +60,15 @@ fn the_list_decides_about_everything_in_the_package() {
 fn what_belongs_in_is_whole_without_the_rest() {
     let files = belonging();
     let in_folder = |folder: &str| files.iter().any(|path| path.starts_with(&format!("{folder}/")));
-    // Unity would write a missing .meta, with another GUID in every project, and complain about one that is left over.
+    // Unity would write a missing .meta, with another GUID in every project, and warns about one without its asset.
     for path in &files {
         match path.strip_suffix(".meta") {
             Some(asset) => assert!(files.contains(asset) || in_folder(asset), "{path} belongs to nothing"),
             None => {
                 let mut above = path.as_str();
                 let hidden_at = above.split('/').position(|part| part.ends_with('~'));
-                // Documentation~ and Samples~ themselves have none, nor has what Unity never sees; a sample is copied with its own.
+                // Documentation~ and Samples~ themselves have no .meta, nor has what Unity never sees; a sample is copied with
+                // its own.
                 let wants = hidden_at.is_none() || above.starts_with("Samples~/");
                 while wants && !above.ends_with('~') && !above.is_empty() {
                     assert!(files.contains(&format!("{above}.meta")), "{above} has no .meta");

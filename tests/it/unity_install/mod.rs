@@ -1,4 +1,4 @@
-//! `holdfast unity install` on projects on disk, by the real binary.
+//! `holdfast unity install` on real projects, with the real binary.
 
 mod carried;
 mod cut;
@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 const NAME: &str = "dev.holdfast.unity";
 const RECORD: &str = ".holdfast-install.json";
 
-/// A project of Unity 2022.3.
+/// A project for Unity 2022.3.
 fn castle(place: &Place) -> PathBuf {
     let project = place.project("Castle");
     fs::write(project.join("ProjectSettings/ProjectVersion.txt"), "m_EditorVersion: 2022.3.62f1\n").expect("writable");
@@ -29,13 +29,13 @@ fn folder(project: &Path) -> PathBuf {
     project.join("Packages").join(NAME)
 }
 
-/// `holdfast unity install` for this project.
+/// Runs `holdfast unity install` for this project.
 async fn install(place: &Place, project: &Path, words: &[&str]) -> Done {
     let all = ["unity", "install", "--project", text(project)];
     place.run(all.into_iter().chain(words.iter().copied())).await
 }
 
-/// Installs where nothing speaks against it.
+/// A project in which the package was just installed.
 async fn installed(place: &Place) -> PathBuf {
     let project = castle(place);
     let done = install(place, &project, &[]).await;
@@ -54,7 +54,7 @@ fn files(root: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// The time of change of everything below a folder, and of itself.
+/// The modification times of a folder and of everything below it.
 fn times(root: &Path) -> BTreeMap<String, SystemTime> {
     let mut found = BTreeMap::from([(".".to_owned(), root.metadata().expect("there").modified().expect("known"))]);
     each(root, &mut |path, name| {
@@ -85,7 +85,8 @@ fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Makes the installed package one that an older holdfast put there: one file other, one that is no more, one not yet.
+/// Makes the installed package look like one of an older holdfast: one file differs, one no longer exists, one does not exist
+/// yet.
 fn age(project: &Path) {
     let folder = folder(project);
     let mut record = record(project);
@@ -99,7 +100,7 @@ fn age(project: &Path) {
     fs::write(folder.join(RECORD), record.to_string()).expect("writable");
 }
 
-/// What stands in `Packages/`.
+/// The names in `Packages/`.
 fn in_packages(project: &Path) -> Vec<String> {
     let entries = fs::read_dir(project.join("Packages")).expect("a folder");
     let mut names: Vec<String> =
@@ -119,7 +120,7 @@ async fn the_project_is_found_from_a_folder_in_it() {
     assert_eq!(done.code, Some(0), "{done:?}");
     assert!(folder(&project).join("package.json").is_file());
     assert_eq!(in_packages(&project), [NAME, "manifest.json"]);
-    // What it says: where, what was there, what comes next, and what Unity has to fetch for it.
+    // The output has the package's folder, what was there before, the next step, and what Unity has to fetch.
     for said in [
         "Holdfast for Unity 0.1.0 is installed.",
         text(&folder(&project)),
@@ -213,7 +214,7 @@ async fn what_was_deleted_comes_back() {
     assert_eq!(files(&folder(&project)), fresh);
 }
 
-/// What version control on Windows and Unity itself do to files is nobody's work.
+/// Changes that version control on Windows and Unity itself make do not count as the user's changes.
 #[tokio::test]
 async fn line_ends_and_rewritten_metas_are_no_change() {
     let place = Place::new();
@@ -227,7 +228,7 @@ async fn line_ends_and_rewritten_metas_are_no_change() {
     fs::write(folder(&project).join("Core/.DS_Store"), "x").expect("writable");
     let again = install(&place, &project, &[]).await;
     assert!(again.code == Some(0) && again.out.contains("already installed"), "{again:?}");
-    // A GUID is what other files know a file by.
+    // Other files refer to a file by its GUID.
     let meta = folder(&project).join("Core/Bridge.cs.meta");
     fs::write(&meta, "fileFormatVersion: 2\nguid: 00000000000000000000000000000001\n").expect("writable");
     let changed = install(&place, &project, &[]).await;
@@ -291,7 +292,7 @@ async fn check_tells_people_and_programs_how_it_stands() {
         "{people:?}"
     );
 
-    // A file of the user's beside ours is no fault.
+    // A user's file beside ours is not an error.
     place.write(&format!("Castle/Packages/{NAME}/Editor/Mine.cs"), "// mine\n");
     let added = check().await;
     let said = added.json();
@@ -343,14 +344,14 @@ async fn doctor_tells_how_the_package_stands_and_the_fix() {
     assert!(level == "note" && says.contains("manifest.json already brings"), "{level}: {says}");
 }
 
-/// Only root can give files away: run by another user this shows that the package is his as before.
+/// Only root can give files away. As another user, this shows only that the package keeps its owner.
 #[cfg(unix)]
 #[tokio::test]
 async fn who_owns_the_project_owns_the_package() {
     use std::os::unix::fs::{MetadataExt as _, chown};
     let place = Place::new();
     let project = castle(&place);
-    // Refused to anybody but root.
+    // Refused for any user but root.
     let _ = chown(project.join("Packages"), Some(12_345), Some(23_456));
     let owner = |path: &Path| {
         let meta = fs::metadata(path).expect("there");

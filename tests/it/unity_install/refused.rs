@@ -1,4 +1,4 @@
-//! What `holdfast unity install` does not touch, and what it says then.
+//! What `holdfast unity install` refuses to change, and the text of each refusal.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use super::{NAME, RECORD, age, castle, files, folder, in_packages, install, inst
 use crate::binary::text;
 use crate::binary::{Done, Place};
 
-/// Refused: exit 1, these words, and not a byte or a time changed.
+/// Checks a refusal: exit code 1, these words, and no change of a byte or a time.
 async fn is_refused(place: &Place, project: &Path, words: &[&str], says: &[&str]) -> Done {
     let before = (files(project), times(project));
     let done = install(place, project, words).await;
@@ -90,7 +90,7 @@ async fn a_manifest_is_read_as_unity_reads_it() {
     let project = castle(&place);
     place.write("Castle/Packages/manifest.json", "{\"dependencies\": {");
     is_refused(&place, &project, &[], &["manifest.json cannot be understood"]).await;
-    // The very folder that the package goes into, a byte order mark, no dependencies at all, no manifest.
+    // Accepted: the very folder of the package, a byte order mark, no dependencies, no manifest.
     for manifest in [
         &format!(r#"{{"dependencies":{{"{NAME}":"file:{NAME}"}}}}"#),
         &format!(r#"{{"dependencies":{{"{NAME}":"file:./{NAME}"}}}}"#),
@@ -112,7 +112,7 @@ async fn work_in_the_folder_is_named_and_kept() {
     let project = installed(&place).await;
     let fresh = files(&folder(&project));
     place.write(&format!("Castle/Packages/{NAME}/Editor/Mine.cs"), "// mine\n");
-    // Beside the same version it may stay; with another one the whole folder would go.
+    // With the same version the file may stay; with another version the whole folder would be replaced.
     let done = install(&place, &project, &[]).await;
     assert!(done.code == Some(0) && done.out.contains("yours") && done.out.contains("Editor/Mine.cs"), "{done:?}");
     is_refused(&place, &project, &["--remove"], &["added: Editor/Mine.cs", "--force"]).await;
@@ -147,7 +147,7 @@ async fn a_folder_of_somebody_else_is_kept() {
         let done = install(&place, &project, &["--force"]).await;
         assert_eq!((done.code, in_packages(&project).len()), (Some(0), 2), "{done:?}");
     }
-    // A file in its place is no folder at all.
+    // A file instead of the folder.
     let place = Place::new();
     let project = castle(&place);
     place.write(&format!("Castle/Packages/{NAME}"), "x");
@@ -182,7 +182,7 @@ async fn links_are_not_followed() {
         }
         assert_eq!((files(&outside), times(&outside)), kept, "{linked}");
     }
-    // One in the package is somebody's work, and is replaced as what it is.
+    // A link inside the package counts as the user's change, and the link itself is replaced.
     let other = Place::new();
     let project = installed(&other).await;
     let file = folder(&project).join("Core/Bridge.cs");

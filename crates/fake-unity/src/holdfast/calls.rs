@@ -1,4 +1,4 @@
-//! Calls from reading to answering: admission, turns, running. What is answered is what the journal says.
+//! Calls from admission to the answer. A call is answered with what the journal recorded.
 
 mod stops;
 
@@ -22,38 +22,38 @@ use crate::spec::Tool;
 use crate::tools::Arguments;
 use crate::work::{Begun, Done, Fault};
 
-/// Calls that wait or run, of all connections.
+/// Calls that wait or run, of all connections together.
 const CALLS_MAX: usize = 512;
-/// The same of one connection.
+/// Calls that wait or run, of one connection.
 const CONNECTION_CALLS_MAX: usize = 256;
-/// MiB of messages with calls that wait.
+/// MiB of messages whose calls wait.
 const WAITING_MAX_MIB: usize = 64;
-/// Calls of parallel tools that run at once.
+/// Calls of parallel tools that run at the same time.
 const PARALLEL_MAX: usize = 8;
-/// Least time between two reports of progress of a call.
+/// Least time between two progress reports of a call.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
-/// Where a call stands that has not ended.
+/// The state of a call that has not ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// It waits for its turn.
+    /// Waits for its turn.
     Waiting,
-    /// It has its turn and waits for its thread.
+    /// Has its turn and waits for its thread.
     Scheduled,
     /// Its tool has begun.
     Running,
 }
 
-/// What a call is told while it has its turn. It ends when the call does, in whatever way.
+/// Orders to a call that has its turn. The channel closes when the call ends, for any reason.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Signal {
     pub(crate) deadline: Option<Instant>,
-    /// The time limit behind it, in whole seconds.
+    /// The time limit that gave the deadline, in whole seconds, rounded up.
     pub(crate) seconds: u64,
     pub(crate) cancelled: bool,
 }
 
-/// Whom a call is answered.
+/// The connection and the request that get the answer to a call.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
     pub(crate) connection: u64,
@@ -61,7 +61,7 @@ pub(crate) struct Caller {
     pub(crate) request: String,
 }
 
-/// What a call is known by to the journal; uLoop's methods give none.
+/// What the journal knows a call by. Calls of uLoop's methods have none.
 #[derive(Debug, Clone)]
 pub(crate) struct Identity {
     pub(crate) id: String,
@@ -72,16 +72,16 @@ pub(crate) struct Identity {
 /// A call that waits or runs.
 pub(crate) struct Call {
     pub(crate) identity: Option<Identity>,
-    /// `None` after a reload.
+    /// `None` for a call that was resumed after a reload.
     pub(crate) caller: Option<Caller>,
     pub(crate) tool: Tool,
     traits: Traits,
     arguments: Option<String>,
-    /// Size of its message.
+    /// Size of the call's message.
     bytes: usize,
     timeout: Option<Duration>,
     wants_progress: bool,
-    /// What its tool kept before a reload.
+    /// The state that the tool kept before a reload.
     resumed: Option<String>,
     pub(crate) phase: Phase,
     pub(crate) started: Option<Instant>,
@@ -91,7 +91,7 @@ pub(crate) struct Call {
     content: Vec<String>,
 }
 
-/// What is asked of the admission.
+/// A call that asks for admission.
 pub(crate) struct Order {
     pub(crate) identity: Option<Identity>,
     pub(crate) caller: Caller,
@@ -103,7 +103,7 @@ pub(crate) struct Order {
 }
 
 impl HoldfastFace {
-    /// Enters a call into the journal and queues it, in one step with the checks.
+    /// Checks a call, enters it into the journal and queues it, all under one lock.
     pub(crate) fn admit(&self, editor: &Arc<Editor>, order: Order) -> Result<(), Refusal> {
         let about = |refusal: Refusal| match &order.identity {
             Some(identity) => refusal.with("callId", &identity.id),
@@ -148,7 +148,7 @@ impl HoldfastFace {
         Ok(())
     }
 
-    /// Lets the calls go on that crossed a reload.
+    /// Queues the calls that are resumed after a reload.
     pub(crate) fn resume(&self, editor: &Arc<Editor>, inner: &mut Inner) {
         for (id, entry) in inner.journal.resumable() {
             let tool = editor.state().tools.iter().find(|tool| tool.name == entry.tool).cloned();
@@ -181,7 +181,7 @@ impl HoldfastFace {
         self.pump(editor, inner);
     }
 
-    /// Gives their turn to all that can have it.
+    /// Starts every call whose turn has come.
     pub(crate) fn pump(&self, editor: &Arc<Editor>, inner: &mut Inner) {
         while inner.tasks.try_join_next().is_some() {}
         while let Some(key) = next(inner) {
@@ -196,12 +196,12 @@ impl HoldfastFace {
                         Begun::Done(done) => done,
                         Begun::Later(rest) => rest.await,
                     };
-                    // Whoever waited has heard of its end in another way.
+                    // The caller may have received the call's end in another way.
                     let _ = reply.send(done);
                 });
                 answer
             } else {
-                // The main thread counts it anew.
+                // `submit` counts the call as queued again.
                 leaves_the_queue(editor, 1);
                 editor.submit(move |editor| face.begin(editor, key))
             };
@@ -212,7 +212,7 @@ impl HoldfastFace {
 
     /// Begins a call, on its thread.
     fn begin(&self, editor: &Arc<Editor>, key: u64) -> Begun {
-        // What it is told has no reader any more: the call has ended.
+        // The call has ended already, so this fault is not read.
         let over = || Begun::fault(Fault::Cancelled);
         let mut inner = self.desk.lock();
         let Inner { calls, journal, closed: None, .. } = &mut *inner else { return over() };
@@ -243,7 +243,7 @@ impl HoldfastFace {
         self.set_deadline(key, limit, &arguments, tool.spec.timeout_seconds);
         let turn = tools::Turn { face: self.clone(), editor: editor.clone(), key };
         let begun = tools::run(&turn, tool.spec, &arguments, resumed.as_deref());
-        // Told once it has: whoever hears of it may release at once what it waits for.
+        // Sent after the call has begun: a listener may release a held call as soon as it gets this event.
         editor.event(Event::CallBegun { connection, tool: tool.name.clone(), call: id, parallel });
         match begun {
             Begun::Done(done) => Begun::Done(done),
@@ -254,11 +254,12 @@ impl HoldfastFace {
                     done = rest => return done,
                     () = ended => {}
                 }
-                // At the moment that the main thread takes it off its list, so that it is counted here or there.
+                // Waits until the main thread would drop the call, so that a cut call is counted once: here, or in
+                // `main_thread::run`.
                 turn.editor.main_free().await;
                 let cut = turn.face.desk.lock().closed.is_some();
                 turn.editor.state().interrupted += u64::from(cut);
-                // It has ended otherwise, so nobody reads this.
+                // The call has already ended in another way, so this result is not read.
                 Done { result: Err(Fault::Cancelled), then: None }
             })),
         }
@@ -273,7 +274,7 @@ impl HoldfastFace {
         }
     }
 
-    /// A call has ended: the journal takes its outcome, and then it is answered.
+    /// Ends a call: records its outcome in the journal, then answers it.
     pub(crate) fn end(&self, editor: &Arc<Editor>, key: u64, done: Done) {
         let mut inner = self.desk.lock();
         let Some(call) = inner.calls.get(&key).filter(|call| call.phase == Phase::Running) else { return };
@@ -304,7 +305,8 @@ impl HoldfastFace {
         self.pump(editor, &mut inner);
     }
 
-    /// Answers a call where it came from, or tells its gateway where it is now that it has ended.
+    /// Answers a call on its own connection. If that is not possible, notifies its gateway's current connection that the call has
+    /// ended.
     fn reply(&self, inner: &Inner, call: &Call, answer: &Answer, status: Status, event: Option<Event>) {
         let sent = call.caller.as_ref().is_some_and(|caller| {
             let Some(peer) = inner.peers.get(&caller.connection).filter(|peer| !peer.fenced) else { return false };
@@ -322,7 +324,7 @@ impl HoldfastFace {
         }
     }
 
-    /// Passes a report of progress on: strictly rising, and not too often.
+    /// Sends a progress report on, if it rises and the last one is at least [`PROGRESS_EVERY`] ago.
     pub(crate) fn progress(&self, editor: &Editor, key: u64, progress: f64, total: Option<f64>, message: Option<&str>) {
         let mut inner = self.desk.lock();
         let Some(call) = inner.calls.get_mut(&key).filter(|call| call.wants_progress) else { return };
@@ -343,19 +345,20 @@ impl HoldfastFace {
         }
     }
 
-    /// The connection that a call came over.
+    /// The connection on which a call arrived.
     pub(crate) fn connection(&self, key: u64) -> Option<u64> {
         self.desk.lock().calls.get(&key).and_then(|call| call.caller.as_ref()).map(|caller| caller.connection)
     }
 
-    /// Puts a content block beside a call's value.
+    /// Adds a content block beside a call's value.
     pub(crate) fn attach(&self, key: u64, block: String) {
         if let Some(call) = self.desk.lock().calls.get_mut(&key) {
             call.content.push(block);
         }
     }
 
-    /// Keeps what a resumable tool needs to go on after a reload. False when it is too late, or the call has no id.
+    /// Records what a resumable tool needs to continue after a reload. False if the bridge is closed, the tool is not resumable,
+    /// or the call has no id.
     pub(crate) fn keep(&self, key: u64, state: &str) -> bool {
         let mut inner = self.desk.lock();
         let Inner { calls, journal, closed: None, .. } = &mut *inner else { return false };
@@ -370,7 +373,7 @@ impl HoldfastFace {
 }
 
 impl Call {
-    /// What the call is answered with, and the word for it.
+    /// The call's answer, and the outcome (`ok` or `error`) for the event.
     fn answer(&self, result: Result<Object, Fault>) -> (Answer, &'static str) {
         let value = match result {
             Ok(value) => value.finish(),
@@ -389,7 +392,7 @@ impl Call {
                 object.number("durationMs", i128::try_from(took).unwrap_or(0)).finish()
             }
         };
-        // The envelope's few hundred bytes count too.
+        // Leaves room for the envelope, which has a few hundred bytes.
         if json.len() + 4096 > wire::OUTGOING_MAX_BYTES {
             let text = "The tool ran, and its result has more than 64 MiB; ask for less of it";
             return (self.error(Refusal::new("result_too_large", -32007, true, text)), "error");
@@ -406,7 +409,7 @@ impl Call {
     }
 }
 
-/// Why a call is not admitted.
+/// Why a call is not admitted; `None` if it is.
 fn refusal(inner: &Inner, order: &Order) -> Option<Refusal> {
     if let Some(because) = inner.closed {
         return Some(Refusal::new("leaving", -32005, false, because));
@@ -436,7 +439,7 @@ fn refusal(inner: &Inner, order: &Order) -> Option<Refusal> {
     None
 }
 
-/// Whose turn it is.
+/// The key of the call whose turn is next.
 fn next(inner: &Inner) -> Option<u64> {
     if inner.closed.is_some() {
         return None;
@@ -465,7 +468,7 @@ fn refusal_of(tool: &str, fault: Fault) -> Refusal {
             Refusal::new("timed_out", -32006, true, format!("The tool {tool} was stopped after {seconds} seconds"))
         }
         Fault::Cancelled => Refusal::new("cancelled", -32006, true, "Cancelled while it ran"),
-        // Refused at the admission already.
+        // Not reached: `admit` refuses blocked tools.
         Fault::Blocked(_) => Refusal::new("security_blocked", -32603, false, catalogue::BLOCKED_MESSAGE),
     }
 }
@@ -474,7 +477,7 @@ fn float(value: f64) -> String {
     serde_json::Value::from(value).to_string()
 }
 
-/// Waits for the end of a call that has its turn: by itself, by its time limit, or by a cancelling.
+/// Waits until a call that has its turn ends: by itself, at its time limit, or because it is cancelled.
 async fn watch_call(
     desk: Weak<Desk>,
     editor: Arc<Editor>,
@@ -498,7 +501,7 @@ async fn watch_call(
             biased;
             done = &mut answer => match done {
                 Ok(done) => break done,
-                // Lost with its domain.
+                // The call was lost with its domain.
                 Err(_) => return,
             },
             changed = signal.changed() => if changed.is_err() { return },

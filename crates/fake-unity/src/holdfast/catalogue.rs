@@ -1,4 +1,4 @@
-//! The package's tools: what is said of each, and how it is listed.
+//! The package's tools: the annotations of each, and how it is listed.
 
 use super::HoldfastFace;
 use super::tools::Turn;
@@ -9,19 +9,19 @@ use crate::tools::{Arguments, TEST_TOOLS};
 use crate::uloop::catalogue::EARLIER;
 use crate::work::{Begun, Fault};
 
-/// Why a tool is blocked, in the list and in the refusal.
+/// Why a tool is blocked, in the tool list and in the refusal.
 pub(crate) const BLOCKED: &str = "Tool is blocked by security settings";
 /// The refusal's message.
 pub(crate) const BLOCKED_MESSAGE: &str = "Tool blocked by security settings";
-/// The setting that blocks.
+/// The setting that blocks tools.
 pub(crate) const BLOCKED_SETTING: &str = "AllowMenuItemExecution";
-/// How it is allowed.
+/// How to allow a blocked tool.
 pub(crate) const BLOCKED_MEND: &str =
     "Turn on AllowMenuItemExecution in Window > Holdfast, or allow this one tool there, if that is wanted";
-/// uLoop's only error code.
+/// The error code of uLoop's errors.
 pub(crate) const INTERNAL: i32 = -32603;
 
-/// What is said of a tool beside its parameters.
+/// What is declared about a tool beside its parameters.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Traits {
     name: &'static str,
@@ -33,14 +33,14 @@ pub(crate) struct Traits {
     pub(crate) parallel: bool,
     pub(crate) off_main_thread: bool,
     pub(crate) resumable: bool,
-    /// It ends when it is asked to.
+    /// Whether it ends when it is asked to.
     pub(crate) stops: bool,
     /// A schema in place of the one made from the parameters.
     schema: Option<&'static str>,
 }
 
 impl Traits {
-    /// The defaults: serial, on the main thread, may destroy.
+    /// The defaults: serial, on the main thread, may destroy, stops when asked.
     pub(crate) const fn of(name: &'static str, title: &'static str) -> Self {
         Self {
             name,
@@ -74,7 +74,7 @@ impl Traits {
     }
 }
 
-/// The tools of the package, then those for tests. What is not listed has the defaults.
+/// The tools of the package, then those for tests. A tool that is not listed here has the defaults.
 static TRAITS: &[Traits] = &[
     Traits::of("ping", "Ping").reads().off_main_thread(),
     Traits::of("set-client-name", "Set client name").harmless().off_main_thread(),
@@ -104,15 +104,15 @@ static TRAITS: &[Traits] = &[
     Traits { schema: Some(conformance::SCHEMA), ..Traits::of(conformance::SCHEMA_TOOL, "Contact").reads() },
 ];
 
-/// A schema that only a full JSON Schema can say.
+/// A schema that [`Param`] cannot express.
 const PLACE: &str = r##"{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"Target":{"oneOf":[{"type":"string","description":"Path in the scene"},{"type":"object","properties":{"InstanceId":{"type":"integer"}},"required":["InstanceId"],"additionalProperties":false}]},"At":{"$ref":"#/$defs/vector"},"Size":{"anyOf":[{"$ref":"#/$defs/vector"},{"type":"null"}],"default":null},"Space":{"type":"string","enum":["World","Local"],"default":"World"},"Children":{"type":"array","items":{"type":"object","properties":{"Name":{"type":"string","minLength":1,"maxLength":64},"At":{"$ref":"#/$defs/vector"},"Tags":{"type":"array","items":{"type":"string"},"uniqueItems":true,"maxItems":8}},"required":["Name"]},"prefixItems":[{"type":"object"}]}},"required":["Target","At"],"$defs":{"vector":{"type":"object","properties":{"X":{"type":"number"},"Y":{"type":"number"},"Z":{"type":"number","default":0}},"required":["X","Y"]}}}"##;
 
 const fn own(name: &'static str, about: &'static str, params: &'static [Param]) -> ToolSpec {
-    // Above what any test waits.
+    // Longer than any test waits.
     ToolSpec { name, about, development: false, params, timeout_seconds: 3600, result: "" }
 }
 
-/// Tools that show what the protocol can.
+/// Tools that demonstrate the protocol.
 static SHOWN: [ToolSpec; 6] = [
     own("hold-parallel", "Answers when the person who steers the fake editor releases it; others run beside it.", &[]),
     own(
@@ -126,7 +126,7 @@ static SHOWN: [ToolSpec; 6] = [
     own("place", "Returns the arguments that it was given.", &[]),
 ];
 
-/// A tool that a test brings along.
+/// A tool that a test defines.
 #[derive(Debug)]
 pub(crate) struct Own {
     pub(crate) spec: ToolSpec,
@@ -135,7 +135,7 @@ pub(crate) struct Own {
 }
 
 impl HoldfastFace {
-    /// All tools that the editor begins with.
+    /// All tools that the editor has at its start.
     pub(crate) fn catalogue(&self) -> Vec<Tool> {
         if let Some(fixed) = &self.desk.setup.fixed {
             return fixed.tools.iter().map(|own| Tool::from(&own.spec)).collect();
@@ -145,14 +145,14 @@ impl HoldfastFace {
         EARLIER.iter().chain(tests).chain(fixtures).map(Tool::from).collect()
     }
 
-    /// What is said of a tool.
+    /// The traits of a tool.
     pub(crate) fn traits(&self, spec: &ToolSpec) -> Traits {
         let brought = self.brought(spec.name).map(|own| own.traits);
         let listed = || TRAITS.iter().find(|traits| traits.name == spec.name).copied();
         brought.or_else(listed).unwrap_or(Traits::of(spec.name, spec.name))
     }
 
-    /// A tool that a test brought along.
+    /// The tool of this name that a test defined, if any.
     pub(crate) fn brought(&self, name: &str) -> Option<&'static Own> {
         let tools = self.desk.setup.fixed.as_ref().map_or(&[][..], |fixed| fixed.tools);
         tools.iter().find(|own| own.spec.name == name)
@@ -220,7 +220,7 @@ fn property(param: &Param) -> String {
     if may_be_absent {
         return object.finish();
     }
-    // uLoop shows an enumeration's default as its number, JSON Schema by its name.
+    // uLoop gives an enumeration's default as a number, JSON Schema as a name.
     let word = match param.kind {
         Kind::Choice(words) => param.default.parse::<usize>().ok().and_then(|index| words.get(index)),
         _ => None,
@@ -231,7 +231,7 @@ fn property(param: &Param) -> String {
 /// Checks that every argument has its parameter's type.
 ///
 /// # Errors
-/// [`Fault::Refused`] with a message that names the first that has not.
+/// [`Fault::Refused`] with a message that names the first argument of another type.
 pub(crate) fn check(tool: &Tool, arguments: Option<&str>) -> Result<(), Fault> {
     let given: serde_json::Value = arguments.and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
     let Some(given) = given.as_object() else { return Ok(()) };

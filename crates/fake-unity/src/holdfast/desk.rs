@@ -1,4 +1,4 @@
-//! What the bridge knows, over all connections: who it is, who is connected, what calls wait and run, and the journal.
+//! The bridge's state, over all connections: its identity, its peers, the calls that wait and run, and the journal.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,23 +17,23 @@ use crate::push::Hub;
 
 /// Messages that may wait for one client.
 pub(crate) const WAITING_MAX: usize = 1024;
-/// Their bytes.
+/// Bytes of the messages that may wait for one client.
 const WAITING_MAX_BYTES: usize = 2 * wire::OUTGOING_MAX_BYTES;
 
 /// A message on its way to a client.
 pub(crate) struct Outgoing {
     pub(crate) frame: Vec<u8>,
-    /// Told once it is written.
+    /// The event to report when the message is written.
     pub(crate) event: Option<Event>,
     pub(crate) written: Option<oneshot::Sender<()>>,
 }
 
-/// The way to a client.
+/// The outgoing queue of a connection.
 #[derive(Clone)]
 pub(crate) struct Outbox {
     pub(crate) messages: mpsc::Sender<Outgoing>,
     pub(crate) bytes: Arc<AtomicUsize>,
-    /// Set when the connection is to end: at once, or after what waits was written.
+    /// Set to end the connection: at once, or after the waiting messages are written.
     pub(crate) ending: Arc<watch::Sender<Ending>>,
 }
 
@@ -41,14 +41,14 @@ pub(crate) struct Outbox {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
     No,
-    /// When what waits was written, for this reason.
+    /// When the waiting messages are written, for this reason.
     Written(&'static str),
     /// At once, for this reason.
     Now(&'static str),
 }
 
 impl Outbox {
-    /// Queues a message; a client that lets too much wait is dropped. False when it does not go out.
+    /// Queues a message. A client that lets too much wait is disconnected. Returns false if the message will not be sent.
     pub(crate) fn send(&self, frame: Vec<u8>, event: Option<Event>, written: Option<oneshot::Sender<()>>) -> bool {
         if *self.ending.borrow() != Ending::No {
             return false;
@@ -62,7 +62,7 @@ impl Outbox {
         sent
     }
 
-    /// Ends the connection, unless it ends already.
+    /// Ends the connection, unless it is already ending.
     pub(crate) fn end(&self, ending: Ending) {
         self.ending.send_if_modified(|now| {
             let news = *now == Ending::No;
@@ -74,7 +74,7 @@ impl Outbox {
     }
 }
 
-/// What a hello said, until it is proven.
+/// What `holdfast/hello` said, kept until `holdfast/prove`.
 #[derive(Debug, Clone)]
 pub(crate) struct Greeting {
     pub(crate) gateway: String,
@@ -84,28 +84,28 @@ pub(crate) struct Greeting {
     pub(crate) push: Option<(String, Option<String>)>,
 }
 
-/// A connection.
+/// The peer of one connection.
 pub(crate) struct Peer {
     pub(crate) outbox: Outbox,
     pub(crate) greeting: Option<Greeting>,
-    /// Once it is proven.
+    /// The gateway's id, once the peer has proven that it knows the token.
     pub(crate) gateway: Option<String>,
-    /// Nothing that comes over it counts any more.
+    /// Set when a newer connection of the gateway replaces this one. Nothing received on it has an effect from then on.
     pub(crate) fenced: bool,
-    /// Requests of uLoop's methods that wait for their turn; the first one is under way.
+    /// Requests of uLoop's methods in their order; the first one is running.
     pub(crate) lane: VecDeque<wire::Request>,
 }
 
-/// Who this process of the editor is.
+/// The identity of this process of the editor.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Life {
     pub(crate) nonce: String,
     pub(crate) token: String,
-    /// Domains of the model that belonged to earlier processes.
+    /// Number of the model's domains that belonged to earlier processes.
     pub(crate) earlier_domains: u64,
 }
 
-/// What a test sets in place of what is drawn.
+/// Values that a test fixes and that are random otherwise.
 #[derive(Debug, Clone)]
 pub(crate) struct Fixed {
     pub(crate) nonce: &'static str,
@@ -115,7 +115,7 @@ pub(crate) struct Fixed {
     pub(crate) tools: &'static [super::catalogue::Own],
 }
 
-/// How the bridge is set up.
+/// The settings of the bridge.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Setup {
     pub(crate) blocked: Vec<String>,
@@ -132,12 +132,12 @@ pub(crate) struct Inner {
     /// Calls that wait or run, in the order in which they were read.
     pub(crate) calls: BTreeMap<u64, Call>,
     pub(crate) next_key: u64,
-    /// Why no call is taken.
+    /// Why the bridge takes no calls; `None` while it does.
     pub(crate) closed: Option<&'static str>,
     /// `reloading` or `stopping`, while the bridge leaves.
     pub(crate) leaving: Option<&'static str>,
     pub(crate) compiling: bool,
-    /// The state that was told last.
+    /// The state that was sent last.
     pub(crate) told: &'static str,
     pub(crate) tasks: JoinSet<()>,
 }
@@ -155,17 +155,17 @@ impl Desk {
         Self { inner: Mutex::new(inner), setup, push }
     }
 
-    /// The state. Taken before the editor's own lock, never after it.
+    /// Locks the state. Take this lock before the editor's own lock, never after it.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The journal's clock.
+    /// The journal's clock: milliseconds since the editor's start.
     pub(crate) fn now(editor: &Editor) -> u64 {
         u64::try_from(editor.uptime().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// So many hex digits: a multiple of 32.
+    /// Random hex digits. Their number must be a multiple of 32.
     pub(crate) fn draw(editor: &Editor, digits: usize) -> String {
         let mut text = String::new();
         while text.len() < digits {
@@ -174,7 +174,7 @@ impl Desk {
         text
     }
 
-    /// The project's folder as the bridge names it.
+    /// The project's folder as the bridge reports it, with forward slashes.
     pub(crate) fn project(&self, editor: &Editor) -> String {
         let root = editor.project.as_ref().map_or("/project", |project| project.root());
         self.setup.fixed.as_ref().map_or(root, |fixed| fixed.project).replace('\\', "/")
@@ -182,12 +182,12 @@ impl Desk {
 }
 
 impl Inner {
-    /// Number of the domain in this process.
+    /// Number of the domain within this process.
     pub(crate) fn generation(&self, editor: &Editor) -> u64 {
         editor.state().domain.saturating_sub(self.life.earlier_domains)
     }
 
-    /// The word for what the editor is doing.
+    /// The editor's state, as the protocol names it.
     pub(crate) fn word(&self, editor: &Editor) -> &'static str {
         match self.leaving {
             Some(word) => word,
@@ -197,13 +197,13 @@ impl Inner {
         }
     }
 
-    /// The present connection of a gateway.
+    /// The current connection of a gateway.
     pub(crate) fn present(&self, gateway: &str) -> Option<&Outbox> {
         let of = |peer: &&Peer| !peer.fenced && peer.gateway.as_deref() == Some(gateway);
         self.peers.values().rev().find(of).map(|peer| &peer.outbox)
     }
 
-    /// Sends to every connection that `to` picks; returns what tells that each was written.
+    /// Sends a notification to every peer that `to` picks; each receiver resolves when its copy is written.
     pub(crate) fn broadcast(
         &self,
         method: &str,

@@ -1,5 +1,5 @@
-//! uLoopMCP's protocol as this package speaks it too: the method is the tool, requests of one connection are answered in
-//! their order, and there are two kinds of errors.
+//! uLoopMCP's protocol, which this package also accepts. The method is the tool, requests of one connection are answered in their
+//! order, and there are two types of error.
 
 use std::sync::Arc;
 
@@ -14,13 +14,14 @@ use crate::model::Editor;
 use crate::package_version::PackageVersion;
 use crate::uloop::catalogue::entry as uloop_entry;
 
-/// Requests of one connection that may wait for their turn.
+/// Requests of one connection that may wait in its lane, the running one included.
 const LANE_MAX: usize = 256;
 
 impl HoldfastFace {
-    /// Takes one of uLoop's methods. On a proven connection `ping` is answered at once, all else in its turn.
+    /// Takes a request of one of uLoop's methods. On a proven connection `ping` is answered at once; all others are answered in
+    /// order.
     pub(crate) fn legacy(&self, editor: &Arc<Editor>, connection: u64, request: Request) {
-        // No notification of this protocol does anything.
+        // A notification of this protocol has no effect.
         let Some(id) = request.id.clone() else { return };
         let mut inner = self.desk.lock();
         let Some(peer) = inner.peers.get_mut(&connection) else { return };
@@ -42,14 +43,14 @@ impl HoldfastFace {
         }
     }
 
-    /// One of the connection's requests has been answered: the next one has its turn.
+    /// The first request of the connection has been answered: starts the next one.
     pub(crate) fn next_in_lane(&self, editor: &Arc<Editor>, inner: &mut Inner, call: &Call) {
         let (None, Some(Caller { connection, .. })) = (&call.identity, &call.caller) else { return };
         if let Some(peer) = inner.peers.get_mut(connection) {
             peer.lane.pop_front();
         }
         let (face, editor, connection) = (self.clone(), editor.clone(), *connection);
-        // The lock is held here.
+        // In a task, because the caller holds the lock.
         inner.tasks.spawn(async move { face.run_lane(&editor, connection) });
     }
 
@@ -75,7 +76,7 @@ impl HoldfastFace {
                     )
                     .map_err(|refusal| wire::failure(&id, &translate(&refusal).json())),
             };
-            // What was admitted calls for the next one when it has ended.
+            // An admitted call starts the next request when it ends.
             let Err(reply) = refusal else { return };
             if let Some(peer) = self.desk.lock().peers.get_mut(&connection) {
                 peer.outbox.send(reply, None, None);
@@ -84,7 +85,7 @@ impl HoldfastFace {
         }
     }
 
-    /// The tools in uLoop's form.
+    /// The tool list in uLoop's form.
     pub(crate) fn legacy_entries(&self, editor: &Editor, development: bool) -> String {
         let state = editor.state();
         let listed = state.tools.iter().filter(|tool| development || !tool.spec.development);

@@ -1,4 +1,4 @@
-//! One connection: frames in, frames out, and holdfast's own methods, which are answered off the main thread.
+//! One connection: frames in and out, and holdfast's own methods, which are answered off the main thread.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,22 +19,22 @@ use crate::json::{self, Object};
 use crate::model::Editor;
 use crate::project::UNITY_VERSION;
 
-/// Connections at once.
+/// Connections at the same time.
 const CONNECTIONS_MAX: usize = 32;
-/// A client that takes no byte for so long is dropped.
+/// A client that does not take [`WRITE_BYTES`] within this time is disconnected.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(15);
-/// How much of a message is written at once.
+/// Most bytes of a message in one write.
 const WRITE_BYTES: usize = 64 * 1024;
-/// A connection that is ended is read so long, so that its client sees why.
+/// How long a closing connection is still read, so that its client can read why it ends.
 const DRAIN_TIME: Duration = Duration::from_millis(200);
-/// Longest id of a call or a gateway, and longest name.
+/// Longest id of a call or a gateway, and longest name, in bytes.
 pub(crate) const NAME_MAX_BYTES: usize = 256;
-/// Calls in one question for outcomes.
+/// Calls in one `holdfast/outcome` request.
 const QUESTIONS_MAX: usize = 512;
 /// Longest time limit that a caller may set, in milliseconds.
 const TIMEOUT_MAX_MS: u64 = 3_600_000;
 
-/// Takes a connection out when it ends, however that is.
+/// Removes a connection when its task ends, for any reason.
 struct Seat<'a> {
     desk: &'a Desk,
     connection: u64,
@@ -49,7 +49,7 @@ impl Drop for Seat<'_> {
 impl HoldfastFace {
     /// Serves a connection to its end; returns why it ended.
     pub(crate) async fn serve_link(&self, editor: &Arc<Editor>, link: Link) -> &'static str {
-        // What the editor tells goes the way that answers go, so `notes` stays empty.
+        // The editor's notifications use the outbox, as replies do, so `notes` stays empty.
         let Link { connection, notes: _notes, mut reader, mut writer } = link;
         let (messages, waiting) = mpsc::channel(WAITING_MAX);
         let (ending, mut ended) = watch::channel(Ending::No);
@@ -82,7 +82,7 @@ impl HoldfastFace {
             why = writing => why,
             why = reading => return why,
         };
-        // Said all: the client gets the time to read it before the socket goes.
+        // Everything is written: the client gets time to read it before the socket closes.
         let mut ignored = BytesMut::new();
         let _ = tokio::time::timeout(DRAIN_TIME, async {
             while reader.read(&mut ignored).await.is_ok_and(|count| count > 0) {
@@ -110,7 +110,7 @@ impl HoldfastFace {
                     let refusal = Refusal::new("bad_frame", -32700, false, format!("The frame is broken: {why}"));
                     outbox.send(wire::failure("null", &refusal.json()), None, None);
                     outbox.end(Ending::Written("broken frame"));
-                    // The other half says it and ends the connection.
+                    // The writing half sends the refusal and ends the connection.
                     return std::future::pending().await;
                 }
             }
@@ -141,7 +141,7 @@ impl HoldfastFace {
         if let Some(id) = &request.id {
             match answer {
                 Ok(Some(result)) => outbox.send(wire::success(id, &result), None, None),
-                // A call is answered when it has ended.
+                // A call is answered when it ends.
                 Ok(None) => true,
                 Err(refusal) => outbox.send(wire::failure(id, &refusal.json()), None, None),
             };
@@ -267,7 +267,7 @@ impl HoldfastFace {
         Ok(result.text("toolsRevision", &revision).finish())
     }
 
-    /// Ends every other connection of a gateway; nothing that came over them begins any more.
+    /// Ends every other connection of a gateway. Calls from them that have not begun do not begin.
     fn fence(&self, editor: &Arc<Editor>, inner: &mut Inner, connection: u64, gateway: &str) {
         if editor.config.misconduct == Some(Misconduct::KeepsNoFence) {
             return;
@@ -284,7 +284,7 @@ impl HoldfastFace {
                 peer.outbox.end(Ending::Now("a newer connection of its gateway"));
             }
         }
-        // Calls of a connection that has ended before wait too.
+        // Calls of connections that had already ended may wait too.
         let stale = |inner: &Inner| {
             let of = |call: &&super::calls::Call| {
                 call.phase != Phase::Running
@@ -328,7 +328,7 @@ impl HoldfastFace {
     }
 
     fn call(&self, editor: &Arc<Editor>, connection: u64, gateway: String, request: &Request) -> Result<(), Refusal> {
-        // A call that nobody hears of is none.
+        // A call without an id could not be answered, so it is ignored.
         let Some(id) = request.id.clone() else { return Ok(()) };
         let params = &request.params;
         let call = params.text("callId", 1, NAME_MAX_BYTES)?;
@@ -356,7 +356,7 @@ impl HoldfastFace {
         )
     }
 
-    /// The tools as they are listed.
+    /// The entries of the tool list.
     pub(crate) fn entries(&self, editor: &Editor, development: bool) -> Vec<String> {
         let state = editor.state();
         let listed = state.tools.iter().filter(|tool| development || !tool.spec.development);
@@ -368,7 +368,7 @@ impl HoldfastFace {
     }
 }
 
-/// What `ping` answers with.
+/// The result of `ping`.
 pub(crate) fn ping(inner: &Inner, editor: &Editor, message: Option<String>) -> Object {
     let message = message.unwrap_or_else(|| "Hello from TypeScript MCP Server".to_owned());
     Object::new()
@@ -401,7 +401,7 @@ fn status(inner: &Inner, editor: &Editor) -> String {
         .finish()
 }
 
-/// Writes what waits, until the connection is to end.
+/// Writes the waiting messages until the connection is to end.
 async fn write(
     editor: &Editor,
     writer: &mut Writer,
@@ -413,7 +413,7 @@ async fn write(
         let next = tokio::select! {
             biased;
             next = waiting.recv() => next,
-            // Told after what waits by then.
+            // Messages that wait by now are written first.
             _ = ending.wait_for(|ending| *ending != Ending::No) => waiting.try_recv().ok(),
         };
         let Some(Outgoing { frame, event, written }) = next else {
@@ -434,13 +434,13 @@ async fn write(
             editor.event(event);
         }
         if let Some(written) = written {
-            // Nobody has to wait for it.
+            // The sender may have stopped waiting.
             let _ = written.send(());
         }
     }
 }
 
-/// False when the client takes nothing. What a frozen editor does not write is not the client's fault.
+/// Writes a part; false if the client does not take it in [`WRITE_TIMEOUT`]. While the editor is frozen the time does not count.
 async fn write_part(editor: &Editor, writer: &mut Writer, part: &[u8]) -> bool {
     let mut writing = std::pin::pin!(writer.write(part));
     loop {

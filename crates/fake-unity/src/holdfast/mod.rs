@@ -1,4 +1,5 @@
-//! The face of holdfast's own package. Written from `unity/PROTOCOL.md` alone; where that page is silent, as the package does.
+//! The face of holdfast's own package. Written from `unity/PROTOCOL.md` alone; where that page says nothing, it does as the
+//! package.
 
 mod calls;
 pub(crate) mod catalogue;
@@ -28,11 +29,11 @@ use journal::Journal;
 
 /// Version of the protocol.
 const PROTOCOL: u64 = 1;
-/// Version of the package: that of the product.
+/// Version of the package: the same as the product's.
 const PACKAGE_VERSION: &str = env!("CARGO_PKG_VERSION");
-/// The package as it is embedded in a project.
+/// The package's manifest, embedded in a project.
 const PACKAGE: &str = "Packages/dev.holdfast.unity/package.json";
-/// Where the bridge says that it is there.
+/// The instance file, in which the bridge publishes its port, process and state.
 const INSTANCE: &str = "Library/Holdfast/instance.json";
 
 /// The wire protocol of holdfast's package, from the editor's side.
@@ -56,13 +57,13 @@ impl HoldfastFace {
         Self { desk }
     }
 
-    /// Compiling begins or ends.
+    /// Sets whether the editor compiles, and publishes the state.
     fn set_compiling(&self, editor: &Editor, on: bool) {
         self.desk.lock().compiling = on;
         self.tell_state(editor);
     }
 
-    /// Writes the instance file and tells every proven connection, if the state is another than was told last.
+    /// If the state has changed, writes the instance file and notifies every proven connection.
     fn tell_state(&self, editor: &Editor) {
         let mut inner = self.desk.lock();
         let word = inner.word(editor);
@@ -95,7 +96,7 @@ impl HoldfastFace {
         OwnFile { path: INSTANCE, content: Some(content.finish()), private: true }
     }
 
-    /// Leaves: for a reload, or for longer. The order is the protocol's.
+    /// Leaves, for a reload or for a stop, in the protocol's order of steps.
     async fn leave(&self, editor: &Editor, reason: &str, push: &str) {
         let reload = reason == "DomainReload";
         let because = if reload {
@@ -111,7 +112,7 @@ impl HoldfastFace {
         self.broadcast("notifications/server/shutdown", Object::new().text("reason", reason)).await;
     }
 
-    /// Tells every connection, and returns when it was written or a client does not read.
+    /// Notifies every connection. Returns when all are written, or after [`GOODBYE_MAX`].
     async fn broadcast(&self, method: &str, about: Object) {
         let waiting = self.desk.lock().broadcast(method, &about, |_: &Peer| true);
         let all = async {
@@ -119,7 +120,7 @@ impl HoldfastFace {
                 let _ = done.await;
             }
         };
-        // A client that does not read must not hold an editor that leaves.
+        // A client that does not read must not keep the editor from leaving.
         let _ = tokio::time::timeout(GOODBYE_MAX, all).await;
     }
 }
@@ -137,7 +138,7 @@ impl Face for HoldfastFace {
         Box::pin(async move {
             match moment {
                 Moment::ReloadBegins => self.leave(editor, "DomainReload", "DOMAIN_RELOAD").await,
-                // The list is announced when it changes, and its revision stands in every greeting.
+                // The list is announced when it changes; besides, every greeting has its revision.
                 Moment::Back => {}
                 Moment::ToolsChanged { names, change } => {
                     let about = Object::new()
@@ -165,7 +166,7 @@ impl Face for HoldfastFace {
 
     fn domain_ended<'a>(&'a self, editor: &'a Arc<Editor>) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            // After a crash or a reset nothing was told before.
+            // After a crash or a reset, `leave` has not run.
             self.interrupt(editor, "The bridge is being stopped", "stopping");
             self.desk.push.end(editor).await;
         })

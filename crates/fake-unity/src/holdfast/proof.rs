@@ -1,4 +1,4 @@
-//! How each side shows that it knows the token, which is never sent.
+//! How each side proves that it knows the token, which is never sent.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
@@ -13,7 +13,7 @@ pub(crate) fn of_gateway(token: &str, editors: &str, gateways: &str, nonce: &str
     mac(token, &["holdfast 1 gateway", editors, gateways, nonce, gateway])
 }
 
-/// Sixteen hex digits that change when the text does.
+/// The first 16 hex digits of the text's SHA-256 hash.
 pub(crate) fn fingerprint(text: &str) -> String {
     let mut digits = hex(&Sha256::digest(text.as_bytes()));
     digits.truncate(16);

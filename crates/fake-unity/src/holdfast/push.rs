@@ -8,14 +8,14 @@ use crate::json::Object;
 use crate::model::Editor;
 use crate::push::{Introduction, Manner, Message, Stamp, payload};
 
-/// First pause between two tries to reach a listener; it doubles.
+/// First pause between two tries to reach a listener; it doubles with each failure.
 const PAUSE_FIRST: Duration = Duration::from_millis(100);
 /// Longest pause.
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 /// Failed tries in a row after which a listener is forgotten.
 const ATTEMPTS_MAX: usize = 20;
 
-/// holdfast's manner.
+/// holdfast's push messages.
 pub(crate) struct Holdfast(pub(crate) Weak<Desk>);
 
 impl Manner for Holdfast {

@@ -1,4 +1,4 @@
-//! What the package's own tools do, and those that show what the protocol can.
+//! What the package's own tools do, and the tools that demonstrate the protocol.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::tools::{self, Arguments};
 use crate::work::{Begun, Done};
 use crate::work::{NextPort, Order};
 
-/// What a tool sees of the call that it runs for.
+/// What a tool knows about the call that it runs for.
 #[derive(Clone)]
 pub(crate) struct Turn {
     pub(crate) face: HoldfastFace,
@@ -30,7 +30,7 @@ impl Turn {
     }
 }
 
-/// Begins a tool, or lets it go on with what it kept before a reload.
+/// Begins a tool, or continues it with the state that it kept before a reload.
 pub(crate) fn run(turn: &Turn, spec: &'static ToolSpec, arguments: &Arguments, resumed: Option<&str>) -> Begun {
     if let Some(own) = turn.face.brought(spec.name) {
         return (own.run)(turn, arguments);
@@ -78,7 +78,7 @@ pub(crate) fn run(turn: &Turn, spec: &'static ToolSpec, arguments: &Arguments, r
     }
 }
 
-/// The text of a tool of the conformance suite, as a value; one that fails says so.
+/// The text of a tool of the conformance suite, as a value. For the tool that fails, an object that says so.
 fn said(name: &str) -> Begun {
     let text = conformance::text(name).unwrap_or_default();
     if name == conformance::ERROR_TOOL {
@@ -87,7 +87,7 @@ fn said(name: &str) -> Begun {
     Begun::ok(Object::instead(json::quoted(text)))
 }
 
-/// Tells its progress as the conformance suite wants it.
+/// Reports progress as the conformance suite expects.
 fn told(turn: &Turn) -> Begun {
     let turn = turn.clone();
     Begun::Later(Box::pin(async move {
@@ -101,7 +101,7 @@ fn told(turn: &Turn) -> Begun {
     }))
 }
 
-/// Compiles; a success ends the domain, and the answer comes from the next one.
+/// Compiles. A successful compilation ends the domain, and the answer comes from the next domain.
 fn compile(turn: &Turn) -> Begun {
     let failed = {
         let mut state = turn.editor.state();
@@ -142,7 +142,7 @@ fn compiled(failed: bool) -> Object {
         .text("Message", if failed { "The scripts do not compile" } else { "Compiled" })
 }
 
-/// Keeps a state and ends the domain; the call goes on in the next one.
+/// Keeps a state and ends the domain; the call continues in the next domain.
 fn reload(turn: &Turn, state: &str) -> Begun {
     turn.face.keep(turn.key, state);
     turn.editor.order(Order::Reload { silence: turn.editor.config.compile_reload, port: NextPort::Same });
@@ -165,14 +165,14 @@ fn sleep(turn: &Turn, seconds: u64) -> Begun {
     }))
 }
 
-/// Goes so many steps of so many milliseconds, beginning after those that were done before a reload.
+/// Takes `n` steps of `ms` milliseconds each, and begins after the steps that were done before a reload.
 fn steps(turn: &Turn, [before, n, ms]: [u64; 3]) -> Begun {
     let turn = turn.clone();
     Begun::Later(Box::pin(async move {
         for done in before..n {
             turn.face.keep(turn.key, &format!("[{done},{n},{ms}]"));
             tokio::time::sleep(Duration::from_millis(ms)).await;
-            // Whole numbers far below 2^53.
+            // Exact: the numbers are far below 2^53.
             turn.progress((done + 1) as f64, n as f64, &format!("step {} of {n}", done + 1));
         }
         Done::ok(Object::new().number("Steps", n).number("Before", before))

@@ -1,5 +1,5 @@
-//! Frames and envelopes as PROTOCOL.md gives them. Written from that page alone, so that the gateway's own codec is tested
-//! against something that does not share its mistakes.
+//! Frames and envelopes as `unity/PROTOCOL.md` describes them. Written from that page alone, so that the gateway's own codec is
+//! tested against code that does not share its mistakes.
 
 use bytes::{Buf, Bytes, BytesMut};
 use serde::Deserialize;
@@ -9,9 +9,9 @@ use serde_json::value::RawValue;
 use crate::json::{Object, quoted};
 
 const MIB: usize = 1024 * 1024;
-/// Longest message of a peer that has proven nothing.
+/// Longest message of a peer that has not proven that it knows the token.
 pub(crate) const STRANGERS_MAX_BYTES: usize = MIB;
-/// Longest message of a proven gateway.
+/// Longest message of a gateway that has proven it.
 pub(crate) const GATEWAYS_MAX_BYTES: usize = 16 * MIB;
 /// Longest message to a client.
 pub(crate) const OUTGOING_MAX_BYTES: usize = 64 * MIB;
@@ -20,10 +20,10 @@ const HEADER_MAX_BYTES: usize = 4096;
 /// Longest request id.
 const ID_MAX_BYTES: usize = 1024;
 
-/// The next whole frame's body.
+/// Takes the body of the next whole frame.
 ///
 /// # Errors
-/// What is wrong with the header: the rest of the stream cannot be trusted.
+/// A broken header or a body above `max`: the rest of the stream cannot be read.
 pub(crate) fn take_frame(buffer: &mut BytesMut, max: usize) -> Result<Option<Bytes>, String> {
     let Some((start, length)) = header(buffer)? else { return Ok(None) };
     if length > max {
@@ -36,7 +36,7 @@ pub(crate) fn take_frame(buffer: &mut BytesMut, max: usize) -> Result<Option<Byt
     Ok(Some(buffer.split_to(length).freeze()))
 }
 
-/// Where the body begins, and its length.
+/// The offset and the length of the body; `None` while the header is incomplete.
 fn header(buffer: &[u8]) -> Result<Option<(usize, usize)>, String> {
     let head = buffer.get(..HEADER_MAX_BYTES).unwrap_or(buffer);
     let mut length = None;
@@ -56,7 +56,7 @@ fn header(buffer: &[u8]) -> Result<Option<(usize, usize)>, String> {
     if head.len() == HEADER_MAX_BYTES {
         return Err(format!("a header has at most {HEADER_MAX_BYTES} bytes"));
     }
-    // A line that cannot become one of ours is told at once: its peer may wait for an answer before it sends more.
+    // A line that cannot become a header line fails at once, because its peer may wait for an answer before it sends more.
     let unfinished = head.get(start..).unwrap_or_default();
     let name = unfinished.split(|byte| *byte == b':').next().unwrap_or_default();
     let name = name.strip_suffix(b"\r").unwrap_or(name);
@@ -82,7 +82,7 @@ fn number(value: &str) -> Result<usize, String> {
     if digits.is_empty() || digits.len() > 20 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err("a Content-Length is a number of at most 20 digits".to_owned());
     }
-    // Too large for the machine is too large for the bound as well.
+    // A number too large for `usize` is above the bound as well.
     Ok(digits.parse().unwrap_or(usize::MAX))
 }
 
@@ -107,7 +107,7 @@ pub(crate) struct Request {
 /// Reads a message.
 ///
 /// # Errors
-/// What to answer, and under which id.
+/// The id to answer under, and the refusal.
 pub(crate) fn read(message: &[u8]) -> Result<Request, (String, Refusal)> {
     #[derive(Deserialize)]
     struct Envelope {
@@ -149,7 +149,7 @@ impl Params {
         self.0.get(name).filter(|value| !value.is_null())
     }
 
-    /// A text of so many bytes.
+    /// A text of `least` to `most` bytes.
     pub(crate) fn text(&self, name: &str, least: usize, most: usize) -> Result<String, Refusal> {
         match self.get(name) {
             Some(Value::String(text)) if (least..=most).contains(&text.len()) => Ok(text.clone()),
@@ -157,12 +157,12 @@ impl Params {
         }
     }
 
-    /// The same, or nothing.
+    /// A text of at most `most` bytes; `None` if it is absent.
     pub(crate) fn optional_text(&self, name: &str, most: usize) -> Result<Option<String>, Refusal> {
         self.get(name).map(|_| self.text(name, 0, most)).transpose()
     }
 
-    /// A whole number within these bounds.
+    /// A whole number from `least` to `most`.
     pub(crate) fn number(&self, name: &str, least: u64, most: u64) -> Result<u64, Refusal> {
         match self.get(name).and_then(Value::as_u64) {
             Some(number) if (least..=most).contains(&number) => Ok(number),
@@ -170,7 +170,7 @@ impl Params {
         }
     }
 
-    /// A truth value; absent is false.
+    /// A boolean; false if it is absent.
     pub(crate) fn flag(&self, name: &str) -> Result<bool, Refusal> {
         match self.get(name) {
             None => Ok(false),
@@ -180,7 +180,7 @@ impl Params {
     }
 }
 
-/// An error as it goes over the wire.
+/// An error as it is sent.
 #[derive(Debug, Clone)]
 pub(crate) struct Refusal {
     pub(crate) kind: &'static str,
@@ -188,7 +188,7 @@ pub(crate) struct Refusal {
     pub(crate) ran: bool,
     pub(crate) message: String,
     detail: Option<String>,
-    /// More members of `data`: name, and the value as JSON.
+    /// Further members of `data`: the name, and the value as JSON.
     more: Vec<(&'static str, String)>,
 }
 
@@ -209,13 +209,13 @@ impl Refusal {
         Self::new("not_proven", -32001, false, message)
     }
 
-    /// What `data.message` says in place of the message.
+    /// Sets `data.message`, which otherwise repeats the message.
     pub(crate) fn detail(mut self, detail: &str) -> Self {
         self.detail = Some(detail.to_owned());
         self
     }
 
-    /// Says which call it is about, before anything else that was added.
+    /// Adds the call and its tool to `data`, before everything else that was added.
     pub(crate) fn about(mut self, call: &str, tool: &str) -> Self {
         self.more.splice(0..0, [("callId", quoted(call)), ("tool", quoted(tool))]);
         self

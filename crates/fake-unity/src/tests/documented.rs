@@ -1,9 +1,9 @@
-//! What the face emits, against the literal examples of the protocol's description (read from hatayama/uLoopMCP v0.30.1,
-//! v2.1.1 and pull request 239, or observed on its wire).
+//! The face's messages, against the literal examples of the protocol's description (read from hatayama/uLoopMCP v0.30.1, v2.1.1
+//! and pull request 239, or observed on its wire).
 
 use super::*;
 
-/// Replaces the values of `description` and `Description`: the words are ours.
+/// Replaces the values of `description` and `Description`, because those texts are our own.
 fn without_words(json: &str) -> String {
     let mut text = String::new();
     let mut rest = json;
@@ -17,7 +17,7 @@ fn without_words(json: &str) -> String {
     text + rest
 }
 
-/// The entry of a tool in the list as it stands on the wire.
+/// A tool's entry of the list, as it is sent.
 async fn entry(client: &mut Client, tool: &str) -> String {
     client.call("1", "get-tool-details", r#"{"IncludeDevelopmentOnly":true}"#).await;
     let text = client.reply_text().await;
@@ -73,7 +73,7 @@ async fn results_carry_timing_then_nothing_then_the_version() {
     assert_eq!(name, format!(r#"{named},"Ver":"2.1.1"}}}}"#));
 }
 
-/// Puts `<time>` for `2025-07-22T21:34:56.789` and its like.
+/// Replaces timestamps such as `2025-07-22T21:34:56.789` by `<time>`.
 pub(super) fn timeless(text: &str) -> String {
     let mut parts = text.split("\"2025-07-22T");
     let mut result = parts.next().unwrap().to_owned();

@@ -1,4 +1,4 @@
-//! Reloads, ends and what they leave.
+//! Reloads, crashes and quits, and the files that they leave.
 
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::TcpListener;
@@ -50,7 +50,7 @@ async fn versions_before_v0_41_1_say_nothing_before_they_close() {
 
 #[tokio::test]
 async fn one_frame_after_its_return_the_list_is_announced() {
-    // The frame is long enough to connect within it.
+    // The tick is long enough to connect within it.
     let unity = start(FakeUnityConfig { tick: Duration::from_secs(1), ..FakeUnityConfig::default() }).await;
     unity.reload(Duration::ZERO).await.unwrap();
     let port = within(unity.listening()).await;
@@ -85,7 +85,7 @@ async fn a_count_that_is_held_has_counted_before_its_answer() {
     until(&unity, |stats| stats.running == 1).await;
     assert_eq!(unity.runs("k"), 1, "it ran, and has not answered");
     unity.release();
-    // A client that dials at once may hear of the tools first.
+    // A client that connects at once may first get the notification of a changed tool list.
     let mut reply = client.json().await;
     while reply["method"].is_string() {
         reply = client.json().await;
@@ -245,7 +245,7 @@ async fn counts_outlive_the_process() {
     assert_eq!(std::fs::read_to_string(folder.path().join("counts")).unwrap().lines().count(), 4);
 }
 
-/// The next push line, with what differs from run to run replaced.
+/// The next push line, with the values that differ from run to run replaced.
 async fn push_line(stream: &mut BufReader<TcpStream>, unity: &FakeUnity) -> Option<String> {
     let mut line = String::new();
     if within(stream.read_line(&mut line)).await.unwrap() == 0 {
@@ -275,7 +275,7 @@ async fn push_messages_are_lines_with_every_member() {
     let established = push_text("CONNECTION_ESTABLISHED", ("", ""), &own, true, NONE);
     let mut client = Client::to(&unity).await;
     let name = format!(r#"{{"ClientName":"cursor","ClientPort":1,"PushNotificationEndpoint":"{endpoint}"}}"#);
-    // Every call of the official server names it again: that is still one connection.
+    // The official server sends the endpoint again with every call: that is still one connection.
     for _ in 0..2 {
         assert_eq!(client.result("set-client-name", &name).await["PushNotificationEndpoint"], endpoint);
     }

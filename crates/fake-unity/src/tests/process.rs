@@ -1,4 +1,4 @@
-//! The process form, over pipes in memory.
+//! The fake editor's process form, over pipes in memory.
 
 use std::io;
 use std::io::Write;
@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 
 use super::*;
 
-/// Hands whole lines on.
+/// A writer that passes complete lines on, parsed as JSON.
 struct Lines {
     half: Mutex<Vec<u8>>,
     lines: mpsc::Sender<Value>,
@@ -112,7 +112,7 @@ async fn the_end_of_stdin_quits_unless_it_is_told_to_stay() {
             break;
         }
     }
-    // Nobody reads any more: the next line to print ends it.
+    // The reader of stdout is gone: the next printed line ends the process.
     drop(lines);
     let _client = TcpStream::connect(("127.0.0.1", u16::try_from(port).unwrap())).await.unwrap();
     assert_eq!(within(task).await.unwrap().unwrap(), Ending::Quit);
@@ -149,7 +149,7 @@ async fn flags_become_a_configuration() {
     assert_eq!(config.dialect, FakeDialect::Uloop);
     let other = Cli::try_parse_from(["x", "--dialect", "holdfast"]).unwrap().fake.into_config();
     assert_eq!(other.dialect, FakeDialect::Holdfast);
-    // Two processes that draw the same nonce would pass for one, and the second for one whose journal knows every call.
+    // Two processes with the same nonce would look like one, and the second like one whose journal has every call of the first.
     let again = Cli::try_parse_from(["x", "--dialect", "holdfast"]).unwrap().fake.into_config();
     assert_ne!(other.seed, again.seed);
     assert_eq!(Cli::try_parse_from(["x", "--seed", "7"]).unwrap().fake.into_config().seed, 7);

@@ -1,4 +1,4 @@
-//! The face of turbokettle/unity-mcp, met by a client of its own. What the gateway's dialect makes of it is tested there.
+//! The face of turbokettle/unity-mcp, tested by a client of its own. The gateway's dialect has its own tests.
 
 use std::path::Path;
 
@@ -39,7 +39,7 @@ impl Peer {
         self.send(format!("{line}\n").as_bytes()).await;
     }
 
-    /// The next line with its end; empty at the end of the connection.
+    /// The next line with its line end; empty at the end of the connection.
     async fn line(&mut self) -> String {
         let mut line = String::new();
         within(self.stream.read_line(&mut line)).await.unwrap();
@@ -58,7 +58,7 @@ impl Peer {
     }
 }
 
-/// Puts `<text>` for every description, three texts deep.
+/// Replaces every description by `<text>`, also in JSON inside of texts.
 fn wordless(line: &str) -> Value {
     fn strip(value: &mut Value) {
         match value {
@@ -71,7 +71,7 @@ fn wordless(line: &str) -> Value {
                     {
                         let mut inner = Value::Object(inner);
                         strip(&mut inner);
-                        // Written again, so that order and spacing still count.
+                        // Serialized again, so that order and spacing are still compared.
                         *value = json!(inner.to_string());
                     } else {
                         strip(value);
@@ -196,7 +196,7 @@ async fn mistakes_of_tools_and_of_callers() {
         peer.invoke("1", tool, arguments).await;
         assert_eq!(peer.reply().await, json!({ "id": "1", "ok": false, "data": "", "error": error }));
     }
-    // An exception while the message is looked at is answered by nobody; blank lines are nothing.
+    // The package does not answer if it throws while it reads a message, and it ignores blank lines.
     peer.send(b"{\"id\":\"2\",\"cmd\":\"invoke_tool\",\"params\":\"{\"}\n\r\n  \n").await;
     assert_eq!(peer.result("echo", "").await["Echo"], "");
     assert_eq!(peer.result("greet", r#"{"player_name":"Ada"}"#).await["greeting"], "Hello, !", "bound by another name");
@@ -227,7 +227,7 @@ async fn a_refresh_reloads_after_its_answer_if_there_is_something_to_compile() {
 async fn a_connection_is_open_before_it_is_looked_at() {
     let tick = Duration::from_millis(1);
     let unity = start(spoken(FakeUnityConfig { tick, ..config() })).await;
-    // Each begins just behind a look at the connections, but for the first and where the machine is busy.
+    // Each connection begins just after a poll of the listener, except for the first one and on a busy machine.
     for _ in 0..100 {
         let begun = tokio::time::Instant::now();
         let mut peer = Peer::to(&unity).await;

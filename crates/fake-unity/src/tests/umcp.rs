@@ -1,4 +1,4 @@
-//! The face of uMCP, against the golden vectors and the faults of its reader.
+//! The face of uMCP, against the literal messages of `tests/vectors/umcp/` and the faults of its line reader.
 
 use super::documented::timeless;
 use super::*;
@@ -7,7 +7,7 @@ fn umcp(version: &str) -> FakeUnityConfig {
     FakeUnityConfig { dialect: FakeDialect::Umcp, package_version: version.parse().unwrap(), ..config() }
 }
 
-/// A client that speaks lines.
+/// A client that sends and reads lines.
 struct Lines(Client);
 
 impl Lines {

@@ -1,4 +1,4 @@
-//! The face of Unity-MCP's package: its literal answers, its one thread, its main thread that may be late.
+//! The face of Unity-MCP's package: its literal answers, its single thread, its main thread that may be late.
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn vectors(file: &str) -> Vec<Value> {
     file["vectors"].as_array().unwrap().clone()
 }
 
-/// Sends bytes on a connection of their own and reads to its end; what came of the answer by then.
+/// Sends bytes on a new connection and reads to its end; returns the part of the answer that arrived.
 async fn exchange(unity: &FakeUnity, request: &str) -> String {
     let mut stream = TcpStream::connect(("127.0.0.1", unity.port().unwrap())).await.unwrap();
     stream.write_all(request.as_bytes()).await.unwrap();

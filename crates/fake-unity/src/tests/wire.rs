@@ -11,7 +11,7 @@ async fn one_connection_is_served_in_order_and_others_go_on() {
     first.call("2", "echo", r#"{"text":"after"}"#).await;
     until(&unity, |stats| stats.running == 1).await;
     assert_eq!(second.result("echo", r#"{"text":"ä"}"#).await["Echo"], "ä");
-    // Only the held request of the first connection was read.
+    // Only the first connection's held request and the second connection's request have been read.
     assert_eq!(unity.stats().requests, 2);
     unity.release();
     assert_eq!(first.reply().await["id"], 1);
@@ -33,7 +33,7 @@ async fn both_catalogues_are_listed_without_development_tools() {
         let all = client.result("get-tool-details", r#"{"includeDevelopmentOnly":true}"#).await;
         assert_eq!(all["Tools"].as_array().unwrap().len(), built_in + development, "{text}");
         assert_eq!(unity.stats().list_requests, 2);
-        // Every built-in tool answers with an object, as its own kind of result.
+        // Every built-in tool answers with an object of its own type of result.
         for tool in tools.iter().map(|tool| tool["name"].as_str().unwrap()).filter(|tool| *tool != "compile") {
             assert!(client.result(tool, "{}").await.is_object(), "{tool}");
         }
@@ -57,7 +57,7 @@ async fn a_request_above_one_mebibyte_is_never_run_and_ends_the_connection() {
         |length: usize| format!(r#"{{"id":1,"method":"count","params":{{"key":"k","x":"{}"}}}}"#, "x".repeat(length));
     client.send(&key(1_000_000)).await;
     assert_eq!(client.reply().await["result"]["Runs"], 1);
-    // The connection may end before all of it was written.
+    // The connection may end before everything is written.
     let body = key(1_048_576);
     let frame = format!("Content-Length: {}\r\n\r\n{body}", body.len());
     let _ = within(client.stream.write_all(frame.as_bytes())).await;
@@ -124,7 +124,7 @@ async fn an_import_and_a_lost_focus_slow_the_main_thread() {
     for _ in 0..3 {
         client.result("ping", "{}").await;
     }
-    // Two whole pauses lie between three ticks.
+    // Three ticks have two whole pauses between them.
     assert!(begun.elapsed() >= Duration::from_millis(160));
 }
 

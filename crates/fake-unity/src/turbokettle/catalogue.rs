@@ -1,4 +1,4 @@
-//! The package's three tools, with the schemas as it declares them at 1.0.0 (the descriptions are our own), and the shape in which
+//! The package's three tools, with the schemas that it declares at 1.0.0 (the descriptions are our own), and the shape in which
 //! it lists a tool.
 
 use crate::json::{Object, quoted};
@@ -9,7 +9,7 @@ const fn tool(name: &'static str, about: &'static str, params: &'static [Param])
     ToolSpec { name, about, development: false, params, timeout_seconds: TIMEOUT_SECONDS, result: "" }
 }
 
-/// The package's own tools. Their schemas stand in [`schema`].
+/// The package's own tools. Their schemas are in [`schema`].
 pub(crate) static BUILT_IN: [ToolSpec; 3] = [
     tool("execute_menu_item", "Runs an entry of the editor's menu.", &[]),
     tool("read_console_logs", "Reads the console.", &[]),
@@ -20,15 +20,15 @@ pub(crate) static BUILT_IN: [ToolSpec; 3] = [
 pub(crate) static GREET: ToolSpec =
     tool("greet", "Greets a player.", &[text("player_name", "\"nobody\"", "Whom to greet")]);
 
-/// Parameters are bound by name, and what does not fit is dropped.
+/// Arguments are bound by name, and what does not fit is dropped.
 pub(crate) static ANY: ToolSpec = tool("any", "", &[]);
 
-/// Whether a tool runs on the main thread. The others run on the thread of their connection.
+/// Whether a tool runs on the main thread. Other tools run on the thread of their connection.
 pub(crate) fn needs_main_thread(spec: &ToolSpec) -> bool {
     !matches!(spec.name, "read_console_logs" | "greet" | "echo" | "sleep" | "big" | "fail" | "throw" | "runs")
 }
 
-/// An entry of the list.
+/// An entry of the tool list.
 pub(crate) fn entry(tool: &Tool) -> String {
     Object::new()
         .text("name", &tool.name)
@@ -38,7 +38,7 @@ pub(crate) fn entry(tool: &Tool) -> String {
         .finish()
 }
 
-/// The parameters, as text.
+/// The parameters' schema, as text.
 fn schema(spec: &ToolSpec) -> String {
     let (properties, required) = match spec.name {
         "execute_menu_item" => {

@@ -1,4 +1,4 @@
-//! `compile`: the tool whose success ends the domain that should answer.
+//! `compile`: a tool whose success ends the domain that has to answer.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use crate::work::{NextPort, Order};
 
 /// The lock file of a compilation.
 const COMPILING_LOCK: &str = "Temp/compiling.lock";
-/// Where results wait for whoever lost the connection.
+/// The folder of result files, for clients that lost their connection.
 const RESULTS: &str = "Temp/uLoopMCP/compile-results";
 
 /// Begins a compilation.
 ///
-/// With `WaitForDomainReload` the result goes to a file and the reload cuts the connection before a reply; without it the
-/// reply is sent and the reload follows.
+/// With `WaitForDomainReload` the result is written to a file, and the reload that follows a success cuts the connection before
+/// the reply, unless `compile_gap` delays the reload. In all other cases the reply is sent; a reload follows only a success.
 pub(crate) fn begin(
     version: PackageVersion,
     tail: impl FnOnce(Object) -> Object + Send + 'static,
@@ -114,7 +114,7 @@ fn result(version: PackageVersion, failed: bool, force: bool) -> Object {
     if version.later_catalogue() { object } else { object.flag("IsIndeterminate", indeterminate) }
 }
 
-/// The editor takes only ids that cannot name another directory.
+/// Whether an id is safe in a file name. The editor takes only ids that cannot name another directory.
 fn is_safe(id: &str) -> bool {
     !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
 }

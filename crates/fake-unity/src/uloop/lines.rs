@@ -1,32 +1,32 @@
-//! How the package reads lines before v0.27, faults included. Source: `McpBridgeServer.cs` of hatayama/uMCP.
+//! How the package reads lines before v0.27, with its faults. Source: `McpBridgeServer.cs` of hatayama/uMCP.
 //!
-//! It reads a piece, makes text of it, and cuts at line ends. From v0.8 on it collects what does not parse until it does; but its
-//! test for a whole message is a tokenizer that says nothing when it runs out of tokens. So a message counts as whole at any
-//! cut outside of a string or a word, fails to parse then, and leaves its rest in front of the next one.
+//! It reads a piece, decodes it as text, and cuts it at line ends. From v0.8 on it collects text that does not parse until it
+//! does. But its test for a whole message is a tokenizer that reports no error when it runs out of tokens. So a message that is
+//! cut outside of a string or a word is taken for whole and fails to parse, and its rest is put in front of the next message.
 
 use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
 
-/// What the package reads at once.
+/// Bytes of one read of the package.
 pub(super) const PIECE_BYTES: usize = 4096;
 
-/// Lines of one connection.
+/// The line reader of one connection.
 #[derive(Debug)]
 pub(super) struct Lines {
     joins: bool,
-    /// What did not parse yet.
+    /// Text that does not parse yet.
     begun: String,
     whole: VecDeque<Bytes>,
 }
 
 impl Lines {
-    /// `joins`: what came in pieces is put together.
+    /// `joins`: whether messages that arrive in pieces are joined.
     pub(super) fn new(joins: bool) -> Self {
         Self { joins, begun: String::new(), whole: VecDeque::new() }
     }
 
-    /// The next message, or what is taken for one, of what came.
+    /// Takes the next message from the received bytes, or what the package takes for one.
     pub(super) fn take(&mut self, buffer: &mut BytesMut) -> Option<Bytes> {
         while self.whole.is_empty() && !buffer.is_empty() {
             let piece = buffer.split_to(PIECE_BYTES.min(buffer.len()));
@@ -55,7 +55,7 @@ impl Lines {
     }
 }
 
-/// Whether a tokenizer reaches the end of this without a complaint.
+/// Whether a tokenizer reaches the end of the text without an error.
 fn runs_out_quietly(text: &str) -> bool {
     match serde_json::from_str::<serde::de::IgnoredAny>(text) {
         Ok(_) => true,

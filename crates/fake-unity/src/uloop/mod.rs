@@ -1,4 +1,4 @@
-//! The face of uLoopMCP, v0.27 to v2.1.1, of the branch with the push channel, and of uMCP, v0.1 to v0.26.4, which is the same
+//! The face of uLoopMCP v0.27 to v2.1.1, of its branch with the push channel, and of uMCP v0.1 to v0.26.4, which is the same
 //! package before its renaming.
 
 pub(crate) mod catalogue;
@@ -27,7 +27,7 @@ use crate::limits::LISTENER_OUTLIVES;
 use crate::package_version::PackageVersion;
 use lines::Lines;
 
-/// Where the package keeps its port.
+/// The file in which the package keeps its port.
 const SETTINGS: &str = "UserSettings/UnityMcpSettings.json";
 
 /// The wire protocol of the uLoop package, from the editor's side.
@@ -42,7 +42,7 @@ pub(crate) struct UloopFace {
     conformance_tools: bool,
 }
 
-/// What a result gets at its end in this version.
+/// Adds to a result the fields that this version puts at its end.
 type Tail = Box<dyn FnOnce(Object) -> Object + Send>;
 
 impl UloopFace {
@@ -58,7 +58,7 @@ impl UloopFace {
         }
     }
 
-    /// Adds what every result of this version ends with; made when the work begins.
+    /// Returns what adds the last fields of every result of this version. To be made when the work begins.
     fn tail(&self, editor: &Arc<Editor>) -> Tail {
         let (timing, version) = (self.timing, self.version);
         let started = tokio::time::Instant::now();
@@ -106,7 +106,7 @@ impl UloopFace {
             let method = request.method.clone().unwrap_or_default();
             editor.state().requests += 1;
             editor.event(Event::Request { connection, method: method.clone() });
-            // A notification is ignored, whatever it is.
+            // Every notification is ignored.
             let Some(id) = request.id.clone() else { continue };
             let (face, named) = (self.clone(), method.clone());
             let mut work = editor.submit(move |editor| face.begin(editor, connection, &named, &request));
@@ -134,7 +134,7 @@ impl UloopFace {
         }
     }
 
-    /// The next message of what came.
+    /// Takes the next message from the received bytes.
     fn take(&self, buffer: &mut BytesMut, lines: &mut Lines) -> Result<Option<Bytes>, ()> {
         if self.version.framed() { wire::take_frame(buffer) } else { Ok(lines.take(buffer)) }
     }
@@ -159,7 +159,7 @@ impl UloopFace {
         };
         let tail = self.tail(editor);
         let begun = self.run(editor, connection, spec, &arguments);
-        // Told once it has: whoever hears of it may release at once what it waits for.
+        // Sent after the tool has begun: a listener may release a held call as soon as it gets this event.
         if !is_internal(method) {
             editor.event(Event::CallBegun { connection, tool: method.to_owned(), call: None, parallel: false });
         }
@@ -252,7 +252,7 @@ impl UloopFace {
         self.blocked.iter().any(|blocked| blocked == tool)
     }
 
-    /// From v2.0 a request may say whom it expects; both values are needed then.
+    /// Checks the identity that a request expects (from v2.0). If it names one, both of its values are needed.
     fn check_identity(&self, editor: &Editor, request: &wire::Request) -> Result<(), Fault> {
         let Some(identity) = request.identity.as_ref().filter(|_| self.version.identity()) else { return Ok(()) };
         let given = |value: &Option<String>| value.clone().filter(|text| !text.trim().is_empty());
@@ -299,7 +299,7 @@ impl UloopFace {
     }
 }
 
-/// Requests that are the protocol's own, not calls, by the names that they ever had.
+/// Whether a method belongs to the protocol and is not a call, under any of its names.
 fn is_internal(method: &str) -> bool {
     matches!(method, "ping" | "set-client-name" | "setClientName")
         || matches!(method, "get-tool-details" | "get-command-details" | "getCommandDetails")
@@ -331,7 +331,7 @@ impl Face for UloopFace {
                     self.push(editor, "DOMAIN_RELOAD", &[], "").await;
                     self.shutdown(editor, "DomainReload").await;
                 }
-                // The push side says so when it has connected again.
+                // Only the list change is sent: the push channel reports the recovery when it has connected again.
                 Moment::Back => self.list_changed(editor).await,
                 Moment::ToolsChanged { names, change } => {
                     self.list_changed(editor).await;
@@ -386,7 +386,7 @@ impl Face for UloopFace {
         self.version.compile_waits()
     }
 
-    /// Every version looked at from v0.26.4 to v2.1.1 disconnects its clients before it stops its listener.
+    /// Every version examined from v0.26.4 to v2.1.1 disconnects its clients before it stops its listener.
     fn listener_outlives_connections(&self) -> Duration {
         LISTENER_OUTLIVES
     }

@@ -1,5 +1,5 @@
-//! uLoop's frames and envelopes as its C# side reads and writes them. Written from the protocol's description alone, so
-//! that the gateway's own codec is tested against something that does not share its mistakes.
+//! uLoop's frames and envelopes as its C# side reads and writes them. Written from the protocol's description alone, so that the
+//! gateway's own codec is tested against code that does not share its mistakes.
 
 use bytes::{Buf, Bytes, BytesMut};
 use serde::Deserialize;
@@ -9,16 +9,16 @@ use crate::json::{Object, quoted};
 use crate::package_version::PackageVersion;
 use crate::work::Fault;
 
-/// The editor's buffer: a frame that is longer, header included, is never whole, and what exceeds it ends the connection.
+/// The editor's buffer. A frame that is longer, header included, never becomes whole, and the overflow ends the connection.
 pub(crate) const BUFFER_MAX_BYTES: usize = 1_048_576;
 
-/// The only error code that exists.
+/// The only error code of the package.
 const ERROR_CODE: i32 = -32603;
 
-/// The next whole frame's body.
+/// Takes the body of the next whole frame.
 ///
 /// # Errors
-/// The buffer overflowed: the connection is closed.
+/// The buffer overflowed: the connection must be closed.
 pub(crate) fn take_frame(buffer: &mut BytesMut) -> Result<Option<Bytes>, ()> {
     let whole = header(buffer).filter(|(start, length)| {
         start.checked_add(*length).is_some_and(|end| end <= buffer.len() && end <= BUFFER_MAX_BYTES)
@@ -33,7 +33,7 @@ pub(crate) fn take_frame(buffer: &mut BytesMut) -> Result<Option<Bytes>, ()> {
     }
 }
 
-/// Where the body begins, and its length.
+/// The offset and the length of the body; `None` while the header is incomplete.
 fn header(buffer: &[u8]) -> Option<(usize, usize)> {
     let end = memchr::memmem::find(buffer, b"\r\n\r\n")?;
     let text = String::from_utf8_lossy(buffer.get(..end)?);
@@ -44,7 +44,7 @@ fn header(buffer: &[u8]) -> Option<(usize, usize)> {
     Some((end + 4, value.trim().parse().ok()?))
 }
 
-/// This body as it goes over the wire.
+/// A body as it is sent: framed, or as a line.
 pub(crate) fn frame(body: &str, version: PackageVersion) -> Vec<u8> {
     if !version.framed() {
         return format!("{body}\n").into_bytes();
@@ -54,10 +54,10 @@ pub(crate) fn frame(body: &str, version: PackageVersion) -> Vec<u8> {
     bytes
 }
 
-/// What the editor reads of a request.
+/// The parts of a request that the editor reads.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Request {
-    /// Absent or `null`: a notification.
+    /// Absent or `null` in a notification.
     #[serde(default)]
     pub(crate) id: Option<Box<RawValue>>,
     #[serde(default)]
@@ -68,7 +68,7 @@ pub(crate) struct Request {
     pub(crate) identity: Option<Identity>,
 }
 
-/// Whom a request expects to be answered by (from v2.0).
+/// The project and session from which a request expects its answer (from v2.0).
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Identity {
@@ -78,9 +78,9 @@ pub(crate) struct Identity {
     pub(crate) expected_server_session_id: Option<String>,
 }
 
-/// Reads a request; `None` when it is no JSON object.
+/// Reads a request; `None` if it is not a JSON object.
 pub(crate) fn read_request(frame: &[u8]) -> Option<Request> {
-    // serde would take an array for a struct.
+    // serde would also read an array as a struct.
     let object = frame.trim_ascii_start().starts_with(b"{");
     serde_json::from_slice(frame).ok().filter(|_| object)
 }
@@ -116,7 +116,7 @@ pub(crate) fn failure(id: &str, fault: &Fault, version: PackageVersion) -> Strin
     Object::new().text("jsonrpc", "2.0").raw("id", id).raw("error", &error.finish()).finish()
 }
 
-/// The words of what was thrown, where versions before v0.24 have nothing else to say.
+/// The message of the exception, which is all that versions before v0.24 send.
 fn fault_text(fault: &Fault) -> Option<&str> {
     match fault {
         Fault::Internal(text) | Fault::Refused(text) => Some(text),

@@ -1,28 +1,28 @@
 //! HTTP as Mono's listener reads and writes it. Written from the protocol's description alone, so that the gateway's own codec is
-//! tested against something that does not share its mistakes.
+//! tested against code that does not share its mistakes.
 
 use bytes::BytesMut;
 
 use crate::limits::{BIG_MAX_BYTES, HTTP_HEAD_MAX_BYTES};
 
-/// What the listener reads of a request's head.
+/// The parts of a request's head that the listener reads.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Head {
     pub(crate) method: String,
-    /// Without the query.
+    /// The path without its query.
     pub(crate) path: String,
     pub(crate) host: Option<String>,
     pub(crate) length: Option<usize>,
-    /// The client wants the connection closed after the answer.
+    /// Whether the client wants the connection closed after the answer.
     pub(crate) close: bool,
-    /// The first line has three words.
+    /// Whether the first line has three words.
     pub(crate) valid: bool,
 }
 
-/// The next whole head.
+/// Takes the next whole head.
 ///
 /// # Errors
-/// It is too large, or announces too much: the connection is closed.
+/// The head or the announced body is too large: the connection must be closed.
 pub(crate) fn take_head(buffer: &mut BytesMut) -> Result<Option<Head>, ()> {
     let Some(end) = memchr::memmem::find(buffer, b"\r\n\r\n") else {
         return if buffer.len() > HTTP_HEAD_MAX_BYTES { Err(()) } else { Ok(None) };
@@ -52,7 +52,8 @@ pub(crate) fn take_head(buffer: &mut BytesMut) -> Result<Option<Head>, ()> {
     Ok(Some(head))
 }
 
-/// What the listener answers before the package hears of a request; the connection is closed then.
+/// The listener's refusal, sent before the package sees the request; the connection is closed then. `None`: the request is passed
+/// on.
 pub(crate) fn refusal(head: &Head) -> Option<Vec<u8>> {
     let name = head.host.as_deref().map(|host| host.split(':').next().unwrap_or_default());
     let (status, reason, words) = if !head.valid {

@@ -102,7 +102,7 @@ async fn serial_tools_wait_for_each_other_over_all_connections_and_parallel_ones
     for call in 0..9 {
         one.begin(&format!("p{call}"), call + 2, "hold-parallel", "").await;
     }
-    // Eight of the nine, and the serial one; the ninth and the other serial one wait.
+    // Running: eight of the nine parallel calls, and one serial call. The ninth and the other serial call wait.
     let status = loop {
         let status = two.status().await;
         if status["queued"] == 2 {
@@ -129,7 +129,7 @@ async fn a_refused_call_leaves_no_entry_and_a_known_id_runs_once() {
     let blocked = gateway.call("2", 2, "echo", "{}").await;
     assert_eq!(refusal(&blocked), ("security_blocked", false));
     assert_eq!(blocked["error"]["data"]["setting"], "AllowMenuItemExecution");
-    // The refusal left nothing behind, so the id is free.
+    // The refusal left no entry, so the id is still free.
     assert_eq!(gateway.call("1", 3, "count", r#"{"key":"k"}"#).await["result"]["value"]["Runs"], 1);
     assert_eq!(refusal(&gateway.call("1", 4, "count", r#"{"key":"k"}"#).await), ("duplicate_call", false));
     assert_eq!(gateway.outcome("late", 5).await["reason"], "sealed");
@@ -196,7 +196,7 @@ async fn progress_rises_and_ends_before_the_answer() {
     let numbers: Vec<f64> = reports.iter().map(|note| note["params"]["progress"].as_f64().unwrap()).collect();
     assert!(!numbers.is_empty() && numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
     assert_eq!((&reports[0]["params"]["callId"], &reports[0]["params"]["total"]), (&"1".into(), &4.0.into()));
-    // Far more steps than reports.
+    // Many more steps than reports.
     let begun = tokio::time::Instant::now();
     gateway.begin("2", 2, "steps", r#","arguments":{"n":300,"ms":1},"progress":true"#).await;
     gateway.answer("2").await;
@@ -218,7 +218,7 @@ async fn cancelling_drops_what_waits_and_stops_what_runs() {
     assert_eq!(refusal(&gateway.answer("waits").await), ("cancelled", false));
     assert_eq!(gateway.answer("c1").await["result"]["status"], "notRun");
     assert_eq!(gateway.outcome("waits", 2).await["reason"], "cancelled");
-    // As a notification, and while a dialog blocks the main thread.
+    // Cancelled with a notification, while a dialog blocks the main thread.
     editor.unity.modal(true);
     gateway.client.send(r#"{"method":"holdfast/cancel","params":{"callId":"runs"}}"#).await;
     let cancelled = gateway.answer("runs").await;
@@ -227,7 +227,7 @@ async fn cancelling_drops_what_waits_and_stops_what_runs() {
     assert_eq!(gateway.outcome("runs", 1).await["error"], cancelled["error"]);
     assert_eq!(gateway.cancel("runs").await, "done");
     assert_eq!(gateway.cancel("nobody").await, Value::Null);
-    // One that does not stop is answered with its own end.
+    // A tool that does not stop is answered when it ends by itself.
     gateway.begin("stays", 3, "block", r#","arguments":{"ms":50}"#).await;
     gateway.client.send(r#"{"method":"holdfast/cancel","params":{"callId":"stays"}}"#).await;
     let answer = gateway.answer("stays").await;

@@ -1,4 +1,4 @@
-//! The instance file, hello and prove, the fence, what a stranger may do, and the bounds of the transport.
+//! The instance file, hello and prove, the fence, what a peer may do without a proof, and the bounds of the transport.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What holds of the journal whatever happens to it.
+//! Invariants of the journal, under any order of events.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ fn answer(bytes: usize) -> Answer {
     Answer { json: "x".repeat(bytes), is_error: false }
 }
 
-/// Enters a call and ends it.
+/// Enters a call, begins and completes it.
 fn run(journal: &mut Journal, call: &str, seq: u64, bytes: usize) {
     journal.enter("g", call, seq, "echo");
     journal.begin(call);
@@ -86,7 +86,7 @@ fn of_a_gateway_that_was_let_go_everything_up_to_its_next_call_is_forgotten() {
 
 #[derive(Debug, Clone)]
 enum Step {
-    /// A call of a new id, or of this known one.
+    /// Enters a call with a new id, or with the known id of this index.
     Enter(Option<usize>),
     Begin(usize),
     Complete(usize, usize),
@@ -115,12 +115,12 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What is true of a call, whatever the journal says.
+/// The true state of a call, whatever the journal reports.
 #[derive(Debug, Default, Clone)]
 struct Truth {
     seq: u64,
     begun: bool,
-    /// It was said that it has not run and will not.
+    /// The journal has reported that the call did not run and will not.
     denied: bool,
     answer: Option<Answer>,
 }
@@ -154,10 +154,10 @@ proptest! {
                     seq += 1;
                     let known = again.and_then(|index| pick(&ids, index));
                     let id = known.unwrap_or_else(|| format!("c{seq}"));
-                    // The admission refuses what is known.
+                    // The admission refuses known ids.
                     if journal.find(&id).is_none() {
                         let truth = truths.entry(id.clone()).or_default();
-                        // A gateway never sends an id again whose outcome it was told.
+                        // A gateway never uses an id again after it was told the call's outcome.
                         if !truth.begun && !truth.denied {
                             truth.seq = seq;
                             journal.enter("g", &id, seq, "echo");

@@ -1,4 +1,4 @@
-//! The face of holdfast's own package, met by a gateway that is written down here from `unity/PROTOCOL.md`.
+//! The face of holdfast's own package, tested by a gateway that is written here from `unity/PROTOCOL.md`.
 
 mod calls;
 mod greeting;
@@ -40,7 +40,7 @@ impl Editor {
         serde_json::from_slice(&bytes).unwrap()
     }
 
-    /// Waits until the bridge listens, and says what its file says then.
+    /// Waits until the bridge listens, and returns its instance file.
     async fn back(&self) -> Value {
         within(self.unity.listening()).await;
         self.instance()
@@ -65,7 +65,7 @@ fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value[name].as_str().unwrap()
 }
 
-/// The gateway's proof after this answer to its hello.
+/// The gateway's proof, after this answer to its hello.
 fn of_gateway(instance: &Value, hello: &Value, name: &str) -> String {
     proof::of_gateway(text(instance, "token"), text(hello, "challenge"), CHALLENGE, text(instance, "nonce"), name)
 }
@@ -74,7 +74,7 @@ fn of_gateway(instance: &Value, hello: &Value, name: &str) -> String {
 struct Gateway {
     client: Client,
     number: u64,
-    /// Notifications that came while an answer was waited for.
+    /// Notifications that arrived during the wait for an answer.
     notes: Vec<Value>,
 }
 
@@ -94,7 +94,7 @@ impl Gateway {
         self.client.call(&format!("\"{id}\""), method, params).await;
     }
 
-    /// The answer to this request; answers to others in between are a mistake.
+    /// The answer to this request. Fails if another request is answered first.
     async fn answer(&mut self, id: &str) -> Value {
         loop {
             let message = self.client.json().await;
@@ -114,7 +114,7 @@ impl Gateway {
         self.answer(&id).await
     }
 
-    /// Sends a call without waiting; its id is the request's too.
+    /// Sends a call without waiting; the call's id is also the request's id.
     async fn begin(&mut self, call: &str, seq: u64, tool: &str, more: &str) {
         let params = format!(r#"{{"callId":"{call}","seq":{seq},"tool":"{tool}"{more}}}"#);
         self.send(call, "holdfast/call", &params).await;
@@ -157,7 +157,7 @@ impl Gateway {
     }
 }
 
-/// Type of an error, and whether the tool ran.
+/// The type of an error, and whether the tool ran.
 fn refusal(answer: &Value) -> (&str, bool) {
     (
         answer["error"]["data"]["type"].as_str().unwrap_or_else(|| panic!("{answer}")),

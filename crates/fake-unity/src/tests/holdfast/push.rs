@@ -1,4 +1,4 @@
-//! The push channel: token, numbers, and what greets after a reload.
+//! The push channel: its token, its numbers, and its first message after a reload.
 
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::TcpListener;
@@ -37,7 +37,7 @@ async fn messages_are_numbered_over_reconnects_and_reloads() {
     let (instance, about) = (editor.instance(), &established["payload"]["clientInfo"]);
     assert_eq!((&about["sessionId"], &about["projectPath"]), (&instance["nonce"], &instance["project"]));
     assert_eq!(established["payload"]["endpoint"], format!("localhost:{}", instance["port"]));
-    // The same listener again changes nothing.
+    // Registering the same listener again changes nothing.
     let mut gateway = prove(&named).await;
     gateway.call("1", 1, "swap", "{}").await;
     let changed = line(&mut push).await.unwrap();

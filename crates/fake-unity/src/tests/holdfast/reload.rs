@@ -34,7 +34,7 @@ async fn a_reload_cuts_what_runs_drops_what_waits_and_remembers_both() {
     assert_eq!(editor.unity.runs("k"), 2, "the held one had counted, the waiting one had not begun");
     let stats = editor.unity.stats();
     assert_eq!((stats.lost, stats.interrupted, stats.queued, stats.running), (1, 2, 0, 0));
-    // Also over one more reload.
+    // The outcomes stay the same after another reload.
     editor.unity.reload(SILENCE).await.unwrap();
     let mut gateway = editor.gateway().await;
     assert_eq!(
@@ -159,7 +159,7 @@ async fn a_frozen_editor_says_nothing_and_goes_on_where_it_was() {
     assert_eq!(gateway.answer("1").await["result"]["value"]["Runs"], 1);
 }
 
-/// It has begun: to say that it has not run would be wrong, and it must not go on after the next reload.
+/// The call has begun. To report that it has not run would be wrong, and it must not continue after the next reload.
 #[tokio::test]
 async fn a_call_that_is_cancelled_before_it_can_go_on_ends_as_cancelled_while_it_ran() {
     let editor = Editor::with(FakeUnityConfig { compile_reload: SILENCE, ..config() }).await;

@@ -1,4 +1,4 @@
-//! The literal messages of `tests/vectors/holdfast/`, as far as the editor writes or answers them.
+//! The literal messages of `tests/vectors/holdfast/` that the editor writes or answers.
 
 use super::*;
 use crate::holdfast::HoldfastFace;
@@ -18,7 +18,7 @@ const fn spec(name: &'static str, params: &'static [Param]) -> ToolSpec {
     ToolSpec { name, about: "", development: false, params, timeout_seconds: 15, result: "" }
 }
 
-/// The tools that the conversations are held with.
+/// The tools that the vectors' conversations use.
 static TOOLS: [Own; 5] = [
     Own {
         spec: spec("echo", &[text_param("Text", "\"\"", "")]),
@@ -50,7 +50,7 @@ static TOOLS: [Own; 5] = [
 const TOKEN: &str = "5f0c3a9e1b7d4826aa90cc31fe27d5580b64e9137fa2486dcd05b1e82a7f93c6";
 const NONCE: &str = "00112233445566778899aabbccddeeff";
 
-/// An editor that draws what the vectors' environment says.
+/// An editor with the values of the vectors' environment instead of random ones.
 async fn fixed(project: Option<std::path::PathBuf>) -> FakeUnity {
     let environment = &file("calls")["environment"];
     assert_eq!((text(environment, "token"), text(environment, "nonce")), (TOKEN, NONCE));
@@ -67,7 +67,7 @@ async fn fixed(project: Option<std::path::PathBuf>) -> FakeUnity {
     FakeUnity::start_with(config, Arc::new(Tcp), Arc::new(face)).await.unwrap()
 }
 
-/// A message with the members made equal that are the environment's or the clock's.
+/// Replaces the members that depend on the environment or the clock by the vector's values.
 fn like_the_vector(unity: &FakeUnity, body: &str) -> String {
     let port = format!(r#""port":{},"#, unity.port().unwrap());
     let mut body = body.replace(&port, r#""port":8711,"#).replace(r#""generation":1,"#, r#""generation":3,"#);
