@@ -15,7 +15,7 @@ namespace Holdfast
     /// The arguments as JSON, cut at <see cref="Limits.TrafficText"/>; only their size if they exceed
     /// <see cref="Limits.TrafficRequest"/>.
     /// </param>
-    /// <param name="Answer">The result or the error, cut in the same way.</param>
+    /// <param name="Answer">The result or the error as JSON, cut at <see cref="Limits.TrafficText"/>.</param>
     public sealed record TrafficEntry(
         string At, string Client, string What, string Ended, long Milliseconds, string Request = "", string Answer = "")
     {
