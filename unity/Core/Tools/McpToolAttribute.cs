@@ -36,7 +36,7 @@ namespace Holdfast
         public bool OpenWorld { get; set; }
 
         /// <summary>
-        /// Whether calls may run while other calls run. Otherwise each waits until the earlier ones have ended.
+        /// Whether calls may run beside other calls. Otherwise they wait for earlier calls of tools that are not parallel.
         /// </summary>
         public bool Parallel { get; set; }
 
