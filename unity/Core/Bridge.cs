@@ -23,7 +23,7 @@ namespace Holdfast
         /// <summary>Receives the package's log messages.</summary>
         public IEditorLog Log { get; init; } = null!;
 
-        /// <summary>What the user allows.</summary>
+        /// <summary>Settings for which tools and clients the user allows.</summary>
         public ISecuritySettings Security { get; init; } = null!;
 
         /// <summary>Finds the tool classes.</summary>

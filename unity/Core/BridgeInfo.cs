@@ -7,9 +7,9 @@ namespace Holdfast
     /// <summary>State of the bridge at one moment.</summary>
     /// <param name="State">ready, compiling, playing, reloading, stopping, as on the wire.</param>
     /// <param name="Since">When this state began, in UTC.</param>
-    /// <param name="Generation">Number of the domain.</param>
+    /// <param name="Generation">Number of the domain in this process, from 1.</param>
     /// <param name="Port">The port that is listened on; 0 while none is.</param>
-    /// <param name="FrameAgeMs">Time since the editor's last frame.</param>
+    /// <param name="FrameAgeMs">Milliseconds since the editor's last frame.</param>
     /// <param name="Clients">Connected clients.</param>
     /// <param name="Queued">Number of calls that wait.</param>
     /// <param name="Running">Number of calls that run.</param>
@@ -30,7 +30,7 @@ namespace Holdfast
         /// <summary>The present state.</summary>
         BridgeStatus Status { get; }
 
-        /// <summary>The tools.</summary>
+        /// <summary>The registry of tools.</summary>
         ToolRegistry Tools { get; }
 
         /// <summary>Decides which tools may run.</summary>
@@ -39,7 +39,7 @@ namespace Holdfast
         /// <summary>This package's version.</summary>
         string PackageVersion { get; }
 
-        /// <summary>The editor.</summary>
+        /// <summary>Facts about this editor.</summary>
         EditorIdentity Editor { get; }
 
         /// <summary>The log of the latest requests.</summary>

@@ -88,7 +88,7 @@ namespace Holdfast
         /// <summary>Total characters of the answers kept.</summary>
         public long AnswerBytes => answerBytes;
 
-        /// <summary>The entry of an id, or null.</summary>
+        /// <summary>Returns the entry of a call id, or null.</summary>
         public JournalEntry? Find(string callId) =>
             byId.TryGetValue(callId, out LinkedListNode<JournalEntry> node) ? node.Value : null;
 

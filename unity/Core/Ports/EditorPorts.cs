@@ -55,7 +55,7 @@ namespace Holdfast
     /// <summary>Stores texts for the life of the editor's process, through every reload (SessionState). Main thread.</summary>
     public interface ISessionStore
     {
-        /// <summary>The text, or null if there is none.</summary>
+        /// <summary>Returns a text, or null if there is none.</summary>
         string? Get(string key);
 
         /// <summary>Stores a text; null erases it.</summary>
@@ -91,7 +91,7 @@ namespace Holdfast
         void Error(string message);
     }
 
-    /// <summary>What the user allows. Read from any thread: keep a copy that is replaced as a whole.</summary>
+    /// <summary>What the user allows. Read on any thread, so keep the settings in a copy that is replaced as a whole.</summary>
     public interface ISecuritySettings
     {
         /// <summary>Whether this switch is on.</summary>

@@ -22,7 +22,7 @@ namespace Holdfast
         /// <summary>Clears the console. Compiler errors and sticky entries stay.</summary>
         void Clear();
 
-        /// <summary>Writes an entry.</summary>
+        /// <summary>Writes an entry to the console.</summary>
         void Write(ConsoleEntryType type, string message);
     }
 
@@ -91,7 +91,7 @@ namespace Holdfast
     /// <summary>An open scene or a prefab stage. Its objects are read one by one as they are visited.</summary>
     public sealed record SceneView(string Name, string Path, SceneKind Kind, bool IsActive, IReadOnlyList<ISceneNode> Roots);
 
-    /// <summary>What a <see cref="SceneView"/> is.</summary>
+    /// <summary>Kind of a <see cref="SceneView"/>.</summary>
     public enum SceneKind
     {
         /// <summary>A scene.</summary>
@@ -167,7 +167,7 @@ namespace Holdfast
         /// <summary>All menu items.</summary>
         IReadOnlyList<MenuEntry> Items();
 
-        /// <summary>Executes an item.</summary>
+        /// <summary>Executes a menu item.</summary>
         /// <returns>False if the item does not exist or is disabled.</returns>
         bool Execute(string path);
 
@@ -186,10 +186,10 @@ namespace Holdfast
     public sealed record MenuEntry(
         string Path, string Method, string Assembly, int Priority, bool IsValidation, bool IsNative, string Shortcut);
 
-    /// <summary>Unity Search.</summary>
+    /// <summary>Searches with Unity Search.</summary>
     public interface ISearch
     {
-        /// <summary>The providers.</summary>
+        /// <summary>Lists the search providers.</summary>
         IReadOnlyList<SearchProviderEntry> Providers();
 
         /// <summary>Starts a search. Poll the query over several frames, then dispose it.</summary>
@@ -239,7 +239,7 @@ namespace Holdfast
         /// <summary>Rank of the result; a lower value is listed earlier.</summary>
         public int Score { get; init; }
 
-        /// <summary>The labels of the asset.</summary>
+        /// <summary>The asset's labels in Unity; empty if the result is not an asset.</summary>
         public IReadOnlyList<string> Tags { get; init; } = Array.Empty<string>();
 
         /// <summary>Whether the result is a Unity object that can be selected in the editor.</summary>
@@ -258,7 +258,7 @@ namespace Holdfast
         /// </summary>
         IDisposable Listen(ITestListener listener);
 
-        /// <summary>Stops a run.</summary>
+        /// <summary>Stops a test run.</summary>
         /// <returns>False if this version of the test framework cannot.</returns>
         bool Cancel(string run);
 
@@ -298,7 +298,7 @@ namespace Holdfast
         /// <summary>A run began with this number of tests.</summary>
         void RunStarted(int tests);
 
-        /// <summary>A test ended.</summary>
+        /// <summary>One test ended.</summary>
         void TestFinished(string fullName, string status, double seconds, string message);
 
         /// <summary>The run ended.</summary>

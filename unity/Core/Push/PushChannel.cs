@@ -114,7 +114,7 @@ namespace Holdfast
             open?.Close();
         }
 
-        /// <summary>The thread's body.</summary>
+        /// <summary>Runs the channel; the body of its thread.</summary>
         public void Run()
         {
             int pause = Limits.PushRetryFirst;

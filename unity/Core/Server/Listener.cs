@@ -57,7 +57,7 @@ namespace Holdfast
             }
         }
 
-        /// <summary>Number of the last connection.</summary>
+        /// <summary>Number of the latest connection.</summary>
         public int LastNumber => lastNumber;
 
         /// <param name="port">The wanted port; 0 means any.</param>

@@ -52,21 +52,21 @@ namespace Holdfast
             set => SetNumber("Port", value);
         }
 
-        /// <summary>Number of the last connection.</summary>
+        /// <summary>Number of the latest connection, which the next domain continues.</summary>
         public int LastConnection
         {
             get => Number("LastConnection");
             set => SetNumber("LastConnection", value);
         }
 
-        /// <summary>The journal as text.</summary>
+        /// <summary>The journal as text, for the next domain; null if there is none.</summary>
         public string? Journal
         {
             get => store.Get(Prefix + "Journal");
             set => store.Set(Prefix + "Journal", value);
         }
 
-        /// <summary>The push listeners.</summary>
+        /// <summary>The push listeners that the next domain reconnects to.</summary>
         public IReadOnlyList<PushEndpoint> PushEndpoints
         {
             get => List("PushEndpoints", e => new PushEndpoint((string)e[0]!, (string?)e[1], (long)e[2]!));

@@ -31,14 +31,14 @@ namespace Holdfast
             if (!stopped) nudge.Set();
         }
 
-        /// <summary>Ends the thread.</summary>
+        /// <summary>Asks the thread to end.</summary>
         public void Stop()
         {
             stopped = true;
             nudge.Set();
         }
 
-        /// <summary>The thread's body.</summary>
+        /// <summary>Runs the housekeeper; the body of its thread.</summary>
         public void Run()
         {
             long awakeUntil = 0;

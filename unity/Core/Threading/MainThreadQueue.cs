@@ -213,17 +213,17 @@ namespace Holdfast
             this.cancellation = cancellation;
         }
 
-        /// <summary>For <c>await</c>.</summary>
+        /// <summary>Called by <c>await</c>.</summary>
         public MainThreadAwaitable GetAwaiter() => this;
 
-        /// <summary>For <c>await</c>.</summary>
+        /// <summary>Whether <c>await</c> continues at once.</summary>
         public bool IsCompleted => frames == 0 && queue.IsCurrent;
 
-        /// <summary>For <c>await</c>.</summary>
+        /// <summary>Called by <c>await</c> when it continues.</summary>
         /// <exception cref="OperationCanceledException">The call was cancelled while it waited.</exception>
         public void GetResult() => cancellation.ThrowIfCancellationRequested();
 
-        /// <summary>For <c>await</c>.</summary>
+        /// <summary>Called by <c>await</c> to queue its continuation.</summary>
         public void OnCompleted(Action continuation) => queue.Await(frames, cancellation, continuation);
     }
 }

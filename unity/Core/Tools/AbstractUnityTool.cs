@@ -76,7 +76,7 @@ namespace Holdfast
     /// </summary>
     public interface IToolContent
     {
-        /// <summary>The parts, in order. Mark the property <c>[JsonIgnore]</c>.</summary>
+        /// <summary>The parts, in order. Mark the property <c>[JsonIgnore]</c>, so that the JSON does not repeat them.</summary>
         IReadOnlyList<ToolContent> Content { get; }
     }
 
@@ -91,7 +91,7 @@ namespace Holdfast
             Data = data;
         }
 
-        /// <summary><c>text</c>, <c>image</c> or <c>audio</c>.</summary>
+        /// <summary>Type of the part: <c>text</c>, <c>image</c> or <c>audio</c>.</summary>
         public string Type { get; }
 
         /// <summary>The text; null for other types.</summary>

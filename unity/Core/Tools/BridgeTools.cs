@@ -28,7 +28,7 @@ namespace Holdfast
         /// <summary>State of the bridge, as in <see cref="BridgeStatus"/>.</summary>
         public string State { get; set; } = "";
 
-        /// <summary>Number of the domain.</summary>
+        /// <summary>Number of the domain in this process, from 1.</summary>
         public int Generation { get; set; }
 
         /// <summary>Milliseconds since the editor's last frame.</summary>

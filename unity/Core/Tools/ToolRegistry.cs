@@ -22,10 +22,10 @@ namespace Holdfast
             LegacySchema = SchemaGenerator.GenerateLegacy(tool.ParametersType);
         }
 
-        /// <summary>The tool.</summary>
+        /// <summary>The registered instance.</summary>
         public IUnityTool Tool { get; }
 
-        /// <summary>Its name.</summary>
+        /// <summary>Name of the tool.</summary>
         public string Name { get; }
 
         /// <summary>The attribute of the tool's class, or the defaults if it has none.</summary>

@@ -33,7 +33,7 @@ namespace Holdfast
         protected abstract string? TryApply(string text);
     }
 
-    /// <summary>The port to listen on.</summary>
+    /// <summary>Edits the port to listen on.</summary>
     public sealed class PortPresenter : FieldPresenter
     {
         private readonly IBridgeHost host;
@@ -83,7 +83,7 @@ namespace Holdfast
         }
     }
 
-    /// <summary>The path of the gateway's program.</summary>
+    /// <summary>Edits the path of the gateway's program.</summary>
     public sealed class ProgramPathPresenter : FieldPresenter
     {
         private const string Elsewhere =

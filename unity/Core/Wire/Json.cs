@@ -57,7 +57,7 @@ namespace Holdfast
         }
 
         /// <summary>Converts a value to a token.</summary>
-        /// <exception cref="JsonException">As for <see cref="Write"/>.</exception>
+        /// <exception cref="JsonException">Thrown for the same values as by <see cref="Write"/>.</exception>
         public static JToken Token(object? value) => value switch
         {
             null => JValue.CreateNull(),

@@ -30,7 +30,7 @@ namespace Holdfast
         /// <summary>The source file.</summary>
         public string File { get; set; } = "";
 
-        /// <summary>The line, from 1.</summary>
+        /// <summary>The line in the file, from 1.</summary>
         public int Line { get; set; }
 
         /// <summary>The column in the line.</summary>
@@ -125,7 +125,7 @@ namespace Holdfast
             if (!await run.Begins())
             {
                 if (!compiler.HasErrors) return CompileReport.UpToDate(context);
-                // Nothing is new, and the errors are to be told all the same.
+                // Nothing has changed, but the errors of the last compilation must be reported, so compile again.
                 compiler.Request(false);
                 if (!await run.Begins()) return CompileReport.Unknown(context, false, compiler.HasErrors);
             }

@@ -152,7 +152,7 @@ namespace Holdfast
         public string ErrorMessage { get; set; } = "";
     }
 
-    /// <summary>Finds GameObjects.</summary>
+    /// <summary>Finds GameObjects in the open scenes.</summary>
     [McpTool(
         Description = "Finds GameObjects in the open scenes by name, path, regular expression, components, tag or layer, and reads " +
             "their components with the properties' values",

@@ -67,7 +67,7 @@ namespace Holdfast
     /// <summary>Facts about the hierarchy.</summary>
     public sealed class HierarchyContext
     {
-        /// <summary>editor, playmode, or prefab.</summary>
+        /// <summary>Kind of the scene: editor, playmode, or prefab.</summary>
         [JsonProperty("sceneType")]
         public string SceneType { get; set; } = "";
 
@@ -118,7 +118,7 @@ namespace Holdfast
         public string SaveToFileReason { get; set; } = "";
     }
 
-    /// <summary>Reads the hierarchy.</summary>
+    /// <summary>Reads the hierarchy of the open scenes.</summary>
     [McpTool(
         Description = "Reads the GameObjects of the open scenes, or of the prefab that is being edited, as a tree with components. " +
             "A large one goes to a JSON file whose path is answered",

@@ -10,7 +10,7 @@ using Newtonsoft.Json.Linq;
 
 namespace Holdfast
 {
-    /// <summary>Where tests run.</summary>
+    /// <summary>Mode in which tests run.</summary>
     public enum TestMode
     {
         /// <summary>In edit mode.</summary>

@@ -32,7 +32,7 @@ namespace Holdfast
     /// <summary>Format of a file of results.</summary>
     public enum SearchOutputFormat
     {
-        /// <summary>A list of objects.</summary>
+        /// <summary>A JSON list of objects.</summary>
         JSON,
 
         /// <summary>Values separated by commas.</summary>
@@ -124,7 +124,7 @@ namespace Holdfast
         /// <summary>Unity's rank of the result; a lower value is listed earlier.</summary>
         public float Score { get; set; }
 
-        /// <summary>The labels of the asset.</summary>
+        /// <summary>The asset's labels in Unity; empty if the result is not an asset.</summary>
         public IReadOnlyList<string> Tags { get; set; } = Array.Empty<string>();
 
         /// <summary>Whether the result can be selected in the editor.</summary>
@@ -196,7 +196,7 @@ namespace Holdfast
         public SearchFilterInfo AppliedFilters { get; set; } = new();
     }
 
-    /// <summary>Searches the project.</summary>
+    /// <summary>Searches with Unity Search.</summary>
     [McpTool(
         Description = "Searches assets, scene objects, menu items, settings and packages with Unity Search. Many results go to a JSON, " +
             "CSV or TSV file whose path is answered",
@@ -434,7 +434,7 @@ namespace Holdfast
     /// <summary>Result of <see cref="GetProviderDetailsTool"/>.</summary>
     public sealed class GetProviderDetailsResponse : BaseToolResponse
     {
-        /// <summary>The providers.</summary>
+        /// <summary>The providers that match.</summary>
         public IReadOnlyList<ProviderInfo> Providers { get; set; } = Array.Empty<ProviderInfo>();
 
         /// <summary>Number of providers listed.</summary>
