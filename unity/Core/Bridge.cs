@@ -5,49 +5,51 @@ using System.Linq;
 
 namespace Holdfast
 {
-    /// <summary>What a <see cref="Bridge"/> is made of: the editor, seen through ports.</summary>
+    /// <summary>What a <see cref="Bridge"/> needs: ports to the editor, and settings.</summary>
     public sealed record BridgeOptions
     {
         /// <summary>Which editor this is.</summary>
         public EditorIdentity Editor { get; init; } = new();
 
-        /// <summary>What it is doing.</summary>
+        /// <summary>Reads what the editor is doing.</summary>
         public IEditorState State { get; init; } = null!;
 
-        /// <summary>What outlives a reload.</summary>
+        /// <summary>Storage that outlives a domain reload.</summary>
         public ISessionStore Session { get; init; } = null!;
 
-        /// <summary>How it is woken.</summary>
+        /// <summary>Wakes an editor without focus.</summary>
         public IEditorPulse Pulse { get; init; } = null!;
 
-        /// <summary>Where messages go.</summary>
+        /// <summary>Receives the package's log messages.</summary>
         public IEditorLog Log { get; init; } = null!;
 
-        /// <summary>What the user allows.</summary>
+        /// <summary>Settings for which tools and clients the user allows.</summary>
         public ISecuritySettings Security { get; init; } = null!;
 
-        /// <summary>Where the tools are.</summary>
+        /// <summary>Finds the tool classes.</summary>
         public IToolSource Tools { get; init; } = null!;
 
-        /// <summary>The log of the communication; it outlives a bridge that is stopped and started.</summary>
+        /// <summary>
+        /// The log of requests. It is shared by all bridges of a domain, so it outlives a bridge that the user stops.
+        /// </summary>
         public TrafficLog Traffic { get; init; } = new();
 
-        /// <summary>What time it is.</summary>
+        /// <summary>The source of time.</summary>
         public IClock Clock { get; init; } = new SystemClock();
 
         /// <summary>Adds the ports of the built-in tools.</summary>
         public Action<ServiceTable> AddServices { get; init; } = _ => { };
 
-        /// <summary>The port to listen on; others are tried if it is taken.</summary>
+        /// <summary>The port to listen on; other ports are tried if it is taken.</summary>
         public int PreferredPort { get; init; }
 
         /// <summary>Number of the domain in this process, from <see cref="Bridge.CountDomain"/>.</summary>
         public int Generation { get; init; } = 1;
 
-        /// <summary>The rehearsal that was begun for it, if one was: it ends with the bridge.</summary>
+        /// <summary>The rehearsal that was started for this bridge, or null. <see cref="Bridge.Stop"/> ends it.</summary>
         public Rehearsal? Rehearsal { get; init; }
 
-        /// <summary>See <see cref="Limits.Goodbye"/>; tests of what is said in that time have more of it.</summary>
+        /// <summary>See <see cref="Limits.Goodbye"/>. Tests of the last messages use a longer time.</summary>
         internal int Goodbye { get; init; } = Limits.Goodbye;
 
         /// <summary>See <see cref="Limits.Join"/>.</summary>
@@ -57,23 +59,23 @@ namespace Holdfast
     /// <summary>Why a bridge stops.</summary>
     public enum StopCause
     {
-        /// <summary>The domain is about to unload; the next one goes on.</summary>
+        /// <summary>The domain is about to unload. The next domain starts a new bridge and resumes its work.</summary>
         DomainReload,
 
         /// <summary>The editor quits.</summary>
         EditorQuit,
 
-        /// <summary>The user has stopped it.</summary>
+        /// <summary>The user stopped the bridge.</summary>
         UserStopped
     }
 
     /// <summary>
-    /// The editor's half of holdfast, whole: made, started, ticked and stopped on the main thread, by something that knows
-    /// Unity's events. One life: a stopped one is not started again.
+    /// The whole server inside the editor. Create, start, tick and stop it on the main thread; the caller follows Unity's events.
+    /// A stopped bridge cannot be started again.
     /// </summary>
     public sealed class Bridge
     {
-        /// <summary>Version of the protocol.</summary>
+        /// <summary>Version of the wire protocol (PROTOCOL.md).</summary>
         public const int Protocol = 1;
 
         private readonly BridgeOptions options;
@@ -81,7 +83,7 @@ namespace Holdfast
         private readonly SessionData session;
         private bool stopped;
 
-        /// <summary>Makes one; nothing runs yet.</summary>
+        /// <summary>Creates a bridge that does not run yet.</summary>
         public Bridge(BridgeOptions options)
         {
             this.options = options;
@@ -91,19 +93,23 @@ namespace Holdfast
 
         internal BridgeParts Parts => parts;
 
-        /// <summary>How it stands, and what it consists of.</summary>
+        /// <summary>State and parts of the bridge.</summary>
         public IBridgeInfo Info => parts;
 
-        /// <summary>The main thread.</summary>
+        /// <summary>Runs work on the editor's main thread.</summary>
         public IMainThread MainThread => parts.MainThread;
 
-        /// <summary>Threads that live: none after a stop.</summary>
+        /// <summary>
+        /// Number of the bridge's threads that are alive; 0 after <see cref="Stop"/>, unless one did not end in time.
+        /// </summary>
         public int LiveThreads => parts.Threads.Alive;
 
-        /// <summary>Counts the domains of this process. Once in each, on the main thread.</summary>
+        /// <summary>
+        /// Increments and returns the number of domains of this process. Call once per domain, on the main thread.
+        /// </summary>
         public static int CountDomain(ISessionStore session) => new SessionData(session).NextGeneration();
 
-        /// <summary>Finds the tools, listens, and goes on with what an earlier domain left.</summary>
+        /// <summary>Finds the tools, starts listening, and resumes calls that an earlier domain kept.</summary>
         public void Start()
         {
             bool afterReload = session.Port != 0;
@@ -111,7 +117,7 @@ namespace Holdfast
             Tick();
         }
 
-        /// <summary>Once a frame: runs what waits for the main thread, and looks at what the editor does.</summary>
+        /// <summary>Runs work that waits for the main thread, and reads the editor's state. Call once a frame.</summary>
         public void Tick()
         {
             if (stopped) return;
@@ -120,17 +126,18 @@ namespace Holdfast
         }
 
         /// <summary>
-        /// Stops, within about a second whatever clients do. Nothing of it runs after that, and the journal is where the next
-        /// domain finds it. A second call does nothing.
+        /// Stops the bridge within about a second, whatever clients do. The journal is saved for the next domain. Nothing of the
+        /// bridge runs afterwards. A second call does nothing.
         /// </summary>
         public void Stop(StopCause cause)
         {
             if (stopped) return;
             stopped = true;
             parts.End(cause);
-            // It may have begun to listen after the last tick.
+            // The listener may have got its port after the last tick.
             KeepPort();
-            // Only a reload insists on the port; after the user's stop the one from the settings counts.
+            // Only a bridge that starts after a reload insists on its old port. After a stop by the user, the configured port
+            // applies.
             if (cause == StopCause.UserStopped) session.Port = 0;
         }
 

@@ -4,48 +4,48 @@ using System.Collections.Generic;
 
 namespace Holdfast
 {
-    /// <summary>What the bridge says of itself at one moment.</summary>
+    /// <summary>State of the bridge at one moment.</summary>
     /// <param name="State">ready, compiling, playing, reloading, stopping, as on the wire.</param>
-    /// <param name="Since">Since when that is its state, in UTC.</param>
-    /// <param name="Generation">Number of the domain.</param>
-    /// <param name="Port">Where it listens; 0: nowhere yet.</param>
-    /// <param name="FrameAgeMs">Time since the editor's last frame.</param>
+    /// <param name="Since">When this state began, in UTC.</param>
+    /// <param name="Generation">Number of the domain in this process, from 1.</param>
+    /// <param name="Port">The port that is listened on; 0 while none is.</param>
+    /// <param name="FrameAgeMs">Milliseconds since the editor's last frame.</param>
     /// <param name="Clients">Connected clients.</param>
-    /// <param name="Queued">Calls that wait.</param>
-    /// <param name="Running">Calls that run.</param>
+    /// <param name="Queued">Number of calls that wait.</param>
+    /// <param name="Running">Number of calls that run.</param>
     public sealed record BridgeStatus(
         string State, DateTime Since, int Generation, int Port, long FrameAgeMs, IReadOnlyList<ClientInfo> Clients, int Queued, int Running);
 
     /// <summary>A connected client.</summary>
-    /// <param name="Connection">Its connection's number.</param>
-    /// <param name="Name">The name it gave; empty if none.</param>
-    /// <param name="IsProven">It has proven that it is a gateway of this user.</param>
-    /// <param name="Since">Since when it is connected, in UTC.</param>
-    /// <param name="Calls">Calls that it has made over this connection, refused ones too.</param>
+    /// <param name="Connection">Number of the client's connection.</param>
+    /// <param name="Name">The name that the client gave; empty if none.</param>
+    /// <param name="IsProven">Whether the client has proven that it is a gateway of this user.</param>
+    /// <param name="Since">When the client connected, in UTC.</param>
+    /// <param name="Calls">Number of calls over this connection, refused ones included. uLoopMCP's pings are not counted.</param>
     public sealed record ClientInfo(int Connection, string Name, bool IsProven, DateTime Since, int Calls);
 
-    /// <summary>What built-in tools and the window may ask of the bridge. Any thread.</summary>
+    /// <summary>What built-in tools and the window can read of the bridge. Any thread.</summary>
     public interface IBridgeInfo
     {
-        /// <summary>How it stands now.</summary>
+        /// <summary>The present state.</summary>
         BridgeStatus Status { get; }
 
-        /// <summary>The tools.</summary>
+        /// <summary>The registry of tools.</summary>
         ToolRegistry Tools { get; }
 
-        /// <summary>What may run.</summary>
+        /// <summary>Decides which tools may run.</summary>
         SecurityChecker Security { get; }
 
         /// <summary>This package's version.</summary>
         string PackageVersion { get; }
 
-        /// <summary>The editor.</summary>
+        /// <summary>Facts about this editor.</summary>
         EditorIdentity Editor { get; }
 
-        /// <summary>The latest requests.</summary>
+        /// <summary>The log of the latest requests.</summary>
         TrafficLog Traffic { get; }
 
-        /// <summary>Gives the connection of a call its client's name and push listener.</summary>
+        /// <summary>Sets the client's name and push listener for the connection that a call came over.</summary>
         void NameClient(IToolContext call, string name, string pushEndpoint);
     }
 }

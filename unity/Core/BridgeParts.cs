@@ -7,7 +7,7 @@ using Newtonsoft.Json.Linq;
 
 namespace Holdfast
 {
-    /// <summary>The parts of a <see cref="Bridge"/>, wired. Any thread, unless a member says otherwise.</summary>
+    /// <summary>Creates and connects the parts of a <see cref="Bridge"/>. Any thread, unless a member says otherwise.</summary>
     internal sealed class BridgeParts : IBridgeInfo, IConnectionHandler
     {
         private readonly BridgeOptions options;
@@ -77,7 +77,7 @@ namespace Holdfast
 
         public IReadOnlyList<Connection> Connections => listener.Connections;
 
-        /// <summary>A challenge of our own. Tests replace it.</summary>
+        /// <summary>Creates the challenge that the editor sends in a greeting. Tests replace it.</summary>
         internal Func<string> NewChallenge { get; set; } = () => Hex.Random(32);
 
         public BridgeStatus Status
@@ -106,7 +106,7 @@ namespace Holdfast
             session.Journal = null;
             State.Update(options.State.Read(), options.Clock.UtcNow);
             Threads.Start("housekeeper", housekeeper.Run);
-            // In the first frame, when the editor has settled.
+            // Runs in the first call of RunFrame, which Bridge.Start makes itself.
             MainThread.Post(ResumeCalls);
             listener.Start(wantedPort, insist);
         }
@@ -122,7 +122,7 @@ namespace Holdfast
             Broadcast("holdfast/state", about, c => c.IsProven);
         }
 
-        // Main thread. The order is PROTOCOL.md's (section 7, Reload).
+        // Main thread. PROTOCOL.md (section 7, Reload) gives the order.
         public void End(StopCause cause)
         {
             bool reload = cause == StopCause.DomainReload;
@@ -142,13 +142,13 @@ namespace Holdfast
             CloseConnections();
             push.WaitWritten(options.Goodbye);
             push.Close();
-            // What could not be sent has counted as lost by now.
+            // Close has counted the messages that could not be sent as lost, so the sequence numbers are final.
             session.PushEndpoints = !reload ? Array.Empty<PushEndpoint>() : port == 0 ? knownEndpoints : push.Endpoints;
             housekeeper.Stop();
             workers.Close();
             IReadOnlyList<string> left = Threads.Join(options.Join);
             if (options.Rehearsal?.Stop(options.Join) == false) Log.Warn("The rehearsal has not ended in time");
-            // After the threads, which may have left something to clean up.
+            // After the threads have ended, since they may have posted cleanups.
             MainThread.Close();
             if (left.Count > 0) Log.Warn("Threads have not ended in time: " + string.Join(", ", left));
             if (!reload) instance.Remove();
@@ -164,7 +164,9 @@ namespace Holdfast
             };
         }
 
-        /// <summary>A call of a gateway has ended: answers it, or tells the gateway where it is now.</summary>
+        /// <summary>
+        /// Answers a call of a gateway that has ended. If its connection is gone, notifies the gateway's present connection.
+        /// </summary>
         public void Answered(ToolCall call, CallOutcome outcome, Connection connection, string id)
         {
             string json = outcome.ToJson(call.CallId!);
@@ -173,12 +175,12 @@ namespace Holdfast
             if (!sent) Settled(call);
         }
 
-        /// <summary>A call has ended: into the log.</summary>
+        /// <summary>Logs a call that has ended.</summary>
         public void Record(Connection? connection, ToolCall call, CallOutcome outcome) => Traffic.Add(new TrafficEntry(
             Now(), connection?.ClientName ?? "", call.Tool.Name, outcome.Error?.Type ?? (outcome.IsError ? "tool_error" : "ok"),
             outcome.DurationMs, Shown(call.Arguments, call.Bytes), outcome.Error?.ToJson() ?? outcome.Value));
 
-        /// <summary>A call was refused before it was one: into the log.</summary>
+        /// <summary>Logs a call that was refused.</summary>
         public void Record(Connection connection, string what, JToken? arguments, int bytes, string type, string error) =>
             Traffic.Add(new TrafficEntry(Now(), connection.ClientName, what, type, 0, Shown(arguments, bytes), error));
 
@@ -314,7 +316,7 @@ namespace Holdfast
             Present(call.Gateway)?.Send(JsonRpc.Notification("holdfast/settled", about));
         }
 
-        // The gateway's connection now.
+        // The present connection of the gateway.
         private Connection? Present(string? gateway) =>
             gateway == null ? null : Connections.LastOrDefault(c => c.Gateway == gateway && !c.IsClosed);
 

@@ -4,7 +4,7 @@ using System.Threading;
 
 namespace Holdfast
 {
-    /// <summary>What the editor is doing, as gateways are told. Written on the main thread, read on any.</summary>
+    /// <summary>The editor's state as gateways see it. Written on the main thread, read on any thread.</summary>
     internal sealed class BridgeState
     {
         private volatile string word = "ready";
@@ -14,17 +14,17 @@ namespace Holdfast
 
         public BridgeState(DateTime now) => since = now.Ticks;
 
-        /// <summary>ready, compiling, playing, reloading, stopping.</summary>
+        /// <summary>The state: ready, compiling, playing, reloading or stopping.</summary>
         public string Word => leaving ?? word;
 
-        /// <summary>Since when it is so, in UTC.</summary>
+        /// <summary>When the state began, in UTC.</summary>
         public DateTime Since => new(Interlocked.Read(ref since), DateTimeKind.Utc);
 
-        /// <summary>The rest of what is known.</summary>
+        /// <summary>What was read of the editor last.</summary>
         public EditorSnapshot Snapshot => snapshot;
 
-        /// <summary>Takes in what was read in this frame.</summary>
-        /// <returns>True if the word is another one now.</returns>
+        /// <summary>Updates the state from what was read in this frame.</summary>
+        /// <returns>True if <see cref="Word"/> changed.</returns>
         public bool Update(EditorSnapshot now, DateTime at)
         {
             snapshot = now;
@@ -35,7 +35,7 @@ namespace Holdfast
             return leaving == null;
         }
 
-        /// <summary>It goes; nothing changes that.</summary>
+        /// <summary>Sets the last state, reloading or stopping. <see cref="Update"/> does not change it any more.</summary>
         public void Leave(string why, DateTime at)
         {
             Interlocked.Exchange(ref since, at.Ticks);

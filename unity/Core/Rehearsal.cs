@@ -9,15 +9,15 @@ using Newtonsoft.Json.Linq;
 namespace Holdfast
 {
     /// <summary>
-    /// A conversation with a gateway that nobody hears: over parts of its own, on a thread of its own, while the domain
-    /// starts. Every domain begins with code that is not compiled yet, and the first gateway that is back after a reload
-    /// would wait for that compiler message by message. It changes nothing, and no client ever sees it.
+    /// Runs a conversation with an imaginary gateway while the domain starts, so that the code is compiled before a real gateway
+    /// needs it. Otherwise the first gateway after a reload would wait for the JIT compiler at each message. The rehearsal has
+    /// its own parts and its own thread; no client notices it, and it changes nothing.
     /// </summary>
     public sealed class Rehearsal
     {
         /// <summary>
-        /// Is it worth it on this runtime? Not on Mono: two failures were seen there with it, a call and a start, in about 500
-        /// simulated reloads. Why is not known, nor whether it was the cause.
+        /// Whether to rehearse on this runtime. False on Mono: about 500 simulated reloads with a rehearsal had two failures (a
+        /// call and a start). Their reason is not known, nor whether the rehearsal caused them.
         /// </summary>
         public static readonly bool IsWorthIt = Type.GetType("Mono.Runtime") == null;
 
@@ -28,7 +28,7 @@ namespace Holdfast
         private readonly Tool tool = new();
         private volatile bool stopped;
 
-        /// <summary>Begins. What fails in it is a warning, and no more.</summary>
+        /// <summary>Starts the rehearsal. A failure in it is only logged as a warning.</summary>
         public Rehearsal(IEditorLog log)
         {
             this.log = log;
@@ -36,18 +36,18 @@ namespace Holdfast
             thread.Start();
         }
 
-        /// <summary>Has the call been answered with a result?</summary>
+        /// <summary>Whether every step, including the call, succeeded.</summary>
         internal bool Succeeded { get; private set; }
 
-        /// <summary>Ends it, and waits at most so many milliseconds.</summary>
-        /// <returns>False if it goes on still.</returns>
+        /// <summary>Asks the rehearsal to stop and waits at most <paramref name="milliseconds"/>.</summary>
+        /// <returns>False if it still runs.</returns>
         internal bool Stop(int milliseconds)
         {
             stopped = true;
             return thread.Join(milliseconds);
         }
 
-        /// <summary>Waits for its end.</summary>
+        /// <summary>Waits for the end of the rehearsal, at most <paramref name="milliseconds"/>.</summary>
         internal bool Join(int milliseconds) => thread.Join(milliseconds);
 
         private void Guarded()
@@ -67,7 +67,7 @@ namespace Holdfast
             var session = new SessionData(new NoEditor());
             var parts = new BridgeParts(NoEditor.Options, session);
             using var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
-            // It is not started: what it is told to send goes nowhere.
+            // The connection is not started, so messages to it go nowhere.
             var connection = new Connection(0, socket, parts, DateTime.UtcNow);
             string challenge = new('0', 32);
             parts.NewChallenge = () => challenge;
@@ -112,7 +112,7 @@ namespace Holdfast
             }
         }
 
-        /// <summary>What it says is of the kinds that real tools take and return.</summary>
+        /// <summary>Has members of the types that real tools take and return.</summary>
         private sealed class Parameters : BaseToolSchema
         {
             public string Text { get; set; } = "";
@@ -127,7 +127,7 @@ namespace Holdfast
             public IReadOnlyList<Response> Results { get; set; } = Array.Empty<Response>();
         }
 
-        // Without the attribute by which tools are found.
+        // Without [McpTool], so that Discover does not find it.
         private sealed class Tool : AbstractUnityTool<Parameters, Response>
         {
             public override string ToolName => "rehearsal";

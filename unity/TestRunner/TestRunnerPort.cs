@@ -9,16 +9,16 @@ using UnityEngine.SceneManagement;
 
 namespace Holdfast.Editor.TestRunner
 {
-    /// <summary>Brings the port of the test framework; this assembly is compiled only where the package is installed.</summary>
+    /// <summary>Adds the port of the test framework. This assembly is compiled only if that package is installed.</summary>
     internal sealed class TestRunnerPorts : IPortProvider
     {
         public void AddPorts(ServiceTable ports) => ports.Add<ITestRunner>(new TestRunnerPort());
     }
 
-    /// <summary>Unity's test framework, from 1.1 on.</summary>
+    /// <summary>Implements the port with Unity's test framework, version 1.1 or later.</summary>
     internal sealed class TestRunnerPort : ITestRunner
     {
-        // Internal in 1.1 to 1.4. Where it is missing, a run that goes on is not seen beforehand.
+        // Internal in 1.1 to 1.4. If the method is missing, a run in progress is not detected.
         private readonly MethodInfo? isRunActive = typeof(TestRunnerApi).GetMethod(
             "IsRunActive", BindingFlags.Static | BindingFlags.NonPublic | BindingFlags.Public, null, Type.EmptyTypes, null);
 
@@ -82,7 +82,7 @@ namespace Holdfast.Editor.TestRunner
 #endif
         }
 
-        // An untitled scene has no path, and saving it would ask for one.
+        // An untitled scene has no path, and saving it would open a dialog.
         public bool SaveScenes()
         {
             for (int i = 0; i < SceneManager.sceneCount; i++)

@@ -9,8 +9,8 @@ using Newtonsoft.Json.Linq;
 namespace Holdfast
 {
     /// <summary>
-    /// Admits calls, gives them their turn, runs them, and keeps the journal true: what is answered is what the journal
-    /// says. Any thread.
+    /// Admits calls, schedules them, runs them, and writes the journal. The answer that a client gets is always the outcome in
+    /// the journal. Any thread.
     /// </summary>
     internal sealed class CallCenter
     {
@@ -33,8 +33,8 @@ namespace Holdfast
         }
 
         /// <summary>
-        /// Admits a call, or refuses it. A call with an id is in the journal when this returns null; a refused one has left
-        /// no trace.
+        /// Admits a call, or returns why it is refused. If this returns null and the call has an id, the journal has an entry for
+        /// it. A refused call leaves no trace.
         /// </summary>
         public RpcError? Submit(ToolCall call)
         {
@@ -48,27 +48,27 @@ namespace Holdfast
             return null;
         }
 
-        /// <summary>The calls that crossed a reload and are to go on.</summary>
+        /// <summary>The calls that a reload cut and that can be resumed.</summary>
         public IReadOnlyList<JournalEntry> Resumable()
         {
             lock (gate) return journal.Resumable();
         }
 
-        /// <summary>Goes on with a call that crossed a reload; its entry is in the journal.</summary>
+        /// <summary>Queues a call that a reload cut, so that it is resumed. Its entry is in the journal already.</summary>
         public void Resume(ToolCall call)
         {
             lock (gate) queue.Add(call);
             Pump();
         }
 
-        /// <summary>A call crossed a reload and cannot go on.</summary>
+        /// <summary>Marks a call that a reload cut as interrupted, since it cannot be resumed.</summary>
         public void GiveUp(string callId)
         {
             lock (gate) journal.GiveUp(callId);
         }
 
-        /// <summary>Keeps what a resumable tool needs to go on.</summary>
-        /// <returns>False if it is too late: the call has ended, or the domain is about to unload.</returns>
+        /// <summary>Saves the state that a resumable tool needs to resume the call.</summary>
+        /// <returns>False if the call has ended or the domain is about to unload.</returns>
         public bool Keep(ToolCall call, string state)
         {
             lock (gate)
@@ -79,8 +79,8 @@ namespace Holdfast
             }
         }
 
-        /// <summary>Asks a call to stop, or drops it.</summary>
-        /// <returns>What the journal says of it after that; null if nothing is known of it.</returns>
+        /// <summary>Asks a running call to stop, or drops one that has not begun.</summary>
+        /// <returns>The status in the journal afterwards; null if the id is unknown.</returns>
         public CallStatus? Cancel(string callId)
         {
             ToolCall? call;
@@ -94,8 +94,9 @@ namespace Holdfast
         }
 
         /// <summary>
-        /// Nothing that a gateway sent over other connections than this one begins any more: neither what was read already, also over
-        /// those that have ended since, nor what is still to be read from those that are open.
+        /// Ensures that no call of this gateway begins any more that came over another connection than <paramref
+        /// name="present"/>. Drops the calls that wait, and refuses those that the connections in <paramref name="former"/> still
+        /// deliver.
         /// </summary>
         public void Fence(string gateway, Connection present, IEnumerable<Connection> former)
         {
@@ -110,15 +111,15 @@ namespace Holdfast
             Pump();
         }
 
-        /// <summary>A gateway has proven itself.</summary>
+        /// <summary>Records that a gateway has proven itself.</summary>
         public void Greet(string gateway)
         {
             lock (gate) journal.Greet(gateway);
         }
 
         /// <summary>
-        /// What became of calls; seals what never came. The entries are copies in effect: only their text is used, under
-        /// the lock.
+        /// Returns the outcomes of calls as a JSON list, in the order of the questions. Seals each id that never arrived. The
+        /// entries are read only under the lock.
         /// </summary>
         public string Outcomes(string gateway, IEnumerable<(string CallId, long Seq)> questions)
         {
@@ -128,7 +129,7 @@ namespace Holdfast
             }
         }
 
-        /// <summary>How many wait, and what runs.</summary>
+        /// <summary>Number of calls that have not begun, and the calls that run with their time in milliseconds.</summary>
         public (int Queued, IReadOnlyList<(string? CallId, string Tool, long ForMs)> Running) Status()
         {
             lock (gate)
@@ -140,7 +141,7 @@ namespace Holdfast
             }
         }
 
-        /// <summary>Do calls wait or run?</summary>
+        /// <summary>Whether calls wait or run.</summary>
         public bool IsBusy
         {
             get
@@ -149,7 +150,9 @@ namespace Holdfast
             }
         }
 
-        /// <summary>Stops what is over its time, and gives up what does not stop. Called many times a second.</summary>
+        /// <summary>
+        /// Stops calls that exceed their time limit, and gives up those that do not stop. Called many times a second.
+        /// </summary>
         public void CheckDeadlines()
         {
             List<ToolCall> late, stuck;
@@ -168,15 +171,15 @@ namespace Holdfast
             }
         }
 
-        /// <summary>Takes no more calls. Main thread; what runs goes on till <see cref="Interrupt"/>.</summary>
+        /// <summary>Refuses new calls from now on. Calls that run continue until <see cref="Interrupt"/>. Main thread.</summary>
         public void Close(string because)
         {
             lock (gate) closedBecause ??= because;
         }
 
         /// <summary>
-        /// The domain is about to unload. After this nothing begins and nothing is answered; what the journal says now is
-        /// what it will say in the next domain.
+        /// Ends all calls, since the domain is about to unload. Afterwards no call begins and none is answered. The returned
+        /// journal is what the next domain loads.
         /// </summary>
         /// <returns>The journal as text.</returns>
         public string Interrupt(string because)
@@ -237,7 +240,7 @@ namespace Holdfast
         private static RpcError Busy(string what) =>
             new("busy", -32004, false, what + "; try again when some have ended");
 
-        // Gives their turn to all that can have it. Starting is done outside the lock.
+        // Schedules every call that may begin now. The calls are posted outside the lock.
         private void Pump()
         {
             while (true)
@@ -254,7 +257,7 @@ namespace Holdfast
                     ? workers.Post(() => Run(next))
                     : mainThread.Post(() => Run(next));
                 if (posted) continue;
-                // The queue to its thread is full or closed: it has not begun, and can say so.
+                // The queue of its thread is full or closed. The call has not begun, so the answer can say that it did not run.
                 Drop(next, next.Resumed == null
                     ? new RpcError("busy", -32004, false, "Too much waits for the editor; try again later")
                     : new RpcError("busy", -32004, true, "A domain reload cut it, and too much waits for the editor to let it go on"));
@@ -344,8 +347,8 @@ namespace Holdfast
             else Drop(call, new RpcError("cancelled", -32006, false, "Cancelled before it began"), "cancelled");
         }
 
-        // A call that has not begun is answered with an error and will not begin. One that a reload cut has begun before it: its
-        // journal says that it runs, and must hear of its end.
+        // Answers a call that waits with an error; it will not begin. A call that a reload cut is different: it has begun in the
+        // earlier domain and the journal has it as running, so the journal must get its end.
         private void Drop(ToolCall call, RpcError error, string reason = "dropped")
         {
             CallOutcome outcome = CallOutcome.Of(error);
@@ -401,7 +404,7 @@ namespace Holdfast
             if (entry.Status == CallStatus.Done && entry.Answer == null) about["lost"] = entry.Lost;
             string json = Json.Write(about);
             if (entry.Answer == null) return json;
-            // The answer goes in as the text that it is.
+            // The answer is JSON text already and is inserted as it is.
             return json.Substring(0, json.Length - 1) + (entry.AnswerIsError ? ",\"error\":" : ",\"result\":") + entry.Answer + "}";
         }
     }

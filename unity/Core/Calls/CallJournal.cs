@@ -6,7 +6,7 @@ using Newtonsoft.Json.Linq;
 
 namespace Holdfast
 {
-    /// <summary>What the journal says of a call; the words of PROTOCOL.md.</summary>
+    /// <summary>Status of a call in the journal, as PROTOCOL.md (section 7) defines it.</summary>
     internal enum CallStatus
     {
         Queued,
@@ -17,7 +17,7 @@ namespace Holdfast
         Forgotten
     }
 
-    /// <summary>What the journal knows of one call.</summary>
+    /// <summary>The journal's entry for one call.</summary>
     internal sealed class JournalEntry
     {
         public string CallId { get; set; } = "";
@@ -30,27 +30,27 @@ namespace Holdfast
 
         public CallStatus Status { get; set; }
 
-        /// <summary>Why it is <see cref="CallStatus.NotRun"/>: sealed, dropped, cancelled.</summary>
+        /// <summary>Why the status is <see cref="CallStatus.NotRun"/>: sealed, dropped, cancelled.</summary>
         public string? Reason { get; set; }
 
-        /// <summary>The answer as JSON, once it is done.</summary>
+        /// <summary>The answer as JSON; null before the call has ended, or if the answer was not kept.</summary>
         public string? Answer { get; set; }
 
-        /// <summary>Is the answer an error?</summary>
+        /// <summary>Whether the answer is an error.</summary>
         public bool AnswerIsError { get; set; }
 
-        /// <summary>Why a done call has no answer any more: too_large, expired.</summary>
+        /// <summary>Why the answer of a done call is missing: too_large, expired.</summary>
         public string? Lost { get; set; }
 
-        /// <summary>What a resumable tool kept, as JSON.</summary>
+        /// <summary>The state that a resumable tool saved, as JSON.</summary>
         public string? Kept { get; set; }
 
-        /// <summary>When it came into its present status, by the process's clock.</summary>
+        /// <summary>When the entry got its present status, in milliseconds of <see cref="IClock.Now"/>.</summary>
         public long Since { get; set; }
 
         public bool IsOpen => Status is CallStatus.Queued or CallStatus.Running;
 
-        /// <summary>The word on the wire.</summary>
+        /// <summary>The status as it is written on the wire.</summary>
         public static string Word(CallStatus status) => status switch
         {
             CallStatus.Queued => "queued",
@@ -63,14 +63,14 @@ namespace Holdfast
     }
 
     /// <summary>
-    /// The record of what became of every call, by call id. It is what makes "not run" a fact: an id that was asked for
-    /// before it came is sealed, and one that may have been let go is never taken for one that never came.
-    /// Not thread-safe: <see cref="CallCenter"/>'s lock guards it.
+    /// Records the outcome of every call by its id. It makes "not run" provable: an id that is asked for before its call arrives
+    /// is sealed, and an id that may have been removed is never reported as one that never arrived. Not thread-safe: <see
+    /// cref="CallCenter"/>'s lock guards it.
     /// </summary>
     internal sealed class CallJournal
     {
         private readonly Dictionary<string, LinkedListNode<JournalEntry>> byId = new(StringComparer.Ordinal);
-        // In the order in which they came into their status, so that the oldest ended one is found first.
+        // Ordered by the time of the last change of status, so that the oldest ended entry is found first.
         private readonly LinkedList<JournalEntry> entries = new();
         private readonly LinkedList<JournalEntry> answers = new();
         private readonly Dictionary<string, Gateway> gateways = new(StringComparer.Ordinal);
@@ -79,32 +79,32 @@ namespace Holdfast
         private bool gatewaysLetGo;
         private long gatewayClock;
 
-        /// <summary>An empty one.</summary>
+        /// <summary>Creates an empty journal.</summary>
         public CallJournal(IClock clock) => this.clock = clock;
 
-        /// <summary>How many entries there are.</summary>
+        /// <summary>Number of entries.</summary>
         public int Count => byId.Count;
 
-        /// <summary>Characters of all answers kept.</summary>
+        /// <summary>Total characters of the answers kept.</summary>
         public long AnswerBytes => answerBytes;
 
-        /// <summary>The entry of an id, or null.</summary>
+        /// <summary>Returns the entry of a call id, or null.</summary>
         public JournalEntry? Find(string callId) =>
             byId.TryGetValue(callId, out LinkedListNode<JournalEntry> node) ? node.Value : null;
 
-        /// <summary>A gateway has proven itself on a new connection.</summary>
+        /// <summary>Records that a gateway has proven itself on a new connection.</summary>
         public void Greet(string gateway)
         {
             if (!gateways.TryGetValue(gateway, out Gateway record))
             {
                 if (gateways.Count >= Limits.JournalGateways) LetGatewayGo();
-                // One that is not known may be one that was let go; then nothing can be said of what it sent before.
+                // An unknown gateway may be one that was removed. Then what happened to its earlier calls is unknown.
                 gateways.Add(gateway, record = new Gateway { Blind = gatewaysLetGo });
             }
             record.Greeted = ++gatewayClock;
         }
 
-        /// <summary>Enters a call that was read off the wire. The id must not be known.</summary>
+        /// <summary>Adds a call that was received. Its id must be unknown.</summary>
         public JournalEntry Enter(string gateway, string callId, long seq, string tool)
         {
             if (gateways.TryGetValue(gateway, out Gateway record) && record.Blind)
@@ -118,17 +118,18 @@ namespace Holdfast
             });
         }
 
-        /// <summary>The call begins.</summary>
+        /// <summary>Marks a call as running.</summary>
         public void Begin(string callId) => Move(callId, CallStatus.Running);
 
-        /// <summary>A resumable tool keeps what it needs to go on.</summary>
+        /// <summary>Saves the state that a resumable tool needs to resume a running call.</summary>
         public void Keep(string callId, string state)
         {
             if (Find(callId) is { Status: CallStatus.Running } entry) entry.Kept = state;
         }
 
-        /// <summary>The call has ended.</summary>
-        /// <returns>False if that is no news: what the journal says already is what counts, and nothing may be answered.</returns>
+        /// <summary>Records the answer of a running call.</summary>
+        /// <returns>False if the call is not running in the journal. Then its recorded outcome stays, and no answer may be
+        /// sent.</returns>
         public bool Complete(string callId, string answer, bool isError)
         {
             if (Find(callId) is not { Status: CallStatus.Running }) return false;
@@ -147,8 +148,8 @@ namespace Holdfast
             return true;
         }
 
-        /// <summary>A call that has not begun will not.</summary>
-        /// <returns>False if it had begun or ended, or is not known.</returns>
+        /// <summary>Marks a call that has not begun as not run.</summary>
+        /// <returns>False if the call has begun or ended, or is unknown.</returns>
         public bool Drop(string callId, string reason)
         {
             if (Find(callId) is not { Status: CallStatus.Queued }) return false;
@@ -156,7 +157,9 @@ namespace Holdfast
             return true;
         }
 
-        /// <summary>What became of a call. An id that never came is sealed by this question.</summary>
+        /// <summary>
+        /// Returns the entry of a call. An id that never arrived is sealed; an id that may have been removed is forgotten.
+        /// </summary>
         public JournalEntry Ask(string gateway, string callId, long seq)
         {
             Expire();
@@ -173,7 +176,8 @@ namespace Holdfast
         }
 
         /// <summary>
-        /// The domain is about to unload: what has not begun will not, what runs is cut, unless it kept what it needs to go on.
+        /// Prepares for the unloading of the domain. Queued calls become not run; running ones become interrupted, unless their
+        /// tool saved a state to resume them.
         /// </summary>
         public void Interrupt()
         {
@@ -184,18 +188,18 @@ namespace Holdfast
             }
         }
 
-        /// <summary>A call that crossed a reload cannot go on after all.</summary>
+        /// <summary>Marks a call that a reload cut as interrupted, since it cannot be resumed.</summary>
         public void GiveUp(string callId)
         {
             if (Find(callId) is not { Status: CallStatus.Running }) return;
             Move(callId, CallStatus.Interrupted).Kept = null;
         }
 
-        /// <summary>The calls that crossed a reload and go on.</summary>
+        /// <summary>The calls that a reload cut and whose tools saved a state.</summary>
         public IReadOnlyList<JournalEntry> Resumable() =>
             entries.Where(e => e.Status == CallStatus.Running && e.Kept != null).ToList();
 
-        /// <summary>Lets go what is too old.</summary>
+        /// <summary>Removes ended entries that are older than <see cref="Limits.JournalAge"/>.</summary>
         public void Expire()
         {
             long oldest = clock.Now - Limits.JournalAge;
@@ -207,7 +211,7 @@ namespace Holdfast
             }
         }
 
-        /// <summary>All of it as text, to outlive the domain.</summary>
+        /// <summary>Writes the whole journal as text, for the next domain.</summary>
         public string Save()
         {
             var list = new JArray(entries.Select(e => new JArray(
@@ -217,8 +221,8 @@ namespace Holdfast
             return Json.Write(new JObject { ["v"] = 1, ["letGo"] = gatewaysLetGo, ["gateways"] = known, ["entries"] = list });
         }
 
-        /// <summary>Takes in what <see cref="Save"/> gave.</summary>
-        /// <returns>False if it cannot be read; then nothing is known, and nothing is said of what came before.</returns>
+        /// <summary>Loads what <see cref="Save"/> wrote.</summary>
+        /// <returns>False if the text cannot be read. Then the journal is empty and reports earlier calls as forgotten.</returns>
         public bool Load(string text)
         {
             try
@@ -316,10 +320,13 @@ namespace Holdfast
 
         private sealed class Gateway
         {
-            /// <summary>Highest seq of an entry that was let go.</summary>
+            /// <summary>Highest <c>seq</c> of the removed entries.</summary>
             public long LetGoUpTo { get; set; }
 
-            /// <summary>It may have been known before: until its next call comes, nothing is said of ids that are not known.</summary>
+            /// <summary>
+            /// Set if the gateway may have been known before and was removed. Until its next call arrives, unknown ids are
+            /// reported as forgotten.
+            /// </summary>
             public bool Blind { get; set; }
 
             public long Greeted { get; set; }

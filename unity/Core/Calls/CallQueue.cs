@@ -5,8 +5,9 @@ using System.Linq;
 namespace Holdfast
 {
     /// <summary>
-    /// Whose turn it is. Tools that are not parallel run one after another in the order of arrival, over all connections;
-    /// parallel ones beside them, a few at once. Not thread-safe: <see cref="CallCenter"/>'s lock guards it.
+    /// Decides which call begins next. Tools that are not parallel run one after another, in the order of arrival, over all
+    /// connections. Parallel ones run beside them, up to <see cref="Limits.ParallelCalls"/> at once. Not thread-safe: <see
+    /// cref="CallCenter"/>'s lock guards it.
     /// </summary>
     internal sealed class CallQueue
     {
@@ -14,26 +15,26 @@ namespace Holdfast
         private readonly LinkedList<ToolCall> parallel = new();
         private readonly List<ToolCall> active = new();
 
-        /// <summary>Calls that wait for their turn.</summary>
+        /// <summary>Number of calls that wait.</summary>
         public int Waiting => serial.Count + parallel.Count;
 
-        /// <summary>Bytes of their arguments.</summary>
+        /// <summary>Total size of the messages of the calls that wait, in bytes.</summary>
         public long WaitingBytes { get; private set; }
 
-        /// <summary>Calls that have their turn.</summary>
+        /// <summary>Calls that are scheduled or running.</summary>
         public IReadOnlyList<ToolCall> Active => active;
 
-        /// <summary>All calls.</summary>
+        /// <summary>All calls, waiting and active.</summary>
         public IEnumerable<ToolCall> All => active.Concat(serial).Concat(parallel);
 
-        /// <summary>Puts a call at the end.</summary>
+        /// <summary>Appends a call.</summary>
         public void Add(ToolCall call)
         {
             (call.Tool.About.Parallel ? parallel : serial).AddLast(call);
             WaitingBytes += call.Bytes;
         }
 
-        /// <summary>The next call that has its turn, or null.</summary>
+        /// <summary>Makes the next call that may begin active and returns it; null if there is none.</summary>
         public ToolCall? Next()
         {
             int running = active.Count(c => c.Tool.About.Parallel);
@@ -49,7 +50,7 @@ namespace Holdfast
             return call;
         }
 
-        /// <summary>Takes a call out, wherever it is.</summary>
+        /// <summary>Removes a call, waiting or active.</summary>
         public void Remove(ToolCall call)
         {
             if (active.Remove(call)) return;

@@ -4,18 +4,18 @@ using System.Collections.Generic;
 
 namespace Holdfast
 {
-    /// <summary>The ports that tools ask for, by their interface. Filled before the bridge starts; then read by any thread.</summary>
+    /// <summary>The ports that tools use, by interface. Any thread; filled while the bridge starts.</summary>
     public sealed class ServiceTable
     {
         private readonly Dictionary<Type, object> services = new();
         private readonly object gate = new();
 
-        /// <summary>With the clock that the calls go by.</summary>
+        /// <summary>Creates a table; calls measure their time with this clock.</summary>
         public ServiceTable(IClock clock) => Clock = clock;
 
         internal IClock Clock { get; }
 
-        /// <summary>Puts a port in; a later one replaces an earlier one.</summary>
+        /// <summary>Adds a port, or replaces the earlier one of the same interface.</summary>
         public ServiceTable Add<T>(T service) where T : class
         {
             lock (gate) services[typeof(T)] = service;
@@ -23,11 +23,11 @@ namespace Holdfast
         }
 
         /// <summary>The port of this interface.</summary>
-        /// <exception cref="NotSupportedException">There is none here.</exception>
+        /// <exception cref="NotSupportedException">This editor does not have it.</exception>
         public T Get<T>() where T : class => TryGet<T>() ??
             throw new NotSupportedException($"This editor offers no {typeof(T).Name.TrimStart('I')}");
 
-        /// <summary>The same; null if there is none.</summary>
+        /// <summary>The port of this interface; null if this editor does not have it.</summary>
         public T? TryGet<T>() where T : class
         {
             lock (gate) return services.TryGetValue(typeof(T), out object service) ? (T)service : null;

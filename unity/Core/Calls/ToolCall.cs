@@ -6,19 +6,19 @@ using Newtonsoft.Json.Linq;
 
 namespace Holdfast
 {
-    /// <summary>Where a call stands in <see cref="CallCenter"/>, whose lock guards it.</summary>
+    /// <summary>Phase of a call in <see cref="CallCenter"/>, guarded by its lock.</summary>
     internal enum CallPhase
     {
-        /// <summary>It waits for its turn.</summary>
+        /// <summary>Waits in the queue.</summary>
         Waiting,
 
-        /// <summary>It has its turn and waits for its thread.</summary>
+        /// <summary>Chosen to run, and posted to its thread.</summary>
         Scheduled,
 
-        /// <summary>Its tool has begun.</summary>
+        /// <summary>The tool has begun.</summary>
         Running,
 
-        /// <summary>It has ended, or will not begin.</summary>
+        /// <summary>Has ended, or will not begin.</summary>
         Ended
     }
 
@@ -31,7 +31,7 @@ namespace Holdfast
         Leaving
     }
 
-    /// <summary>One call of a tool, from reading it to answering it; also what the tool sees of it.</summary>
+    /// <summary>One call of a tool, from reception to answer; also the context that the tool gets.</summary>
     internal sealed class ToolCall : IToolContext
     {
         private readonly ServiceTable services;
@@ -53,7 +53,7 @@ namespace Holdfast
 
         public JToken? Arguments { get; }
 
-        /// <summary>Size of the arguments on the wire.</summary>
+        /// <summary>Size of the call's whole message on the wire, in bytes.</summary>
         public int Bytes { get; }
 
         public string? CallId { get; set; }
@@ -68,27 +68,30 @@ namespace Holdfast
 
         public long Seq { get; set; }
 
-        /// <summary>The connection that it came over; null if it crossed a reload.</summary>
+        /// <summary>The connection that the call came over; null for a call that is resumed after a reload.</summary>
         public Connection? Origin { get; set; }
 
-        /// <summary>Time limit in milliseconds that the caller gave.</summary>
+        /// <summary>The caller's time limit in milliseconds; 0 is none, null means that the tool's own applies.</summary>
         public int? TimeoutMs { get; set; }
 
         public bool WantsProgress { get; set; }
 
-        /// <summary>What a resumable tool kept in an earlier domain.</summary>
+        /// <summary>The state that a resumable tool saved in an earlier domain; null for a new call.</summary>
         public JToken? Resumed { get; set; }
 
-        /// <summary>Told once, on any thread, when it has ended.</summary>
+        /// <summary>
+        /// Called at most once, on any thread, when the call ends. Not called for a call that a fence dropped or that the end of
+        /// the domain cut.
+        /// </summary>
         public Action<ToolCall, CallOutcome> Ended { get; set; } = (_, _) => { };
 
-        /// <summary>Passes a report of progress on.</summary>
+        /// <summary>Sends a progress report to the caller.</summary>
         public Action<ToolCall, double, double?, string?> Progressed { get; set; } = (_, _, _, _) => { };
 
-        /// <summary>Puts what the tool keeps into the journal.</summary>
+        /// <summary>Writes the state that the tool saves into the journal.</summary>
         public Func<ToolCall, JToken, bool> Kept { get; set; } = (_, _) => false;
 
-        // The following belong to CallCenter.
+        // CallCenter sets the following members.
         public CallPhase Phase { get; set; }
 
         public long StartedAt { get; set; }
@@ -120,7 +123,7 @@ namespace Holdfast
             }
         }
 
-        /// <summary>Nothing is reported after this has returned.</summary>
+        /// <summary>Ends progress reports: none is sent after this returns.</summary>
         public void EndProgress()
         {
             lock (progressGate) lastProgress = double.PositiveInfinity;
@@ -128,7 +131,7 @@ namespace Holdfast
 
         public bool KeepAcrossReload(JToken state) => Kept(this, state.DeepClone());
 
-        /// <summary>Asks the tool to stop. What listeners of the token throw is theirs.</summary>
+        /// <summary>Cancels the tool's token. Exceptions of the tool's callbacks are ignored.</summary>
         public void CancelToken()
         {
             try
@@ -137,7 +140,7 @@ namespace Holdfast
             }
             catch (AggregateException)
             {
-                // The tool's own callbacks failed; the call ends by what its task says.
+                // A callback of the tool failed. The tool's task still decides how the call ends.
             }
         }
     }
@@ -156,13 +159,13 @@ namespace Holdfast
             Error = error;
         }
 
-        /// <summary>The tool's value as JSON.</summary>
+        /// <summary>The tool's result as JSON.</summary>
         public string Value { get; }
 
-        /// <summary>The list of its other parts as JSON, or null.</summary>
+        /// <summary>The list of the result's text, image and audio parts as JSON, or null.</summary>
         public string? Content { get; }
 
-        /// <summary>Does the tool say that it failed?</summary>
+        /// <summary>Whether the tool reports that it failed.</summary>
         public bool IsError { get; }
 
         public long DurationMs { get; }
@@ -174,7 +177,7 @@ namespace Holdfast
 
         public static CallOutcome Of(RpcError error) => new("null", null, true, 0, error);
 
-        /// <summary>What <c>holdfast/call</c> answers with: its result, or its error.</summary>
+        /// <summary>The result or error with which <c>holdfast/call</c> is answered, as JSON.</summary>
         public string ToJson(string callId)
         {
             if (Error != null) return Error.ToJson();

@@ -10,7 +10,7 @@ using Newtonsoft.Json.Linq;
 
 namespace Holdfast
 {
-    /// <summary>What a tool returned -> what is answered.</summary>
+    /// <summary>Turns a tool's return value into the outcome of its call.</summary>
     internal static class ToolResults
     {
         private const string LocalTime = "yyyy-MM-ddTHH:mm:ss.fff";
@@ -24,7 +24,7 @@ namespace Holdfast
             if (response.ExecutionTimeMs == 0) response.ExecutionTimeMs = durationMs;
         }
 
-        /// <summary>Writes a value as JSON, with its parts.</summary>
+        /// <summary>Writes a return value and its <see cref="IToolContent"/> parts as JSON.</summary>
         public static CallOutcome Outcome(object? value, long durationMs)
         {
             string json;
@@ -36,7 +36,7 @@ namespace Holdfast
             }
             catch (Exception e)
             {
-                // A getter of the tool's own type may throw anything.
+                // A getter of the tool's result type may throw any exception.
                 return CallOutcome.Of(new RpcError("tool_failed", -32000, true, "The tool's result cannot be written as JSON: " + e.Message)
                     .With("exception", e.GetType().FullName));
             }

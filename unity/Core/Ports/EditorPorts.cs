@@ -4,36 +4,36 @@ using System.Collections.Generic;
 
 namespace Holdfast
 {
-    /// <summary>What the editor is doing, as read on its main thread once a frame.</summary>
+    /// <summary>The editor's state, read on its main thread once a frame.</summary>
     public sealed record EditorSnapshot
     {
-        /// <summary>Scripts are being compiled.</summary>
+        /// <summary>Whether scripts are being compiled.</summary>
         public bool IsCompiling { get; init; }
 
-        /// <summary>Assets are being imported.</summary>
+        /// <summary>Whether assets are being imported.</summary>
         public bool IsUpdating { get; init; }
 
-        /// <summary>In play mode, or on the way into it.</summary>
+        /// <summary>Whether the editor is in play mode or entering it.</summary>
         public bool IsPlaying { get; init; }
 
-        /// <summary>The editor's window has the focus.</summary>
+        /// <summary>Whether the editor's window has the focus.</summary>
         public bool IsFocused { get; init; }
 
-        /// <summary>The last compilation failed.</summary>
+        /// <summary>Whether the last compilation failed.</summary>
         public bool HasCompileErrors { get; init; }
     }
 
     /// <summary>Reads the editor's state. Main thread.</summary>
     public interface IEditorState
     {
-        /// <summary>Cheap enough for every frame.</summary>
+        /// <summary>Reads the state. Must be cheap: called every frame.</summary>
         EditorSnapshot Read();
     }
 
-    /// <summary>What does not change while the domain lives.</summary>
+    /// <summary>Facts about the editor that do not change while the domain lives.</summary>
     public sealed record EditorIdentity
     {
-        /// <summary>The project's folder, absolute, without links where they can be resolved, with '/'.</summary>
+        /// <summary>Absolute path of the project's folder, with '/', and with links resolved where possible.</summary>
         public string ProjectPath { get; init; } = "";
 
         /// <summary>The project's name.</summary>
@@ -45,92 +45,92 @@ namespace Holdfast
         /// <summary>This package's version.</summary>
         public string PackageVersion { get; init; } = "";
 
-        /// <summary>The process.</summary>
+        /// <summary>Id of the editor's process.</summary>
         public int ProcessId { get; init; }
 
-        /// <summary>Where instance.json lies: the project's Library/Holdfast.</summary>
+        /// <summary>The folder of instance.json: the project's Library/Holdfast.</summary>
         public string StateFolder { get; init; } = "";
     }
 
-    /// <summary>Texts that live as long as the editor's process, through every reload (SessionState). Main thread.</summary>
+    /// <summary>Stores texts for the life of the editor's process, through every reload (SessionState). Main thread.</summary>
     public interface ISessionStore
     {
-        /// <summary>The text, or null if there is none.</summary>
+        /// <summary>Returns a text, or null if there is none.</summary>
         string? Get(string key);
 
-        /// <summary>Keeps a text; null erases it.</summary>
+        /// <summary>Stores a text; null erases it.</summary>
         void Set(string key, string? value);
     }
 
     /// <summary>Wakes an editor without focus. Any thread.</summary>
     public interface IEditorPulse
     {
-        /// <summary>Can it?</summary>
+        /// <summary>Whether this editor can be woken, and the user allows it.</summary>
         bool IsAvailable { get; }
 
         /// <summary>Makes the editor run a frame soon.</summary>
         void Signal();
 
         /// <summary>
-        /// Shows a minimised editor again, without giving it the focus, if the user wants that and the system can: some run
-        /// no frames while they are minimised, whoever signals.
+        /// Shows a minimised editor again, without giving it the focus, if the user allows that and the system can. Some editors
+        /// run no frames while they are minimised, even after <see cref="Signal"/>.
         /// </summary>
         void Restore();
     }
 
-    /// <summary>The package's own messages. Any thread.</summary>
+    /// <summary>Logs the package's own messages. Any thread.</summary>
     public interface IEditorLog
     {
-        /// <summary>Something went as it should.</summary>
+        /// <summary>Logs something expected.</summary>
         void Info(string message);
 
-        /// <summary>Something is not as it should be, and the bridge goes on.</summary>
+        /// <summary>Logs a problem that the bridge can work with.</summary>
         void Warn(string message);
 
-        /// <summary>Something is broken.</summary>
+        /// <summary>Logs a failure.</summary>
         void Error(string message);
     }
 
-    /// <summary>What the user allows. Read from any thread: keep a copy that is replaced as a whole.</summary>
+    /// <summary>What the user allows. Read on any thread, so keep the settings in a copy that is replaced as a whole.</summary>
     public interface ISecuritySettings
     {
-        /// <summary>Is this switch on?</summary>
+        /// <summary>Whether this switch is on.</summary>
         bool IsOn(SecuritySettings setting);
 
-        /// <summary>What the user said about this one tool.</summary>
+        /// <summary>The user's permission for this one tool.</summary>
         ToolPermission PermissionOf(string toolName);
 
-        /// <summary>May clients that cannot prove themselves call tools, as stock uLoopMCP servers?</summary>
+        /// <summary>Whether clients that cannot prove themselves, such as stock uLoopMCP servers, may call tools.</summary>
         bool AllowUnprovenClients { get; }
     }
 
-    /// <summary>A user's word about one tool.</summary>
+    /// <summary>A user's permission for one tool.</summary>
     public enum ToolPermission
     {
-        /// <summary>None: the switches decide.</summary>
+        /// <summary>No permission is set: the switches decide.</summary>
         Default,
 
-        /// <summary>It may run, whatever the switches say.</summary>
+        /// <summary>The tool may run, regardless of the switches.</summary>
         Allow,
 
-        /// <summary>It may not run, whatever the switches say.</summary>
+        /// <summary>The tool may not run, regardless of the switches.</summary>
         Deny
     }
 
     /// <summary>Finds the classes that carry <see cref="McpToolAttribute"/> (TypeCache). Main thread.</summary>
     public interface IToolSource
     {
-        /// <summary>The types; the registry leaves out what is no tool and says so.</summary>
+        /// <summary>Returns the types. The registry warns about those that are not tools and leaves them out.</summary>
         IEnumerable<Type> FindToolTypes();
     }
 
-    /// <summary>Time that only rises, the same for every domain of the process. Any thread.</summary>
+    /// <summary>A clock that never runs backwards and is the same for every domain of the process. Any thread.</summary>
     public interface IClock
     {
-        /// <summary>Milliseconds since some moment before the process began.</summary>
+        /// <summary>Milliseconds since a fixed moment before the process began.</summary>
         long Now { get; }
 
-        /// <summary>The wall clock, in UTC.</summary>
+        /// <summary>The wall clock, in UTC; it can be changed.</summary>
         DateTime UtcNow { get; }
     }
 

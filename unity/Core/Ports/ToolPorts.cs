@@ -6,23 +6,23 @@ using System.Threading.Tasks;
 
 namespace Holdfast
 {
-    // The ports behind the built-in tools. Adapters in Holdfast.Editor implement them over Unity's API and hold no logic:
-    // filtering, bounding, formatting and files are the tools' work, in this assembly, where they are tested.
-    // Every method is called on the main thread unless it says otherwise.
+    // The ports behind the built-in tools. Adapters in Holdfast.Editor implement them over Unity's API and contain no logic: the
+    // tools in this assembly filter, limit, format and write files, since they can be tested here. Every method is called on the
+    // main thread unless its comment says otherwise.
 
-    /// <summary>The console.</summary>
+    /// <summary>Unity's console.</summary>
     public interface IConsole
     {
-        /// <summary>Every entry, the oldest first, whatever the user's filter in the console window shows.</summary>
+        /// <summary>Returns every entry, oldest first, regardless of the filter in the console window.</summary>
         IReadOnlyList<ConsoleEntry> Read();
 
-        /// <summary>How many entries there are.</summary>
+        /// <summary>Counts the entries by kind.</summary>
         ConsoleCounts Count();
 
-        /// <summary>Clears it; errors of the compiler and sticky entries stay.</summary>
+        /// <summary>Clears the console. Compiler errors and sticky entries stay.</summary>
         void Clear();
 
-        /// <summary>Writes an entry.</summary>
+        /// <summary>Writes an entry to the console.</summary>
         void Write(ConsoleEntryType type, string message);
     }
 
@@ -39,59 +39,59 @@ namespace Holdfast
         Error
     }
 
-    /// <summary>One entry.</summary>
+    /// <summary>A console entry.</summary>
     public sealed record ConsoleEntry(ConsoleEntryType Type, string Message, string StackTrace, string File, int Line);
 
-    /// <summary>Entries by kind.</summary>
+    /// <summary>Numbers of entries by kind.</summary>
     public sealed record ConsoleCounts(int Logs, int Warnings, int Errors);
 
     /// <summary>The script compiler.</summary>
     public interface ICompiler
     {
-        /// <summary>Is a compilation running?</summary>
+        /// <summary>Whether a compilation is running.</summary>
         bool IsCompiling { get; }
 
-        /// <summary>Did the last one fail?</summary>
+        /// <summary>Whether the last compilation failed.</summary>
         bool HasErrors { get; }
 
-        /// <summary>Takes in changed files, which may begin a compilation.</summary>
+        /// <summary>Imports changed files, which may start a compilation.</summary>
         void Refresh();
 
-        /// <summary>Asks for a compilation.</summary>
-        /// <param name="clean">All of it, without what the last one left.</param>
+        /// <summary>Requests a compilation.</summary>
+        /// <param name="clean">Whether to compile everything, without the results of the last compilation.</param>
         void Request(bool clean);
 
-        /// <summary>Listens to what a compilation says. Subscribe before <see cref="Refresh"/>.</summary>
+        /// <summary>Reports the events of compilations to a listener. Subscribe before <see cref="Refresh"/>.</summary>
         IDisposable Listen(ICompilationListener listener);
     }
 
-    /// <summary>Hears of a compilation. Main thread.</summary>
+    /// <summary>Receives the events of a compilation. Main thread.</summary>
     public interface ICompilationListener
     {
-        /// <summary>It began.</summary>
+        /// <summary>The compilation began.</summary>
         void Started();
 
-        /// <summary>An assembly is done.</summary>
+        /// <summary>One assembly was compiled.</summary>
         void AssemblyFinished(string assemblyPath, IReadOnlyList<CompilerNote> notes);
 
-        /// <summary>All are done. If none failed, a domain reload follows.</summary>
+        /// <summary>All assemblies were compiled. If none failed, a domain reload follows.</summary>
         void Finished();
     }
 
-    /// <summary>A message of the compiler.</summary>
+    /// <summary>A message of the compiler: an error or a warning.</summary>
     public sealed record CompilerNote(bool IsError, string Message, string File, int Line, int Column);
 
     /// <summary>The open scenes.</summary>
     public interface IScenes
     {
-        /// <summary>What is open: the scenes, or the prefab that is being edited.</summary>
+        /// <summary>The open scenes, or the prefab that is being edited.</summary>
         IReadOnlyList<SceneView> Open();
     }
 
-    /// <summary>An open scene, or a prefab stage. Its objects are looked up as one walks, never all at once.</summary>
+    /// <summary>An open scene or a prefab stage. Its objects are read one by one as they are visited.</summary>
     public sealed record SceneView(string Name, string Path, SceneKind Kind, bool IsActive, IReadOnlyList<ISceneNode> Roots);
 
-    /// <summary>What a <see cref="SceneView"/> is.</summary>
+    /// <summary>Kind of a <see cref="SceneView"/>.</summary>
     public enum SceneKind
     {
         /// <summary>A scene.</summary>
@@ -100,85 +100,85 @@ namespace Holdfast
         /// <summary>A prefab in its own stage.</summary>
         Prefab,
 
-        /// <summary>What play mode does not destroy between scenes.</summary>
+        /// <summary>Objects that play mode keeps when it changes scenes.</summary>
         DontDestroyOnLoad
     }
 
-    /// <summary>A GameObject, read as it is walked over.</summary>
+    /// <summary>A GameObject, read when it is visited.</summary>
     public interface ISceneNode
     {
-        /// <summary>Its id in this session, as a text: it has 64 bits in newer editors.</summary>
+        /// <summary>The object's id in this session, as text: newer editors have ids of 64 bits.</summary>
         string Id { get; }
 
-        /// <summary>Its name.</summary>
+        /// <summary>The object's name.</summary>
         string Name { get; }
 
-        /// <summary>Its tag.</summary>
+        /// <summary>The object's tag.</summary>
         string Tag { get; }
 
-        /// <summary>Its layer's number.</summary>
+        /// <summary>Number of the object's layer.</summary>
         int Layer { get; }
 
-        /// <summary>Its layer's name.</summary>
+        /// <summary>Name of the object's layer.</summary>
         string LayerName { get; }
 
-        /// <summary>Its own switch.</summary>
+        /// <summary>Whether the object itself is switched on.</summary>
         bool ActiveSelf { get; }
 
-        /// <summary>On, with all its parents.</summary>
+        /// <summary>Whether the object and all its parents are switched on.</summary>
         bool ActiveInHierarchy { get; }
 
-        /// <summary>Its children, in order.</summary>
+        /// <summary>The object's children, in order.</summary>
         IEnumerable<ISceneNode> Children { get; }
 
-        /// <summary>Its components, in order.</summary>
+        /// <summary>The object's components, in order.</summary>
         IEnumerable<ISceneComponent> Components { get; }
     }
 
     /// <summary>A component.</summary>
     public interface ISceneComponent
     {
-        /// <summary>Its script is missing; the other members say nothing then.</summary>
+        /// <summary>Whether the component's script is missing. Then the other members mean nothing.</summary>
         bool IsMissing { get; }
 
-        /// <summary>Its type, or a base type of it, has this name (with or without namespace).</summary>
+        /// <summary>Whether the component's type or a base type has this name, with or without namespace.</summary>
         bool IsA(string typeName);
 
-        /// <summary>Its type's name.</summary>
+        /// <summary>Name of the component's type.</summary>
         string TypeName { get; }
 
-        /// <summary>Its type's name with the namespace.</summary>
+        /// <summary>Name of the component's type with the namespace.</summary>
         string FullTypeName { get; }
 
-        /// <summary>On or off; null where a component has no such switch.</summary>
+        /// <summary>Whether the component is enabled; null if it has no such switch.</summary>
         bool? Enabled { get; }
 
-        /// <summary>Its serialised properties.</summary>
-        /// <param name="inherited">With those of its base types.</param>
+        /// <summary>The component's serialised properties.</summary>
+        /// <param name="inherited">Whether to include the properties of base types.</param>
         IEnumerable<SceneProperty> Properties(bool inherited);
     }
 
-    /// <summary>A property of a component: a value that can be written as JSON.</summary>
+    /// <summary>A property of a component; its value can be written as JSON.</summary>
     public sealed record SceneProperty(string Name, string Type, object? Value);
 
-    /// <summary>The menu.</summary>
+    /// <summary>The editor's menu.</summary>
     public interface IMenu
     {
-        /// <summary>Every item.</summary>
+        /// <summary>All menu items.</summary>
         IReadOnlyList<MenuEntry> Items();
 
-        /// <summary>Executes an item.</summary>
-        /// <returns>False if there is none, or it is disabled.</returns>
+        /// <summary>Executes a menu item.</summary>
+        /// <returns>False if the item does not exist or is disabled.</returns>
         bool Execute(string path);
 
-        /// <summary>Calls the method behind an item of a script.</summary>
-        /// <returns>False if no method has this item.</returns>
+        /// <summary>Calls the method that a script declares as this menu item.</summary>
+        /// <returns>False if no method declares it.</returns>
         bool Invoke(string path);
 
-        /// <summary>Is there such an item?</summary>
+        /// <summary>Whether the item exists.</summary>
         bool Exists(string path);
 
-        /// <summary>Can it be executed now?</summary>
+        /// <summary>Whether the item can be executed now.</summary>
         bool IsEnabled(string path);
     }
 
@@ -186,13 +186,13 @@ namespace Holdfast
     public sealed record MenuEntry(
         string Path, string Method, string Assembly, int Priority, bool IsValidation, bool IsNative, string Shortcut);
 
-    /// <summary>Unity Search.</summary>
+    /// <summary>Searches with Unity Search.</summary>
     public interface ISearch
     {
-        /// <summary>The providers.</summary>
+        /// <summary>Lists the search providers.</summary>
         IReadOnlyList<SearchProviderEntry> Providers();
 
-        /// <summary>Begins a search. Poll it over frames, then dispose it.</summary>
+        /// <summary>Starts a search. Poll the query over several frames, then dispose it.</summary>
         ISearchQuery Begin(SearchRequest request);
     }
 
@@ -200,112 +200,114 @@ namespace Holdfast
     public sealed record SearchProviderEntry(
         string Id, string Name, string Filter, int Priority, bool IsActive, bool IsExplicit)
     {
-        /// <summary>Its type, as it says it; empty if it does not.</summary>
+        /// <summary>The type that the provider names as its own; empty if it names none.</summary>
         public string Type { get; init; } = "";
 
-        /// <summary>Does the search window have a pane for details of what it finds?</summary>
+        /// <summary>Whether the search window has a pane for details of the provider's results.</summary>
         public bool ShowsDetails { get; init; }
 
-        /// <summary>What is in that pane: names of <c>ShowDetailsOptions</c>.</summary>
+        /// <summary>Contents of that pane: names of <c>ShowDetailsOptions</c>.</summary>
         public string DetailsOptions { get; init; } = "";
 
-        /// <summary>How many actions it offers for what it finds.</summary>
+        /// <summary>Number of actions that the provider offers for its results.</summary>
         public int Actions { get; init; }
     }
 
-    /// <summary>What to search for.</summary>
-    /// <param name="Query">In the language of Unity Search.</param>
-    /// <param name="Providers">Ids; none: the active ones.</param>
+    /// <summary>A search to run.</summary>
+    /// <param name="Query">The query in the language of Unity Search.</param>
+    /// <param name="Providers">Ids of the providers to ask; empty means the active ones.</param>
     /// <param name="Flags">Names of <c>UnityEditor.Search.SearchFlags</c>, such as Sorted.</param>
     public sealed record SearchRequest(string Query, IReadOnlyList<string> Providers, IReadOnlyList<string> Flags);
 
-    /// <summary>A search that runs.</summary>
+    /// <summary>A running search.</summary>
     public interface ISearchQuery : IDisposable
     {
-        /// <summary>May more come?</summary>
+        /// <summary>Whether more results may come.</summary>
         bool IsPending { get; }
 
-        /// <summary>What came since the last asking, at most so many; texts are fetched here.</summary>
+        /// <summary>Returns at most <paramref name="max"/> results that came since the last call, with their texts.</summary>
         IReadOnlyList<SearchHit> Take(int max);
     }
 
-    /// <summary>Something found.</summary>
+    /// <summary>A search result.</summary>
     public sealed record SearchHit(
         string Id, string Label, string Description, string Provider, string Type, string Path, string ObjectId)
     {
-        /// <summary>Name of its icon, where the provider has given one; nothing is drawn for it.</summary>
+        /// <summary>Name of the result's icon, if the provider has set one. No icon is drawn to find it.</summary>
         public string Thumbnail { get; init; } = "";
 
-        /// <summary>Its place among the results: the lower, the earlier.</summary>
+        /// <summary>Rank of the result; a lower value is listed earlier.</summary>
         public int Score { get; init; }
 
-        /// <summary>The labels of the asset.</summary>
+        /// <summary>The asset's labels in Unity; empty if the result is not an asset.</summary>
         public IReadOnlyList<string> Tags { get; init; } = Array.Empty<string>();
 
-        /// <summary>It is an object of Unity's, which can be selected in the editor.</summary>
+        /// <summary>Whether the result is a Unity object that can be selected in the editor.</summary>
         public bool IsSelectable { get; init; }
     }
 
-    /// <summary>The test framework; absent where the package is not installed.</summary>
+    /// <summary>The test framework. This port is missing if its package is not installed.</summary>
     public interface ITestRunner
     {
-        /// <summary>Begins a run. What it says comes through the listeners, also those of a later domain.</summary>
+        /// <summary>Starts a run. Its events go to the listeners, also to those of a later domain.</summary>
         /// <returns>The run's id in the test framework.</returns>
         string Begin(TestRequest request);
 
-        /// <summary>Listens to every run of the editor, ours or the user's. Subscribe again after a reload.</summary>
+        /// <summary>
+        /// Reports every test run in the editor to a listener, including the user's. Subscribe again after a reload.
+        /// </summary>
         IDisposable Listen(ITestListener listener);
 
-        /// <summary>Stops a run.</summary>
-        /// <returns>False if this test framework cannot.</returns>
+        /// <summary>Stops a test run.</summary>
+        /// <returns>False if this version of the test framework cannot.</returns>
         bool Cancel(string run);
 
-        /// <summary>Is a run going on?</summary>
+        /// <summary>Whether a run is in progress.</summary>
         bool IsRunning { get; }
 
         /// <summary>Saves dirty scenes without asking.</summary>
-        /// <returns>False if one could not be saved; a run would open a dialog then.</returns>
+        /// <returns>False if a scene could not be saved. Then a run would open a dialog.</returns>
         bool SaveScenes();
 
-        /// <summary>Are there scenes with changes that are not saved?</summary>
+        /// <summary>Whether scenes have unsaved changes.</summary>
         bool HasDirtyScenes { get; }
     }
 
-    /// <summary>Which tests to run; an empty list means no such bound.</summary>
+    /// <summary>Selects the tests to run. An empty list does not restrict them.</summary>
     public sealed record TestRequest
     {
-        /// <summary>In play mode, else in edit mode.</summary>
+        /// <summary>Whether the tests run in play mode; false means edit mode.</summary>
         public bool PlayMode { get; init; }
 
-        /// <summary>Full names.</summary>
+        /// <summary>Full names of the tests.</summary>
         public IReadOnlyList<string> Names { get; init; } = Array.Empty<string>();
 
-        /// <summary>Regular expressions over full names.</summary>
+        /// <summary>Regular expressions that full names must match.</summary>
         public IReadOnlyList<string> Groups { get; init; } = Array.Empty<string>();
 
-        /// <summary>Assemblies.</summary>
+        /// <summary>Names of the test assemblies.</summary>
         public IReadOnlyList<string> Assemblies { get; init; } = Array.Empty<string>();
 
-        /// <summary>Categories.</summary>
+        /// <summary>Names of the test categories.</summary>
         public IReadOnlyList<string> Categories { get; init; } = Array.Empty<string>();
     }
 
-    /// <summary>Hears of test runs. Main thread.</summary>
+    /// <summary>Receives the events of test runs. Main thread.</summary>
     public interface ITestListener
     {
-        /// <summary>A run began with so many tests.</summary>
+        /// <summary>A run began with this number of tests.</summary>
         void RunStarted(int tests);
 
-        /// <summary>A test ended.</summary>
+        /// <summary>One test ended.</summary>
         void TestFinished(string fullName, string status, double seconds, string message);
 
         /// <summary>The run ended.</summary>
         void RunFinished(TestSummary summary);
 
-        /// <summary>The run broke off.</summary>
+        /// <summary>The run was aborted.</summary>
         void RunFailed(string message);
     }
 
-    /// <summary>How a run ended; <paramref name="Xml"/> is NUnit's.</summary>
+    /// <summary>Result of a run; <paramref name="Xml"/> is NUnit's.</summary>
     public sealed record TestSummary(int Passed, int Failed, int Skipped, int Inconclusive, double Seconds, string Xml);
 }

@@ -3,64 +3,64 @@ using System.Collections.Generic;
 
 namespace Holdfast
 {
-    /// <summary>The bridge as its user handles it: there, or stopped. Main thread.</summary>
+    /// <summary>Starts and stops the bridge for the user. Main thread.</summary>
     public interface IBridgeHost
     {
-        /// <summary>The bridge; null while it is stopped.</summary>
+        /// <summary>The running bridge; null while it is stopped.</summary>
         IBridgeInfo? Running { get; }
 
-        /// <summary>The log of the communication, also of a bridge that is stopped.</summary>
+        /// <summary>The log of requests; it stays readable while the bridge is stopped.</summary>
         TrafficLog Traffic { get; }
 
-        /// <summary>Starts it, also after later reloads.</summary>
+        /// <summary>Starts the bridge, also after later reloads.</summary>
         void Start();
 
-        /// <summary>Stops it till <see cref="Start"/>, or till the editor is started anew.</summary>
+        /// <summary>Stops the bridge until <see cref="Start"/> is called or the editor is restarted.</summary>
         void Stop();
     }
 
-    /// <summary>What this user has chosen for this project. Main thread; what is set is saved and counts at once.</summary>
+    /// <summary>The user's settings for this project. Main thread. A change is saved and takes effect at once.</summary>
     public interface IProjectChoices
     {
-        /// <summary>The port to listen on; 0 is any. Counts at the next start.</summary>
+        /// <summary>The port to listen on; 0 means any. Takes effect at the next start of the bridge.</summary>
         int Port { get; set; }
 
-        /// <summary>May the bridge run in batch mode? Counts when the editor is started.</summary>
+        /// <summary>Whether the bridge runs in batch mode. Takes effect when the editor is started.</summary>
         bool RunInBatchMode { get; set; }
 
-        /// <summary>May clients that cannot prove themselves call tools, as stock uLoopMCP servers?</summary>
+        /// <summary>Whether clients that cannot prove themselves, such as stock uLoopMCP servers, may call tools.</summary>
         bool AllowUnprovenClients { get; set; }
 
-        /// <summary>The choices about security, for any thread.</summary>
+        /// <summary>The security settings. Any thread.</summary>
         ISecuritySettings Security { get; }
 
-        /// <summary>Names of the tools about which the user has said something.</summary>
+        /// <summary>Names of the tools for which the user has set a permission.</summary>
         IReadOnlyList<string> NamedTools { get; }
 
         /// <summary>Turns a switch on or off.</summary>
         void SetSwitch(SecuritySettings setting, bool on);
 
-        /// <summary>Says what holds for one tool.</summary>
+        /// <summary>Sets the permission of one tool.</summary>
         void SetPermission(string tool, ToolPermission permission);
     }
 
-    /// <summary>What this user has chosen for every project on this machine. Main thread.</summary>
+    /// <summary>The user's settings for every project on this machine. Main thread.</summary>
     public interface IUserChoices
     {
-        /// <summary>Is an editor without focus woken for a call?</summary>
+        /// <summary>Whether an editor without focus is woken for a call.</summary>
         bool WakeUnfocused { get; set; }
 
-        /// <summary>Is a minimised editor shown again for a call that it lets wait? On Windows.</summary>
+        /// <summary>Whether a minimised editor is shown again if it keeps a call waiting. Windows only.</summary>
         bool RestoreMinimized { get; set; }
 
-        /// <summary>Path of the gateway's program; empty: it is looked for.</summary>
+        /// <summary>Path of the gateway's program; empty means that it is searched for.</summary>
         string ProgramPath { get; set; }
     }
 
     /// <summary>The system's clipboard. Main thread.</summary>
     public interface IClipboard
     {
-        /// <summary>Puts a text there.</summary>
+        /// <summary>Copies a text to the clipboard.</summary>
         void Copy(string text);
     }
 }

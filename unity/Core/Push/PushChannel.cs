@@ -9,8 +9,8 @@ using System.Threading;
 namespace Holdfast
 {
     /// <summary>
-    /// The way to one push listener: a thread that connects, writes what is queued, and connects anew. A push is a hint
-    /// for the gateway; what cannot be sent leaves a gap in the sequence.
+    /// Sends push messages to one listener, on a thread that connects, writes the queue, and reconnects. A push is only a hint
+    /// for the gateway: a message that cannot be sent leaves a gap in the sequence.
     /// </summary>
     internal sealed class PushChannel
     {
@@ -23,8 +23,8 @@ namespace Holdfast
         private bool closed;
         private bool finishing;
 
-        /// <param name="write">Message, sequence, token -> line.</param>
-        /// <param name="recovered">It was known before a reload.</param>
+        /// <param name="write">Makes a line of message, sequence number and token.</param>
+        /// <param name="recovered">Whether the listener was known before a reload.</param>
         public PushChannel(
             PushEndpoint endpoint, IPEndPoint address, bool recovered, Func<PushMessage, long, string?, string> write)
         {
@@ -40,13 +40,13 @@ namespace Holdfast
 
         public string? Token { get; }
 
-        /// <summary>Number of the last message.</summary>
+        /// <summary>Sequence number of the last message, sent or lost.</summary>
         public long Sequence { get; private set; }
 
-        /// <summary>It gave up: the listener is gone for good.</summary>
+        /// <summary>Whether all <see cref="Limits.PushAttempts"/> failed: the listener is gone.</summary>
         public bool HasGivenUp { get; private set; }
 
-        /// <summary>Is it connected?</summary>
+        /// <summary>Whether the channel is connected.</summary>
         public bool IsAttached
         {
             get
@@ -55,7 +55,7 @@ namespace Holdfast
             }
         }
 
-        /// <summary>Queues a message; when too many wait, the oldest is lost.</summary>
+        /// <summary>Queues a message. If the queue is full, its oldest message is lost.</summary>
         public void Send(PushMessage message)
         {
             lock (gate)
@@ -71,7 +71,7 @@ namespace Holdfast
             }
         }
 
-        /// <summary>Sends one more message if it is attached, then ends.</summary>
+        /// <summary>Sends a last message if connected, then ends the channel.</summary>
         public void Finish(PushMessage last)
         {
             Send(last);
@@ -82,7 +82,9 @@ namespace Holdfast
             }
         }
 
-        /// <summary>After <see cref="Finish"/>: waits till all is written, at most so long.</summary>
+        /// <summary>
+        /// Call after <see cref="Finish"/>. Waits at most <paramref name="milliseconds"/> until everything is written.
+        /// </summary>
         public void WaitWritten(int milliseconds)
         {
             int until = Environment.TickCount + milliseconds;
@@ -96,7 +98,7 @@ namespace Holdfast
             }
         }
 
-        /// <summary>Ends it now. What is still queued counts as lost.</summary>
+        /// <summary>Closes the channel at once. Queued messages are counted as lost.</summary>
         public void Close()
         {
             Socket? open;
@@ -112,7 +114,7 @@ namespace Holdfast
             open?.Close();
         }
 
-        /// <summary>The thread's body.</summary>
+        /// <summary>Runs the channel; the body of its thread.</summary>
         public void Run()
         {
             int pause = Limits.PushRetryFirst;
@@ -143,7 +145,7 @@ namespace Holdfast
             };
             try
             {
-                // On loopback this answers at once, one way or the other.
+                // On loopback, Connect succeeds or fails at once.
                 candidate.Connect(address);
             }
             catch (SocketException)
@@ -184,7 +186,7 @@ namespace Holdfast
             }
             catch (Exception e) when (e is IOException or SocketException or ObjectDisposedException)
             {
-                // Gone; the caller tries again.
+                // The connection is lost; Run connects again.
             }
             finally
             {
@@ -197,7 +199,7 @@ namespace Holdfast
             }
         }
 
-        // A listener says nothing; readable means closed, or bytes that nobody asked for.
+        // A listener does not send. A readable socket is closed, or has bytes to be ignored.
         private static bool Drained(Socket connected) => connected.Receive(new byte[1024]) == 0;
 
         private void Put(Socket connected, PushMessage message)

@@ -7,7 +7,7 @@ using System.Net;
 
 namespace Holdfast
 {
-    /// <summary>Tells every push listener that clients have named what happens to the editor. Any thread.</summary>
+    /// <summary>Reports events of the editor to every push listener that a client has named. Any thread.</summary>
     internal sealed class PushClient
     {
         private readonly object gate = new();
@@ -24,7 +24,7 @@ namespace Holdfast
             this.write = write;
         }
 
-        /// <summary>The listeners, with the number of the last message.</summary>
+        /// <summary>The listeners that have not been given up, with their last sequence numbers.</summary>
         public IReadOnlyList<PushEndpoint> Endpoints
         {
             get
@@ -37,7 +37,7 @@ namespace Holdfast
             }
         }
 
-        /// <summary>How many are attached.</summary>
+        /// <summary>Number of connected channels.</summary>
         public int Attached
         {
             get
@@ -46,23 +46,23 @@ namespace Holdfast
             }
         }
 
-        /// <summary>Connects to those that were known before a reload.</summary>
+        /// <summary>Connects to the listeners that were known before a reload.</summary>
         public void Recover(IEnumerable<PushEndpoint> endpoints)
         {
             foreach (PushEndpoint endpoint in endpoints) Add(endpoint, true);
         }
 
-        /// <summary>A client has named its listener; the same one again changes nothing.</summary>
-        /// <returns>False if it is none that is dialled: not on this machine, or no port.</returns>
+        /// <summary>Adds the listener that a client has named. A known listener with the same token is left as it is.</summary>
+        /// <returns>False if the endpoint is not a port on this machine, or the client is closed.</returns>
         public bool Register(string endpoint, string? token) => Add(new PushEndpoint(endpoint, token, 0), false);
 
-        /// <summary>Tells all.</summary>
+        /// <summary>Queues a message for every listener.</summary>
         public void Send(PushMessage message)
         {
             lock (gate) channels.ForEach(c => c.Send(message));
         }
 
-        /// <summary>Tells all one last thing. <see cref="Close"/> follows.</summary>
+        /// <summary>Queues a last message for every listener. Call <see cref="Close"/> afterwards.</summary>
         public void Finish(PushMessage last)
         {
             lock (gate)
@@ -72,7 +72,7 @@ namespace Holdfast
             }
         }
 
-        /// <summary>Waits till the last thing is written, at most so long.</summary>
+        /// <summary>Waits at most <paramref name="milliseconds"/> until the last messages are written.</summary>
         public void WaitWritten(int milliseconds)
         {
             int until = Environment.TickCount + milliseconds;
@@ -81,7 +81,7 @@ namespace Holdfast
             foreach (PushChannel channel in all) channel.WaitWritten(Math.Max(0, until - Environment.TickCount));
         }
 
-        /// <summary>Ends all.</summary>
+        /// <summary>Closes every channel at once.</summary>
         public void Close()
         {
             lock (gate)
@@ -91,7 +91,9 @@ namespace Holdfast
             }
         }
 
-        /// <summary>Only loopback is dialled: a client must not make the editor talk to others.</summary>
+        /// <summary>
+        /// Parses an endpoint; null unless it is on loopback, since a client must not make the editor connect to other machines.
+        /// </summary>
         public static IPEndPoint? Parse(string endpoint)
         {
             int colon = endpoint.LastIndexOf(':');

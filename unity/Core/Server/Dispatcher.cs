@@ -7,8 +7,8 @@ using Newtonsoft.Json.Linq;
 namespace Holdfast
 {
     /// <summary>
-    /// Takes messages from connections: holdfast's own methods at once, uLoopMCP's in their turn. Called on the
-    /// connections' reading threads.
+    /// Handles the messages of all connections. Holdfast's own methods are handled at once, uLoopMCP's in the order of their
+    /// connection. Called on the connections' reading threads.
     /// </summary>
     internal sealed class Dispatcher
     {
@@ -163,7 +163,7 @@ namespace Holdfast
 
         private void Call(Connection connection, RpcRequest request, int bytes)
         {
-            // An answer could not be told apart, and a call that nobody hears of is none.
+            // A call without an id cannot be answered, so it is ignored.
             if (request.Id == null) return;
             connection.CountCall();
             var given = new Parameters(request.Params);
@@ -190,7 +190,7 @@ namespace Holdfast
                     call.Seq = seq;
                     call.WantsProgress = progress;
                     call.TimeoutMs = (int?)timeout;
-                    // A trace that cannot be read costs no call.
+                    // A trace that cannot be read does not fail the call.
                     call.TraceParent = TraceText(given, "traceparent");
                     call.TraceState = TraceText(given, "tracestate");
                     call.Baggage = TraceText(given, "baggage");
@@ -261,7 +261,7 @@ namespace Holdfast
             : new RpcError("not_proven", -32001, false, "Prove yourself first: holdfast/hello, then holdfast/prove");
     }
 
-    /// <summary>Reads the members of a method's parameters; the first that is wrong becomes the error.</summary>
+    /// <summary>Reads the members of a method's parameters. Only the first wrong one sets the error.</summary>
     internal readonly struct Parameters
     {
         private readonly JObject? members;

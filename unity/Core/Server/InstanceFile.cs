@@ -8,8 +8,8 @@ using Newtonsoft.Json.Linq;
 namespace Holdfast
 {
     /// <summary>
-    /// <c>Library/Holdfast/instance.json</c>: how a gateway finds this editor. Written beside and renamed over, so that a
-    /// reader sees the old or the new one; for the owner's eyes, since the token is in it. Any thread.
+    /// <c>Library/Holdfast/instance.json</c>, by which a gateway finds this editor. It is written to a temporary file and
+    /// renamed, so that a reader sees a whole file. Only the owner may read it, since it contains the token. Any thread.
     /// </summary>
     internal sealed class InstanceFile
     {
@@ -26,7 +26,7 @@ namespace Holdfast
             path = Path.Combine(folder, "instance.json");
         }
 
-        /// <summary>Writes it. A failure is logged once, not at every change.</summary>
+        /// <summary>Writes the file. The same failure is logged once, not at every change.</summary>
         public void Write(EditorIdentity editor, SessionSecrets secrets, int port, string state, DateTime utcNow)
         {
             var content = new JObject
@@ -61,7 +61,7 @@ namespace Holdfast
             }
         }
 
-        /// <summary>Removes it: the editor quits, or the user stops the bridge.</summary>
+        /// <summary>Removes the file, when the editor quits or the user stops the bridge.</summary>
         public void Remove()
         {
             lock (gate)
@@ -78,13 +78,13 @@ namespace Holdfast
         }
     }
 
-    /// <summary>Files that are whole or not there.</summary>
+    /// <summary>Replaces files as a whole.</summary>
     internal static class AtomicFile
     {
         private static readonly bool IsWindows = Environment.OSVersion.Platform == PlatformID.Win32NT;
 
-        /// <summary>Writes a file that its owner alone may read, where the system knows such modes.</summary>
-        /// <exception cref="IOException">It cannot be written; the old one is still there.</exception>
+        /// <summary>Writes a file that only its owner may read, where the system has such modes.</summary>
+        /// <exception cref="IOException">The file cannot be written; the old one is unchanged.</exception>
         public static void WritePrivate(string path, byte[] content)
         {
             string temporary = path + "." + Hex.Random(4) + ".tmp";
@@ -92,7 +92,7 @@ namespace Holdfast
             {
                 using (var stream = new FileStream(temporary, FileMode.CreateNew, FileAccess.Write, FileShare.None))
                 {
-                    // Before the first byte is in it.
+                    // Before the file has any content.
                     if (!IsWindows && chmod(temporary, 0x180) != 0) throw new IOException("its mode cannot be set to 0600");
                     stream.Write(content, 0, content.Length);
                 }

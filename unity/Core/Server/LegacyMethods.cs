@@ -5,8 +5,8 @@ using Newtonsoft.Json.Linq;
 namespace Holdfast
 {
     /// <summary>
-    /// uLoopMCP's protocol: the method is the tool, requests of one connection are answered in their order, and there are
-    /// two kinds of errors. A stock server of that package can drive the bridge through this.
+    /// Handles uLoopMCP's protocol, so that a stock server of that package can use the bridge. In it the method is the tool,
+    /// requests of one connection are answered in order, and there are two kinds of errors.
     /// </summary>
     internal sealed class LegacyMethods
     {
@@ -16,7 +16,7 @@ namespace Holdfast
 
         public void Received(Connection connection, RpcRequest request, int bytes)
         {
-            // No notification of this protocol does anything.
+            // Notifications have no effect in this protocol.
             if (request.Id is not { } id) return;
             if (!connection.IsProven && !parts.Security.AllowsUnproven)
             {
@@ -43,7 +43,7 @@ namespace Holdfast
                 done();
                 return;
             }
-            // Probes for life would drown the rest in the window.
+            // Pings would crowd everything else out of the window's log.
             bool shown = request.Method != "ping";
             if (shown) connection.CountCall();
             ToolEntry? tool = parts.Tools.Find(request.Method);

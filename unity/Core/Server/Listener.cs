@@ -9,8 +9,8 @@ using System.Threading;
 namespace Holdfast
 {
     /// <summary>
-    /// The listening socket on loopback and its connections. After a reload the same port is tried for a while before any
-    /// other: the old listener is just going.
+    /// The listening socket on loopback and its connections. After a reload only the old port is tried for a while, since the old
+    /// listener is about to release it.
     /// </summary>
     internal sealed class Listener
     {
@@ -26,8 +26,9 @@ namespace Holdfast
         private int lastNumber;
         private bool stopped;
 
-        /// <param name="firstNumber">Number of the last connection of an earlier domain.</param>
-        /// <param name="listening">Told the port, on the accepting thread.</param>
+        /// <param name="firstNumber">Number of the last connection of the earlier domain; the first one here gets the next
+        /// number.</param>
+        /// <param name="listening">Called with the port, on the accepting thread.</param>
         public Listener(
             IConnectionHandler handler, ThreadGroup threads, IEditorLog log, IClock clock, int firstNumber, Action<int> listening)
         {
@@ -39,7 +40,7 @@ namespace Holdfast
             lastNumber = firstNumber;
         }
 
-        /// <summary>Could this port be listened on now?</summary>
+        /// <summary>Whether this port can be listened on now.</summary>
         public static bool IsFree(int port)
         {
             Socket? probe = TryBind(port);
@@ -56,14 +57,14 @@ namespace Holdfast
             }
         }
 
-        /// <summary>Number of the last connection.</summary>
+        /// <summary>Number of the latest connection.</summary>
         public int LastNumber => lastNumber;
 
-        /// <param name="port">The port wanted; 0: any.</param>
-        /// <param name="insist">It was ours before a reload: wait for it.</param>
+        /// <param name="port">The wanted port; 0 means any.</param>
+        /// <param name="insist">Whether the port was ours before a reload, so that it is worth waiting for.</param>
         public void Start(int port, bool insist) => threads.Start("listener", () => Run(port, insist));
 
-        /// <summary>Takes no more connections.</summary>
+        /// <summary>Closes the listening socket. Open connections stay open.</summary>
         public void StopListening()
         {
             Socket? listener;
@@ -77,7 +78,7 @@ namespace Holdfast
             CloseListener(listener);
         }
 
-        /// <summary>A connection has ended.</summary>
+        /// <summary>Removes a connection that has ended.</summary>
         public void Remove(Connection connection)
         {
             lock (gate) connections.Remove(connection);
@@ -106,7 +107,7 @@ namespace Holdfast
                 }
                 catch (SocketException e) when (!stop.WaitOne(0))
                 {
-                    // A client that was gone before it was accepted, or no more descriptors.
+                    // The client left before it was accepted, or the process has no free descriptor.
                     log.Warn("A connection could not be accepted: " + e.Message);
                     if (stop.WaitOne(Limits.PortRetryEvery)) return;
                     continue;
@@ -145,7 +146,7 @@ namespace Holdfast
             }
             catch (SocketException)
             {
-                // It is gone already.
+                // The client has closed the connection already.
             }
             finally
             {
@@ -181,8 +182,8 @@ namespace Holdfast
             var candidate = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
             try
             {
-                // Nobody may listen beside us. Elsewhere than on Windows that is so by itself, and asking for reuse would
-                // undo it on macOS.
+                // No other program may listen on the same port. Systems other than Windows ensure that by default, and macOS
+                // would allow it if reuse were requested.
                 if (Environment.OSVersion.Platform == PlatformID.Win32NT) candidate.ExclusiveAddressUse = true;
                 candidate.Bind(new IPEndPoint(IPAddress.Loopback, port));
                 candidate.Listen(Limits.Connections);
@@ -200,12 +201,12 @@ namespace Holdfast
             if (listener == null) return;
             try
             {
-                // Closing alone does not end an accept on every system.
+                // On some systems, closing the socket alone does not end Accept.
                 listener.Shutdown(SocketShutdown.Both);
             }
             catch (Exception e) when (e is SocketException or ObjectDisposedException)
             {
-                // Not connected, as a listener is.
+                // A listening socket is not connected, so this is expected.
             }
             listener.Close();
         }

@@ -4,7 +4,9 @@ using System.Security.Cryptography;
 
 namespace Holdfast
 {
-    /// <summary>How each side shows that it knows the token, which is never sent (PROTOCOL.md, section 4).</summary>
+    /// <summary>
+    /// Computes the proofs by which each side shows that it knows the token, which is never sent (PROTOCOL.md, section 4).
+    /// </summary>
     internal static class Proofs
     {
         public static string OfEditor(

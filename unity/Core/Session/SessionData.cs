@@ -8,20 +8,20 @@ using Newtonsoft.Json.Linq;
 
 namespace Holdfast
 {
-    /// <summary>What one process of the editor is known by.</summary>
+    /// <summary>The secrets of this process of the editor, and the number of the domain.</summary>
     internal sealed record SessionSecrets(string Nonce, string Token, int Generation);
 
     /// <summary>A push listener that a client has named.</summary>
     internal sealed record PushEndpoint(string Endpoint, string? Token, long Sequence);
 
-    /// <summary>A client as the session remembers it.</summary>
-    /// <param name="Name">As it gave it.</param>
-    /// <param name="LastSeen">When it last greeted, in UTC, as text.</param>
+    /// <summary>A client that the session remembers.</summary>
+    /// <param name="Name">The name that the client gave.</param>
+    /// <param name="LastSeen">When the client last gave its name, in UTC, as text.</param>
     public sealed record KnownClient(string Name, string LastSeen);
 
     /// <summary>
-    /// What outlives a reload, over <see cref="ISessionStore"/>. Main thread. What cannot be read is as if it were not
-    /// there: a reload must not fail for it.
+    /// Data that outlives a reload, stored in <see cref="ISessionStore"/>. Main thread. Data that cannot be read counts as
+    /// missing, so that a reload does not fail.
     /// </summary>
     internal sealed class SessionData
     {
@@ -30,7 +30,7 @@ namespace Holdfast
 
         public SessionData(ISessionStore store) => this.store = store;
 
-        /// <summary>Nonce and token of this process, made on first use.</summary>
+        /// <summary>Nonce and token of this process, created on first use.</summary>
         public SessionSecrets Secrets(int generation)
         {
             string? nonce = store.Get(Prefix + "Nonce"), token = store.Get(Prefix + "Token");
@@ -42,45 +42,45 @@ namespace Holdfast
             return new SessionSecrets(nonce!, token!, generation);
         }
 
-        /// <summary>Counts the domains of this process, from 1. Called once in each.</summary>
+        /// <summary>Increments and returns the number of domains of this process, from 1. Call once per domain.</summary>
         public int NextGeneration() => SetNumber("Generation", Number("Generation") + 1);
 
-        /// <summary>The port that was listened on; 0 before the first time.</summary>
+        /// <summary>The port that the last bridge listened on; 0 if there was none, or the user stopped it.</summary>
         public int Port
         {
             get => Number("Port");
             set => SetNumber("Port", value);
         }
 
-        /// <summary>Number of the last connection.</summary>
+        /// <summary>Number of the latest connection, which the next domain continues.</summary>
         public int LastConnection
         {
             get => Number("LastConnection");
             set => SetNumber("LastConnection", value);
         }
 
-        /// <summary>The journal as text.</summary>
+        /// <summary>The journal as text, for the next domain; null if there is none.</summary>
         public string? Journal
         {
             get => store.Get(Prefix + "Journal");
             set => store.Set(Prefix + "Journal", value);
         }
 
-        /// <summary>The push listeners.</summary>
+        /// <summary>The push listeners that the next domain reconnects to.</summary>
         public IReadOnlyList<PushEndpoint> PushEndpoints
         {
             get => List("PushEndpoints", e => new PushEndpoint((string)e[0]!, (string?)e[1], (long)e[2]!));
             set => Save("PushEndpoints", new JArray(value.Select(e => new JArray(e.Endpoint, e.Token!, e.Sequence))));
         }
 
-        /// <summary>The clients that have given a name, the latest last.</summary>
+        /// <summary>The clients that have given a name, the most recent last.</summary>
         public IReadOnlyList<KnownClient> Clients
         {
             get => List("Clients", c => new KnownClient((string)c[0]!, (string)c[1]!));
             set => Save("Clients", new JArray(value.Select(c => new JArray(c.Name, c.LastSeen))));
         }
 
-        /// <summary>The log of the communication.</summary>
+        /// <summary>The log of requests.</summary>
         public IReadOnlyList<TrafficEntry> Traffic
         {
             get => List("Traffic", TrafficEntry.Read);

@@ -5,18 +5,21 @@ using Newtonsoft.Json.Linq;
 
 namespace Holdfast
 {
-    /// <summary>One request and how it ended, as the window shows it.</summary>
-    /// <param name="At">UTC, as text.</param>
+    /// <summary>One request and its result, as the window shows it.</summary>
+    /// <param name="At">When the request ended, in UTC, as text.</param>
     /// <param name="Client">The client's name.</param>
-    /// <param name="What">Method or tool.</param>
+    /// <param name="What">The method or tool.</param>
     /// <param name="Ended">ok, tool_error, or the type of the error.</param>
-    /// <param name="Milliseconds">How long it took.</param>
-    /// <param name="Request">The arguments as JSON, cut at <see cref="Limits.TrafficText"/>; empty if they were let go.</param>
-    /// <param name="Answer">The result or the error, likewise.</param>
+    /// <param name="Milliseconds">How long the tool ran.</param>
+    /// <param name="Request">
+    /// The arguments as JSON, cut at <see cref="Limits.TrafficText"/>; only their size if they exceed
+    /// <see cref="Limits.TrafficRequest"/>.
+    /// </param>
+    /// <param name="Answer">The result or the error as JSON, cut at <see cref="Limits.TrafficText"/>.</param>
     public sealed record TrafficEntry(
         string At, string Client, string What, string Ended, long Milliseconds, string Request = "", string Answer = "")
     {
-        /// <summary>Number in the log: rises by one with every entry, over reloads too.</summary>
+        /// <summary>Number in the log, which rises by one with every entry, also over reloads.</summary>
         public long Number { get; init; }
 
         internal int Size => Request.Length + Answer.Length;
@@ -31,8 +34,8 @@ namespace Holdfast
     }
 
     /// <summary>
-    /// The latest requests, for the window. What they carry may be secret: it stays in the editor's memory, and goes with
-    /// its process. Any thread, unless a member says otherwise.
+    /// The latest requests, for the window. They may contain secrets, so they stay in the memory of the editor's process. Any
+    /// thread, unless a member says otherwise.
     /// </summary>
     public sealed class TrafficLog
     {
@@ -40,10 +43,10 @@ namespace Holdfast
         private long lastNumber;
         private int size;
 
-        /// <summary>Rises with every change.</summary>
+        /// <summary>A number that rises with every change.</summary>
         public long Version { get; private set; }
 
-        /// <summary>The oldest first.</summary>
+        /// <summary>The entries, oldest first.</summary>
         public IReadOnlyList<TrafficEntry> Entries
         {
             get
@@ -52,7 +55,7 @@ namespace Holdfast
             }
         }
 
-        /// <summary>What earlier domains of this process have kept. Main thread.</summary>
+        /// <summary>Loads the log that earlier domains of this process saved. Main thread.</summary>
         public static TrafficLog Load(ISessionStore store)
         {
             var log = new TrafficLog();
@@ -60,10 +63,10 @@ namespace Holdfast
             return log;
         }
 
-        /// <summary>Keeps it for the next domain. Main thread.</summary>
+        /// <summary>Saves the log for the next domain. Main thread.</summary>
         public void Save(ISessionStore store) => new SessionData(store).Traffic = Entries;
 
-        /// <summary>Forgets all.</summary>
+        /// <summary>Removes all entries.</summary>
         public void Clear()
         {
             lock (entries)
@@ -79,7 +82,7 @@ namespace Holdfast
             lock (entries) Put(entry with { Number = lastNumber + 1, Request = Cut(entry.Request), Answer = Cut(entry.Answer) });
         }
 
-        /// <summary>A text that is short enough to be shown, and says if it is not all.</summary>
+        /// <summary>Cuts a text to <see cref="Limits.TrafficText"/> characters. A cut text ends with its full length.</summary>
         internal static string Cut(string text)
         {
             if (text.Length <= Limits.TrafficText) return text;

@@ -5,8 +5,8 @@ using System.Threading;
 namespace Holdfast
 {
     /// <summary>
-    /// A thread that wakes an editor without focus, or minimised, while work waits for its main thread, and looks at the deadlines of
-    /// calls. It sleeps when there is nothing to do.
+    /// A thread that wakes an editor without focus, or restores a minimised one, while work waits for its main thread. It also
+    /// checks the time limits of calls. It sleeps while there is nothing to do.
     /// </summary>
     internal sealed class Housekeeper
     {
@@ -25,20 +25,20 @@ namespace Holdfast
             this.clock = clock;
         }
 
-        /// <summary>There is work. Any thread.</summary>
+        /// <summary>Wakes this thread because there is work. Any thread.</summary>
         public void Nudge()
         {
             if (!stopped) nudge.Set();
         }
 
-        /// <summary>Ends the thread.</summary>
+        /// <summary>Asks the thread to end.</summary>
         public void Stop()
         {
             stopped = true;
             nudge.Set();
         }
 
-        /// <summary>The thread's body.</summary>
+        /// <summary>Runs the housekeeper; the body of its thread.</summary>
         public void Run()
         {
             long awakeUntil = 0;
@@ -48,7 +48,7 @@ namespace Holdfast
                 if (mainThread.HasWork) awakeUntil = clock.Now + Limits.WakeTail;
                 bool awake = clock.Now < awakeUntil;
                 if (awake && pulse.IsAvailable) pulse.Signal();
-                // Once in every such wait: who minimises it again meanwhile has a reason.
+                // Restored only once while frames are missing: a user who minimises the editor again has a reason.
                 bool missed = awake && mainThread.FrameAge.TotalMilliseconds > Limits.FrameMissed;
                 if (missed && !restored) pulse.Restore();
                 restored = missed;

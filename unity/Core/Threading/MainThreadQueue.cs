@@ -7,8 +7,8 @@ using System.Threading;
 namespace Holdfast
 {
     /// <summary>
-    /// The way to the editor's main thread: a queue of our own that the editor's update empties, since Unity's
-    /// <c>delayCall</c> may not be touched from other threads and starves when the editor has no focus.
+    /// Runs work on the editor's main thread, in the editor's update. Unity's <c>delayCall</c> is not usable: it may not be
+    /// touched from other threads, and it hardly runs while the editor has no focus.
     /// </summary>
     public sealed class MainThreadQueue : IMainThread
     {
@@ -23,7 +23,7 @@ namespace Holdfast
         private long frame;
         private bool closed;
 
-        /// <summary>Made on the main thread, which it remembers.</summary>
+        /// <summary>Creates the queue. The calling thread is taken as the main thread.</summary>
         public MainThreadQueue(IClock clock, IEditorLog log)
         {
             this.clock = clock;
@@ -38,10 +38,10 @@ namespace Holdfast
         /// <inheritdoc/>
         public TimeSpan FrameAge => TimeSpan.FromMilliseconds(Math.Max(0, clock.Now - Interlocked.Read(ref lastFrame)));
 
-        /// <summary>Raised on any thread when work was queued: somebody should wake the editor.</summary>
+        /// <summary>Raised on any thread after work was queued, so that the editor can be woken.</summary>
         public event Action? WorkQueued;
 
-        /// <summary>Does work wait?</summary>
+        /// <summary>Whether work waits.</summary>
         public bool HasWork
         {
             get
@@ -82,8 +82,8 @@ namespace Holdfast
             new(this, Math.Max(1, count), cancellation);
 
         /// <summary>
-        /// Runs what waits, for at most <see cref="Limits.FrameBudget"/>. Called in every update of the editor. What an
-        /// action throws is logged and stops nothing.
+        /// Runs the cleanups, the continuations that are due, and then queued actions until <see cref="Limits.FrameBudget"/> has
+        /// passed (at least one). Called in every update of the editor. An exception is logged, and the rest still runs.
         /// </summary>
         public void RunFrame()
         {
@@ -105,8 +105,7 @@ namespace Holdfast
         }
 
         /// <summary>
-        /// Drops what waits, but for cleanups, which it runs, and takes nothing more: the domain is about to unload. Main
-        /// thread.
+        /// Drops the queued work and takes no more, since the domain is about to unload. Cleanups are still run. Main thread.
         /// </summary>
         public void Close()
         {
@@ -198,7 +197,9 @@ namespace Holdfast
         }
     }
 
-    /// <summary>What <see cref="IMainThread.Switch"/> and <see cref="IMainThread.Frames"/> give; only for <c>await</c>.</summary>
+    /// <summary>
+    /// Awaitable of <see cref="IMainThread.Switch"/> and <see cref="IMainThread.Frames"/>. Use it only with <c>await</c>.
+    /// </summary>
     public readonly struct MainThreadAwaitable : INotifyCompletion
     {
         private readonly MainThreadQueue queue;
@@ -212,17 +213,17 @@ namespace Holdfast
             this.cancellation = cancellation;
         }
 
-        /// <summary>For <c>await</c>.</summary>
+        /// <summary>Called by <c>await</c>.</summary>
         public MainThreadAwaitable GetAwaiter() => this;
 
-        /// <summary>For <c>await</c>.</summary>
+        /// <summary>Whether <c>await</c> continues at once.</summary>
         public bool IsCompleted => frames == 0 && queue.IsCurrent;
 
-        /// <summary>For <c>await</c>.</summary>
-        /// <exception cref="OperationCanceledException">The call was cancelled meanwhile.</exception>
+        /// <summary>Called by <c>await</c> when it continues.</summary>
+        /// <exception cref="OperationCanceledException">The call was cancelled while it waited.</exception>
         public void GetResult() => cancellation.ThrowIfCancellationRequested();
 
-        /// <summary>For <c>await</c>.</summary>
+        /// <summary>Called by <c>await</c> to queue its continuation.</summary>
         public void OnCompleted(Action continuation) => queue.Await(frames, cancellation, continuation);
     }
 }

@@ -10,8 +10,8 @@ using System.Threading;
 namespace Holdfast
 {
     /// <summary>
-    /// Makes threads that end well: in the background, with the outermost catch that keeps a closed socket from ending
-    /// the process, and joined within a bound before the domain unloads.
+    /// Starts background threads and joins them before the domain unloads. Each catches the exceptions of a closed socket, which
+    /// would otherwise end the process.
     /// </summary>
     internal sealed class ThreadGroup
     {
@@ -21,7 +21,7 @@ namespace Holdfast
 
         public ThreadGroup(IEditorLog log) => this.log = log;
 
-        /// <summary>How many live.</summary>
+        /// <summary>Number of threads that are alive.</summary>
         public int Alive
         {
             get
@@ -36,21 +36,21 @@ namespace Holdfast
             lock (gate)
             {
                 threads.RemoveAll(t => !t.IsAlive);
-                // Within the lock: joining one that is not started yet would throw.
+                // Under the lock: Join would throw for a thread that is not started yet.
                 thread.Start();
                 threads.Add(thread);
             }
             return thread;
         }
 
-        /// <summary>Waits for all, together at most so long. Never for the caller's own thread.</summary>
-        /// <returns>The names of those that have not ended.</returns>
+        /// <summary>Joins all threads except the caller's own, within <paramref name="milliseconds"/> altogether.</summary>
+        /// <returns>The names of the threads that have not ended.</returns>
         public IReadOnlyList<string> Join(int milliseconds)
         {
             Stopwatch watch = Stopwatch.StartNew();
             while (true)
             {
-                // One that ends may have started another just before.
+                // A thread may have started another one just before it ended, so look again.
                 List<Thread> all;
                 lock (gate) all = threads.Where(t => t.IsAlive && t != Thread.CurrentThread).ToList();
                 if (all.Count == 0) return Array.Empty<string>();
@@ -70,7 +70,7 @@ namespace Holdfast
             }
             catch (Exception e) when (e is IOException or SocketException or ObjectDisposedException or OperationCanceledException)
             {
-                // The socket was closed under it; that is how it is told to end.
+                // The socket was closed. This is how such a thread is asked to end.
             }
             catch (Exception e) when (e is not ThreadAbortException)
             {
@@ -79,7 +79,9 @@ namespace Holdfast
         }
     }
 
-    /// <summary>A few threads for tools that need no main thread; the pool's would outlive a reload. Started when needed.</summary>
+    /// <summary>
+    /// A few threads for tools that do not need the main thread, started on demand. Threads of the pool would outlive a reload.
+    /// </summary>
     internal sealed class Workers
     {
         private readonly object gate = new();
@@ -96,8 +98,8 @@ namespace Holdfast
             this.log = log;
         }
 
-        /// <summary>Runs something on a worker.</summary>
-        /// <returns>False if they are closed.</returns>
+        /// <summary>Runs an action on a worker.</summary>
+        /// <returns>False after <see cref="Close"/>.</returns>
         public bool Post(Action action)
         {
             bool more;
@@ -113,7 +115,7 @@ namespace Holdfast
             return true;
         }
 
-        /// <summary>Drops what waits; the threads end after what they do now.</summary>
+        /// <summary>Drops the queued actions. Each thread ends after its present action.</summary>
         public void Close()
         {
             lock (gate)

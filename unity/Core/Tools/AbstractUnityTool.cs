@@ -9,35 +9,34 @@ using Newtonsoft.Json.Linq;
 
 namespace Holdfast
 {
-    /// <summary>What every tool's parameters have.</summary>
+    /// <summary>Parameters that every tool has.</summary>
     public class BaseToolSchema
     {
-        /// <summary>Seconds after which the call is cancelled; 0: never. Tools override it to have another default.</summary>
+        /// <summary>Seconds after which the call is cancelled; 0 means never. Override it for another default.</summary>
         [Description("Seconds after which the tool is cancelled; 0: never")]
         public virtual int TimeoutSeconds { get; set; } = 15;
     }
 
-    /// <summary>What every tool's result has. Filled in when the tool has returned.</summary>
+    /// <summary>Members that every tool's result has. They are filled in after the tool has returned.</summary>
     public class BaseToolResponse
     {
-        /// <summary>When it began, local time without a zone.</summary>
+        /// <summary>When the tool began, in local time without a zone.</summary>
         [JsonProperty(Order = 1000)]
         public string? StartedAt { get; set; }
 
-        /// <summary>When it ended.</summary>
+        /// <summary>When the tool ended, in local time without a zone.</summary>
         [JsonProperty(Order = 1001)]
         public string? EndedAt { get; set; }
 
-        /// <summary>How long it took, in milliseconds.</summary>
+        /// <summary>How long the tool ran, in milliseconds.</summary>
         [JsonProperty(Order = 1002)]
         public long ExecutionTimeMs { get; set; }
     }
 
-    /// <summary>
-    /// A tool with typed parameters and a typed result. Override one of the two <c>ExecuteAsync</c>.
-    /// </summary>
-    /// <typeparam name="TSchema">Its public properties are the parameters; their values after <c>new()</c> the defaults.</typeparam>
-    /// <typeparam name="TResponse">The result; a <see cref="BaseToolResponse"/> gets its times filled in.</typeparam>
+    /// <summary>A tool with typed parameters and a typed result. Override one of the two <c>ExecuteAsync</c>.</summary>
+    /// <typeparam name="TSchema">Its public properties are the parameters. Their values after <c>new()</c> are the
+    /// defaults.</typeparam>
+    /// <typeparam name="TResponse">The result. The times of a <see cref="BaseToolResponse"/> are filled in.</typeparam>
     public abstract class AbstractUnityTool<TSchema, TResponse> : IUnityTool
         where TSchema : class, new()
         where TResponse : class
@@ -48,11 +47,11 @@ namespace Holdfast
         /// <inheritdoc/>
         public Type? ParametersType => typeof(TSchema);
 
-        /// <summary>Runs the tool. The form for tools that need no more than a cancellation.</summary>
+        /// <summary>Runs the tool. Override this form if the tool only needs cancellation.</summary>
         protected virtual Task<TResponse> ExecuteAsync(TSchema parameters, CancellationToken cancellationToken) =>
             throw new NotImplementedException(GetType().FullName + " overrides none of the two ExecuteAsync");
 
-        /// <summary>Runs the tool. The form for tools that need the call's context.</summary>
+        /// <summary>Runs the tool. Override this form if the tool needs the call's context.</summary>
         protected virtual Task<TResponse> ExecuteAsync(TSchema parameters, IToolContext context) =>
             ExecuteAsync(parameters, context.Cancellation);
 
@@ -60,7 +59,7 @@ namespace Holdfast
             await ExecuteAsync(ToolParameters.Read<TSchema>(ToolName, parameters), context);
     }
 
-    /// <summary>The name that the base class had in older packages.</summary>
+    /// <summary>The name of the base class in older packages.</summary>
     public abstract class AbstractUnityCommand<TSchema, TResponse> : AbstractUnityTool<TSchema, TResponse>, IUnityCommand
         where TSchema : class, new()
         where TResponse : class
@@ -72,14 +71,16 @@ namespace Holdfast
         public sealed override string ToolName => CommandName;
     }
 
-    /// <summary>A result with parts that are no JSON: images, audio, text. They go to callers that can take them.</summary>
+    /// <summary>
+    /// A result with parts that are not JSON: images, audio, text. They are sent to callers that can take them.
+    /// </summary>
     public interface IToolContent
     {
-        /// <summary>The parts, in order. Mark the property <c>[JsonIgnore]</c>.</summary>
+        /// <summary>The parts, in order. Mark the property <c>[JsonIgnore]</c>, so that the JSON does not repeat them.</summary>
         IReadOnlyList<ToolContent> Content { get; }
     }
 
-    /// <summary>One part of a result, as MCP knows it.</summary>
+    /// <summary>One part of a result, as MCP defines it.</summary>
     public sealed class ToolContent
     {
         private ToolContent(string type, string? text, string? mimeType, byte[]? data)
@@ -90,25 +91,25 @@ namespace Holdfast
             Data = data;
         }
 
-        /// <summary><c>text</c>, <c>image</c> or <c>audio</c>.</summary>
+        /// <summary>Type of the part: <c>text</c>, <c>image</c> or <c>audio</c>.</summary>
         public string Type { get; }
 
-        /// <summary>The text of a text.</summary>
+        /// <summary>The text; null for other types.</summary>
         public string? Text { get; }
 
-        /// <summary>The media type of the others, such as <c>image/png</c>.</summary>
+        /// <summary>The media type of an image or sound, such as <c>image/png</c>; null for a text.</summary>
         public string? MimeType { get; }
 
-        /// <summary>The bytes of the others.</summary>
+        /// <summary>The bytes of an image or sound; null for a text.</summary>
         public byte[]? Data { get; }
 
-        /// <summary>A text.</summary>
+        /// <summary>Creates a text part.</summary>
         public static ToolContent OfText(string text) => new("text", text, null, null);
 
-        /// <summary>An image.</summary>
+        /// <summary>Creates an image part.</summary>
         public static ToolContent OfImage(byte[] data, string mimeType) => new("image", null, mimeType, data);
 
-        /// <summary>A sound.</summary>
+        /// <summary>Creates an audio part.</summary>
         public static ToolContent OfAudio(byte[] data, string mimeType) => new("audio", null, mimeType, data);
     }
 }

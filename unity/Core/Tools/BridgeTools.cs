@@ -9,12 +9,12 @@ using Newtonsoft.Json.Linq;
 
 namespace Holdfast
 {
-    // The three tools that are about the bridge itself. They need no main thread and are answered at once.
+    // The three tools about the bridge itself. They do not need the main thread, so they answer while the editor is busy.
 
     /// <summary>Parameters of <see cref="PingTool"/>.</summary>
     public sealed class PingSchema : BaseToolSchema
     {
-        /// <summary>Comes back.</summary>
+        /// <summary>Text to send back.</summary>
         [Description("A text that comes back in the answer")]
         public string Message { get; set; } = "Hello from TypeScript MCP Server";
     }
@@ -22,20 +22,20 @@ namespace Holdfast
     /// <summary>Result of <see cref="PingTool"/>.</summary>
     public sealed class PingResponse : BaseToolResponse
     {
-        /// <summary>The text.</summary>
+        /// <summary>A sentence with the text that was sent.</summary>
         public string Message { get; set; } = "";
 
-        /// <summary>What the editor is doing.</summary>
+        /// <summary>State of the bridge, as in <see cref="BridgeStatus"/>.</summary>
         public string State { get; set; } = "";
 
-        /// <summary>Number of the domain.</summary>
+        /// <summary>Number of the domain in this process, from 1.</summary>
         public int Generation { get; set; }
 
-        /// <summary>Time since the editor's last frame.</summary>
+        /// <summary>Milliseconds since the editor's last frame.</summary>
         public long FrameAgeMs { get; set; }
     }
 
-    /// <summary>Answers, also while the editor is busy.</summary>
+    /// <summary>Answers even while the editor is busy.</summary>
     [McpTool(
         Description = "Says whether the bridge answers, what the editor is doing, and how long ago it last ran a frame",
         Title = "Ping", DisplayDevelopmentOnly = true, ReadOnly = true, Parallel = true, OffMainThread = true)]
@@ -61,15 +61,15 @@ namespace Holdfast
     /// <summary>Parameters of <see cref="SetClientNameTool"/>.</summary>
     public sealed class SetClientNameSchema : BaseToolSchema
     {
-        /// <summary>The name.</summary>
+        /// <summary>Name of the AI editor.</summary>
         [Description("Name of the AI editor, shown to the user")]
         public string ClientName { get; set; } = "Unknown Client";
 
-        /// <summary>The listener.</summary>
+        /// <summary>Address of the client's push listener; empty if it has none.</summary>
         [Description("Where the client listens for push notifications, as HOST:PORT on this machine; empty: nowhere")]
         public string PushNotificationEndpoint { get; set; } = "";
 
-        /// <summary>The editor's own port, as the client knows it. Not used.</summary>
+        /// <summary>The editor's port as the client knows it. Ignored.</summary>
         [Description("The editor's port as the client knows it")]
         public int ClientPort { get; set; }
     }
@@ -77,17 +77,17 @@ namespace Holdfast
     /// <summary>Result of <see cref="SetClientNameTool"/>.</summary>
     public sealed class SetClientNameResponse : BaseToolResponse
     {
-        /// <summary>A sentence.</summary>
+        /// <summary>A sentence for the user.</summary>
         public string Message { get; set; } = "";
 
-        /// <summary>The name.</summary>
+        /// <summary>The name that was set, cut at <see cref="Limits.Name"/> characters.</summary>
         public string ClientName { get; set; } = "";
 
-        /// <summary>The listener.</summary>
+        /// <summary>The push listener that was asked for.</summary>
         public string PushNotificationEndpoint { get; set; } = "";
     }
 
-    /// <summary>Gives a connection its name.</summary>
+    /// <summary>Sets the name and the push listener of the call's connection.</summary>
     [McpTool(
         Description = "Gives this connection a name, and says where its client listens for push notifications",
         Title = "Set client name", DisplayDevelopmentOnly = true, Destructive = false, Idempotent = true, Parallel = true,
@@ -116,7 +116,7 @@ namespace Holdfast
     /// <summary>Parameters of <see cref="GetToolDetailsTool"/>.</summary>
     public sealed class GetToolDetailsSchema : BaseToolSchema
     {
-        /// <summary>All of them.</summary>
+        /// <summary>Whether to list development tools too.</summary>
         [Description("With the tools that are meant for developing the bridge")]
         public bool IncludeDevelopmentOnly { get; set; }
     }
@@ -124,29 +124,29 @@ namespace Holdfast
     /// <summary>Result of <see cref="GetToolDetailsTool"/>.</summary>
     public sealed class GetToolDetailsResponse : BaseToolResponse
     {
-        /// <summary>The tools, as uLoopMCP describes them.</summary>
+        /// <summary>The tools in uLoopMCP's form.</summary>
         public IReadOnlyList<LegacyToolInfo> Tools { get; set; } = Array.Empty<LegacyToolInfo>();
 
         /// <summary>The package's version.</summary>
         public string Ver { get; set; } = "";
     }
 
-    /// <summary>A tool as uLoopMCP describes it.</summary>
+    /// <summary>A tool in uLoopMCP's form.</summary>
     public sealed class LegacyToolInfo
     {
-        /// <summary>Its name.</summary>
+        /// <summary>Name of the tool.</summary>
         [JsonProperty("name")]
         public string Name { get; set; } = "";
 
-        /// <summary>What it does.</summary>
+        /// <summary>What the tool does.</summary>
         [JsonProperty("description")]
         public string Description { get; set; } = "";
 
-        /// <summary>Its parameters.</summary>
+        /// <summary>The tool's parameters.</summary>
         [JsonProperty("parameterSchema")]
         public JObject ParameterSchema { get; set; } = new();
 
-        /// <summary>Meant for developing the bridge.</summary>
+        /// <summary>Whether the tool is for developing the bridge.</summary>
         [JsonProperty("displayDevelopmentOnly")]
         public bool DisplayDevelopmentOnly { get; set; }
     }

@@ -3,47 +3,53 @@ using System;
 
 namespace Holdfast
 {
-    /// <summary>
-    /// Makes a class with <see cref="IUnityTool"/> appear in the tool list by itself, and says what is true of it.
-    /// </summary>
+    /// <summary>Makes an <see cref="IUnityTool"/> class appear in the tool list, and describes the tool.</summary>
     [AttributeUsage(AttributeTargets.Class, Inherited = false)]
     public sealed class McpToolAttribute : Attribute
     {
-        /// <summary>What the tool does and when to use it, for the AI that chooses it.</summary>
+        /// <summary>What the tool does and when to use it, for the AI that selects it.</summary>
         public string Description { get; set; } = "";
 
-        /// <summary>Listed only for clients that ask for development tools.</summary>
+        /// <summary>Whether the tool is listed only for clients that ask for development tools.</summary>
         public bool DisplayDevelopmentOnly { get; set; }
 
-        /// <summary>The switch that must be on before the tool runs.</summary>
+        /// <summary>The switch that must be on before the tool runs, unless the user has allowed this one tool.</summary>
         public SecuritySettings RequiredSecuritySetting { get; set; } = SecuritySettings.None;
 
-        /// <summary>A name for people; empty: the tool's name.</summary>
+        /// <summary>A name for people; if empty, the tool's name is used.</summary>
         public string Title { get; set; } = "";
 
-        /// <summary>It changes nothing. MCP's readOnlyHint; a gateway may then repeat a call.</summary>
+        /// <summary>Whether the tool changes nothing. MCP's readOnlyHint; a gateway may then repeat a call.</summary>
         public bool ReadOnly { get; set; }
 
-        /// <summary>It may destroy something. MCP's destructiveHint; of no meaning when <see cref="ReadOnly"/>.</summary>
+        /// <summary>
+        /// Whether the tool may destroy data. MCP's destructiveHint; without meaning if <see cref="ReadOnly"/>.
+        /// </summary>
         public bool Destructive { get; set; } = true;
 
-        /// <summary>Calling it twice is as good as once. MCP's idempotentHint; a gateway may then repeat a call.</summary>
+        /// <summary>
+        /// Whether a second call has no further effect. MCP's idempotentHint; a gateway may then repeat a call.
+        /// </summary>
         public bool Idempotent { get; set; }
 
-        /// <summary>It reaches beyond this editor (network, other programs). MCP's openWorldHint.</summary>
+        /// <summary>Whether the tool reaches beyond this editor (network, other programs). MCP's openWorldHint.</summary>
         public bool OpenWorld { get; set; }
 
-        /// <summary>It may run while other calls run. Else it waits for its turn.</summary>
+        /// <summary>
+        /// Whether calls may run beside other calls. Otherwise they wait for earlier calls of tools that are not parallel.
+        /// </summary>
         public bool Parallel { get; set; }
 
-        /// <summary>It touches nothing of Unity and runs on a worker thread, also while the editor is busy.</summary>
+        /// <summary>
+        /// Whether the tool runs on a worker thread, even while the editor is busy. It must not use Unity's API there.
+        /// </summary>
         public bool OffMainThread { get; set; }
     }
 
-    /// <summary>Switches that the user turns on before tools of a kind may run. All are off at first.</summary>
+    /// <summary>Switches that the user turns on before tools of a kind may run. Initially all are off.</summary>
     public enum SecuritySettings
     {
-        /// <summary>None is needed.</summary>
+        /// <summary>No switch is needed.</summary>
         None = 0,
 
         /// <summary>Menu items may be executed.</summary>
@@ -56,7 +62,7 @@ namespace Holdfast
         AllowThirdPartyTools = 3
     }
 
-    /// <summary>A parameter that the caller must give. Works like Newtonsoft's <c>[JsonRequired]</c>, which counts too.</summary>
+    /// <summary>Marks a parameter that the caller must give. Newtonsoft's <c>[JsonRequired]</c> has the same effect.</summary>
     [AttributeUsage(AttributeTargets.Property)]
     public sealed class McpRequiredAttribute : Attribute
     {

@@ -11,15 +11,15 @@ using Newtonsoft.Json.Linq;
 namespace Holdfast
 {
     /// <summary>
-    /// C# types -> JSON Schema. A class's public properties are the members, their <c>[Description]</c> the texts, their
-    /// values after <c>new()</c> the defaults, enums go by name.
+    /// Makes JSON Schemas of C# types. A class's public properties are the members, their <c>[Description]</c> the descriptions,
+    /// and their values after <c>new()</c> the defaults. Enums are written by name.
     /// </summary>
     public static class SchemaGenerator
     {
-        // A schema deeper than this refers to itself or helps nobody.
+        // A deeper schema refers to itself or is of no use.
         private const int Depth = 8;
 
-        /// <summary>The JSON Schema of an object with these parameters; null gives that of an empty one.</summary>
+        /// <summary>The JSON Schema of an object with these parameters; null gives an object without members.</summary>
         public static JObject Generate(Type? parameters)
         {
             JObject schema = parameters == null ? new JObject { ["type"] = "object" } : ObjectSchema(parameters, 0, true);
@@ -27,7 +27,7 @@ namespace Holdfast
             return schema;
         }
 
-        /// <summary>The same in uLoopMCP's own form: <c>{"Properties":{...},"Required":[]}</c>.</summary>
+        /// <summary>The schema in uLoopMCP's own form: <c>{"Properties":{...},"Required":[]}</c>.</summary>
         public static JObject GenerateLegacy(Type? parameters)
         {
             var properties = new JObject();
@@ -40,7 +40,7 @@ namespace Holdfast
                 {
                     ["Type"] = LegacyType(type),
                     ["Description"] = DescriptionOf(property) ?? "Parameter: " + NameOf(property),
-                    // Its clients show an enum's default as the number, whatever one thinks of that.
+                    // uLoopMCP writes an enum's default as its number.
                     ["DefaultValue"] = value is Enum e ? new JValue(Convert.ToInt64(e)) : Json.Token(value),
                     ["Enum"] = type.IsEnum ? new JArray(Enum.GetNames(type).Cast<object>().ToArray()) : JValue.CreateNull()
                 };
@@ -49,7 +49,9 @@ namespace Holdfast
             return new JObject { ["Properties"] = properties, ["Required"] = new JArray(required) };
         }
 
-        /// <summary>The properties that are parameters: public, with getter and setter, not hidden; a derived class's first.</summary>
+        /// <summary>
+        /// The properties that are parameters: public, with getter and setter, not hidden. Those of a derived class come first.
+        /// </summary>
         public static IReadOnlyList<PropertyInfo> ParametersOf(Type? type)
         {
             var found = new List<PropertyInfo>();
@@ -75,13 +77,13 @@ namespace Holdfast
         public static string NameOf(PropertyInfo property) =>
             property.GetCustomAttribute<JsonPropertyAttribute>(true)?.PropertyName ?? property.Name;
 
-        /// <summary>Must the caller give it?</summary>
+        /// <summary>Whether the caller must give this parameter.</summary>
         public static bool IsRequired(PropertyInfo property) =>
             property.IsDefined(typeof(McpRequiredAttribute), true) ||
             property.IsDefined(typeof(JsonRequiredAttribute), true) ||
             property.GetCustomAttribute<JsonPropertyAttribute>(true)?.Required is Required.Always or Required.AllowNull;
 
-        /// <summary>A type in words, for the text of an error.</summary>
+        /// <summary>A type in words, for error messages.</summary>
         public static string Describe(Type type)
         {
             if (type.IsEnum) return "one of " + string.Join(", ", Enum.GetNames(type));
@@ -156,7 +158,7 @@ namespace Holdfast
             }
         }
 
-        // Null stands for "anything".
+        // Null means any type.
         private static string? TypeName(Type type)
         {
             if (type == typeof(object) || type == typeof(JToken) || type == typeof(JValue)) return null;

@@ -2,20 +2,20 @@
 namespace Holdfast
 {
     /// <summary>
-    /// May this tool run? What nobody allowed is denied: an unknown name, a tool whose switch is off, a tool that is not
-    /// part of the package while third-party tools are off. The user's word about one tool comes before the switches.
+    /// Decides whether a tool may run. Denied are unknown tools, tools whose switch is off, and tools outside this package while
+    /// third-party tools are off. The user's permission for one tool takes precedence over the switches.
     /// </summary>
     public sealed class SecurityChecker
     {
         private readonly ISecuritySettings settings;
 
-        /// <summary>One that asks these settings at every call.</summary>
+        /// <summary>Creates a checker that reads these settings at every call.</summary>
         public SecurityChecker(ISecuritySettings settings) => this.settings = settings;
 
-        /// <summary>May clients call tools that cannot prove themselves?</summary>
+        /// <summary>Whether clients that cannot prove themselves may call tools.</summary>
         public bool AllowsUnproven => settings.AllowUnprovenClients;
 
-        /// <summary>Null if it may run, else why not.</summary>
+        /// <summary>Null if the tool may run, else why not.</summary>
         public SecurityDenial? Check(ToolEntry? tool)
         {
             if (tool == null) return new SecurityDenial("The tool is not known", SecuritySettings.None);
@@ -41,11 +41,11 @@ namespace Holdfast
     }
 
     /// <summary>Why a tool may not run.</summary>
-    /// <param name="Reason">In words.</param>
-    /// <param name="Setting">The switch to turn on; None if no switch is meant.</param>
+    /// <param name="Reason">The reason as a sentence.</param>
+    /// <param name="Setting">The switch to turn on; None if no switch would help.</param>
     public sealed record SecurityDenial(string Reason, SecuritySettings Setting)
     {
-        /// <summary>What to do about it.</summary>
+        /// <summary>What the user can do to allow the tool.</summary>
         public string Mend => Setting == SecuritySettings.None
             ? "Allow the tool in Window > Holdfast, if that is wanted"
             : $"Turn on {Setting} in Window > Holdfast, or allow this one tool there, if that is wanted";

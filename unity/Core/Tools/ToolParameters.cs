@@ -8,14 +8,16 @@ using Newtonsoft.Json.Linq;
 
 namespace Holdfast
 {
-    /// <summary>What a caller sent -> a tool's typed parameters.</summary>
+    /// <summary>Converts the arguments of a call to a tool's typed parameters.</summary>
     public static class ToolParameters
     {
         /// <summary>
-        /// Reads parameters by name, whatever their case. Missing ones keep their default, unknown ones are passed over, a
-        /// null is taken as missing where the type has no null.
+        /// Reads parameters by name, ignoring case. A missing one keeps its default, an unknown one is ignored, and a null counts
+        /// as missing if the type does not allow null.
         /// </summary>
-        /// <exception cref="ToolParameterException">It is no object, a value does not fit, or a required one is missing.</exception>
+        /// <exception cref="ToolParameterException">
+        /// The arguments are not an object, a value has the wrong type, or a required one is missing.
+        /// </exception>
         public static TSchema Read<TSchema>(string tool, JToken? given) where TSchema : class, new()
         {
             var schema = new TSchema();
@@ -58,7 +60,7 @@ namespace Holdfast
             }
         }
 
-        // Newtonsoft would turn true into 1 and 7 into "7"; a caller that sends another type is told so.
+        // Newtonsoft would convert true to 1 and 7 to "7". A wrong type is reported to the caller instead.
         private static bool Fits(JToken value, Type type)
         {
             if (value.Type == JTokenType.Null || typeof(JToken).IsAssignableFrom(type) || type == typeof(object)) return true;

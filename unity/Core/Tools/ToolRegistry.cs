@@ -9,7 +9,7 @@ using Newtonsoft.Json.Linq;
 
 namespace Holdfast
 {
-    /// <summary>A registered tool with all that is said of it.</summary>
+    /// <summary>A registered tool with its description and schemas.</summary>
     public sealed class ToolEntry
     {
         internal ToolEntry(IUnityTool tool, McpToolAttribute about, bool builtIn)
@@ -22,25 +22,25 @@ namespace Holdfast
             LegacySchema = SchemaGenerator.GenerateLegacy(tool.ParametersType);
         }
 
-        /// <summary>The tool.</summary>
+        /// <summary>The registered instance.</summary>
         public IUnityTool Tool { get; }
 
-        /// <summary>Its name.</summary>
+        /// <summary>Name of the tool.</summary>
         public string Name { get; }
 
-        /// <summary>What its class says of it.</summary>
+        /// <summary>The attribute of the tool's class, or the defaults if it has none.</summary>
         public McpToolAttribute About { get; }
 
-        /// <summary>Is it one of this package's own?</summary>
+        /// <summary>Whether the tool belongs to this package, judged by its assembly.</summary>
         public bool IsBuiltIn { get; }
 
-        /// <summary>JSON Schema of its parameters.</summary>
+        /// <summary>JSON Schema of the tool's parameters.</summary>
         public JObject InputSchema { get; }
 
-        /// <summary>The same as uLoopMCP writes it.</summary>
+        /// <summary>Schema of the parameters in uLoopMCP's form.</summary>
         public JObject LegacySchema { get; }
 
-        /// <summary>MCP's annotations, all of them.</summary>
+        /// <summary>MCP's annotations; all five are present.</summary>
         public JObject Annotations => new()
         {
             ["title"] = About.Title.Length > 0 ? About.Title : Name,
@@ -54,19 +54,17 @@ namespace Holdfast
     /// <summary>How the tool list changed.</summary>
     public enum ToolChange
     {
-        /// <summary>Tools came.</summary>
+        /// <summary>Tools were added.</summary>
         Added,
 
-        /// <summary>Tools went.</summary>
+        /// <summary>Tools were removed.</summary>
         Removed,
 
-        /// <summary>Tools are others than they were, or somebody said so by hand.</summary>
+        /// <summary>Reported by <see cref="ToolRegistry.NotifyChanged"/>.</summary>
         Modified
     }
 
-    /// <summary>
-    /// The tools: those that carry <see cref="McpToolAttribute"/>, and those registered at run time. Any thread.
-    /// </summary>
+    /// <summary>The tools: classes with <see cref="McpToolAttribute"/>, and tools registered at run time. Any thread.</summary>
     public sealed class ToolRegistry
     {
         private readonly object gate = new();
@@ -75,15 +73,13 @@ namespace Holdfast
         private ToolEntry[]? sorted;
         private string? revision;
 
-        /// <summary>An empty one.</summary>
+        /// <summary>Creates an empty registry.</summary>
         public ToolRegistry(IEditorLog log) => this.log = log;
 
-        /// <summary>Raised after a change, with the names concerned, on the thread that made it.</summary>
+        /// <summary>Raised after a change, with the names of the tools, on the thread that made it.</summary>
         public event Action<ToolChange, IReadOnlyList<string>>? Changed;
 
-        /// <summary>
-        /// Takes in every class that a source finds. A broken one is left out with a warning and takes nothing with it.
-        /// </summary>
+        /// <summary>Registers every tool class of a source. A class that fails is left out with a warning.</summary>
         public void Discover(IToolSource source)
         {
             var added = new List<string>();
@@ -104,16 +100,17 @@ namespace Holdfast
         }
 
         /// <summary>Registers a tool at run time.</summary>
-        /// <exception cref="ArgumentException">Its name is not allowed or taken, its schema cannot be read, or there are
-        /// too many tools.</exception>
+        /// <exception cref="ArgumentException">
+        /// The name is not allowed or is taken, or there are <see cref="Limits.Tools"/> tools already.
+        /// </exception>
         public void Register(IUnityTool tool)
         {
             string name = Add(tool);
             Changed?.Invoke(ToolChange.Added, new[] { name });
         }
 
-        /// <summary>Takes a tool out.</summary>
-        /// <returns>False if there was none.</returns>
+        /// <summary>Removes a tool.</summary>
+        /// <returns>False if there is no such tool.</returns>
         public bool Unregister(string name)
         {
             lock (gate)
@@ -125,20 +122,20 @@ namespace Holdfast
             return true;
         }
 
-        /// <summary>Says by hand that tools changed, for instance what a description depends on.</summary>
+        /// <summary>Reports that tools changed, for example if a description depends on something that changed.</summary>
         public void NotifyChanged(params string[] names)
         {
             lock (gate) Forget();
             Changed?.Invoke(ToolChange.Modified, names);
         }
 
-        /// <summary>The tool of a name, or null.</summary>
+        /// <summary>The tool with this name, or null.</summary>
         public ToolEntry? Find(string name)
         {
             lock (gate) return tools.TryGetValue(name, out ToolEntry entry) ? entry : null;
         }
 
-        /// <summary>All tools by name.</summary>
+        /// <summary>All tools, sorted by name.</summary>
         public IReadOnlyList<ToolEntry> All
         {
             get
@@ -147,7 +144,7 @@ namespace Holdfast
             }
         }
 
-        /// <summary>A short text that is the same as long as every name, text, schema and annotation is the same.</summary>
+        /// <summary>A short hash of every name, description, schema and annotation. It changes when one of them does.</summary>
         public string Revision
         {
             get
@@ -192,8 +189,8 @@ namespace Holdfast
             return name;
         }
 
-        // By name: the other assemblies of the package cannot be referred to from here. A project that names its own
-        // assembly so has decided to trust it.
+        // By name, since this assembly cannot refer to the package's other assemblies. A project that gives its own assembly such
+        // a name has decided to trust it.
         private static bool IsOurs(Assembly assembly) =>
             assembly.GetName().Name is "Holdfast.Editor" or "Holdfast.Editor.TestRunner";
 

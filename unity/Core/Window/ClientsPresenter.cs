@@ -4,25 +4,25 @@ using System.Linq;
 
 namespace Holdfast
 {
-    /// <summary>A connected client, as it is shown.</summary>
-    /// <param name="Connection">Its connection's number.</param>
-    /// <param name="Name">The name it gave.</param>
-    /// <param name="Kind">proven or stock.</param>
-    /// <param name="Since">Since when, as a time of day.</param>
-    /// <param name="Calls">Calls it has made since.</param>
+    /// <summary>A connected client as the window shows it.</summary>
+    /// <param name="Connection">Number of the client's connection.</param>
+    /// <param name="Name">The name that the client gave, or "(no name yet)".</param>
+    /// <param name="Kind">"proven" for a gateway that has proven itself, else "stock".</param>
+    /// <param name="Since">When the client connected, as local time of day.</param>
+    /// <param name="Calls">Number of calls over this connection.</param>
     public sealed record ClientRow(int Connection, string Name, string Kind, string Since, int Calls);
 
-    /// <summary>The connected clients.</summary>
-    /// <param name="Rows">The oldest connection first.</param>
-    /// <param name="Nobody">What to say if there are none.</param>
+    /// <summary>State of the section with the connected clients.</summary>
+    /// <param name="Rows">The clients, oldest connection first.</param>
+    /// <param name="Nobody">The text to show if there are no clients.</param>
     public sealed record ClientsState(Rows<ClientRow> Rows, string Nobody);
 
-    /// <summary>Who is connected.</summary>
+    /// <summary>Shows the connected clients.</summary>
     public sealed class ClientsPresenter : Section<ClientsState>
     {
         private readonly IBridgeHost host;
 
-        /// <summary>One over this host.</summary>
+        /// <summary>Creates the presenter for this host.</summary>
         public ClientsPresenter(IBridgeHost host, IView<ClientsState> view) : base(view) => this.host = host;
 
         private static ClientRow Row(ClientInfo client) => new(

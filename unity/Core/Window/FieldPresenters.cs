@@ -4,43 +4,43 @@ using System.Globalization;
 
 namespace Holdfast
 {
-    /// <summary>A text that is typed and then applied.</summary>
-    /// <param name="Value">What counts now.</param>
-    /// <param name="Error">Why what was applied last does not; null if it does.</param>
-    /// <param name="Note">What is to be said beside it; null if nothing.</param>
+    /// <summary>State of a text field that is typed into and then applied.</summary>
+    /// <param name="Value">The present value of the setting.</param>
+    /// <param name="Error">Why the text that was applied last was refused; null if it was accepted.</param>
+    /// <param name="Note">A remark to show beside the field; null if there is none.</param>
     public sealed record FieldState(string Value, string? Error, string? Note);
 
-    /// <summary>A setting that is a text: checked when it is applied, and not changed if it cannot be.</summary>
+    /// <summary>Edits a setting that is a text. The text is checked when it is applied; a refused text changes nothing.</summary>
     public abstract class FieldPresenter : Section<FieldState>
     {
-        /// <summary>One in this view.</summary>
+        /// <summary>Creates the presenter for this view.</summary>
         protected FieldPresenter(IView<FieldState> view) : base(view)
         {
         }
 
-        /// <summary>Why what was applied last was refused.</summary>
+        /// <summary>Why the text that was applied last was refused; null if it was accepted.</summary>
         protected string? Error { get; private set; }
 
-        /// <summary>Takes a text over, or says why not.</summary>
+        /// <summary>Sets the setting to a text, or shows why it is refused.</summary>
         public void Apply(string text)
         {
             Error = TryApply(text.Trim());
             Refresh();
         }
 
-        /// <summary>Takes a text over.</summary>
-        /// <returns>Null, or why nothing was changed.</returns>
+        /// <summary>Sets the setting to a text if it is valid.</summary>
+        /// <returns>Null, or why the text was refused.</returns>
         protected abstract string? TryApply(string text);
     }
 
-    /// <summary>The port to listen on.</summary>
+    /// <summary>Edits the port to listen on.</summary>
     public sealed class PortPresenter : FieldPresenter
     {
         private readonly IBridgeHost host;
         private readonly IProjectChoices choices;
         private readonly Func<int, bool> isFree;
 
-        /// <param name="isFree">Could a port be listened on now? Null: ask the system.</param>
+        /// <param name="isFree">Whether a port can be listened on now; null means to try it.</param>
         public PortPresenter(IBridgeHost host, IProjectChoices choices, IView<FieldState> view, Func<int, bool>? isFree = null)
             : base(view)
         {
@@ -83,7 +83,7 @@ namespace Holdfast
         }
     }
 
-    /// <summary>The path of the gateway's program.</summary>
+    /// <summary>Edits the path of the gateway's program.</summary>
     public sealed class ProgramPathPresenter : FieldPresenter
     {
         private const string Elsewhere =
@@ -92,7 +92,7 @@ namespace Holdfast
         private readonly IUserChoices choices;
         private readonly ProgramLocator locator;
 
-        /// <summary>One over these choices.</summary>
+        /// <summary>Creates the presenter for these settings.</summary>
         public ProgramPathPresenter(IUserChoices choices, ProgramLocator locator, IView<FieldState> view) : base(view)
         {
             this.choices = choices;

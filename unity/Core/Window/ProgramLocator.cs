@@ -6,27 +6,27 @@ using System.Linq;
 
 namespace Holdfast
 {
-    /// <summary>Where the gateway's program was looked for, and what was found.</summary>
-    /// <param name="Path">Its full path; null if it is not there.</param>
-    /// <param name="Sentence">Where it was found; or that it was not, and how to get it.</param>
+    /// <summary>Result of the search for the gateway's program.</summary>
+    /// <param name="Path">The program's full path; null if it was not found.</param>
+    /// <param name="Sentence">Where the program was found, or how to get it.</param>
     public sealed record FoundProgram(string? Path, string Sentence);
 
-    /// <summary>Looks for the gateway's program: where the user says, on PATH, where cargo installs. Any thread.</summary>
+    /// <summary>Searches for the gateway's program: the user's setting, PATH, and cargo's folder. Any thread.</summary>
     public sealed class ProgramLocator
     {
         private readonly Func<string, string?> environment;
         private readonly Func<string, bool> exists;
         private readonly bool windows;
 
-        /// <summary>One that looks at this machine.</summary>
+        /// <summary>Creates a locator that searches this machine.</summary>
         public ProgramLocator() : this(
             Environment.GetEnvironmentVariable, File.Exists, Environment.OSVersion.Platform == PlatformID.Win32NT)
         {
         }
 
-        /// <param name="environment">Value of a variable, or null.</param>
-        /// <param name="exists">Is there a file of this path?</param>
-        /// <param name="windows">Programs end in .exe, and PATH is cut at semicolons.</param>
+        /// <param name="environment">Returns the value of an environment variable, or null.</param>
+        /// <param name="exists">Whether a path is that of a file.</param>
+        /// <param name="windows">Whether programs end in .exe and PATH is split at semicolons.</param>
         public ProgramLocator(Func<string, string?> environment, Func<string, bool> exists, bool windows)
         {
             this.environment = environment;
@@ -34,10 +34,10 @@ namespace Holdfast
             this.windows = windows;
         }
 
-        /// <summary>Is this the full path of a file?</summary>
+        /// <summary>Whether this is the full path of a file.</summary>
         public bool IsProgram(string path) => IsFull(path) && exists(path);
 
-        /// <param name="configured">What the user has set; empty if nothing. If it is set, nothing else counts.</param>
+        /// <param name="configured">The path that the user has set. If it is not empty, no other place is searched.</param>
         public FoundProgram Find(string configured)
         {
             if (configured.Length > 0)
@@ -57,7 +57,7 @@ namespace Holdfast
                 "\"cargo install --path .\" in a copy of Holdfast's repository; if it is elsewhere, name it in Preferences > Holdfast.");
         }
 
-        // A folder of PATH that is not absolute would mean one inside the project, whose files are not the user's own choice.
+        // A relative folder of PATH would lie inside the project, whose files are not chosen by the user.
         private IEnumerable<(string Folder, string Where)> Folders()
         {
             foreach (string folder in (environment("PATH") ?? "").Split(windows ? ';' : ':').Select(f => f.Trim('"')))

@@ -8,40 +8,41 @@ using System.Threading;
 
 namespace Holdfast
 {
-    /// <summary>A program to be run.</summary>
-    /// <param name="Program">Its full path.</param>
-    /// <param name="Arguments">Its arguments: words without blanks, quotes, or anything that a shell would read.</param>
-    /// <param name="Folder">Its working directory.</param>
+    /// <summary>A program to run.</summary>
+    /// <param name="Program">The program's full path.</param>
+    /// <param name="Arguments">The arguments: words without blanks, quotes, or characters that a shell interprets.</param>
+    /// <param name="Folder">The working directory.</param>
     public sealed record ProgramCall(string Program, string Arguments, string Folder);
 
-    /// <summary>How it ended.</summary>
-    /// <param name="ExitCode">Its exit code; of no meaning with a failure.</param>
-    /// <param name="Output">What it wrote.</param>
-    /// <param name="Errors">What it wrote to its error output.</param>
-    /// <param name="Failure">Why it has no ending of its own, as a sentence; null if it has.</param>
+    /// <summary>Result of a run.</summary>
+    /// <param name="ExitCode">The exit code; without meaning if there is a failure.</param>
+    /// <param name="Output">What the program wrote to its output.</param>
+    /// <param name="Errors">What the program wrote to its error output.</param>
+    /// <param name="Failure">Why the result cannot be used (not started, ended by us, too much output); null if it can.</param>
     public sealed record ProgramResult(int ExitCode, string Output, string Errors, string? Failure)
     {
-        /// <summary>There was nothing to be run.</summary>
+        /// <summary>The result if there was no program to run.</summary>
         public static readonly ProgramResult Nothing = new(-1, "", "", "There is nothing to be run.");
     }
 
-    /// <summary>A program that runs. Disposing ends it, and waits for that, at most <see cref="Limits.Join"/>.</summary>
+    /// <summary>A running program. Dispose ends it and waits for its end, by default at most <see cref="Limits.Join"/>.</summary>
     public interface IProgramRun : IDisposable
     {
-        /// <summary>How it ended; null while it has not.</summary>
+        /// <summary>The result; null while the program runs.</summary>
         ProgramResult? Result { get; }
     }
 
-    /// <summary>Runs programs beside the main thread.</summary>
+    /// <summary>Runs programs without blocking the main thread.</summary>
     public interface IProgramRunner
     {
-        /// <summary>Starts one; returns at once.</summary>
-        /// <param name="find">Says what to run; asked beside the main thread, since a folder of PATH may be one of a machine
-        /// that does not answer. Null ends the run with <see cref="ProgramResult.Nothing"/>.</param>
+        /// <summary>Starts a program and returns at once.</summary>
+        /// <param name="find">Returns the program to run. It is called on another thread, since a folder of PATH may be on a
+        /// machine that
+        /// does not answer. Null ends the run with <see cref="ProgramResult.Nothing"/>.</param>
         IProgramRun Start(Func<ProgramCall?> find);
     }
 
-    /// <summary>Runs them as processes of the system: bounded in time and output, and ended before a reload.</summary>
+    /// <summary>Runs programs as processes, with limits on time and output. A reload ends them.</summary>
     public sealed class ProgramRunner : IProgramRunner
     {
         private readonly IEditorLog log;
@@ -49,10 +50,10 @@ namespace Holdfast
         private readonly int most;
         private readonly int join;
 
-        /// <param name="log">For what should not happen.</param>
-        /// <param name="timeout">Milliseconds that a run may take.</param>
-        /// <param name="most">Characters that it may write to each output.</param>
-        /// <param name="join">Milliseconds that its end may take: tests of what it leaves have more of it.</param>
+        /// <param name="log">Receives a warning if a program cannot be ended.</param>
+        /// <param name="timeout">Time limit of a run in milliseconds.</param>
+        /// <param name="most">Maximum characters for each of the two outputs.</param>
+        /// <param name="join">Milliseconds to wait for the end of a run. Tests of its remains use a longer time.</param>
         public ProgramRunner(IEditorLog log, int timeout = Limits.ProgramTime, int most = Limits.ProgramOutput, int join = Limits.Join)
         {
             this.log = log;
@@ -82,7 +83,7 @@ namespace Holdfast
                 this.most = most;
                 this.join = join;
                 threads = new ThreadGroup(log);
-                // Starting one takes long where a virus scanner looks at it first.
+                // On another thread, since starting takes long if a virus scanner checks the program first.
                 threads.Start("program", () => result = find() is { } call && !ended ? Execute(call) : ProgramResult.Nothing);
             }
 
@@ -115,7 +116,7 @@ namespace Holdfast
                 string? failure = Await(process, call.Program);
                 foreach (Thread reader in readers)
                 {
-                    // Only a program that it started itself can hold the pipe open now.
+                    // The program has ended, so only a process that it started can still hold the pipe open.
                     if (!reader.Join(join)) failure ??= $"{call.Program} ended, and something that it started did not.";
                 }
                 if (failure != null) return Failed(failure);
@@ -144,7 +145,7 @@ namespace Holdfast
                 var some = new char[4096];
                 for (int count; (count = from.Read(some, 0, some.Length)) > 0;)
                 {
-                    // Read on, so that it does not wait for us for ever.
+                    // Keep reading, so that the program does not block while it writes.
                     if (text.Length + count > most) tooMuch = true;
                     else text.Append(some, 0, count);
                 }
@@ -158,7 +159,7 @@ namespace Holdfast
                 }
                 catch (Exception e) when (e is InvalidOperationException or Win32Exception)
                 {
-                    // It was faster.
+                    // The program had ended already.
                 }
             }
 

@@ -6,27 +6,27 @@ using System.Linq;
 
 namespace Holdfast
 {
-    /// <summary>Draws one section of the window, or of a settings page. Decides nothing.</summary>
-    /// <typeparam name="TState">All that it draws, as values.</typeparam>
+    /// <summary>Draws one section of the window or of a settings page. Contains no decisions.</summary>
+    /// <typeparam name="TState">Everything that the view draws, as values.</typeparam>
     public interface IView<in TState>
     {
-        /// <summary>Draws this instead of what it drew before.</summary>
+        /// <summary>Draws this state in place of the earlier one.</summary>
         void Show(TState state);
     }
 
     /// <summary>
-    /// The presenter of one section: looks at the model and shows what has changed. It subscribes to nothing; whoever owns
-    /// the view calls <see cref="Refresh"/> some times a second. Main thread.
+    /// The presenter of one section. It reads the model and updates the view if something changed. It has no subscriptions: the
+    /// owner of the view calls <see cref="Refresh"/> several times a second. Main thread.
     /// </summary>
     public abstract class Section<TState> where TState : class
     {
         private readonly IView<TState> view;
         private TState? shown;
 
-        /// <summary>One that shows itself in this view.</summary>
+        /// <summary>Creates a presenter for this view.</summary>
         protected Section(IView<TState> view) => this.view = view;
 
-        /// <summary>Shows what is true now, if it is not what is shown.</summary>
+        /// <summary>Reads the present state, and shows it if it changed.</summary>
         public void Refresh()
         {
             TState now = Look();
@@ -35,11 +35,11 @@ namespace Holdfast
             view.Show(now);
         }
 
-        /// <summary>What is true now. Cheap: asked ten times a second.</summary>
+        /// <summary>Reads the present state. Must be cheap: called ten times a second.</summary>
         protected abstract TState Look();
     }
 
-    /// <summary>A list that equals another one with equal items, so that a state can be compared as a whole.</summary>
+    /// <summary>A list that is equal to another one with equal items, so that whole states can be compared.</summary>
     public sealed class Rows<T> : IReadOnlyList<T>, IEquatable<Rows<T>>
     {
         private readonly T[] items;
@@ -68,13 +68,13 @@ namespace Holdfast
         IEnumerator IEnumerable.GetEnumerator() => items.GetEnumerator();
     }
 
-    /// <summary>Times as the window shows them.</summary>
+    /// <summary>Formats times for the window.</summary>
     public static class LocalTime
     {
-        /// <summary>The time of day here, to the second.</summary>
+        /// <summary>The local time of day, to the second.</summary>
         public static string Of(DateTime utc) => utc.ToLocalTime().ToString("HH:mm:ss", System.Globalization.CultureInfo.InvariantCulture);
 
-        /// <summary>The same of a time that is a text; the text itself if it is none.</summary>
+        /// <summary>The local time of day of a UTC time given as text; the text itself if it is not a time.</summary>
         public static string Of(string utc) => DateTime.TryParse(
             utc, System.Globalization.CultureInfo.InvariantCulture,
             System.Globalization.DateTimeStyles.AssumeUniversal | System.Globalization.DateTimeStyles.AdjustToUniversal, out DateTime at)

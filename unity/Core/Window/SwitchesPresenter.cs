@@ -5,10 +5,10 @@ using System.Linq;
 
 namespace Holdfast
 {
-    /// <summary>A switch of the user's, with a sentence that says what it allows.</summary>
+    /// <summary>A setting that is on or off, with a sentence that explains what it allows.</summary>
     public sealed class Switch
     {
-        /// <summary>One over a getter and a setter.</summary>
+        /// <summary>Creates a switch from a getter and a setter.</summary>
         public Switch(string id, string title, string sentence, Func<bool> get, Action<bool> set)
         {
             Id = id;
@@ -18,20 +18,20 @@ namespace Holdfast
             Set = set;
         }
 
-        /// <summary>What it is known by.</summary>
+        /// <summary>Identifies the switch.</summary>
         public string Id { get; }
 
-        /// <summary>A few words.</summary>
+        /// <summary>Short title.</summary>
         public string Title { get; }
 
-        /// <summary>What it allows, and to whom.</summary>
+        /// <summary>What the switch allows, and to whom.</summary>
         public string Sentence { get; }
 
         internal Func<bool> Get { get; }
 
         internal Action<bool> Set { get; }
 
-        /// <summary>What AI editors may do in this project.</summary>
+        /// <summary>The switches for what AI editors may do in this project.</summary>
         public static IReadOnlyList<Switch> Security(IProjectChoices choices) => new[]
         {
             Of(choices, SecuritySettings.AllowThirdPartyTools, "Tools of this project",
@@ -47,7 +47,7 @@ namespace Holdfast
                 () => choices.AllowUnprovenClients, on => choices.AllowUnprovenClients = on)
         };
 
-        /// <summary>The other switches of a project.</summary>
+        /// <summary>The project's other switches.</summary>
         public static IReadOnlyList<Switch> Project(IProjectChoices choices) => new[]
         {
             new Switch("RunInBatchMode", "Run in batch mode",
@@ -55,7 +55,7 @@ namespace Holdfast
                 () => choices.RunInBatchMode, on => choices.RunInBatchMode = on)
         };
 
-        /// <summary>The switches of this machine.</summary>
+        /// <summary>The user's switches for this machine.</summary>
         public static IReadOnlyList<Switch> User(IUserChoices choices) => new[]
         {
             new Switch("WakeUnfocused", "Wake the editor for calls",
@@ -72,18 +72,18 @@ namespace Holdfast
             new(setting.ToString(), title, sentence, () => choices.Security.IsOn(setting), on => choices.SetSwitch(setting, on));
     }
 
-    /// <summary>A switch, as it is shown.</summary>
+    /// <summary>A switch as the window shows it.</summary>
     public sealed record SwitchRow(string Id, string Title, string Sentence, bool IsOn);
 
-    /// <summary>A list of switches.</summary>
+    /// <summary>Shows a list of switches.</summary>
     public sealed class SwitchesPresenter : Section<Rows<SwitchRow>>
     {
         private readonly IReadOnlyList<Switch> switches;
 
-        /// <summary>One over these.</summary>
+        /// <summary>Creates the presenter for these switches.</summary>
         public SwitchesPresenter(IReadOnlyList<Switch> switches, IView<Rows<SwitchRow>> view) : base(view) => this.switches = switches;
 
-        /// <summary>Turns one on or off.</summary>
+        /// <summary>Turns the switch with this id on or off.</summary>
         public void Set(string id, bool on)
         {
             switches.First(s => s.Id == id).Set(on);

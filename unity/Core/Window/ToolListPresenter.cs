@@ -5,21 +5,21 @@ using System.Linq;
 
 namespace Holdfast
 {
-    /// <summary>A tool, as it is shown.</summary>
-    /// <param name="Name">Its name.</param>
-    /// <param name="Description">What it does.</param>
-    /// <param name="Permission">What the user said about it.</param>
-    /// <param name="Refused">Why it may not run now; null if it may.</param>
+    /// <summary>A tool as the window shows it.</summary>
+    /// <param name="Name">Name of the tool.</param>
+    /// <param name="Description">What the tool does.</param>
+    /// <param name="Permission">The user's permission for the tool.</param>
+    /// <param name="Refused">Why the tool may not run now; null if it may.</param>
     public sealed record ToolRow(string Name, string Description, ToolPermission Permission, string? Refused);
 
-    /// <summary>The tools.</summary>
-    /// <param name="Search">What is looked for.</param>
-    /// <param name="Rows">The tools that fit.</param>
-    /// <param name="Total">How many there are.</param>
-    /// <param name="Nothing">What to say if none fits.</param>
+    /// <summary>State of the tool list.</summary>
+    /// <param name="Search">The text that the user searches for.</param>
+    /// <param name="Rows">The tools that match.</param>
+    /// <param name="Total">Number of all tools.</param>
+    /// <param name="Nothing">The text to show if no tool matches.</param>
     public sealed record ToolListState(string Search, Rows<ToolRow> Rows, int Total, string Nothing);
 
-    /// <summary>What may run, tool by tool.</summary>
+    /// <summary>Shows the tools and the user's permission for each.</summary>
     public sealed class ToolListPresenter : Section<ToolListState>
     {
         private readonly IBridgeHost host;
@@ -27,7 +27,7 @@ namespace Holdfast
         private readonly IReadOnlyList<Switch> switches;
         private string search = "";
 
-        /// <summary>One over this host and these choices.</summary>
+        /// <summary>Creates the presenter for this host and these settings.</summary>
         public ToolListPresenter(IBridgeHost host, IProjectChoices choices, IView<ToolListState> view) : base(view)
         {
             this.host = host;
@@ -35,14 +35,14 @@ namespace Holdfast
             switches = Switch.Security(choices);
         }
 
-        /// <summary>Shows only tools with this in their name or description.</summary>
+        /// <summary>Shows only tools whose name or description contains this text.</summary>
         public void Search(string text)
         {
             search = text.Trim();
             Refresh();
         }
 
-        /// <summary>Says what holds for one tool.</summary>
+        /// <summary>Sets the permission of one tool.</summary>
         public void Set(string tool, ToolPermission permission)
         {
             choices.SetPermission(tool, permission);
@@ -68,7 +68,7 @@ namespace Holdfast
 
         private bool Has(string text) => text.IndexOf(search, StringComparison.OrdinalIgnoreCase) >= 0;
 
-        // Those that clients see, and those about which the user has said something: he must be able to take it back.
+        // Lists the tools that are not for development, and all tools with a permission of the user, so that it can be removed.
         private List<ToolRow> All()
         {
             ISecuritySettings security = choices.Security;

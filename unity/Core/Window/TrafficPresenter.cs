@@ -6,13 +6,13 @@ using System.Linq;
 
 namespace Holdfast
 {
-    /// <summary>The log, as it is shown.</summary>
-    /// <param name="Filter">What is looked for.</param>
-    /// <param name="Rows">The entries that fit, the newest first.</param>
-    /// <param name="Total">How many there are.</param>
+    /// <summary>The log of requests as the window shows it.</summary>
+    /// <param name="Filter">The text that the user searches for.</param>
+    /// <param name="Rows">The entries that match, newest first.</param>
+    /// <param name="Total">Number of all entries.</param>
     public sealed record TrafficState(string Filter, Rows<TrafficEntry> Rows, int Total);
 
-    /// <summary>The log of the communication.</summary>
+    /// <summary>Shows the log of requests.</summary>
     public sealed class TrafficPresenter : Section<TrafficState>
     {
         private readonly IBridgeHost host;
@@ -21,40 +21,40 @@ namespace Holdfast
         private (TrafficLog Log, long Version, string Filter) seen;
         private TrafficState state = new("", new Rows<TrafficEntry>(Array.Empty<TrafficEntry>()), 0);
 
-        /// <summary>One over this host.</summary>
+        /// <summary>Creates the presenter for this host.</summary>
         public TrafficPresenter(IBridgeHost host, IClipboard clipboard, IView<TrafficState> view) : base(view)
         {
             this.host = host;
             this.clipboard = clipboard;
         }
 
-        /// <summary>An entry in one line.</summary>
+        /// <summary>An entry as one line.</summary>
         public static string Headline(TrafficEntry entry) => string.Format(
             CultureInfo.InvariantCulture, "{0}  {1}  {2}  {3} ms{4}", LocalTime.Of(entry.At), entry.What, entry.Ended, entry.Milliseconds,
             entry.Client.Length > 0 ? "  " + entry.Client : "");
 
-        /// <summary>Shows only entries with this in them: name, client, end, request or answer.</summary>
+        /// <summary>Shows only entries that contain this text in tool, client, result type, request or answer.</summary>
         public void Filter(string text)
         {
             filter = text.Trim();
             Refresh();
         }
 
-        /// <summary>Forgets all.</summary>
+        /// <summary>Removes all entries.</summary>
         public void Clear()
         {
             host.Traffic.Clear();
             Refresh();
         }
 
-        /// <summary>Puts one entry into the clipboard.</summary>
+        /// <summary>Copies one entry to the clipboard.</summary>
         public void Copy(long number)
         {
             TrafficEntry? entry = host.Traffic.Entries.FirstOrDefault(e => e.Number == number);
             if (entry != null) clipboard.Copy(Text(entry));
         }
 
-        /// <summary>Puts what is shown into the clipboard.</summary>
+        /// <summary>Copies the entries that match to the clipboard.</summary>
         public void CopyShown() => clipboard.Copy(string.Join("\n", Fitting(host.Traffic.Entries).Select(Text)));
 
         /// <inheritdoc/>

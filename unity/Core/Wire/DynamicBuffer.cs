@@ -4,24 +4,26 @@ using System;
 namespace Holdfast
 {
     /// <summary>
-    /// Bytes that come in at the end and are taken at the front. Grows as needed, moves instead of growing where it can,
-    /// and gives large memory back when it is empty. One thread.
+    /// A queue of bytes: appended at the end, taken from the front. It moves its bytes instead of growing if that makes enough
+    /// room, and releases large memory when it is empty. One thread.
     /// </summary>
     internal sealed class DynamicBuffer
     {
         private byte[] bytes = Array.Empty<byte>();
         private int start;
 
-        /// <summary>How many there are.</summary>
+        /// <summary>Number of bytes in the buffer.</summary>
         public int Count { get; private set; }
 
-        /// <summary>How much memory it holds.</summary>
+        /// <summary>Size of the buffer's memory in bytes.</summary>
         public int Capacity => bytes.Length;
 
-        /// <summary>The byte at a place counted from the front.</summary>
+        /// <summary>The byte at an index from the front.</summary>
         public byte this[int index] => bytes[start + index];
 
-        /// <summary>Room for at least so many bytes more. Fill some of it, then call <see cref="Commit"/>.</summary>
+        /// <summary>
+        /// Returns space for at least <paramref name="room"/> bytes. Fill some of it, then call <see cref="Commit"/>.
+        /// </summary>
         public ArraySegment<byte> Reserve(int room)
         {
             int needed = checked(Count + room);
@@ -36,10 +38,10 @@ namespace Holdfast
             return new ArraySegment<byte>(bytes, start + Count, bytes.Length - start - Count);
         }
 
-        /// <summary>So many bytes of what was reserved are filled.</summary>
+        /// <summary>Adds the first <paramref name="count"/> bytes of the reserved space.</summary>
         public void Commit(int count) => Count += count;
 
-        /// <summary>Puts bytes at the end.</summary>
+        /// <summary>Appends bytes.</summary>
         public void Append(byte[] source, int offset, int count)
         {
             ArraySegment<byte> room = Reserve(count);
@@ -47,7 +49,7 @@ namespace Holdfast
             Commit(count);
         }
 
-        /// <summary>Takes bytes from the front, after dropping some.</summary>
+        /// <summary>Drops <paramref name="dropped"/> bytes from the front, then takes <paramref name="count"/>.</summary>
         public byte[] Take(int dropped, int count)
         {
             var taken = new byte[count];

@@ -4,7 +4,7 @@ using System.Globalization;
 
 namespace Holdfast
 {
-    /// <summary>A header that is none, or that announces too much. The stream cannot be trusted after it.</summary>
+    /// <summary>A header is invalid, or announces too long a message. The rest of the stream cannot be trusted.</summary>
     internal sealed class FrameException : Exception
     {
         public FrameException(string message) : base(message)
@@ -17,9 +17,9 @@ namespace Holdfast
     {
         private const string LengthName = "Content-Length";
 
-        /// <summary>Looks for a whole header at the front of the buffer.</summary>
+        /// <summary>Reads a whole header from the front of the buffer.</summary>
         /// <returns>False if more bytes are needed.</returns>
-        /// <exception cref="FrameException">It can be no header, whatever comes.</exception>
+        /// <exception cref="FrameException">The bytes are not a header, whatever follows.</exception>
         public static bool TryReadHeader(DynamicBuffer buffer, int maxMessage, out int headerLength, out int messageLength)
         {
             headerLength = 0;
@@ -29,8 +29,8 @@ namespace Holdfast
             for (int i = 0; i < bound; i++)
             {
                 byte b = buffer[i];
-                // A control character or a byte above ASCII can be part of no header of ours. This also stops, at its
-                // first byte, a peer that sends something else altogether.
+                // No header of this protocol contains control characters or bytes above ASCII. A peer that sends something else
+                // is thus stopped at the first such byte.
                 if (b >= 127 || (b < 32 && b != '\r' && b != '\n' && b != '\t'))
                 {
                     throw new FrameException("a header has only printable ASCII");
@@ -53,12 +53,12 @@ namespace Holdfast
             return false;
         }
 
-        /// <summary>The header of a message of so many bytes.</summary>
+        /// <summary>The header of a message of <paramref name="length"/> bytes.</summary>
         public static byte[] Header(int length) => Json.Utf8.GetBytes(
             LengthName + ": " + length.ToString(CultureInfo.InvariantCulture) + "\r\n\r\n");
 
-        // The name is checked strictly: a web page can make a browser send us a POST whose own headers have a
-        // Content-Length, and its request line must not pass for a header of ours.
+        // The name is checked strictly. A web page can make a browser send a POST with a Content-Length to this port; its request
+        // line must not be taken for a header.
         private static void ReadLine(DynamicBuffer buffer, int from, int to, int maxMessage, ref int messageLength)
         {
             int colon = from;

@@ -4,12 +4,12 @@ using System.Security.Cryptography;
 
 namespace Holdfast
 {
-    /// <summary>Bytes as small hexadecimal digits.</summary>
+    /// <summary>Bytes as lowercase hexadecimal digits.</summary>
     internal static class Hex
     {
         private const string Digits = "0123456789abcdef";
 
-        /// <summary>The first <paramref name="count"/> bytes, or all.</summary>
+        /// <summary>Encodes the first <paramref name="count"/> bytes, or all if there are fewer.</summary>
         public static string Encode(byte[] bytes, int count = int.MaxValue)
         {
             int length = Math.Min(bytes.Length, count);
@@ -22,7 +22,9 @@ namespace Holdfast
             return new string(text);
         }
 
-        /// <summary>So many random bytes, from the system's source for secrets.</summary>
+        /// <summary>
+        /// Returns <paramref name="count"/> random bytes from the system's cryptographic source, as hexadecimal digits.
+        /// </summary>
         public static string Random(int count)
         {
             var bytes = new byte[count];
@@ -30,7 +32,7 @@ namespace Holdfast
             return Encode(bytes);
         }
 
-        /// <summary>Are two texts the same? Takes as long for texts that differ early as for those that differ late.</summary>
+        /// <summary>Compares two texts in a time that does not depend on where they differ.</summary>
         public static bool SameSecret(string a, string b)
         {
             int difference = a.Length ^ b.Length;

@@ -12,19 +12,20 @@ using Newtonsoft.Json.Serialization;
 
 namespace Holdfast
 {
-    /// <summary>The one way in which this package reads and writes JSON: whatever the user's own defaults are.</summary>
+    /// <summary>Reads and writes JSON for the whole package, independent of the user's Newtonsoft defaults.</summary>
     public static class Json
     {
-        /// <summary>UTF-8 without a byte order mark. What is no text (half a surrogate pair) is replaced.</summary>
+        /// <summary>UTF-8 without a byte order mark. Half a surrogate pair is replaced.</summary>
         public static readonly UTF8Encoding Utf8 = new(encoderShouldEmitUTF8Identifier: false);
 
-        /// <summary>The same for reading: invalid bytes are refused.</summary>
+        /// <summary>UTF-8 for reading: invalid bytes throw.</summary>
         public static readonly UTF8Encoding StrictUtf8 = new(encoderShouldEmitUTF8Identifier: false, throwOnInvalidBytes: true);
 
         private static readonly JsonSerializer Serializer = JsonSerializer.Create(Settings());
 
-        /// <summary>Reads one value. Texts that look like dates stay texts.</summary>
-        /// <exception cref="JsonException">It is no JSON, deeper than <see cref="Limits.JsonDepth"/>, or followed by more.</exception>
+        /// <summary>Reads one value. Texts that look like dates remain texts.</summary>
+        /// <exception cref="JsonException">The text is not JSON, is deeper than <see cref="Limits.JsonDepth"/>, or more
+        /// follows.</exception>
         public static JToken Parse(string text)
         {
             using var reader = new JsonTextReader(new StringReader(text))
@@ -43,7 +44,7 @@ namespace Holdfast
         }
 
         /// <summary>Writes a value compactly, nulls included.</summary>
-        /// <exception cref="JsonException">It cannot be written: it refers to itself, or one of its getters throws.</exception>
+        /// <exception cref="JsonException">The value refers to itself, or one of its getters throws.</exception>
         public static string Write(object? value)
         {
             if (value is JToken token) return token.ToString(Formatting.None);
@@ -55,8 +56,8 @@ namespace Holdfast
             return text.ToString();
         }
 
-        /// <summary>A value as a token.</summary>
-        /// <exception cref="JsonException">As for <see cref="Write"/>.</exception>
+        /// <summary>Converts a value to a token.</summary>
+        /// <exception cref="JsonException">Thrown for the same values as by <see cref="Write"/>.</exception>
         public static JToken Token(object? value) => value switch
         {
             null => JValue.CreateNull(),
@@ -64,8 +65,8 @@ namespace Holdfast
             _ => JToken.FromObject(value, Serializer)
         };
 
-        /// <summary>A token as a value.</summary>
-        /// <exception cref="JsonException">It does not fit.</exception>
+        /// <summary>Converts a token to a value of a type.</summary>
+        /// <exception cref="JsonException">The token does not fit the type.</exception>
         public static object? To(JToken token, Type type) => token.ToObject(type, Serializer);
 
         private static JsonSerializerSettings Settings()
@@ -88,8 +89,8 @@ namespace Holdfast
     }
 
     /// <summary>
-    /// Newtonsoft asks TypeDescriptor about every class that it meets, and TypeDescriptor keeps the class for ever, and with
-    /// it, where code is unloaded by context, the whole domain. Plain classes need no such asking.
+    /// Creates contracts of plain classes without TypeDescriptor, which Newtonsoft asks otherwise. TypeDescriptor keeps every
+    /// class for ever, and with it the whole old domain where code is unloaded by context.
     /// </summary>
     internal sealed class ContractsWithoutTypeDescriptor : DefaultContractResolver
     {

@@ -6,7 +6,7 @@ using Newtonsoft.Json.Linq;
 
 namespace Holdfast
 {
-    /// <summary>A request or a notification, as read.</summary>
+    /// <summary>A request or notification that was received.</summary>
     internal sealed class RpcRequest
     {
         public RpcRequest(string? id, string method, JToken? parameters)
@@ -16,7 +16,7 @@ namespace Holdfast
             Params = parameters;
         }
 
-        /// <summary>Its id as JSON, to be echoed; null for a notification.</summary>
+        /// <summary>The request's id as JSON, to be echoed; null for a notification.</summary>
         public string? Id { get; }
 
         public string Method { get; }
@@ -24,7 +24,9 @@ namespace Holdfast
         public JToken? Params { get; }
     }
 
-    /// <summary>An error as it goes over the wire. <see cref="Type"/> and the others form its <c>data</c>.</summary>
+    /// <summary>
+    /// An error as it is sent. Its <c>data</c> has <see cref="Type"/>, <see cref="Ran"/>, a message and more members.
+    /// </summary>
     internal sealed class RpcError
     {
         public const int InternalError = -32603;
@@ -53,7 +55,7 @@ namespace Holdfast
             return this;
         }
 
-        /// <summary>Says which call it is about.</summary>
+        /// <summary>Adds the call's id and tool to <c>data</c>.</summary>
         public void Identify(string? callId, string tool)
         {
             JToken? exception = data["exception"];
@@ -67,7 +69,9 @@ namespace Holdfast
             "{\"code\":" + Code + ",\"message\":" + JsonConvert.ToString(Message) + ",\"data\":" + Json.Write(data) + "}";
     }
 
-    /// <summary>Reads and writes JSON-RPC messages. Results come as JSON text, so that nothing is written twice.</summary>
+    /// <summary>
+    /// Reads and writes JSON-RPC messages. Results are passed as JSON text, so that they are written only once.
+    /// </summary>
     internal static class JsonRpc
     {
         /// <summary>Reads one message.</summary>

@@ -11,7 +11,7 @@ using Debug = UnityEngine.Debug;
 
 namespace Holdfast.Editor
 {
-    // The ports of the bridge itself over Unity's API. No logic here: it cannot be tested without Unity.
+    // Implements the bridge's own ports with Unity's API. Contains no logic, since this code cannot be tested without Unity.
 
     internal sealed class UnityLog : IEditorLog
     {
@@ -37,8 +37,8 @@ namespace Holdfast.Editor
     }
 
     /// <summary>
-    /// <c>EditorApplication.SignalTick</c> is internal, and thread-safe in every version that was looked at. Where it is
-    /// missing the editor is not woken, and says so once.
+    /// Wakes the editor with <c>EditorApplication.SignalTick</c>, which is internal, and thread-safe in every version that was
+    /// checked. If it is missing, the editor cannot be woken, and a warning is logged once.
     /// </summary>
     internal sealed class EditorPulse : IEditorPulse
     {
@@ -63,7 +63,7 @@ namespace Holdfast.Editor
             if (!preferences.RestoreMinimized || Environment.OSVersion.Platform != PlatformID.Win32NT) return;
             using Process own = Process.GetCurrentProcess();
             IntPtr window = own.MainWindowHandle;
-            // The asynchronous one: it does not wait for the editor's main thread, which may be busy.
+            // ShowWindowAsync does not wait for the editor's main thread, which may be busy.
             if (window != IntPtr.Zero && IsIconic(window)) ShowWindowAsync(window, ShowNoActivate);
         }
 
@@ -106,8 +106,8 @@ namespace Holdfast.Editor
     }
 
     /// <summary>
-    /// Texts that outlive a reload: what the bridge itself needs in SessionState, the clients and their listeners in a
-    /// singleton object that Unity carries over.
+    /// Stores texts that outlive a reload. The clients and their push listeners are in a singleton object that Unity preserves,
+    /// all other data of the bridge is in SessionState.
     /// </summary>
     internal sealed class EditorSessionStore : ISessionStore
     {
@@ -126,7 +126,7 @@ namespace Holdfast.Editor
         }
     }
 
-    /// <summary>Names of clients and their push listeners. Lives as long as the editor.</summary>
+    /// <summary>Stores the names of clients and their push listeners for as long as the editor runs.</summary>
     internal sealed class HoldfastSession : ScriptableSingleton<HoldfastSession>
     {
         [SerializeField]

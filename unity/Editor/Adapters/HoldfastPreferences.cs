@@ -5,7 +5,7 @@ using UnityEngine;
 
 namespace Holdfast.Editor
 {
-    /// <summary>What this user has chosen on this machine, for every project. Main thread, unless a member says otherwise.</summary>
+    /// <summary>The user's settings on this machine, for every project. Main thread, unless a member says otherwise.</summary>
     [FilePath("Holdfast/Holdfast.asset", FilePathAttribute.Location.PreferencesFolder)]
     public sealed class HoldfastPreferences : ScriptableSingleton<HoldfastPreferences>, IUserChoices
     {
@@ -18,14 +18,14 @@ namespace Holdfast.Editor
         [SerializeField]
         private string programPath = "";
 
-        /// <summary>Any thread may read it: it is a plain field, and a frame late is soon enough.</summary>
+        /// <summary>Any thread may read it: it is a plain field, and reading an old value for one frame does no harm.</summary>
         public bool WakeUnfocused
         {
             get => wakeUnfocused;
             set => Change(() => wakeUnfocused = value);
         }
 
-        /// <summary>Any thread may read it too.</summary>
+        /// <summary>Any thread may read it, like <see cref="WakeUnfocused"/>.</summary>
         public bool RestoreMinimized
         {
             get => restoreMinimized;

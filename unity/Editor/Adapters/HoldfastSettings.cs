@@ -8,8 +8,8 @@ using UnityEngine;
 namespace Holdfast.Editor
 {
     /// <summary>
-    /// What this user has chosen for this project; not shared with others, since what a program may do on this machine
-    /// must not come in with somebody's commit. Main thread.
+    /// The user's settings for this project. They are not shared through version control: somebody else's commit must not decide
+    /// what a program may do on this machine. Main thread.
     /// </summary>
     [FilePath("UserSettings/Holdfast.asset", FilePathAttribute.Location.ProjectFolder)]
     public sealed class HoldfastSettings : ScriptableSingleton<HoldfastSettings>, IProjectChoices
@@ -86,7 +86,7 @@ namespace Holdfast.Editor
 
         private SecurityChoice.Choice Snapshot() => new(allowUnprovenClients, switchesOn, allowedTools, deniedTools);
 
-        /// <summary>A copy that is replaced as a whole, so that other threads may read it.</summary>
+        /// <summary>An immutable copy that is replaced as a whole, so that other threads may read it.</summary>
         private sealed class SecurityChoice : ISecuritySettings
         {
             private volatile Choice choice;

@@ -10,14 +10,14 @@ using Unity.Scripting.LifecycleManagement;
 namespace Holdfast.Editor
 {
     /// <summary>
-    /// Starts the bridge when the editor has loaded the scripts, ticks it, and stops it before they are unloaded. Every
-    /// event that is subscribed to is unsubscribed from: in newer editors Unity's own assemblies outlive ours, and one
-    /// forgotten delegate would keep every former domain in memory.
+    /// Starts the bridge after the editor has loaded the scripts, ticks it, and stops it before they are unloaded. Every
+    /// subscription to an event is removed: in newer editors Unity's own assemblies outlive ours, and one forgotten delegate
+    /// would keep every former domain in memory.
     /// </summary>
     [InitializeOnLoad]
     public static class Controller
     {
-        /// <summary>Set to 1, it lets the bridge run in batch mode.</summary>
+        /// <summary>Environment variable that lets the bridge run in batch mode if it is 1.</summary>
         public const string BatchModeVariable = "HOLDFAST_BATCH_MODE";
 
         private const string StoppedKey = "Holdfast.StoppedByUser";
@@ -34,10 +34,10 @@ namespace Holdfast.Editor
             if (!SessionState.GetBool(StoppedKey, false)) Begin();
         }
 
-        /// <summary>The bridge, or null while there is none. Main thread.</summary>
+        /// <summary>The running bridge, or null. Main thread.</summary>
         public static Bridge? Bridge => bridge;
 
-        /// <summary>The log of the communication, also of a bridge that is stopped. Main thread.</summary>
+        /// <summary>The log of requests; it stays readable while the bridge is stopped. Main thread.</summary>
         public static TrafficLog Traffic => traffic ??= TrafficLog.Load(new EditorSessionStore());
 
         /// <summary>Starts the bridge, also after later reloads. Main thread.</summary>
@@ -48,14 +48,14 @@ namespace Holdfast.Editor
             if (bridge == null) Begin();
         }
 
-        /// <summary>Stops the bridge till <see cref="Start"/>, or till the editor is started anew. Main thread.</summary>
+        /// <summary>Stops the bridge until <see cref="Start"/> is called or the editor is restarted. Main thread.</summary>
         public static void Stop()
         {
             SessionState.SetBool(StoppedKey, true);
             End(StopCause.UserStopped);
         }
 
-        // Import workers and the processes of Multiplayer Play Mode load every script too; they are no editors.
+        // Import workers and the extra processes of Multiplayer Play Mode load every script too, but are not editors.
         private static bool IsWanted()
         {
             if (AssetDatabase.IsAssetImportWorkerProcess()) return false;
@@ -84,7 +84,7 @@ namespace Holdfast.Editor
         private static void Begin()
         {
             var log = new UnityLog();
-            // First of all: it has the time that the rest takes on this thread.
+            // The rehearsal comes first: it runs on its own thread while this thread does the rest.
             Rehearsal? rehearsal = Rehearsal.IsWorthIt ? new Rehearsal(log) : null;
             try
             {
@@ -110,7 +110,7 @@ namespace Holdfast.Editor
             }
             catch (Exception e)
             {
-                // The user's editor must not suffer from it.
+                // A failure of the bridge must not disturb the user's editor.
                 log.Error("Holdfast could not start: " + e);
                 bridge = null;
             }
@@ -138,7 +138,7 @@ namespace Holdfast.Editor
         private static void Quitting() => Leave(StopCause.EditorQuit);
 
 #if UNITY_6000_5_OR_NEWER
-        // Code is unloaded without an assembly reload too.
+        // These versions also unload code without an assembly reload.
         [OnCodeUnloading]
         private static void CodeUnloading() => Leave(StopCause.DomainReload);
 #endif

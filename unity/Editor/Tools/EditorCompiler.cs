@@ -6,7 +6,7 @@ using UnityEditor.Compilation;
 
 namespace Holdfast.Editor
 {
-    /// <summary>The script compiler over CompilationPipeline.</summary>
+    /// <summary>Implements the compiler port with CompilationPipeline.</summary>
     internal sealed class EditorCompiler : ICompiler
     {
         public bool IsCompiling => EditorApplication.isCompiling;

@@ -11,8 +11,8 @@ using Unity.Scripting.LifecycleManagement;
 namespace Holdfast.Editor
 {
     /// <summary>
-    /// The console over LogEntries, which is internal and the same in every version that was looked at. What is reached by
-    /// reflection is checked when it is bound; if anything is missing, messages since the load are kept instead.
+    /// Reads the console through LogEntries, which is internal, and the same in every version that was checked. Its members are
+    /// found by reflection and checked at once. If one is missing, messages are collected from then on instead.
     /// </summary>
     internal sealed class EditorConsole : IConsole
     {
@@ -54,10 +54,10 @@ namespace Holdfast.Editor
         }
     }
 
-    /// <summary>UnityEditor.LogEntries by reflection.</summary>
+    /// <summary>Accesses UnityEditor.LogEntries by reflection.</summary>
     internal sealed class LogEntriesAccess
     {
-        // ConsoleWindow.ConsoleFlags: Collapse, and the three buttons that hide a kind.
+        // Of ConsoleWindow.ConsoleFlags: Collapse, and the three buttons that hide a kind of entries.
         private const int Collapse = 1 << 0;
         private static readonly int[] Kinds = { 1 << 7, 1 << 8, 1 << 9 };
 
@@ -98,7 +98,7 @@ namespace Holdfast.Editor
         private static BindingFlags Any =>
             BindingFlags.Static | BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic;
 
-        /// <summary>Null, with a word in the console, if this editor's are others.</summary>
+        /// <summary>Finds the members. Returns null and logs a warning if this editor's LogEntries are different.</summary>
         public static LogEntriesAccess? Bind()
         {
             try
@@ -114,7 +114,7 @@ namespace Holdfast.Editor
             }
         }
 
-        /// <summary>Every entry: the user's filter in the console window is lifted, and set back.</summary>
+        /// <summary>Reads every entry. The user's filter in the console window is removed for that, then restored.</summary>
         public IReadOnlyList<ConsoleEntry> Read()
         {
             int flags = getFlags();
@@ -177,7 +177,7 @@ namespace Holdfast.Editor
         }
     }
 
-    /// <summary>Messages since the load, for editors whose console cannot be read. One subscription for the domain.</summary>
+    /// <summary>Collects messages for editors whose console cannot be read. Subscribes once per domain.</summary>
     internal static class FallbackLog
     {
         private static readonly ConsoleRing Ring = new();

@@ -10,8 +10,8 @@ using UnityEngine;
 namespace Holdfast.Editor
 {
     /// <summary>
-    /// The menu: items of scripts by their attribute, the native ones by an internal method that is checked when it is
-    /// bound. Without it native items are not listed, and can be executed all the same.
+    /// Implements the menu port. Items of scripts are found by their attribute, native ones by an internal method that is found
+    /// by reflection. If that method is missing, native items are not listed, but can still be executed.
     /// </summary>
     internal sealed class EditorMenu : IMenu
     {

@@ -35,7 +35,7 @@ namespace Holdfast.Editor
         private static SceneView View(Scene scene, SceneKind kind, bool active) =>
             new(scene.name, scene.path, kind, active, scene.GetRootGameObjects().Select(o => new ObjectNode(o)).ToArray());
 
-        // No API names this scene; an object that is put there knows it.
+        // No API returns this scene, so it is read from a temporary object that is moved there.
         private static Scene? Lasting()
         {
             var probe = new GameObject("Holdfast") { hideFlags = HideFlags.HideAndDontSave };
@@ -120,7 +120,7 @@ namespace Holdfast.Editor
                 return false;
             }
 
-            // Hidden ones are those that the inspector does not show: Unity's own bookkeeping.
+            // With inherited, hidden properties are returned too: Unity's own data, which the inspector does not show.
             public IEnumerable<SceneProperty> Properties(bool inherited)
             {
                 using var serialized = new SerializedObject(component!);

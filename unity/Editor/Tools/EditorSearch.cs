@@ -7,7 +7,7 @@ using UnityEditor.Search;
 
 namespace Holdfast.Editor
 {
-    /// <summary>Unity Search.</summary>
+    /// <summary>Implements the search port with Unity Search.</summary>
     internal sealed class EditorSearch : ISearch
     {
         public IReadOnlyList<SearchProviderEntry> Providers() => SearchService.Providers
@@ -20,7 +20,7 @@ namespace Holdfast.Editor
         public ISearchQuery Begin(SearchRequest request)
         {
             SearchFlags flags = SearchFlags.None;
-            // By name: some are obsolete in newer editors, and mean nothing there.
+            // Parsed by name, since newer editors have made some of the flags obsolete, without effect.
             foreach (string name in request.Flags)
             {
                 if (Enum.TryParse(name, out SearchFlags flag)) flags |= flag;
@@ -69,7 +69,7 @@ namespace Holdfast.Editor
                     item.provider?.id ?? "", target == null ? "" : target.GetType().Name, path,
                     target == null ? "" : EditorScenes.IdOf(target))
                 {
-                    // What is not there is not fetched: a preview costs the editor time, and nobody sees it here.
+                    // A missing thumbnail is not fetched: a preview takes the editor's time, and only its name is returned.
                     Thumbnail = item.thumbnail == null ? "" : item.thumbnail.name,
                     Score = item.score,
                     Tags = path.Length > 0 ? AssetDatabase.GetLabels(target) : Array.Empty<string>(),

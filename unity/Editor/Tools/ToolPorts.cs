@@ -1,7 +1,7 @@
 #nullable enable
 namespace Holdfast.Editor
 {
-    /// <summary>The ports behind the built-in tools.</summary>
+    /// <summary>Adds the ports behind the built-in tools.</summary>
     internal sealed class ToolPorts : IPortProvider
     {
         public void AddPorts(ServiceTable ports) => ports.Add<IEditorState>(new EditorStateReader()).Add<IConsole>(new EditorConsole())
@@ -9,7 +9,7 @@ namespace Holdfast.Editor
             .Add<ISearch>(new EditorSearch());
     }
 
-    /// <summary>Ends a subscription once.</summary>
+    /// <summary>Runs an action at the first Dispose only.</summary>
     internal sealed class Subscription : System.IDisposable
     {
         private System.Action? end;

@@ -3,7 +3,7 @@ using UnityEngine.UIElements;
 
 namespace Holdfast.Editor
 {
-    /// <summary>Who is connected.</summary>
+    /// <summary>Draws the connected clients.</summary>
     internal sealed class ClientsView : SectionView, IView<ClientsState>
     {
         private readonly ClientsPresenter presenter;

@@ -4,7 +4,7 @@ using UnityEngine.UIElements;
 
 namespace Holdfast.Editor
 {
-    /// <summary>A text that is typed and then applied.</summary>
+    /// <summary>Draws a text field that is typed into and then applied.</summary>
     internal sealed class FieldView : SectionView, IView<FieldState>
     {
         private readonly FieldPresenter presenter;
@@ -13,8 +13,8 @@ namespace Holdfast.Editor
         private readonly Label note = Ui.Text("", "sentence");
         private string? shown;
 
-        /// <param name="name">What its elements are known by.</param>
-        /// <param name="make">Makes the presenter for this view.</param>
+        /// <param name="name">Prefix of the names of the elements.</param>
+        /// <param name="make">Creates the presenter for this view.</param>
         public FieldView(string name, string label, string tooltip, Func<IView<FieldState>, FieldPresenter> make)
         {
             presenter = make(this);
@@ -28,7 +28,7 @@ namespace Holdfast.Editor
 
         public void Show(FieldState state)
         {
-            // What is being typed stays.
+            // Text that the user is typing is not overwritten.
             if (state.Error == null && state.Value != shown) field.SetValueWithoutNotify(shown = state.Value);
             error.ShowText(state.Error);
             note.ShowText(state.Note);

@@ -5,8 +5,8 @@ using UnityEngine;
 namespace Holdfast.Editor
 {
     /// <summary>
-    /// <c>Window > Holdfast</c>. Unity makes it anew after every reload; what it shows comes from the model, and so is
-    /// what it was. Nothing of it is serialised.
+    /// The window <c>Window > Holdfast</c>. Unity creates it again after every reload. It reads everything from the model, so it
+    /// shows the same as before, and nothing is serialised.
     /// </summary>
     internal sealed class HoldfastWindow : EditorWindow
     {
@@ -32,10 +32,10 @@ namespace Holdfast.Editor
             setup.Begin();
         }
 
-        // Unity calls it ten times a second, as long as the window can be seen.
+        // Unity calls this ten times a second while the window is visible.
         private void OnInspectorUpdate() => page?.Refresh();
 
-        // Before every reload too: a program that runs for the window is ended here.
+        // Also called before every reload. Ends a program that runs for the window.
         private void OnDisable()
         {
             page?.Dispose();

@@ -7,8 +7,8 @@ using UnityEngine.UIElements;
 namespace Holdfast.Editor
 {
     /// <summary>
-    /// Sections below each other, over one model: the window and the settings pages are made of the same ones. It
-    /// subscribes to nothing; whoever shows it refreshes it.
+    /// A column of sections over one model, used by the window and the settings pages. It has no subscriptions: its owner calls
+    /// <see cref="Refresh"/>.
     /// </summary>
     internal sealed class Page : IDisposable
     {
@@ -18,7 +18,7 @@ namespace Holdfast.Editor
         public Page(VisualElement root)
         {
             StyleSheet? style = AssetDatabase.LoadAssetAtPath<StyleSheet>(Ui.StyleSheet);
-            // Without it everything works and is plain.
+            // Without the style sheet everything works, with a plain look.
             if (style != null) root.styleSheets.Add(style);
             root.Add(body);
         }
@@ -45,7 +45,7 @@ namespace Holdfast.Editor
         }
     }
 
-    /// <summary>The model behind every page.</summary>
+    /// <summary>The model of every page: the bridge and the settings.</summary>
     internal sealed class EditorModel : IBridgeHost
     {
         public IBridgeInfo? Running => Controller.Bridge?.Info;

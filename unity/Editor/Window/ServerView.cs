@@ -3,7 +3,7 @@ using UnityEngine.UIElements;
 
 namespace Holdfast.Editor
 {
-    /// <summary>The server: how it stands, start and stop.</summary>
+    /// <summary>Draws the server's state and a button that starts or stops the server.</summary>
     internal sealed class ServerView : SectionView, IView<ServerState>
     {
         private readonly ServerPresenter presenter;

@@ -5,7 +5,7 @@ using UnityEngine.UIElements;
 
 namespace Holdfast.Editor
 {
-    /// <summary>Sets AI editors up.</summary>
+    /// <summary>Draws the section that sets up AI editors.</summary>
     internal sealed class SetupView : SectionView, IView<SetupState>, IDisposable
     {
         private readonly SetupPresenter presenter;
@@ -30,7 +30,7 @@ namespace Holdfast.Editor
 
         private static void OpenPreferences() => SettingsService.OpenUserPreferences(SettingsPages.UserPath);
 
-        /// <summary>Asks for the list the first time.</summary>
+        /// <summary>Requests the list of AI editors for the first time.</summary>
         public void Begin() => presenter.LookAgain();
 
         public override void Refresh() => presenter.Refresh();

@@ -4,7 +4,7 @@ using UnityEngine.UIElements;
 
 namespace Holdfast.Editor
 {
-    /// <summary>Switches, each with what it allows.</summary>
+    /// <summary>Draws switches, each with a sentence that explains what it allows.</summary>
     internal sealed class SwitchesView : SectionView, IView<Rows<SwitchRow>>
     {
         private readonly SwitchesPresenter presenter;

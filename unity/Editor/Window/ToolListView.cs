@@ -5,7 +5,7 @@ using UnityEngine.UIElements;
 
 namespace Holdfast.Editor
 {
-    /// <summary>What may run, tool by tool.</summary>
+    /// <summary>Draws the tools and the user's permission for each.</summary>
     internal sealed class ToolListView : SectionView, IView<ToolListState>
     {
         private readonly ToolListPresenter presenter;

@@ -3,7 +3,9 @@ using UnityEngine.UIElements;
 
 namespace Holdfast.Editor
 {
-    /// <summary>The log of the communication: the newest first, each with its request and answer folded.</summary>
+    /// <summary>
+    /// Draws the log of requests, newest first. The request and answer of an entry are shown when it is unfolded.
+    /// </summary>
     internal sealed class TrafficView : SectionView, IView<TrafficState>
     {
         private readonly TrafficPresenter presenter;
@@ -49,7 +51,7 @@ namespace Holdfast.Editor
 
             public void Show(TrafficEntry row)
             {
-                // An entry never changes.
+                // An entry with the same number is unchanged.
                 if (entry.Number == row.Number) return;
                 entry = row;
                 head.name = "log-entry-" + row.Number;

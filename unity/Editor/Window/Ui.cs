@@ -6,13 +6,13 @@ using UnityEngine.UIElements;
 
 namespace Holdfast.Editor
 {
-    /// <summary>One section on a page; it looks at the model when it is told to.</summary>
+    /// <summary>One section of a page. It reads the model when <see cref="Refresh"/> is called.</summary>
     internal abstract class SectionView : VisualElement
     {
         public abstract void Refresh();
     }
 
-    /// <summary>The few shapes of which the sections are made. How they look stands in Holdfast.uss.</summary>
+    /// <summary>Creates the elements of the sections. Holdfast.uss defines their look.</summary>
     internal static class Ui
     {
         public const string StyleSheet = "Packages/dev.holdfast.unity/Editor/Window/Holdfast.uss";
@@ -37,7 +37,7 @@ namespace Holdfast.Editor
 
         public static VisualElement Row(params VisualElement[] children) => new VisualElement().Styled("row").With(children);
 
-        /// <summary>A text of anybody's: what looks like markup in it is shown as it is.</summary>
+        /// <summary>A label for text from any source: markup in it is shown as it is.</summary>
         public static Label Text(string text, params string[] classes) => new Label(text) { enableRichText = false }.Styled(classes);
 
         public static Button Button(string name, string text, Action clicked) =>
@@ -62,8 +62,8 @@ namespace Holdfast.Editor
     }
 
     /// <summary>
-    /// A list of rows that keeps the element of a row as long as the row is there: what is unfolded stays so, and a click
-    /// does not remove the button that was clicked.
+    /// A list that keeps the element of a row while the row exists. So an unfolded row stays unfolded, and a click does not
+    /// remove the button that was clicked.
     /// </summary>
     internal sealed class RowList<TKey, TRow, TView> : VisualElement where TView : VisualElement, IView<TRow> where TKey : notnull
     {

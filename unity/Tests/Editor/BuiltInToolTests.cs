@@ -6,7 +6,9 @@ using NUnit.Framework;
 
 namespace Holdfast.Tests
 {
-    /// <summary>Names, parameters and defaults are those of the protocol that stock servers know; more parameters are ours.</summary>
+    /// <summary>
+    /// Names, parameters and defaults of the built-in tools are those that stock servers know; additional parameters are ours.
+    /// </summary>
     public sealed class BuiltInToolTests
     {
         [TestCase(typeof(ClearConsoleTool), "clear-console", "AddConfirmationMessage=true TimeoutSeconds=15")]
@@ -62,7 +64,7 @@ namespace Holdfast.Tests
             Assert.That(hidden, Is.EquivalentTo(new[] { "debug-sleep", "get-tool-details", "ping", "set-client-name" }));
         }
 
-        // A default may have blanks: a new pair begins with a word and '='.
+        // A default may contain blanks, so the text is split before each word that is followed by '='.
         private static string[] Pairs(string text) =>
             System.Text.RegularExpressions.Regex.Split(text, @" (?=\w+=)").Where(p => p.Length > 0).ToArray();
     }

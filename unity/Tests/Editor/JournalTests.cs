@@ -79,7 +79,9 @@ namespace Holdfast.Tests
             Assert.That(next.Complete("runs", "{}", false), Is.False);
         }
 
-        /// <summary>It has begun: to say that it has not run would be wrong, and it must not go on after the next reload.</summary>
+        /// <summary>
+        /// The call had begun before the reload, so it must not be reported as not run, nor be resumed after the next reload.
+        /// </summary>
         [Test]
         public void A_call_that_is_cancelled_before_it_can_go_on_ends_as_cancelled_while_it_ran()
         {

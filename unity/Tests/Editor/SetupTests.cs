@@ -6,12 +6,12 @@ using NUnit.Framework;
 
 namespace Holdfast.Tests
 {
-    /// <summary>Setting AI editors up by <c>holdfast setup</c>, with a program that is the tests' own.</summary>
+    /// <summary>Tests of the section that sets up AI editors, with a fake program.</summary>
     public sealed class SetupTests
     {
         private const string Program = "/home/me/bin/holdfast";
 
-        // As the program prints it.
+        // The output of `holdfast setup --list --json`.
         private const string Listed =
             "{\"program\":\"/home/me/bin/holdfast\",\"clients\":[" +
             "{\"client\":\"claude-code\",\"title\":\"Claude Code\",\"found\":true,\"found_by\":\"/home/me/.claude\",\"scope\":\"project\"," +

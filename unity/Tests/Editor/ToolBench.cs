@@ -11,7 +11,7 @@ using NUnit.Framework;
 
 namespace Holdfast.Tests
 {
-    /// <summary>Runs a tool without a bridge: over models of the editor's ports, frame by frame.</summary>
+    /// <summary>Runs a tool frame by frame without a bridge, over fake ports of the editor.</summary>
     internal sealed class ToolBench : IToolContext, IBridgeInfo, IEditorState, IDisposable
     {
         private readonly CancellationTokenSource cancellation = new();
@@ -83,7 +83,10 @@ namespace Holdfast.Tests
 
         public void Cancel() => cancellation.Cancel();
 
-        /// <summary>A frame, or some: one has a time budget, which a busy machine may spend on the first action.</summary>
+        /// <summary>
+        /// Runs a frame, and up to five more while work waits: a busy machine may spend a frame's time budget on its first
+        /// action.
+        /// </summary>
         public void Frame()
         {
             queue.RunFrame();
@@ -92,10 +95,10 @@ namespace Holdfast.Tests
 
         public Task<object?> Start(IUnityTool tool, object parameters) => Begun(tool.ExecuteAsync(JObject.FromObject(parameters), this));
 
-        /// <summary>Goes on with what another bench, the domain before this one, has kept.</summary>
+        /// <summary>Resumes a call with the state that another bench, standing for the earlier domain, has kept.</summary>
         public Task<object?> Resume(IResumableTool tool, JToken kept) => Begun(tool.ResumeAsync(kept, this));
 
-        /// <summary>Runs it to its end; its result as JSON, as a caller sees it.</summary>
+        /// <summary>Runs a tool to its end and returns its result as JSON, as a caller gets it.</summary>
         public JToken Run(IUnityTool tool, object parameters) => Finish(Start(tool, parameters));
 
         public JToken Finish(Task<object?> task)
@@ -109,8 +112,8 @@ namespace Holdfast.Tests
             Assert.Throws<ToolParameterException>(() => Run(tool, parameters))!.Message;
 
         /// <summary>
-        /// When it returns no tool runs, and nothing that one has left for the main thread waits: a tool may end on another
-        /// thread, after the test has seen all it wanted.
+        /// Waits until no tool runs and nothing waits for the main thread. A tool may end on another thread after the test has
+        /// finished.
         /// </summary>
         public void Dispose()
         {
@@ -125,7 +128,7 @@ namespace Holdfast.Tests
             return task;
         }
 
-        // The limit is for what hangs, not for what is slow.
+        // The time limit only catches a hang; slow machines stay below it.
         private void Pump(Func<bool> until, string otherwise)
         {
             var watch = Stopwatch.StartNew();

@@ -10,7 +10,7 @@ using NUnit.Framework;
 
 namespace Holdfast.Tests
 {
-    /// <summary>What the window shows, and what its buttons do.</summary>
+    /// <summary>Tests of what the window shows and what its buttons do.</summary>
     public sealed class WindowTests
     {
         private WindowBench bench = null!;

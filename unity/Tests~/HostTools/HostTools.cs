@@ -11,8 +11,8 @@ using Newtonsoft.Json;
 using Newtonsoft.Json.Linq;
 using UnityEditor;
 
-// The tools of a user of the simulated editor: nothing of the package knows them. Names and parameters are those of the
-// test tools of `holdfast fake-unity`.
+// Tools of an imaginary user of the simulated editor; the package does not know them. Names and parameters are those of the test
+// tools of `holdfast fake-unity`.
 namespace Holdfast.HostTools
 {
     public sealed class Nothing
@@ -135,7 +135,8 @@ namespace Holdfast.HostTools
 
     internal static class Counter
     {
-        // Before any wait: what counts is that it began. In the file each line is as `holdfast fake-unity` writes it.
+        // Counted before any wait, since the tests ask whether a call began. Lines of the file are as `holdfast fake-unity`
+        // writes them.
         public static int Begun(string key)
         {
             int runs = SessionState.GetInt("count." + key, 0) + 1;
@@ -250,7 +251,7 @@ namespace Holdfast.HostTools
             Task.FromResult(new PictureResult());
     }
 
-    /// <summary>Registered at run time: it has no attribute, and so is not found by itself.</summary>
+    /// <summary>A tool that is registered at run time. It has no attribute, so it is not found automatically.</summary>
     public sealed class Later : AbstractUnityTool<TextParameter, JObject>
     {
         private readonly string name;
@@ -263,7 +264,7 @@ namespace Holdfast.HostTools
             Task.FromResult(new JObject { ["Echo"] = parameters.text });
     }
 
-    /// <summary>What the host orders by name.</summary>
+    /// <summary>Methods that the host calls by name.</summary>
     public static class Steer
     {
         private static TaskCompletionSource<bool> gate = new();
@@ -293,7 +294,7 @@ namespace Holdfast.HostTools
         public string filter { get; set; } = "";
     }
 
-    /// <summary>What the user has chosen in the console's window.</summary>
+    /// <summary>Sets and reads the user's options of the console window.</summary>
     [McpTool(Description = "Sets and reads what the console's window shows.")]
     public sealed class ConsoleView : AbstractUnityTool<ConsoleViewParameter, JObject>
     {
@@ -318,7 +319,7 @@ namespace Holdfast.HostTools
         public SecuritySettings setting { get; set; }
     }
 
-    /// <summary>Does what the user does in the settings.</summary>
+    /// <summary>Turns a switch on, as the user does in the settings.</summary>
     [McpTool(Description = "Turns a switch of the user's on.")]
     public sealed class Allow : AbstractUnityTool<AllowParameter, JObject>
     {

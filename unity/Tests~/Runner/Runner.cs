@@ -1,6 +1,6 @@
 // Runs an assembly of NUnit 3 tests: Runner.exe TESTS.dll [RESULT.xml] [PART-OF-A-NAME]
-// Closes with one plain line, "N passed, N failed, N skipped". Exit code 0 only if some passed, none failed, none was
-// skipped: what cannot be tested is to be said loudly.
+// Prints a last line "N passed, N failed, N skipped". The exit code is 0 only if at least one test passed and none failed or was
+// skipped, so that a test that cannot run is noticed.
 using System;
 using System.Collections.Generic;
 using System.IO;
@@ -12,7 +12,7 @@ using NUnit.Framework.Internal;
 
 internal static class Runner
 {
-    // NUnit takes Console.Out for itself while a test runs.
+    // NUnit replaces Console.Out while a test runs.
     private static readonly StreamWriter Out = new(Console.OpenStandardOutput()) { AutoFlush = true };
 
     private static void Main(string[] args)
@@ -27,10 +27,10 @@ internal static class Runner
             result.ToXml(true).WriteTo(xml);
         }
         int skipped = result.SkipCount + result.InconclusiveCount;
-        // A fixture whose set-up fails has failed, though none of its tests is counted.
+        // If the set-up of a fixture fails, none of its tests is counted as failed.
         int failed = Math.Max(result.FailCount, result.ResultState.Status == TestStatus.Failed ? 1 : 0);
         Say($"{result.PassCount} passed, {failed} failed, {skipped} skipped");
-        // A thread that a test left behind must not keep the process.
+        // Exit explicitly: a thread that a test left behind must not keep the process alive.
         Environment.Exit(failed > 0 || skipped > 0 ? 1 : result.PassCount == 0 ? 2 : 0);
     }
 

@@ -1,7 +1,7 @@
-// First step of the bootstrap: compiles one C# file with Roslyn, reached by reflection only.
+// First step of the bootstrap: compiles C# files with Roslyn, which is used through reflection only.
 //
-// Mono's own compiler, which knows C# 6 and no newer metadata, can compile this file; it cannot compile one that names
-// Roslyn's types. It runs on .NET and gives Csc.cs, an ordinary compiler front end.
+// Mono's own compiler knows C# 6 and no newer metadata. It can compile this file, but not one that names Roslyn's types. The
+// result runs on .NET and compiles Csc.cs, an ordinary compiler front end.
 // Arguments: ROSLYN_FOLDER FRAMEWORK_FOLDER OUTPUT SOURCE...
 using System;
 using System.Collections;
@@ -57,13 +57,13 @@ public static class Boot
         }
         foreach (object diagnostic in (IEnumerable)result.GetType().GetProperty("Diagnostics").GetValue(result, null))
         {
-            // Roslyn was built against an older System.Collections.Immutable; that warning is no news here.
+            // Roslyn was built against an older System.Collections.Immutable, so this warning is expected.
             if (!diagnostic.ToString().Contains("warning CS1701")) Console.WriteLine(diagnostic);
         }
         return 1;
     }
 
-    // The first arguments are given, the others take their defaults.
+    // Calls a method with its first arguments; the other parameters get their defaults.
     private static object Call(MethodBase method, object target, params object[] given)
     {
         ParameterInfo[] parameters = method.GetParameters();

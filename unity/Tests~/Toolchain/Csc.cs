@@ -1,5 +1,5 @@
 // A compiler front end over Roslyn's public API: takes ordinary csc command lines and response files.
-// Several command lines in one process, separated by a lone "+", share what is loaded and compiled just in time.
+// Several command lines, separated by a lone "+", run in one process and share its loaded references and compiled code.
 using System;
 using System.Collections.Generic;
 using System.IO;

@@ -12,7 +12,7 @@ using NUnit.Framework;
 
 namespace Holdfast.Tests
 {
-    /// <summary>The bridge over real sockets, with a main thread that ticks.</summary>
+    /// <summary>Tests of the bridge over real sockets, with a thread that ticks as its main thread.</summary>
     public sealed class BridgeTests
     {
         private TestEditor editor = null!;
@@ -367,7 +367,7 @@ namespace Holdfast.Tests
             }
             catch (IOException)
             {
-                // The bridge has closed it, as it should.
+                // The bridge has closed the connection, as it should.
             }
             Assert.That(good.Await(Call(good, "a", "echo", new { Text = "still here" }))["result"], Is.Not.Null);
             Assert.That(GC.GetTotalMemory(true) - before, Is.LessThan(16 << 20));
@@ -426,14 +426,14 @@ namespace Holdfast.Tests
             }
             using TestClient good = Gateway();
             Assert.That(good.Await(Call(good, "a", "echo"))["result"], Is.Not.Null);
-            // More has piled up than may wait for one client.
+            // The answers exceed what may wait for one client, so the bridge drops its connection.
             TestEditor.Until(() => editor.Bridge.Parts.Connections.Count == 1);
         }
 
         [Test]
         public void A_stop_is_bounded_whatever_clients_and_tools_do()
         {
-            // Of several, since the machine may be busy with something else during one.
+            // One of several attempts must be fast enough, since the machine may be busy during one.
             TestEditor.Until(() => Stop() < Limits.Goodbye + Limits.Join + 400);
 
             long Stop()
@@ -483,7 +483,7 @@ namespace Holdfast.Tests
             Assert.That(rehearsal.Join(TestEditor.Patience));
             Assert.That(log.Lines, Is.Empty);
             Assert.That(rehearsal.Succeeded);
-            // In a bridge nothing of it is to be seen, and it ends with it.
+            // In a bridge the rehearsal leaves no trace, and it ends with the bridge.
             using var rehearsing = new TestEditor(e => e.Rehearses = true);
             Assert.That(rehearsing.Bridge.Info.Status.Clients, Is.Empty);
             Assert.That(rehearsing.Bridge.Info.Tools.Find("rehearsal"), Is.Null);

@@ -15,7 +15,9 @@ using NUnit.Framework;
 
 namespace Holdfast.Tests
 {
-    /// <summary>A client of the bridge, with its own reading of frames: the package's must not vouch for itself.</summary>
+    /// <summary>
+    /// A client of the bridge. It reads frames with its own code, so that the package's reader is tested independently.
+    /// </summary>
     internal sealed class TestClient : IDisposable
     {
         private readonly TcpClient tcp;
@@ -36,8 +38,8 @@ namespace Holdfast.Tests
 
         public void SendRaw(byte[] bytes) => stream.Write(bytes, 0, bytes.Length);
 
-        /// <summary>Sends to a bridge that may have ended the connection.</summary>
-        /// <returns>False if it has.</returns>
+        /// <summary>Sends to a bridge that may have closed the connection.</summary>
+        /// <returns>False if the bridge has closed it.</returns>
         public bool TrySendRaw(byte[] bytes)
         {
             try
@@ -60,12 +62,12 @@ namespace Holdfast.Tests
             return id;
         }
 
-        /// <summary>The next message, whatever it is.</summary>
+        /// <summary>Returns the next message of any kind.</summary>
         public string Next() => messages.TryTake(out string message, TestEditor.Patience) ? message : throw new TimeoutException("nothing came");
 
         public JObject NextJson() => (JObject)Json.Parse(Next());
 
-        /// <summary>The next message that fits; others are dropped.</summary>
+        /// <summary>Returns the next message that matches; earlier ones are dropped.</summary>
         public JObject Await(Func<JObject, bool> fits)
         {
             while (true)
@@ -79,7 +81,7 @@ namespace Holdfast.Tests
 
         public JObject Ask(string method, object parameters) => Await(Post(method, parameters));
 
-        /// <summary>Waits for the end of the connection; what came before is dropped.</summary>
+        /// <summary>Waits for the end of the connection and drops the messages before it.</summary>
         public bool Ended()
         {
             while (messages.TryTake(out _, TestEditor.Patience))
@@ -88,7 +90,9 @@ namespace Holdfast.Tests
             return messages.IsCompleted;
         }
 
-        /// <summary>Waits for the end of the connection; what the bridge said of it, if it did.</summary>
+        /// <summary>
+        /// Waits for the end of the connection. Returns the bridge's shutdown notification, or null if none came.
+        /// </summary>
         public JObject? Farewell()
         {
             JObject? farewell = null;
@@ -142,7 +146,7 @@ namespace Holdfast.Tests
             }
             catch (Exception e) when (e is IOException or ObjectDisposedException)
             {
-                // The end of the connection.
+                // The connection has ended.
             }
             finally
             {
@@ -153,7 +157,10 @@ namespace Holdfast.Tests
 
     internal static class Crowd
     {
-        /// <summary>Of clients in the order in which they came, as many as may be are served, the others told why not.</summary>
+        /// <summary>
+        /// Asserts that, in the order of connecting, the first <see cref="Limits.Connections"/> clients are served and the others
+        /// refused.
+        /// </summary>
         public static void ServedOrTold(this IReadOnlyList<TestClient> clients)
         {
             for (int i = 0; i < clients.Count; i++)
@@ -170,12 +177,12 @@ namespace Holdfast.Tests
     }
 
     /// <summary>
-    /// An editor for the bridge: a thread that is its main thread, a session that outlives domains, and a state that tests
-    /// set. A reload is a stop and a new bridge over the same session.
+    /// A fake editor for the bridge: a thread that acts as the main thread, a session that outlives domains, and a state that
+    /// tests set. A reload is a stop followed by a new bridge over the same session.
     /// </summary>
     internal sealed class TestEditor : IEditorState, ISessionStore, IEditorPulse, IToolSource, IDisposable
     {
-        /// <summary>Milliseconds after which something hangs. A loaded machine is slow, and must not fail for it.</summary>
+        /// <summary>Milliseconds after which a test counts as hanging. Large, so that tests pass on a loaded machine.</summary>
         public const int Patience = 60_000;
 
         private readonly Dictionary<string, string> session = new();
@@ -217,8 +224,8 @@ namespace Holdfast.Tests
         public int PreferredPort { get; set; }
 
         /// <summary>
-        /// Does leaving take no more time than a user's editor has for it? Else all that is said and all that ends is
-        /// waited for, so that tests can rely on it.
+        /// Whether a stop has the same time limits as in a user's editor. Otherwise it waits for all last messages and threads,
+        /// so that tests can rely on them.
         /// </summary>
         public bool LeavesInTime { get; set; }
 
@@ -237,10 +244,10 @@ namespace Holdfast.Tests
             }
         }
 
-        /// <summary>May it be woken?</summary>
+        /// <summary>Whether the editor can be woken.</summary>
         public bool Wakeable { get; set; } = true;
 
-        /// <summary>Asked in every look of the thread that wakes the editor, while work waits.</summary>
+        /// <summary>Read once per turn of the housekeeper's thread while work waits, so it counts the turns.</summary>
         public bool IsAvailable
         {
             get
@@ -297,7 +304,7 @@ namespace Holdfast.Tests
             typeof(BigTool), typeof(WorkerTool)
         };
 
-        /// <summary>Runs something on the main thread, between two frames.</summary>
+        /// <summary>Runs an action on the main thread between two frames, and waits for its end.</summary>
         public void OnMain(Action action)
         {
             Exception? failure = null;
@@ -318,10 +325,10 @@ namespace Holdfast.Tests
             if (failure != null) throw new AssertionException("on the main thread: " + failure, failure);
         }
 
-        /// <summary>Waits till the thread that wakes the editor has looked once, from beginning to end. Work must wait meanwhile.</summary>
+        /// <summary>Waits until the housekeeper's thread has made a whole turn. Work must wait meanwhile.</summary>
         public void AwaitLook()
         {
-            // One is under way, the next is whole, and that is known when another begins.
+            // One turn is in progress. The next one is whole, and has ended when a further one begins.
             int seen = looks;
             Until(() => looks >= seen + 2);
         }
@@ -336,7 +343,7 @@ namespace Holdfast.Tests
 
         public void Stop(StopCause cause) => OnMain(() => Bridge.Stop(cause));
 
-        /// <summary>No frames till this is disposed.</summary>
+        /// <summary>Stops the frames until the result is disposed.</summary>
         public IDisposable Freeze()
         {
             frozen = true;
@@ -476,7 +483,7 @@ namespace Holdfast.Tests
         public override int TimeoutSeconds { get; set; }
     }
 
-    /// <summary>Answers when the test releases its key; counts how often it began.</summary>
+    /// <summary>A tool that answers when the test releases its key, and counts how often it began.</summary>
     [McpTool]
     internal class HoldTool : AbstractUnityTool<HoldSchema, JObject>
     {
@@ -515,7 +522,7 @@ namespace Holdfast.Tests
         public override string ToolName => "parallel-hold";
     }
 
-    /// <summary>Deaf to cancelling.</summary>
+    /// <summary>A tool that ignores cancellation and never ends.</summary>
     [McpTool(Parallel = true)]
     internal sealed class StubbornTool : AbstractUnityTool<HoldSchema, JObject>
     {
@@ -525,7 +532,7 @@ namespace Holdfast.Tests
             new TaskCompletionSource<JObject>().Task;
     }
 
-    /// <summary>Goes on after a reload.</summary>
+    /// <summary>A tool whose calls are resumed after a reload.</summary>
     [McpTool]
     internal sealed class JobTool : AbstractUnityTool<HoldSchema, JObject>, IResumableTool
     {

@@ -9,7 +9,7 @@ using NUnit.Framework;
 
 namespace Holdfast.Tests
 {
-    /// <summary>What clients should not do, done to the real package in the simulated editor.</summary>
+    /// <summary>Sends the package in the simulated editor what clients should not send.</summary>
     public sealed class HostAbuseTests
     {
         private const int Flood = 64 << 20;
@@ -39,7 +39,7 @@ namespace Holdfast.Tests
                     OneTooLongFrame(port, host.Token);
                     Assert.That(good.Ask("holdfast/status", new { })["result"], Is.Not.Null, "one that behaves is served meanwhile");
                 }
-                // The places of those before are free again.
+                // Wait until the earlier clients' connections are closed.
                 host.SettledStats(s => (int)s["sockets"]! <= idle);
                 Crowd(port);
                 int threads = after.Count == 0 ? int.MaxValue : (int)after[0]["threads"]! + 3;
@@ -59,7 +59,7 @@ namespace Holdfast.Tests
 
         private static string Each(IEnumerable<JToken> stats, string name) => string.Join(" ", stats.Select(s => (string)s[name]!));
 
-        // Of every kind, and of none: bytes at random.
+        // Sends broken messages of every kind, then random bytes.
         private static void Garbage(int port, int seed)
         {
             var random = new Random(seed);
@@ -100,7 +100,7 @@ namespace Holdfast.Tests
             }
         }
 
-        // A stranger may send less than a gateway, and neither may send this.
+        // The frame is longer than the limit of an unproven client, and than that of a proven gateway.
         private static void OneTooLongFrame(int port, string token)
         {
             foreach (bool proven in new[] { false, true })
@@ -109,7 +109,7 @@ namespace Holdfast.Tests
                 if (proven) client.Greet(token, "floods");
                 client.SendRaw($"Content-Length: {Flood}\r\n\r\n");
                 var part = new byte[1 << 20];
-                // The bridge ends it as soon as it has read the header, and what is sent after that may fail.
+                // The bridge closes the connection as soon as it has read the header, so later sends may fail.
                 for (int sent = 0; sent < Flood && client.TrySendRaw(part); sent += part.Length)
                 {
                 }

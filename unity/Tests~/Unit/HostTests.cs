@@ -28,7 +28,7 @@ namespace Holdfast.Tests
             {
                 UseShellExecute = false, RedirectStandardInput = true, RedirectStandardOutput = true
             };
-            // Else .NET listens on a socket of its own, for debuggers.
+            // Otherwise .NET opens a socket of its own for debuggers.
             start.EnvironmentVariables["DOTNET_EnableDiagnostics"] = "0";
             process = Process.Start(start)!;
             new Thread(() =>
@@ -78,8 +78,9 @@ namespace Holdfast.Tests
         }
 
         /// <summary>
-        /// The stats, once they fit, or as they are in the end: threads of the pool idle for a while, and a closed
-        /// connection is noticed, and a domain collected, when the machine has time for it. What is leaked stays.
+        /// Polls the stats until they match, and returns them; after <see cref="TestEditor.Patience"/> it returns them as they
+        /// are. Threads of the pool idle for a while, and closed connections and unloaded domains are released late. What is
+        /// leaked remains.
         /// </summary>
         public JToken SettledStats(Func<JToken, bool> fits)
         {
@@ -89,10 +90,10 @@ namespace Holdfast.Tests
             return stats;
         }
 
-        /// <summary>Former domains that stay in memory.</summary>
+        /// <summary>Number of former domains that remain in memory.</summary>
         public int Leaked() => (int)SettledStats(s => (int)s["leaked"]! == 0)["leaked"]!;
 
-        /// <summary>Puts a line into the report of the run.</summary>
+        /// <summary>Adds a line to the report of the run.</summary>
         public static void Say(string line)
         {
             using var output = new StreamWriter(Console.OpenStandardOutput(), new UTF8Encoding(false));
@@ -135,21 +136,21 @@ namespace Holdfast.Tests
             var deaf = new List<TestClient>();
             for (int i = 1; i <= 50; i++)
             {
-                // It never closes its end, whatever the bridge does.
+                // This client never closes its end of the connection.
                 deaf.Add(new TestClient(port));
                 deaf[i - 1].Greet(token, "deaf" + i);
                 using (var client = new TestClient(port))
                 {
                     Assert.That(client.Greet(token)["result"], Is.Not.Null);
                     client.Await(Call(client, "echo" + i, ++seq, "echo", new { text = "x" }));
-                    // Classes of ours and of the user's that are written as JSON: nothing may keep them.
+                    // Classes of the package and of the user that are written as JSON: no cache may keep them.
                     client.Await(Call(client, "fail" + i, ++seq, "fail", new { }));
                     client.Await(Call(client, "picture" + i, ++seq, "picture", new { }));
                     client.Ask("get-tool-details", new { });
                     Call(client, "held" + i, ++seq, "count", new { key = "k" + i, hold = true });
                     TestEditor.Until(() => ((JArray)client.Ask("holdfast/status", new { })["result"]!["running"]!).Count == 1);
                     host.Order("reload 0");
-                    // On a loaded machine the time for goodbyes may pass before one is written (BridgeTests waits for them).
+                    // On a loaded machine the goodbye may not be written in time. BridgeTests checks that it is sent.
                     if (client.Farewell() is { } farewell)
                     {
                         Assert.That((string)farewell["params"]!["reason"]!, Is.EqualTo("DomainReload"));
@@ -217,7 +218,7 @@ namespace Holdfast.Tests
             client.Greet(host.Token);
             host.Order("focus off");
             host.Await("done");
-            // Its next frame by itself is an hour away.
+            // Without a wake-up, the next frame would come after an hour.
             client.Await(Call(client, "a", 1, "count", new { key = "x" }));
         }
 

@@ -7,7 +7,7 @@ using NUnit.Framework;
 
 namespace Holdfast.Tests
 {
-    /// <summary>The built-in tools with their real adapters, in the simulated editor.</summary>
+    /// <summary>Tests of the built-in tools with their real adapters, in the simulated editor.</summary>
     public sealed class HostToolTests
     {
         private string project = "";
@@ -64,7 +64,7 @@ namespace Holdfast.Tests
             Assert.That((bool)value["Success"]!, Is.False);
             Assert.That((string)value["Errors"]![0]!["Message"]!, Does.Contain("CS1002"));
             Assert.That((int)value["Errors"]![0]!["Line"]!, Is.EqualTo(7));
-            // Nothing has changed since, and the errors are told again.
+            // Nothing has changed since, but the errors are reported again.
             Assert.That((int)Value(client, "compile", new { })["ErrorCount"]!, Is.EqualTo(1));
         }
 
@@ -76,7 +76,7 @@ namespace Holdfast.Tests
             JToken logs = Value(client, "get-logs", new { SearchText = "Cleared" });
             Assert.That((int)logs["TotalCount"]!, Is.EqualTo(1), logs.ToString());
             Assert.That((string)logs["Logs"]![0]!["File"]!, Is.EqualTo("Assets/Player.cs"));
-            // The user hides messages, collapses, and has a filter: they are read all the same, and nothing of it changes.
+            // The user has hidden messages, collapsed entries and set a filter. Everything is read, and the options stay.
             Value(client, "console-view", new { flags = 1 << 0 | 1 << 9, filter = "nothing has this" });
             Assert.That((int)Value(client, "get-logs", new { })["TotalCount"]!, Is.GreaterThan(0));
             JToken view = Value(client, "console-view", new { flags = -1 });

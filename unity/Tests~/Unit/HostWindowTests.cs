@@ -12,7 +12,7 @@ using NUnit.Framework;
 
 namespace Holdfast.Tests
 {
-    /// <summary>The real window in the simulated editor, with a person's hands on it.</summary>
+    /// <summary>Tests of the real window in the simulated editor, operated as a person would.</summary>
     public sealed class HostWindowTests
     {
         private string project = "";
@@ -45,7 +45,7 @@ namespace Holdfast.Tests
 
         private void Until(Func<string, bool> holds) => TestEditor.Until(() => holds(Do("look")));
 
-        // The button is greyed out while the window looks by itself.
+        // The button is disabled while the window's own search runs.
         private void LookForEditors()
         {
             Until(seen => !seen.Contains("setup-busy"));
@@ -131,7 +131,7 @@ namespace Holdfast.Tests
             {
                 stock.Ask("ping", new { });
                 stock.Ask("set-client-name", new { ClientName = "Stock" });
-                // It is answered first and written into the log after that, beside what others do.
+                // The answer is sent first and logged afterwards, in parallel with other requests.
                 Until("log-entry-1");
                 client.Await(client.Post("holdfast/call", new { callId = "a", seq = 1, tool = "echo", arguments = new { text = "<b>needle</b>" } }));
                 client.Await(client.Post("holdfast/call", new { callId = "b", seq = 2, tool = "run-tests", arguments = new { } }));
@@ -201,7 +201,7 @@ namespace Holdfast.Tests
         [Test]
         public void Without_the_wake_up_a_call_waits_for_the_editors_own_frame()
         {
-            // Off from the start: not one wake-up is asked for.
+            // The setting is off from the start, so that no wake-up is requested.
             host.Dispose();
             Directory.CreateDirectory(Path.Combine(project, "Preferences", "Holdfast"));
             File.WriteAllText(Path.Combine(project, "Preferences", "Holdfast", "Holdfast.asset"), "wakeUnfocused=False");
@@ -215,7 +215,7 @@ namespace Holdfast.Tests
             host.Order("focus off");
             host.Await("done");
             int before = (int)host.Stats()["own_frames"]!;
-            // Orders bring frames too, but fewer.
+            // Orders to the host cause frames too, but fewer.
             for (int i = 0; i < 10; i++) client.Await(Post());
             JToken stats = host.Stats();
             Assert.That((int)stats["own_frames"]!, Is.GreaterThan(before), "its own frames carried them out");
@@ -232,7 +232,7 @@ namespace Holdfast.Tests
             client.Await(waits);
 
             Do("set switch-WakeUnfocused off");
-            // One may be under way.
+            // A wake-up may be in progress.
             TestEditor.Until(() =>
             {
                 int asked = Wakes();

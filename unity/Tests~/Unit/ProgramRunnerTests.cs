@@ -8,7 +8,7 @@ using NUnit.Framework;
 
 namespace Holdfast.Tests
 {
-    /// <summary>The runner with real processes: <c>/bin/sh</c> and a script.</summary>
+    /// <summary>Tests of the runner with real processes: <c>/bin/sh</c> and a script.</summary>
     public sealed class ProgramRunnerTests
     {
         private TestLog log = null!;
@@ -111,10 +111,11 @@ namespace Holdfast.Tests
         public void Where_there_is_nothing_to_run_nothing_runs() =>
             Assert.That(Await(new ProgramRunner(log).Start(() => null)), Is.SameAs(ProgramResult.Nothing));
 
-        // A zombie that nobody has waited for would still be there.
+        // A zombie process that was not waited for would still be listed.
         private void AssertGone() => TestEditor.Until(() => !Children().Except(before).Any());
 
-        // Of this process. Its number is the second word after the name in parentheses, and the name may be anything.
+        // Children of this process. In stat the parent's id is the second word after the name in parentheses, and the name may
+        // contain anything.
         private static string[] Children()
         {
             string own = Process.GetCurrentProcess().Id.ToString();
@@ -130,7 +131,7 @@ namespace Holdfast.Tests
             }
             catch (IOException)
             {
-                // It has ended meanwhile.
+                // The process has ended meanwhile.
                 return null;
             }
         }

@@ -8,7 +8,7 @@ using NUnit.Framework;
 
 namespace Holdfast.Tests
 {
-    /// <summary>The window's style sheet and the code that it is for, held together: nothing here can draw them.</summary>
+    /// <summary>Compares the window's style sheet with the code that uses it, since no test can draw the window.</summary>
     public sealed class StyleTests
     {
         private static readonly string[] Shorthands = { "margin", "padding", "border-width", "border-radius", "border-color" };
@@ -38,7 +38,7 @@ namespace Holdfast.Tests
             {
                 foreach (string word in Matches(call, "\"([a-z]+(?:-[a-z]+)*)\"")) used.Add(word);
             }
-            // One for each word of the server's state; while it is stopped the dot stays grey.
+            // One class for each state of the server; a stopped server's dot stays grey.
             used.UnionWith(new[] { "starting", "ready", "compiling", "playing", "reloading", "stopping" }.Select(w => "dot--" + w));
             var styled = new HashSet<string>(Matches(Sheet, @"\.holdfast-([a-z-]+)"));
             Assert.That(styled.Except(used), Is.Empty, "in the sheet and not used");

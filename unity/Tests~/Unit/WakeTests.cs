@@ -4,7 +4,7 @@ using NUnit.Framework;
 
 namespace Holdfast.Tests
 {
-    /// <summary>How an editor that runs no frames is woken, or shown. Its clock stands still, but for the test.</summary>
+    /// <summary>Tests how an editor that runs no frames is woken or shown. Only the test moves its clock.</summary>
     public sealed class WakeTests
     {
         private TestClock clock = null!;
@@ -35,7 +35,7 @@ namespace Holdfast.Tests
         public void An_editor_whose_frames_stay_away_while_a_call_waits_is_shown_once()
         {
             using TestClient client = Gateway();
-            // It waits for a frame all the time.
+            // This tool waits for frames all the time.
             Call(client, "job", new { Key = "shown" });
             HoldTool.AwaitBegun("shown");
             for (int i = 1; i <= 2; i++)
@@ -53,7 +53,7 @@ namespace Holdfast.Tests
                 }
             }
 
-            // In steps, each of which is seen: a clock that leaps would pass for work that has ended.
+            // In steps, each seen by the housekeeper: after a larger step it would take the work as ended.
             void Pass(int milliseconds, bool frames)
             {
                 for (int left = milliseconds; left > 0; left -= Limits.WakeTail - 1)
@@ -72,7 +72,7 @@ namespace Holdfast.Tests
             using TestClient client = Gateway();
             using (editor.Freeze())
             {
-                // What was asked for before does not count.
+                // Waits until a turn is over, so that wake-ups requested earlier are not counted.
                 Call(client, "fail", new { });
                 editor.AwaitLook();
                 int before = editor.Signals;

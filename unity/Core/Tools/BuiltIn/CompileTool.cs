@@ -12,11 +12,11 @@ namespace Holdfast
     /// <summary>Parameters of <see cref="CompileTool"/>.</summary>
     public sealed class CompileSchema : BaseToolSchema
     {
-        /// <summary>All of it.</summary>
+        /// <summary>Whether to compile everything, including unchanged assemblies.</summary>
         [Description("Compile everything, also what has not changed")]
         public bool ForceRecompile { get; set; }
 
-        /// <summary>In play mode too.</summary>
+        /// <summary>Whether to compile in play mode.</summary>
         [Description("Compile in play mode too, which Unity may answer by leaving it")]
         public bool AllowInPlayMode { get; set; }
     }
@@ -24,56 +24,56 @@ namespace Holdfast
     /// <summary>A message of the compiler.</summary>
     public sealed class CompileIssue
     {
-        /// <summary>Its text.</summary>
+        /// <summary>Text of the message.</summary>
         public string Message { get; set; } = "";
 
-        /// <summary>The file.</summary>
+        /// <summary>The source file.</summary>
         public string File { get; set; } = "";
 
-        /// <summary>The line, from 1.</summary>
+        /// <summary>The line in the file, from 1.</summary>
         public int Line { get; set; }
 
-        /// <summary>The column.</summary>
+        /// <summary>The column in the line.</summary>
         public int Column { get; set; }
     }
 
     /// <summary>Result of <see cref="CompileTool"/>.</summary>
     public sealed class CompileResponse : BaseToolResponse
     {
-        /// <summary>There are no errors; null if that is not known.</summary>
+        /// <summary>Whether there are no errors; null if that is unknown. False if the compilation was refused.</summary>
         public bool? Success { get; set; }
 
-        /// <summary>How many errors; null if that is not known.</summary>
+        /// <summary>Number of errors; null if unknown.</summary>
         public int? ErrorCount { get; set; }
 
-        /// <summary>How many warnings, of the assemblies that were compiled now; null if that is not known.</summary>
+        /// <summary>Number of warnings in the assemblies that were compiled now; null if unknown.</summary>
         public int? WarningCount { get; set; }
 
-        /// <summary>The errors.</summary>
+        /// <summary>The errors, at most <see cref="Limits.CompileIssues"/>.</summary>
         public IReadOnlyList<CompileIssue> Errors { get; set; } = Array.Empty<CompileIssue>();
 
-        /// <summary>The warnings.</summary>
+        /// <summary>The warnings, as many as <see cref="Limits.CompileIssues"/> leaves room for.</summary>
         public IReadOnlyList<CompileIssue> Warnings { get; set; } = Array.Empty<CompileIssue>();
 
-        /// <summary>A sentence.</summary>
+        /// <summary>The result as a sentence.</summary>
         public string Message { get; set; } = "";
 
-        /// <summary>The compilation was not seen to its end, so the counts say nothing.</summary>
+        /// <summary>Whether no compilation was observed to its end, so that there are no counts.</summary>
         public bool IsIndeterminate { get; set; }
 
-        /// <summary>Nothing had changed, so nothing was compiled.</summary>
+        /// <summary>Whether nothing was compiled, since nothing had changed.</summary>
         public bool UpToDate { get; set; }
 
-        /// <summary>The new code has been loaded since.</summary>
+        /// <summary>Whether the domain was reloaded during the call.</summary>
         public bool DomainReloaded { get; set; }
 
-        /// <summary>The call's id; empty if it has none.</summary>
+        /// <summary>The call's id; empty if the client gave none.</summary>
         public string RequestId { get; set; } = "";
     }
 
     /// <summary>
-    /// Compiles. A compilation that succeeds is followed by a reload, which cuts this very call: what the compiler said is
-    /// kept in the moment in which it ends, and answered after the reload.
+    /// Compiles the scripts. A successful compilation is followed by a reload, which cuts this call. So the result is saved as
+    /// soon as the compilation ends, and the call is answered after the reload.
     /// </summary>
     [McpTool(
         Description = "Takes in changed files, compiles the scripts, and answers with the compiler's errors and warnings. " +
@@ -92,7 +92,7 @@ namespace Holdfast
             {
                 return Refused("The editor is in play mode; leave it first, or set AllowInPlayMode", context);
             }
-            // One that runs already knows nothing of files that were saved after it began.
+            // A compilation that already runs does not include files that were saved after it began, so wait for its end.
             context.KeepAcrossReload(new JObject { ["phase"] = "waiting", ["force"] = parameters.ForceRecompile });
             await Quiet(compiler, context);
             return await Compile(compiler, parameters.ForceRecompile, context);
@@ -103,7 +103,7 @@ namespace Holdfast
         {
             ICompiler compiler = context.Get<ICompiler>();
             await Quiet(compiler, context);
-            // The reload was that of the compilation before ours, which has not been asked for.
+            // The reload followed an earlier compilation; this call has not requested its own yet.
             if ((string?)kept["phase"] == "waiting") return await Compile(compiler, (bool)kept["force"]!, context);
             if (kept["result"] is not JObject result) return CompileReport.Unknown(context, true, compiler.HasErrors);
             var response = (CompileResponse)Json.To(result, typeof(CompileResponse))!;
@@ -125,7 +125,7 @@ namespace Holdfast
             if (!await run.Begins())
             {
                 if (!compiler.HasErrors) return CompileReport.UpToDate(context);
-                // Nothing is new, and the errors are to be told all the same.
+                // Nothing has changed, but the errors of the last compilation must be reported, so compile again.
                 compiler.Request(false);
                 if (!await run.Begins()) return CompileReport.Unknown(context, false, compiler.HasErrors);
             }
@@ -143,7 +143,7 @@ namespace Holdfast
         };
     }
 
-    /// <summary>What is answered of a compilation.</summary>
+    /// <summary>Makes the result of a compilation.</summary>
     internal static class CompileReport
     {
         public static CompileResponse Of(IReadOnlyList<CompilerNote> notes, IToolContext context)
@@ -186,8 +186,8 @@ namespace Holdfast
     }
 
     /// <summary>
-    /// One compilation, listened to. It stops listening when it ends, when it is disposed, and when the call is cancelled,
-    /// which a reload does too: nothing of the old domain may stay subscribed.
+    /// Listens to one compilation. It unsubscribes when the compilation ends, when it is disposed, and when the call is
+    /// cancelled. A reload cancels the call too, so that nothing of the old domain stays subscribed.
     /// </summary>
     internal sealed class CompilationRun : ICompilationListener, IDisposable
     {
@@ -210,7 +210,7 @@ namespace Holdfast
             registration = context.Cancellation.Register(Cancelled);
         }
 
-        /// <summary>What it came to; cancelled with the call.</summary>
+        /// <summary>The result of the compilation. Cancelled if the call is.</summary>
         public Task<CompileResponse> Response => response.Task;
 
         public void Started()
@@ -227,7 +227,7 @@ namespace Holdfast
         public void Finished()
         {
             if (!started || response.Task.IsCompleted) return;
-            // Told here, on the main thread, and not by whoever awaits it: the reload may be next. It has heard all it wants, too.
+            // The result is saved here, on the main thread, and not by the code that awaits it: a reload may follow at once.
             StopListening();
             CompileResponse told = CompileReport.Of(notes, context);
             if (keep && told.Success == true)
@@ -237,20 +237,24 @@ namespace Holdfast
             response.TrySetResult(told);
         }
 
-        /// <summary>Does a compilation begin? Waits some frames.</summary>
+        /// <summary>
+        /// Waits up to <see cref="Limits.CompileSettle"/> frames for a compilation to begin, and returns whether it did.
+        /// </summary>
         public async Task<bool> Begins()
         {
             for (int frame = 0; frame < Limits.CompileSettle; frame++)
             {
                 if (started) return true;
                 await context.MainThread.Frames(1, context.Cancellation);
-                // It has been asked for, and its beginning takes time.
+                // A compilation was requested and is about to begin: count the frames from the start again.
                 if (compiler.IsCompiling) frame = -1;
             }
             return started;
         }
 
-        /// <summary>Waits for the reload that cuts this call, or for a sign that there is none.</summary>
+        /// <summary>
+        /// Waits for the reload that cuts this call. Returns if none comes within <see cref="Limits.ReloadAfterCompile"/>.
+        /// </summary>
         public async Task AwaitReload()
         {
             await context.MainThread.Switch(context.Cancellation);
@@ -273,7 +277,7 @@ namespace Holdfast
             StopListening();
         }
 
-        // Unity's events are for the main thread. A reload cancels there; a caller does not.
+        // Unity's events may be used on the main thread only. A reload cancels on it; a caller cancels on another thread.
         private void StopListening()
         {
             if (!context.MainThread.IsCurrent)

@@ -4,7 +4,7 @@ using System.Collections.Generic;
 
 namespace Holdfast
 {
-    /// <summary>Unity's own way of storing console entries -> entries.</summary>
+    /// <summary>Converts console entries from Unity's own form.</summary>
     public static class ConsoleText
     {
         // Bits of LogEntry.mode: error, assert, fatal, asset import error, scripting error, script compile error, scripting
@@ -14,16 +14,17 @@ namespace Holdfast
         // Asset import warning, scripting warning, script compile warning.
         private const int Warnings = 1 << 7 | 1 << 9 | 1 << 12;
 
-        /// <summary>The kind of an entry by its mode.</summary>
+        /// <summary>The kind of an entry with this mode.</summary>
         public static ConsoleEntryType TypeOf(int mode) => (mode & Errors) != 0 ? ConsoleEntryType.Error
             : (mode & Warnings) != 0 ? ConsoleEntryType.Warning : ConsoleEntryType.Log;
 
-        /// <summary>An entry of its parts: Unity keeps message and stack trace in one text.</summary>
-        /// <param name="mode">Bits that say what it is.</param>
-        /// <param name="text">Message, then stack trace.</param>
-        /// <param name="stackStart">Where the stack trace begins; 0 or outside: it is not known.</param>
-        /// <param name="file">The file that it points to.</param>
-        /// <param name="line">The line there.</param>
+        /// <summary>Makes an entry. Unity stores the message and the stack trace in one text, which is split here.</summary>
+        /// <param name="mode">The flags of <c>LogEntry.mode</c>.</param>
+        /// <param name="text">The message, followed by the stack trace.</param>
+        /// <param name="stackStart">Index at which the stack trace begins. It is searched for if this is 0 or beyond the
+        /// text.</param>
+        /// <param name="file">The file that the entry refers to.</param>
+        /// <param name="line">The line in the file.</param>
         public static ConsoleEntry Entry(int mode, string? text, int stackStart, string? file, int line)
         {
             text ??= "";
@@ -32,7 +33,7 @@ namespace Holdfast
                 file ?? "", line);
         }
 
-        // A line that looks like a frame of a stack trace begins it.
+        // The stack trace begins with the first line, after the message's first, that looks like a stack frame.
         private static int FindStack(string text)
         {
             for (int at = 0; at < text.Length;)
@@ -51,14 +52,14 @@ namespace Holdfast
     }
 
     /// <summary>
-    /// The latest messages, for editors whose console cannot be read: what came since it was made, without the compiler's.
-    /// Any thread.
+    /// The latest messages since its creation, for editors whose console cannot be read. Compiler messages are missing. Any
+    /// thread.
     /// </summary>
     public sealed class ConsoleRing
     {
         private readonly Queue<ConsoleEntry> entries = new();
 
-        /// <summary>Everything, the oldest first.</summary>
+        /// <summary>All messages, oldest first.</summary>
         public IReadOnlyList<ConsoleEntry> Entries
         {
             get
@@ -67,7 +68,7 @@ namespace Holdfast
             }
         }
 
-        /// <summary>Adds one; the oldest goes when there are too many.</summary>
+        /// <summary>Adds a message. Beyond <see cref="Limits.ConsoleRing"/> the oldest is dropped.</summary>
         public void Add(ConsoleEntry entry)
         {
             lock (entries)
@@ -77,7 +78,7 @@ namespace Holdfast
             }
         }
 
-        /// <summary>Forgets everything.</summary>
+        /// <summary>Removes all messages.</summary>
         public void Clear()
         {
             lock (entries) entries.Clear();

@@ -7,10 +7,10 @@ using System.Threading.Tasks;
 
 namespace Holdfast
 {
-    /// <summary>Which entries of the console. The numbers are uLoopMCP's.</summary>
+    /// <summary>Selects entries of the console. The numbers are uLoopMCP's.</summary>
     public enum McpLogType
     {
-        /// <summary>None: only the counts.</summary>
+        /// <summary>No entries, only the counts.</summary>
         None = -1,
 
         /// <summary>Messages.</summary>
@@ -22,34 +22,34 @@ namespace Holdfast
         /// <summary>Errors, exceptions, failed assertions.</summary>
         Error = 2,
 
-        /// <summary>All.</summary>
+        /// <summary>All entries.</summary>
         All = 3
     }
 
     /// <summary>Parameters of <see cref="GetLogsTool"/>.</summary>
     public sealed class GetLogsSchema : BaseToolSchema
     {
-        /// <summary>Kinds.</summary>
+        /// <summary>Kind of the entries to return.</summary>
         [Description("Which entries: Log, Warning, Error, All, or None for the counts alone")]
         public McpLogType LogType { get; set; } = McpLogType.All;
 
-        /// <summary>Bound.</summary>
+        /// <summary>Maximum number of entries to return; the newest are chosen.</summary>
         [Description("The newest so many of the entries that fit")]
         public int MaxCount { get; set; } = 100;
 
-        /// <summary>What to look for.</summary>
+        /// <summary>Text that an entry must contain; empty matches all.</summary>
         [Description("Only entries with this text, whatever its case; empty: all")]
         public string SearchText { get; set; } = "";
 
-        /// <summary>How.</summary>
+        /// <summary>Whether SearchText is a regular expression.</summary>
         [Description("SearchText is a regular expression")]
         public bool UseRegex { get; set; }
 
-        /// <summary>Where.</summary>
+        /// <summary>Whether to search stack traces too.</summary>
         [Description("Look for SearchText in stack traces too")]
         public bool SearchInStackTrace { get; set; }
 
-        /// <summary>With stack traces.</summary>
+        /// <summary>Whether to return stack traces.</summary>
         [Description("Answer with stack traces")]
         public bool IncludeStackTrace { get; set; } = true;
     }
@@ -57,50 +57,50 @@ namespace Holdfast
     /// <summary>An entry of <see cref="GetLogsResponse"/>.</summary>
     public sealed class LogEntryInfo
     {
-        /// <summary>Its kind.</summary>
+        /// <summary>Kind of the entry.</summary>
         public McpLogType Type { get; set; }
 
-        /// <summary>Its text.</summary>
+        /// <summary>The message, cut at <see cref="Limits.LogText"/> characters.</summary>
         public string Message { get; set; } = "";
 
-        /// <summary>Its stack trace; null if none was asked for.</summary>
+        /// <summary>The stack trace; null if it was not asked for.</summary>
         public string? StackTrace { get; set; }
 
-        /// <summary>The file that it points to; empty: none.</summary>
+        /// <summary>The file that the entry refers to; empty if there is none.</summary>
         public string File { get; set; } = "";
 
-        /// <summary>The line there.</summary>
+        /// <summary>The line in the file.</summary>
         public int Line { get; set; }
     }
 
     /// <summary>Result of <see cref="GetLogsTool"/>.</summary>
     public sealed class GetLogsResponse : BaseToolResponse
     {
-        /// <summary>Entries that fit.</summary>
+        /// <summary>Number of entries that match.</summary>
         public int TotalCount { get; set; }
 
-        /// <summary>Entries in <see cref="Logs"/>.</summary>
+        /// <summary>Number of entries in <see cref="Logs"/>.</summary>
         public int DisplayedCount { get; set; }
 
-        /// <summary>As asked.</summary>
+        /// <summary>The kind that was asked for.</summary>
         public string LogType { get; set; } = "";
 
-        /// <summary>As asked.</summary>
+        /// <summary>The maximum that was asked for.</summary>
         public int MaxCount { get; set; }
 
-        /// <summary>As asked.</summary>
+        /// <summary>The text that was searched for.</summary>
         public string SearchText { get; set; } = "";
 
-        /// <summary>As asked.</summary>
+        /// <summary>Whether stack traces were asked for.</summary>
         public bool IncludeStackTrace { get; set; }
 
-        /// <summary>The oldest first.</summary>
+        /// <summary>The entries, oldest first.</summary>
         public IReadOnlyList<LogEntryInfo> Logs { get; set; } = Array.Empty<LogEntryInfo>();
 
-        /// <summary>How many of each kind the console has.</summary>
+        /// <summary>Number of entries of each kind in the console.</summary>
         public ClearedLogCounts ConsoleCounts { get; set; } = new();
 
-        /// <summary>Older entries that fit were left out since the answer would have been too long.</summary>
+        /// <summary>Whether older entries were left out because the answer would have been too long.</summary>
         public bool Truncated { get; set; }
     }
 
@@ -156,7 +156,7 @@ namespace Holdfast
             _ => McpLogType.Log
         };
 
-        // One entry may be longer than the whole answer may be.
+        // A single entry may be longer than the limit of the whole answer, so its texts are cut.
         private static LogEntryInfo Describe(ConsoleEntry entry, bool withStack) => new()
         {
             Type = TypeOf(entry), Message = Cut(entry.Message), StackTrace = withStack ? Cut(entry.StackTrace) : null,
@@ -170,21 +170,21 @@ namespace Holdfast
     /// <summary>Parameters of <see cref="ClearConsoleTool"/>.</summary>
     public sealed class ClearConsoleSchema : BaseToolSchema
     {
-        /// <summary>Say so in the console.</summary>
+        /// <summary>Whether to write a confirmation into the cleared console.</summary>
         [Description("Write into the cleared console that it was cleared")]
         public bool AddConfirmationMessage { get; set; } = true;
     }
 
-    /// <summary>Entries by kind.</summary>
+    /// <summary>Numbers of entries by kind.</summary>
     public sealed class ClearedLogCounts
     {
-        /// <summary>Errors.</summary>
+        /// <summary>Number of errors.</summary>
         public int ErrorCount { get; set; }
 
-        /// <summary>Warnings.</summary>
+        /// <summary>Number of warnings.</summary>
         public int WarningCount { get; set; }
 
-        /// <summary>Messages.</summary>
+        /// <summary>Number of messages.</summary>
         public int LogCount { get; set; }
 
         internal static ClearedLogCounts Of(IReadOnlyList<ConsoleEntry> entries) => new()
@@ -198,22 +198,22 @@ namespace Holdfast
     /// <summary>Result of <see cref="ClearConsoleTool"/>.</summary>
     public sealed class ClearConsoleResponse : BaseToolResponse
     {
-        /// <summary>It was cleared.</summary>
+        /// <summary>Always true.</summary>
         public bool Success { get; set; }
 
-        /// <summary>How many entries went.</summary>
+        /// <summary>Number of entries that were removed.</summary>
         public int ClearedLogCount { get; set; }
 
-        /// <summary>The same by kind.</summary>
+        /// <summary>Number of removed entries by kind.</summary>
         public ClearedLogCounts ClearedCounts { get; set; } = new();
 
-        /// <summary>A sentence.</summary>
+        /// <summary>The result as a sentence.</summary>
         public string Message { get; set; } = "";
 
-        /// <summary>Empty.</summary>
+        /// <summary>Always empty.</summary>
         public string ErrorMessage { get; set; } = "";
 
-        /// <summary>Entries that stayed: errors of the compiler, and what Unity keeps.</summary>
+        /// <summary>Number of entries that stayed: compiler errors, and what Unity keeps.</summary>
         public int RemainingCount { get; set; }
     }
 

@@ -9,7 +9,7 @@ namespace Holdfast
     /// <summary>Parameters of <see cref="DebugSleepTool"/>.</summary>
     public sealed class DebugSleepSchema : BaseToolSchema
     {
-        /// <summary>How long.</summary>
+        /// <summary>Seconds to wait.</summary>
         [Description("Seconds to wait")]
         public int SleepSeconds { get; set; } = 15;
 
@@ -21,20 +21,20 @@ namespace Holdfast
     /// <summary>Result of <see cref="DebugSleepTool"/>.</summary>
     public sealed class DebugSleepResponse : BaseToolResponse
     {
-        /// <summary>A sentence.</summary>
+        /// <summary>The result as a sentence.</summary>
         public string Message { get; set; } = "";
 
-        /// <summary>Seconds that passed.</summary>
+        /// <summary>Whole seconds that passed.</summary>
         public int ActualSleepSeconds { get; set; }
 
-        /// <summary>False: a cancelled call is answered as such, and not with this.</summary>
+        /// <summary>Always false: a cancelled call is answered with an error instead.</summary>
         public bool WasCancelled { get; set; }
 
-        /// <summary>The time limit.</summary>
+        /// <summary>The call's time limit in seconds.</summary>
         public int AppliedTimeoutSeconds { get; set; }
     }
 
-    /// <summary>Waits, without blocking the editor: to try time limits, cancelling and progress.</summary>
+    /// <summary>Waits without blocking the editor, to try time limits, cancelling and progress.</summary>
     [McpTool(
         Description = "Waits for some seconds; for trying time limits, cancelling and progress", Title = "Sleep",
         DisplayDevelopmentOnly = true, ReadOnly = true, Parallel = true)]

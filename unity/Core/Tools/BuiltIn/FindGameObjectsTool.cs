@@ -8,130 +8,130 @@ using Newtonsoft.Json;
 
 namespace Holdfast
 {
-    /// <summary>How a name is compared.</summary>
+    /// <summary>How the pattern is compared.</summary>
     public enum SearchMode
     {
-        /// <summary>It is the name.</summary>
+        /// <summary>The pattern equals the name.</summary>
         Exact,
 
-        /// <summary>It is the path from a root on.</summary>
+        /// <summary>The pattern equals the path from the root.</summary>
         Path,
 
-        /// <summary>It is a regular expression over the name.</summary>
+        /// <summary>The pattern is a regular expression that matches the name.</summary>
         Regex,
 
-        /// <summary>It is in the name, whatever its case.</summary>
+        /// <summary>The name contains the pattern, ignoring case.</summary>
         Contains
     }
 
     /// <summary>Parameters of <see cref="FindGameObjectsTool"/>.</summary>
     public sealed class FindGameObjectsSchema : BaseToolSchema
     {
-        /// <summary>What to look for.</summary>
+        /// <summary>The pattern; empty matches any name.</summary>
         [Description("Name, path, part of a name or regular expression, as SearchMode says; empty: any")]
         public string NamePattern { get; set; } = "";
 
-        /// <summary>How.</summary>
+        /// <summary>How the pattern is compared.</summary>
         [Description("Exact (name), Path (from a root, with /), Regex (over the name), Contains (in the name)")]
         public SearchMode SearchMode { get; set; } = SearchMode.Exact;
 
-        /// <summary>Components.</summary>
+        /// <summary>Types of components that the object must have.</summary>
         [Description("Only with all these components, by type name with or without namespace; base types count")]
         public string[] RequiredComponents { get; set; } = Array.Empty<string>();
 
-        /// <summary>Tag.</summary>
+        /// <summary>Tag that the object must have; empty matches any.</summary>
         [Description("Only with this tag; empty: any")]
         public string Tag { get; set; } = "";
 
-        /// <summary>Layer.</summary>
+        /// <summary>Number of the layer that the object must be on; null matches any.</summary>
         [Description("Only on this layer, by number; null: any")]
         public int? Layer { get; set; }
 
-        /// <summary>With inactive ones.</summary>
+        /// <summary>Whether to include inactive objects and their children.</summary>
         [Description("With inactive GameObjects and what is below them")]
         public bool IncludeInactive { get; set; }
 
-        /// <summary>Bound.</summary>
+        /// <summary>Maximum number of results.</summary>
         [Description("The first so many")]
         public int MaxResults { get; set; } = 20;
 
-        /// <summary>All properties.</summary>
+        /// <summary>Whether to return the properties of components' base types.</summary>
         [Description("With the properties of components' base types")]
         public bool IncludeInheritedProperties { get; set; }
     }
 
-    /// <summary>A property. Names as uLoopMCP writes them.</summary>
+    /// <summary>A property of a component. JSON names are uLoopMCP's.</summary>
     public sealed class ComponentPropertyInfo
     {
-        /// <summary>Its name.</summary>
+        /// <summary>Name of the property.</summary>
         [JsonProperty("name")]
         public string Name { get; set; } = "";
 
-        /// <summary>Its type.</summary>
+        /// <summary>Type of the property.</summary>
         [JsonProperty("type")]
         public string Type { get; set; } = "";
 
-        /// <summary>Its value.</summary>
+        /// <summary>Value of the property.</summary>
         [JsonProperty("value")]
         public object? Value { get; set; }
     }
 
-    /// <summary>A component.</summary>
+    /// <summary>A component of a result.</summary>
     public sealed class ComponentInfo
     {
-        /// <summary>Its type's name.</summary>
+        /// <summary>Name of the component's type.</summary>
         [JsonProperty("type")]
         public string Type { get; set; } = "";
 
-        /// <summary>The same with the namespace.</summary>
+        /// <summary>Name of the component's type with the namespace.</summary>
         [JsonProperty("fullTypeName")]
         public string FullTypeName { get; set; } = "";
 
-        /// <summary>On or off; null where there is no such switch.</summary>
+        /// <summary>Whether the component is enabled; null if it has no such switch.</summary>
         [JsonProperty("enabled")]
         public bool? Enabled { get; set; }
 
-        /// <summary>Its properties.</summary>
+        /// <summary>The component's properties.</summary>
         [JsonProperty("properties")]
         public IReadOnlyList<ComponentPropertyInfo> Properties { get; set; } = Array.Empty<ComponentPropertyInfo>();
 
-        /// <summary>Properties were left out by a bound.</summary>
+        /// <summary>Whether properties beyond <see cref="Limits.ComponentProperties"/> were left out.</summary>
         [JsonProperty("propertiesCut", DefaultValueHandling = DefaultValueHandling.Ignore)]
         public bool PropertiesCut { get; set; }
     }
 
-    /// <summary>A GameObject that fits.</summary>
+    /// <summary>A GameObject that matches.</summary>
     public sealed class FindGameObjectResult
     {
-        /// <summary>Its id in this session, a text.</summary>
+        /// <summary>The object's id in this session, as text.</summary>
         [JsonProperty("id")]
         public string Id { get; set; } = "";
 
-        /// <summary>Its name.</summary>
+        /// <summary>The object's name.</summary>
         [JsonProperty("name")]
         public string Name { get; set; } = "";
 
-        /// <summary>Its path.</summary>
+        /// <summary>The object's path from the root.</summary>
         [JsonProperty("path")]
         public string Path { get; set; } = "";
 
-        /// <summary>Active, with all its parents.</summary>
+        /// <summary>Whether the object and all its parents are active.</summary>
         [JsonProperty("isActive")]
         public bool IsActive { get; set; }
 
-        /// <summary>Its tag.</summary>
+        /// <summary>The object's tag.</summary>
         [JsonProperty("tag")]
         public string Tag { get; set; } = "";
 
-        /// <summary>Its layer.</summary>
+        /// <summary>Number of the object's layer.</summary>
         [JsonProperty("layer")]
         public int Layer { get; set; }
 
-        /// <summary>Its layer's name.</summary>
+        /// <summary>Name of the object's layer.</summary>
         [JsonProperty("layerName")]
         public string LayerName { get; set; } = "";
 
-        /// <summary>Its components.</summary>
+        /// <summary>The object's components.</summary>
         [JsonProperty("components")]
         public IReadOnlyList<ComponentInfo> Components { get; set; } = Array.Empty<ComponentInfo>();
     }
@@ -139,20 +139,20 @@ namespace Holdfast
     /// <summary>Result of <see cref="FindGameObjectsTool"/>.</summary>
     public sealed class FindGameObjectsResponse : BaseToolResponse
     {
-        /// <summary>What fits, in the order of the hierarchy.</summary>
+        /// <summary>The objects that match, in the order of the hierarchy.</summary>
         [JsonProperty("results")]
         public IReadOnlyList<FindGameObjectResult> Results { get; set; } = Array.Empty<FindGameObjectResult>();
 
-        /// <summary>How many fit in all.</summary>
+        /// <summary>Number of objects that match, including those that are not in the results.</summary>
         [JsonProperty("totalFound")]
         public int TotalFound { get; set; }
 
-        /// <summary>Empty, or why there are fewer results than there could be.</summary>
+        /// <summary>Why the search or the results are incomplete; empty if they are not.</summary>
         [JsonProperty("errorMessage")]
         public string ErrorMessage { get; set; } = "";
     }
 
-    /// <summary>Finds GameObjects.</summary>
+    /// <summary>Finds GameObjects in the open scenes.</summary>
     [McpTool(
         Description = "Finds GameObjects in the open scenes by name, path, regular expression, components, tag or layer, and reads " +
             "their components with the properties' values",

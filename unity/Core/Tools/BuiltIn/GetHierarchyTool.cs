@@ -11,83 +11,85 @@ namespace Holdfast
     /// <summary>Parameters of <see cref="GetHierarchyTool"/>.</summary>
     public sealed class GetHierarchySchema : BaseToolSchema
     {
-        /// <summary>With inactive ones.</summary>
+        /// <summary>Whether to include inactive objects and their children.</summary>
         [Description("With inactive GameObjects and what is below them")]
         public bool IncludeInactive { get; set; } = true;
 
-        /// <summary>Bound.</summary>
+        /// <summary>Maximum depth: 0 means only the roots, -1 means no limit.</summary>
         [Description("How deep: 0 are the roots alone, -1 is no bound")]
         public int MaxDepth { get; set; } = -1;
 
-        /// <summary>Where to begin.</summary>
+        /// <summary>Path of the object to begin with; empty means all roots.</summary>
         [Description("Only what is below this GameObject, such as Canvas/Panel; empty: everything")]
         public string? RootPath { get; set; }
 
-        /// <summary>With components.</summary>
+        /// <summary>Whether to include the names of components.</summary>
         [Description("With the names of components")]
         public bool IncludeComponents { get; set; } = true;
 
-        /// <summary>Bound.</summary>
+        /// <summary>Size of the JSON in KiB above which the hierarchy is written to a file.</summary>
         [Description("A hierarchy larger than this many KiB of JSON goes to a file, whose path is answered")]
         public int MaxResponseSizeKB { get; set; } = 100;
     }
 
-    /// <summary>A GameObject with its children. Names as uLoopMCP writes them.</summary>
+    /// <summary>A GameObject with its children. JSON names are uLoopMCP's.</summary>
     public sealed class HierarchyNodeNested
     {
-        /// <summary>Its id in this session, a text: newer editors have ids of 64 bits.</summary>
+        /// <summary>The object's id in this session, as text: newer editors have ids of 64 bits.</summary>
         [JsonProperty("id")]
         public string Id { get; set; } = "";
 
-        /// <summary>Its name.</summary>
+        /// <summary>The object's name.</summary>
         [JsonProperty("name")]
         public string Name { get; set; } = "";
 
-        /// <summary>0 for what the walk began with.</summary>
+        /// <summary>Depth below the object or root at which the hierarchy begins, which has 0.</summary>
         [JsonProperty("depth")]
         public int Depth { get; set; }
 
-        /// <summary>Active, with all its parents.</summary>
+        /// <summary>Whether the object and all its parents are active.</summary>
         [JsonProperty("isActive")]
         public bool IsActive { get; set; }
 
-        /// <summary>Names of components.</summary>
+        /// <summary>Names of the object's components.</summary>
         [JsonProperty("components")]
         public IReadOnlyList<string> Components { get; set; } = Array.Empty<string>();
 
-        /// <summary>The children.</summary>
+        /// <summary>The object's children.</summary>
         [JsonProperty("children")]
         public List<HierarchyNodeNested> Children { get; set; } = new();
 
-        /// <summary>Its children were left out by a bound.</summary>
+        /// <summary>Whether children were left out because of a limit.</summary>
         [JsonProperty("childrenCut", DefaultValueHandling = DefaultValueHandling.Ignore)]
         public bool ChildrenCut { get; set; }
     }
 
-    /// <summary>What a hierarchy is of.</summary>
+    /// <summary>Facts about the hierarchy.</summary>
     public sealed class HierarchyContext
     {
-        /// <summary>editor, playmode, or prefab.</summary>
+        /// <summary>Kind of the scene: editor, playmode, or prefab.</summary>
         [JsonProperty("sceneType")]
         public string SceneType { get; set; } = "";
 
-        /// <summary>The active scene.</summary>
+        /// <summary>Name of the active scene or of the prefab.</summary>
         [JsonProperty("sceneName")]
         public string SceneName { get; set; } = "";
 
-        /// <summary>GameObjects.</summary>
+        /// <summary>Number of GameObjects in the hierarchy.</summary>
         [JsonProperty("nodeCount")]
         public int NodeCount { get; set; }
 
-        /// <summary>Depth of the deepest.</summary>
+        /// <summary>Greatest depth in the hierarchy.</summary>
         [JsonProperty("maxDepth")]
         public int MaxDepth { get; set; }
 
-        /// <summary>All scenes, in order.</summary>
+        /// <summary>Names of all open scenes, in order.</summary>
         [JsonProperty("scenes")]
         public IReadOnlyList<string> Scenes { get; set; } = Array.Empty<string>();
 
-        /// <summary>There are more GameObjects than one call walks over, or deeper ones than one answer holds.</summary>
+        /// <summary>
+        /// Whether objects were left out because of <see cref="Limits.SceneNodes"/> or <see cref="Limits.SceneDepth"/>.
+        /// </summary>
         [JsonProperty("truncated")]
         public bool Truncated { get; set; }
     }
@@ -95,28 +97,28 @@ namespace Holdfast
     /// <summary>Result of <see cref="GetHierarchyTool"/>.</summary>
     public sealed class GetHierarchyResponse : BaseToolResponse
     {
-        /// <summary>The roots; null if they are in the file.</summary>
+        /// <summary>The roots; null if the hierarchy is in the file.</summary>
         [JsonProperty("hierarchy")]
         public IReadOnlyList<HierarchyNodeNested>? Hierarchy { get; set; }
 
-        /// <summary>What it is of.</summary>
+        /// <summary>Facts about the hierarchy.</summary>
         [JsonProperty("context")]
         public HierarchyContext Context { get; set; } = new();
 
-        /// <summary>It went to a file.</summary>
+        /// <summary>Whether the hierarchy was written to a file.</summary>
         [JsonProperty("hierarchySavedToFile")]
         public bool SavedToFile { get; set; }
 
-        /// <summary>The file.</summary>
+        /// <summary>Absolute path of the file; empty if there is none.</summary>
         [JsonProperty("hierarchyFilePath")]
         public string FilePath { get; set; } = "";
 
-        /// <summary>Why.</summary>
+        /// <summary>Why the file was written; empty if there is none.</summary>
         [JsonProperty("saveToFileReason")]
         public string SaveToFileReason { get; set; } = "";
     }
 
-    /// <summary>Reads the hierarchy.</summary>
+    /// <summary>Reads the hierarchy of the open scenes.</summary>
     [McpTool(
         Description = "Reads the GameObjects of the open scenes, or of the prefab that is being edited, as a tree with components. " +
             "A large one goes to a JSON file whose path is answered",

@@ -1,10 +1,13 @@
 #nullable enable
 namespace Holdfast
 {
-    /// <summary>A menu item's text: its path and, after a blank, its keys (<c>%</c>, <c>#</c>, <c>&amp;</c> or <c>_</c>, then a key).</summary>
+    /// <summary>
+    /// Splits the text of a menu item into its path and, after a blank, its shortcut (<c>%</c>, <c>#</c>, <c>&amp;</c>, <c>_</c>
+    /// or <c>^</c>, then a key).
+    /// </summary>
     public static class MenuPath
     {
-        /// <summary>The two parts; the keys are empty if there are none.</summary>
+        /// <summary>Splits the text; the shortcut is empty if there is none.</summary>
         public static (string Path, string Keys) Split(string text)
         {
             int blank = text.LastIndexOf(' ');

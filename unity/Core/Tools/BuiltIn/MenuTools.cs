@@ -7,35 +7,35 @@ using System.Threading.Tasks;
 
 namespace Holdfast
 {
-    /// <summary>How menu items are filtered. Names as uLoopMCP writes them.</summary>
+    /// <summary>How menu items are filtered. Names are uLoopMCP's.</summary>
     public enum MenuItemFilterType
     {
-        /// <summary>The text is in the path.</summary>
+        /// <summary>The path contains the text.</summary>
         contains,
 
-        /// <summary>It is the path.</summary>
+        /// <summary>The path equals the text.</summary>
         exact,
 
-        /// <summary>The path begins with it.</summary>
+        /// <summary>The path begins with the text.</summary>
         startswith
     }
 
     /// <summary>Parameters of <see cref="GetMenuItemsTool"/>.</summary>
     public sealed class GetMenuItemsSchema : BaseToolSchema
     {
-        /// <summary>What to look for.</summary>
+        /// <summary>Text to compare with the paths, ignoring case; empty matches all.</summary>
         [Description("Only items whose path fits this text, whatever its case; empty: all")]
         public string FilterText { get; set; } = "";
 
-        /// <summary>How.</summary>
+        /// <summary>How the text is compared.</summary>
         [Description("contains, exact, or startswith")]
         public MenuItemFilterType FilterType { get; set; } = MenuItemFilterType.contains;
 
-        /// <summary>With validation.</summary>
+        /// <summary>Whether to list validation functions.</summary>
         [Description("With the functions that say whether an item is enabled")]
         public bool IncludeValidation { get; set; }
 
-        /// <summary>Bound.</summary>
+        /// <summary>Maximum number of items to return.</summary>
         [Description("The first so many")]
         public int MaxCount { get; set; } = 200;
     }
@@ -43,54 +43,54 @@ namespace Holdfast
     /// <summary>A menu item.</summary>
     public sealed class MenuItemInfo
     {
-        /// <summary>Its path, such as GameObject/Create Empty.</summary>
+        /// <summary>Path of the item, such as GameObject/Create Empty.</summary>
         public string Path { get; set; } = "";
 
-        /// <summary>Its place in the menu.</summary>
+        /// <summary>The number that orders the items in the menu.</summary>
         public int Priority { get; set; }
 
-        /// <summary>It only says whether the item is enabled.</summary>
+        /// <summary>Whether this is the function that decides whether the item is enabled.</summary>
         public bool IsValidateFunction { get; set; }
 
-        /// <summary>The method behind it; empty for native items.</summary>
+        /// <summary>Name of the method behind the item; empty for native items.</summary>
         public string MethodName { get; set; } = "";
 
-        /// <summary>The method's type.</summary>
+        /// <summary>Name of the method's type.</summary>
         public string TypeName { get; set; } = "";
 
-        /// <summary>The assembly.</summary>
+        /// <summary>Name of the method's assembly.</summary>
         public string AssemblyName { get; set; } = "";
 
-        /// <summary>The editor's own execution knows it.</summary>
+        /// <summary>Whether the editor can execute the entry: false only for validation functions.</summary>
         public bool CanExecuteViaEditorApplication { get; set; }
 
-        /// <summary>It is part of the editor's native menu.</summary>
+        /// <summary>Whether the item belongs to the editor's native menu.</summary>
         public bool IsNative { get; set; }
 
-        /// <summary>Its keys; empty if none.</summary>
+        /// <summary>The item's shortcut; empty if there is none.</summary>
         public string Shortcut { get; set; } = "";
     }
 
     /// <summary>Result of <see cref="GetMenuItemsTool"/>.</summary>
     public sealed class GetMenuItemsResponse : BaseToolResponse
     {
-        /// <summary>By path.</summary>
+        /// <summary>The items, sorted by path.</summary>
         public IReadOnlyList<MenuItemInfo> MenuItems { get; set; } = Array.Empty<MenuItemInfo>();
 
-        /// <summary>Items in all.</summary>
+        /// <summary>Number of all items.</summary>
         public int TotalCount { get; set; }
 
-        /// <summary>Items that fit.</summary>
+        /// <summary>Number of items that match.</summary>
         public int FilteredCount { get; set; }
 
-        /// <summary>As asked.</summary>
+        /// <summary>The text of the filter.</summary>
         public string AppliedFilter { get; set; } = "";
 
-        /// <summary>As asked.</summary>
+        /// <summary>The type of the filter.</summary>
         public string AppliedFilterType { get; set; } = "";
     }
 
-    /// <summary>Lists the menu.</summary>
+    /// <summary>Lists the menu items.</summary>
     [McpTool(
         Description = "Lists the items of the editor's menu, with the methods behind them", Title = "Get menu items", ReadOnly = true,
         Parallel = true)]
@@ -137,12 +137,12 @@ namespace Holdfast
     /// <summary>Parameters of <see cref="ExecuteMenuItemTool"/>.</summary>
     public sealed class ExecuteMenuItemSchema : BaseToolSchema
     {
-        /// <summary>Which.</summary>
+        /// <summary>Path of the item to execute.</summary>
         [McpRequired]
         [Description("The item's path, such as GameObject/Create Empty")]
         public string MenuItemPath { get; set; } = "";
 
-        /// <summary>Another way.</summary>
+        /// <summary>Whether to call the method behind the item if the editor does not execute it.</summary>
         [Description("If the editor does not know the item, call the method that has it as its MenuItem")]
         public bool UseReflectionFallback { get; set; } = true;
     }
@@ -150,22 +150,22 @@ namespace Holdfast
     /// <summary>Result of <see cref="ExecuteMenuItemTool"/>.</summary>
     public sealed class ExecuteMenuItemResponse : BaseToolResponse
     {
-        /// <summary>As asked.</summary>
+        /// <summary>The path that was asked for.</summary>
         public string MenuItemPath { get; set; } = "";
 
-        /// <summary>It was executed.</summary>
+        /// <summary>Whether the item was executed.</summary>
         public bool Success { get; set; }
 
-        /// <summary>EditorApplication, Reflection, or empty.</summary>
+        /// <summary>How the item was executed: EditorApplication or Reflection; empty if it was not.</summary>
         public string ExecutionMethod { get; set; } = "";
 
-        /// <summary>Why not; else empty.</summary>
+        /// <summary>Why the item was not executed; else empty.</summary>
         public string ErrorMessage { get; set; } = "";
 
-        /// <summary>What to do about it.</summary>
+        /// <summary>What the caller can do about the error; else empty.</summary>
         public string Details { get; set; } = "";
 
-        /// <summary>There is such an item.</summary>
+        /// <summary>Whether the item exists.</summary>
         public bool MenuItemFound { get; set; }
     }
 
@@ -176,7 +176,7 @@ namespace Holdfast
         Title = "Execute menu item", RequiredSecuritySetting = SecuritySettings.AllowMenuItemExecution, OpenWorld = true)]
     public sealed class ExecuteMenuItemTool : AbstractUnityTool<ExecuteMenuItemSchema, ExecuteMenuItemResponse>
     {
-        // They end or block the editor that would have to answer.
+        // These items end or block the editor, so it could not answer.
         private static readonly HashSet<string> Blocked = new(StringComparer.OrdinalIgnoreCase)
         {
             "File/Exit", "File/Quit", "Unity/Quit Unity", "Unity/Quit", "File/New Project", "File/Open Project", "File/Open Recent Project",
@@ -187,7 +187,10 @@ namespace Holdfast
         /// <inheritdoc/>
         public override string ToolName => "execute-menu-item";
 
-        /// <summary>Is it an item that is never executed, or one that changes what clients may do? Dots at the end, blanks and case do not count.</summary>
+        /// <summary>
+        /// Whether the item is never executed: it ends or blocks the editor, or opens our own window, where the user decides what
+        /// clients may do. Trailing dots, blanks and case are ignored.
+        /// </summary>
         public static bool IsBlocked(string path)
         {
             string plain = Plain(path);

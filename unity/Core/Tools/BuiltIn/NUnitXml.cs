@@ -8,13 +8,13 @@ using System.Xml;
 namespace Holdfast
 {
     /// <summary>
-    /// A run as NUnit 3 writes it. The test framework gives the suites; the element around them, which readers want, is
-    /// written here, since older frameworks offer no way to do so.
+    /// Writes a test run as NUnit 3 XML. The test framework provides the suites. The surrounding <c>test-run</c> element, which
+    /// readers expect, is written here, since older frameworks cannot write it.
     /// </summary>
     internal static class NUnitXml
     {
-        /// <summary>The file's text.</summary>
-        /// <exception cref="XmlException">The framework's part is no XML.</exception>
+        /// <summary>Returns the text of the file.</summary>
+        /// <exception cref="XmlException">The framework's part is not valid XML.</exception>
         public static string Write(TestSummary summary, DateTime endUtc)
         {
             int total = summary.Passed + summary.Failed + summary.Skipped + summary.Inconclusive;

@@ -10,52 +10,52 @@ using Newtonsoft.Json.Linq;
 
 namespace Holdfast
 {
-    /// <summary>Where tests run.</summary>
+    /// <summary>Mode in which tests run.</summary>
     public enum TestMode
     {
-        /// <summary>In the editor.</summary>
+        /// <summary>In edit mode.</summary>
         EditMode,
 
         /// <summary>In play mode.</summary>
         PlayMode
     }
 
-    /// <summary>How <see cref="RunTestsSchema.FilterValue"/> is meant. Names as uLoopMCP writes them.</summary>
+    /// <summary>Meaning of <see cref="RunTestsSchema.FilterValue"/>. Names are uLoopMCP's.</summary>
     public enum TestFilterType
     {
-        /// <summary>Not at all.</summary>
+        /// <summary>No filter: all tests run.</summary>
         all,
 
-        /// <summary>The full name of a test, fixture or namespace.</summary>
+        /// <summary>Full name of a test, fixture or namespace.</summary>
         exact,
 
-        /// <summary>A regular expression over full names.</summary>
+        /// <summary>Regular expression for full names.</summary>
         regex,
 
-        /// <summary>An assembly.</summary>
+        /// <summary>Name of an assembly.</summary>
         assembly
     }
 
     /// <summary>Parameters of <see cref="RunTestsTool"/>.</summary>
     public sealed class RunTestsSchema : BaseToolSchema
     {
-        /// <summary>Where.</summary>
+        /// <summary>Mode in which the tests run.</summary>
         [Description("EditMode or PlayMode")]
         public TestMode TestMode { get; set; } = TestMode.EditMode;
 
-        /// <summary>Which.</summary>
+        /// <summary>Meaning of FilterValue.</summary>
         [Description("all; or FilterValue is: exact (full name), regex (over full names), assembly (its name)")]
         public TestFilterType FilterType { get; set; } = TestFilterType.all;
 
-        /// <summary>Which.</summary>
+        /// <summary>The value of the filter.</summary>
         [Description("What FilterType says")]
         public string FilterValue { get; set; } = "";
 
-        /// <summary>To a file.</summary>
+        /// <summary>Whether to write the results to an XML file.</summary>
         [Description("Write the results as NUnit 3 XML, and answer with the file's path")]
         public bool SaveXml { get; set; }
 
-        /// <summary>Save first.</summary>
+        /// <summary>Whether to save changed scenes first.</summary>
         [Description("Save scenes with changes before; else the tool refuses to run while there are any, since Unity would ask")]
         public bool SaveScenes { get; set; }
 
@@ -67,49 +67,50 @@ namespace Holdfast
     /// <summary>A test that failed.</summary>
     public sealed class FailedTestInfo
     {
-        /// <summary>Its full name.</summary>
+        /// <summary>Full name of the test.</summary>
         public string Name { get; set; } = "";
 
-        /// <summary>What it said.</summary>
+        /// <summary>The test's failure message.</summary>
         public string Message { get; set; } = "";
     }
 
     /// <summary>Result of <see cref="RunTestsTool"/>.</summary>
     public sealed class RunTestsResponse : BaseToolResponse
     {
-        /// <summary>The run came to its end and nothing failed.</summary>
+        /// <summary>Whether the run completed with at least one test and no failure.</summary>
         public bool Success { get; set; }
 
-        /// <summary>A sentence.</summary>
+        /// <summary>The result as a sentence.</summary>
         public string Message { get; set; } = "";
 
-        /// <summary>When it ended, local time.</summary>
+        /// <summary>When the run ended, in local time.</summary>
         public string CompletedAt { get; set; } = "";
 
-        /// <summary>Tests.</summary>
+        /// <summary>Number of tests.</summary>
         public int TestCount { get; set; }
 
-        /// <summary>Those that passed.</summary>
+        /// <summary>Number of tests that passed.</summary>
         public int PassedCount { get; set; }
 
-        /// <summary>Those that failed.</summary>
+        /// <summary>Number of tests that failed.</summary>
         public int FailedCount { get; set; }
 
-        /// <summary>Those that were left out, or came to no conclusion.</summary>
+        /// <summary>Number of tests that were skipped or inconclusive.</summary>
         public int SkippedCount { get; set; }
 
-        /// <summary>The XML file; empty if none was asked for.</summary>
+        /// <summary>Path of the XML file; empty if none was asked for or it could not be written.</summary>
         public string XmlPath { get; set; } = "";
 
-        /// <summary>The first failed tests.</summary>
+        /// <summary>The first failed tests, at most <see cref="Limits.FailedTests"/>.</summary>
         public IReadOnlyList<FailedTestInfo> FailedTests { get; set; } = Array.Empty<FailedTestInfo>();
 
-        /// <summary>The editor reloaded its scripts during the run.</summary>
+        /// <summary>Whether the domain was reloaded during the run.</summary>
         public bool DomainReloaded { get; set; }
     }
 
     /// <summary>
-    /// Runs tests. A run in play mode, and many a test, reload the scripts: the run goes on in Unity, and this call with it.
+    /// Runs tests. A run in play mode reloads the domain, and so do some tests. The run continues in Unity, and the call is
+    /// resumed.
     /// </summary>
     [McpTool(
         Description = "Runs tests of the Unity Test Framework in edit or play mode, and answers with the counts, the failed tests and, " +
@@ -134,7 +135,7 @@ namespace Holdfast
             ITestRunner runner = context.Get<ITestRunner>();
             if (WhyNot(runner, parameters, context) is { } why) return new RunTestsResponse { Message = why };
             var state = new TestRunState { SaveXml = parameters.SaveXml, Mode = parameters.TestMode.ToString() };
-            // Before it begins: what comes of it is this call's from then on.
+            // Saved before the run begins, so that a reload cannot separate the run from this call.
             state.Keep(context);
             using var job = new TestJob(runner, context, state);
             state.Run = runner.Begin(Request(parameters));
@@ -197,7 +198,7 @@ namespace Holdfast
         }
     }
 
-    /// <summary>What is kept of a run over a reload.</summary>
+    /// <summary>State of a run that is saved across a reload.</summary>
     internal sealed class TestRunState
     {
         public string Run { get; set; } = "";
@@ -214,7 +215,7 @@ namespace Holdfast
 
         public List<FailedTestInfo> Failed { get; set; } = new();
 
-        /// <summary>The answer, once there is one.</summary>
+        /// <summary>The result of the run; null while it is not complete.</summary>
         public RunTestsResponse? Result { get; set; }
 
         public static TestRunState Of(JToken kept) => (TestRunState)Json.To(kept, typeof(TestRunState))!;
@@ -223,7 +224,7 @@ namespace Holdfast
     }
 
     /// <summary>
-    /// A run, listened to. It stops listening when the run ends, when it is disposed, and when the call is cancelled, which a
+    /// Listens to one test run. It unsubscribes when the run ends, when it is disposed, and when the call is cancelled, which a
     /// reload does too.
     /// </summary>
     internal sealed class TestJob : ITestListener, IDisposable
@@ -246,10 +247,10 @@ namespace Holdfast
             registration = context.Cancellation.Register(Cancelled);
         }
 
-        /// <summary>The answer; cancelled with the call.</summary>
+        /// <summary>The result of the run. Cancelled if the call is.</summary>
         public Task<RunTestsResponse> Response => response.Task;
 
-        /// <summary>How many things were heard.</summary>
+        /// <summary>Number of events received.</summary>
         public long Heard { get; private set; }
 
         public void RunStarted(int tests)
@@ -270,7 +271,8 @@ namespace Holdfast
                 state.Failed.Add(new FailedTestInfo { Name = fullName, Message = text });
             }
             context.ReportProgress(state.Done, state.Tests > 0 ? state.Tests : (double?)null, fullName);
-            // Thousands of quick tests are not written one by one; what a reload loses is a name, never the result.
+            // Not saved after each of thousands of quick tests. A reload loses at most some of the progress count; failed tests
+            // are always saved, and the totals come from the test framework.
             if (!failed && sinceKept.ElapsedMilliseconds < Limits.ProgressEvery) return;
             sinceKept.Restart();
             state.Keep(context);
@@ -321,8 +323,8 @@ namespace Holdfast
             }
         }
 
-        // All of it here, on the main thread: leaving play mode may reload next, before whoever awaits this goes on, and the
-        // old domain must not stay subscribed.
+        // Everything is done here, on the main thread, and not by the code that awaits the result: leaving play mode may cause a
+        // reload at once, and the old domain must not stay subscribed.
         private void End(RunTestsResponse told)
         {
             state.Result = told;
@@ -337,7 +339,8 @@ namespace Holdfast
             StopListening();
         }
 
-        // Unity is for the main thread. A reload cancels there, and must not stop the run: it goes on after it.
+        // Unity may be called on the main thread only. A caller cancels on another thread, and the run is stopped in a cleanup. A
+        // reload cancels on the main thread and must not stop the run, which continues afterwards.
         private void StopListening()
         {
             if (!context.MainThread.IsCurrent)

@@ -5,7 +5,7 @@ using System.Linq;
 
 namespace Holdfast
 {
-    /// <summary>Where a GameObject stands.</summary>
+    /// <summary>A GameObject with its place in the hierarchy.</summary>
     internal readonly struct SceneSpot
     {
         public SceneSpot(ISceneNode node, string path, int depth)
@@ -17,22 +17,22 @@ namespace Holdfast
 
         public ISceneNode Node { get; }
 
-        /// <summary>Its names from the root on, with '/' between.</summary>
+        /// <summary>The names from the root to the object, joined with '/'.</summary>
         public string Path { get; }
 
-        /// <summary>0 for a root.</summary>
+        /// <summary>Number of parents; 0 for a root.</summary>
         public int Depth { get; }
     }
 
-    /// <summary>Walks over the open scenes.</summary>
+    /// <summary>Visits the objects of the open scenes.</summary>
     internal static class SceneWalk
     {
-        /// <summary>Everything, parents before their children, in the order of the hierarchy window.</summary>
-        /// <param name="scenes">The scenes.</param>
-        /// <param name="intoInactive">With inactive objects and what is below them.</param>
+        /// <summary>Returns all objects, parents before their children, in the order of the hierarchy window.</summary>
+        /// <param name="scenes">The scenes to visit.</param>
+        /// <param name="intoInactive">Whether to include inactive objects and their children.</param>
         public static IEnumerable<SceneSpot> All(IReadOnlyList<SceneView> scenes, bool intoInactive)
         {
-            // A stack of our own: a scene may be deeper than the thread's.
+            // An explicit stack instead of recursion: a scene may be deeper than the thread's stack allows.
             var stack = new Stack<SceneSpot>();
             foreach (SceneView scene in scenes)
             {
@@ -50,14 +50,16 @@ namespace Holdfast
             }
         }
 
-        /// <summary>The first object of a path such as <c>Canvas/Panel</c>, inactive ones too; null if there is none.</summary>
+        /// <summary>
+        /// The first object with a path such as <c>Canvas/Panel</c>, including inactive ones; null if there is none.
+        /// </summary>
         public static ISceneNode? Find(IReadOnlyList<SceneView> scenes, string path)
         {
             string wanted = path.Trim('/');
             return All(scenes, true).Where(s => s.Path == wanted).Select(s => s.Node).FirstOrDefault();
         }
 
-        /// <summary>What a component is called; one whose script is missing says so.</summary>
+        /// <summary>Name of a component's type, or "Missing Script".</summary>
         public static string NameOf(ISceneComponent component) => component.IsMissing ? "Missing Script" : component.TypeName;
     }
 }

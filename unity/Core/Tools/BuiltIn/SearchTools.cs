@@ -10,193 +10,193 @@ using System.Threading.Tasks;
 
 namespace Holdfast
 {
-    /// <summary>How to search.</summary>
+    /// <summary>How Unity searches.</summary>
     public enum UnitySearchFlags
     {
-        /// <summary>As Unity does by itself.</summary>
+        /// <summary>Unity's default.</summary>
         Default,
 
-        /// <summary>In one go.</summary>
+        /// <summary>Completes the search in one step.</summary>
         Synchronous,
 
-        /// <summary>Everything that fits, not only the best.</summary>
+        /// <summary>Returns all matches, not only the best.</summary>
         WantsMore,
 
-        /// <summary>In packages too.</summary>
+        /// <summary>Searches packages too.</summary>
         Packages,
 
-        /// <summary>The best first.</summary>
+        /// <summary>Lists the best match first.</summary>
         Sorted
     }
 
-    /// <summary>The form of a file of results.</summary>
+    /// <summary>Format of a file of results.</summary>
     public enum SearchOutputFormat
     {
-        /// <summary>A list of objects.</summary>
+        /// <summary>A JSON list of objects.</summary>
         JSON,
 
-        /// <summary>With commas.</summary>
+        /// <summary>Values separated by commas.</summary>
         CSV,
 
-        /// <summary>With tabs.</summary>
+        /// <summary>Values separated by tabs.</summary>
         TSV
     }
 
     /// <summary>Parameters of <see cref="UnitySearchTool"/>.</summary>
     public sealed class UnitySearchSchema : BaseToolSchema
     {
-        /// <summary>What.</summary>
+        /// <summary>The query in the language of Unity Search.</summary>
         [Description("What to search for, in the language of Unity Search, such as: t:Prefab player")]
         public string SearchQuery { get; set; } = "";
 
-        /// <summary>Where.</summary>
+        /// <summary>Ids of the providers to ask; empty means the active ones.</summary>
         [Description("Ids of search providers; empty: the active ones. get-provider-details lists them")]
         public string[] Providers { get; set; } = Array.Empty<string>();
 
-        /// <summary>Bound.</summary>
+        /// <summary>Maximum number of results.</summary>
         [Description("The first so many")]
         public int MaxResults { get; set; } = 50;
 
-        /// <summary>With texts.</summary>
+        /// <summary>Whether to return descriptions.</summary>
         [Description("With descriptions")]
         public bool IncludeDescription { get; set; } = true;
 
-        /// <summary>With files' facts.</summary>
+        /// <summary>Whether to return the size and the modification time of files.</summary>
         [Description("With size and time of change of files")]
         public bool IncludeMetadata { get; set; }
 
-        /// <summary>How.</summary>
+        /// <summary>How Unity searches.</summary>
         [Description("Default, Synchronous, WantsMore, Packages, or Sorted")]
         public UnitySearchFlags SearchFlags { get; set; } = UnitySearchFlags.Default;
 
-        /// <summary>To a file.</summary>
+        /// <summary>Whether to write the results to a file in any case.</summary>
         [Description("Write the results to a file, and answer with its path alone")]
         public bool SaveToFile { get; set; }
 
-        /// <summary>Its form.</summary>
+        /// <summary>Format of the file.</summary>
         [Description("The file's form: JSON, CSV, or TSV")]
         public SearchOutputFormat OutputFormat { get; set; } = SearchOutputFormat.JSON;
 
-        /// <summary>When to a file by itself.</summary>
+        /// <summary>Number of results above which they are written to a file; 0 means never.</summary>
         [Description("More results than this go to a file by themselves; 0: never")]
         public int AutoSaveThreshold { get; set; } = 100;
 
-        /// <summary>Filter.</summary>
+        /// <summary>Extensions that a result's path must have; empty allows all.</summary>
         [Description("Only files with these extensions, with or without a dot")]
         public string[] FileExtensions { get; set; } = Array.Empty<string>();
 
-        /// <summary>Filter.</summary>
+        /// <summary>Types that a result must have; empty allows all.</summary>
         [Description("Only assets of these types, such as Texture2D")]
         public string[] AssetTypes { get; set; } = Array.Empty<string>();
 
-        /// <summary>Filter.</summary>
+        /// <summary>Text that a result's path must contain, with * for any characters; empty allows all.</summary>
         [Description("Only paths that have this text; * stands for any letters")]
         public string PathFilter { get; set; } = "";
     }
 
-    /// <summary>Something found.</summary>
+    /// <summary>A search result.</summary>
     public sealed class SearchResultItem
     {
-        /// <summary>The provider's id of it.</summary>
+        /// <summary>The provider's id of the result.</summary>
         public string Id { get; set; } = "";
 
-        /// <summary>Its name.</summary>
+        /// <summary>Name of the result.</summary>
         public string Label { get; set; } = "";
 
-        /// <summary>What it is; empty if not asked for.</summary>
+        /// <summary>The provider's description of the result; empty if not asked for.</summary>
         public string Description { get; set; } = "";
 
-        /// <summary>The provider.</summary>
+        /// <summary>Id of the provider.</summary>
         public string Provider { get; set; } = "";
 
-        /// <summary>Its type.</summary>
+        /// <summary>Type of the result's object; empty if there is none.</summary>
         public string Type { get; set; } = "";
 
-        /// <summary>Its path, if it is an asset.</summary>
+        /// <summary>Path of the asset; empty if the result is not an asset.</summary>
         public string Path { get; set; } = "";
 
-        /// <summary>The id of its object in this session, a text; empty if there is none.</summary>
+        /// <summary>Id of the result's object in this session, as text; empty if there is none.</summary>
         public string ObjectId { get; set; } = "";
 
-        /// <summary>Name of its icon, where the provider has given one; empty else.</summary>
+        /// <summary>Name of the result's icon, if the provider has set one; else empty.</summary>
         public string Thumbnail { get; set; } = "";
 
-        /// <summary>The lower, the earlier Unity lists it.</summary>
+        /// <summary>Unity's rank of the result; a lower value is listed earlier.</summary>
         public float Score { get; set; }
 
-        /// <summary>The labels of the asset.</summary>
+        /// <summary>The asset's labels in Unity; empty if the result is not an asset.</summary>
         public IReadOnlyList<string> Tags { get; set; } = Array.Empty<string>();
 
-        /// <summary>It can be selected in the editor.</summary>
+        /// <summary>Whether the result can be selected in the editor.</summary>
         public bool IsSelectable { get; set; }
 
-        /// <summary>Bytes of the file; 0 if not asked for.</summary>
+        /// <summary>Size of the file in bytes; 0 if not asked for or if there is no file.</summary>
         public long FileSize { get; set; }
 
-        /// <summary>When the file changed, UTC; empty if not asked for.</summary>
+        /// <summary>When the file was modified, in UTC; empty if not asked for or if there is no file.</summary>
         public string LastModified { get; set; } = "";
     }
 
-    /// <summary>What was filtered.</summary>
+    /// <summary>The filters of this tool and their effect.</summary>
     public sealed class SearchFilterInfo
     {
-        /// <summary>As asked.</summary>
+        /// <summary>The extensions that were asked for.</summary>
         public string[] FileExtensions { get; set; } = Array.Empty<string>();
 
-        /// <summary>As asked.</summary>
+        /// <summary>The types that were asked for.</summary>
         public string[] AssetTypes { get; set; } = Array.Empty<string>();
 
-        /// <summary>As asked.</summary>
+        /// <summary>The path filter that was asked for.</summary>
         public string PathFilter { get; set; } = "";
 
-        /// <summary>How many results the filters took away.</summary>
+        /// <summary>Number of results that the filters removed.</summary>
         public int FilteredOutCount { get; set; }
     }
 
     /// <summary>Result of <see cref="UnitySearchTool"/>.</summary>
     public sealed class UnitySearchResponse : BaseToolResponse
     {
-        /// <summary>Empty if they are in the file.</summary>
+        /// <summary>The results; empty if they are in the file.</summary>
         public IReadOnlyList<SearchResultItem> Results { get; set; } = Array.Empty<SearchResultItem>();
 
-        /// <summary>Results that fit, as far as they were looked at.</summary>
+        /// <summary>Number of results that passed the filters, among those that were read.</summary>
         public int TotalCount { get; set; }
 
-        /// <summary>Results here or in the file.</summary>
+        /// <summary>Number of results in this answer or in the file.</summary>
         public int DisplayedCount { get; set; }
 
-        /// <summary>As asked.</summary>
+        /// <summary>The query that was asked for.</summary>
         public string SearchQuery { get; set; } = "";
 
-        /// <summary>The providers that found something, and those that were asked for.</summary>
+        /// <summary>Ids of the providers that were asked for or that found something.</summary>
         public IReadOnlyList<string> ProvidersUsed { get; set; } = Array.Empty<string>();
 
-        /// <summary>How long it took.</summary>
+        /// <summary>Duration of the search in milliseconds.</summary>
         public long SearchDurationMs { get; set; }
 
-        /// <summary>It was searched.</summary>
+        /// <summary>True: a search that fails is answered with an error instead.</summary>
         public bool Success { get; set; }
 
-        /// <summary>Empty, or what is incomplete.</summary>
+        /// <summary>Why the results are incomplete; else empty.</summary>
         public string ErrorMessage { get; set; } = "";
 
-        /// <summary>The file.</summary>
+        /// <summary>Absolute path of the file; empty if there is none.</summary>
         public string ResultsFilePath { get; set; } = "";
 
-        /// <summary>They went to a file.</summary>
+        /// <summary>Whether the results were written to a file.</summary>
         public bool ResultsSavedToFile { get; set; }
 
-        /// <summary>Its form.</summary>
+        /// <summary>Format of the file; empty if there is none.</summary>
         public string SavedFileFormat { get; set; } = "";
 
-        /// <summary>Why.</summary>
+        /// <summary>Why the file was written; empty if there is none.</summary>
         public string SaveToFileReason { get; set; } = "";
 
-        /// <summary>The filters.</summary>
+        /// <summary>The filters of this tool and their effect.</summary>
         public SearchFilterInfo AppliedFilters { get; set; } = new();
     }
 
-    /// <summary>Searches the project.</summary>
+    /// <summary>Searches with Unity Search.</summary>
     [McpTool(
         Description = "Searches assets, scene objects, menu items, settings and packages with Unity Search. Many results go to a JSON, " +
             "CSV or TSV file whose path is answered",
@@ -236,7 +236,7 @@ namespace Holdfast
                     found.AddRange(some.Where(filters.Fits));
                     if (cut || (!pending && some.Count == 0)) break;
                     context.ReportProgress(total, null, "searching");
-                    // Off the main thread after this await there would be no Unity to ask; Frames comes back on it.
+                    // Frames continues on the main thread, which Unity Search needs.
                     await context.MainThread.Frames(1, context.Cancellation);
                 }
             }
@@ -295,7 +295,7 @@ namespace Holdfast
         }
     }
 
-    /// <summary>The filters that are not Unity's.</summary>
+    /// <summary>The filters that this tool adds to Unity's own.</summary>
     internal sealed class SearchFilters
     {
         private readonly HashSet<string> extensions;
@@ -337,7 +337,7 @@ namespace Holdfast
         }
     }
 
-    /// <summary>Results as a file.</summary>
+    /// <summary>Writes results as a file.</summary>
     internal static class SearchFile
     {
         private static readonly string[] Columns =
@@ -360,7 +360,7 @@ namespace Holdfast
             return string.Join("\r\n", new[] { string.Join(separator, Columns) }.Concat(lines)) + "\r\n";
         }
 
-        // RFC 4180; a spreadsheet would take a text that begins like a formula for one.
+        // RFC 4180. A text that begins like a formula gets an apostrophe, so that a spreadsheet does not execute it.
         private static string Comma(string text)
         {
             if (text.Length > 0 && "=+-@".IndexOf(text[0]) >= 0) text = "'" + text;
@@ -377,19 +377,19 @@ namespace Holdfast
     /// <summary>Parameters of <see cref="GetProviderDetailsTool"/>.</summary>
     public sealed class GetProviderDetailsSchema : BaseToolSchema
     {
-        /// <summary>Which.</summary>
+        /// <summary>Id of the provider to list; empty lists all.</summary>
         [Description("Only the provider of this id; empty: all")]
         public string ProviderId { get; set; } = "";
 
-        /// <summary>Filter.</summary>
+        /// <summary>Whether to list only active providers.</summary>
         [Description("Only active ones")]
         public bool ActiveOnly { get; set; }
 
-        /// <summary>Order.</summary>
+        /// <summary>Whether to sort by priority; otherwise by id.</summary>
         [Description("By priority; else by id")]
         public bool SortByPriority { get; set; } = true;
 
-        /// <summary>With texts.</summary>
+        /// <summary>Whether to return descriptions.</summary>
         [Description("With descriptions")]
         public bool IncludeDescriptions { get; set; } = true;
     }
@@ -397,65 +397,65 @@ namespace Holdfast
     /// <summary>A search provider.</summary>
     public sealed class ProviderInfo
     {
-        /// <summary>Its id.</summary>
+        /// <summary>Id of the provider.</summary>
         public string Id { get; set; } = "";
 
-        /// <summary>Its name.</summary>
+        /// <summary>Name of the provider.</summary>
         public string DisplayName { get; set; } = "";
 
-        /// <summary>How it is used; empty if not asked for.</summary>
+        /// <summary>How to use the provider; empty if not asked for.</summary>
         public string Description { get; set; } = "";
 
-        /// <summary>It takes part by itself.</summary>
+        /// <summary>Whether the provider is switched on in Unity Search.</summary>
         public bool IsActive { get; set; }
 
-        /// <summary>The lower, the earlier.</summary>
+        /// <summary>A provider with a lower value is listed earlier.</summary>
         public int Priority { get; set; }
 
-        /// <summary>What a query begins with to ask it alone.</summary>
+        /// <summary>Prefix of a query that only this provider answers.</summary>
         public string FilterId { get; set; } = "";
 
-        /// <summary>It takes part only if it is named.</summary>
+        /// <summary>Whether the provider is used only if a query names it.</summary>
         public bool IsExplicit { get; set; }
 
-        /// <summary>The search window has a pane for details of what it finds.</summary>
+        /// <summary>Whether the search window has a pane for details of the provider's results.</summary>
         public bool ShowDetails { get; set; }
 
-        /// <summary>What is in that pane, such as: Preview, Description.</summary>
+        /// <summary>Contents of that pane, for example: Preview, Description.</summary>
         public string ShowDetailsOptions { get; set; } = "";
 
-        /// <summary>The type that the provider names as its own; Unity knows of one at most.</summary>
+        /// <summary>The type that the provider names as its own; empty if it names none. Unity has at most one.</summary>
         public string[] SupportedTypes { get; set; } = Array.Empty<string>();
 
-        /// <summary>How many actions it offers for what it finds.</summary>
+        /// <summary>Number of actions that the provider offers for its results.</summary>
         public int ActionCount { get; set; }
     }
 
     /// <summary>Result of <see cref="GetProviderDetailsTool"/>.</summary>
     public sealed class GetProviderDetailsResponse : BaseToolResponse
     {
-        /// <summary>The providers.</summary>
+        /// <summary>The providers that match.</summary>
         public IReadOnlyList<ProviderInfo> Providers { get; set; } = Array.Empty<ProviderInfo>();
 
-        /// <summary>How many are listed.</summary>
+        /// <summary>Number of providers listed.</summary>
         public int TotalCount { get; set; }
 
-        /// <summary>Active ones of them.</summary>
+        /// <summary>Number of active providers among them.</summary>
         public int ActiveCount { get; set; }
 
-        /// <summary>The others.</summary>
+        /// <summary>Number of inactive providers among them.</summary>
         public int InactiveCount { get; set; }
 
-        /// <summary>False if the one that was asked for does not exist.</summary>
+        /// <summary>False if the provider that was asked for is not listed.</summary>
         public bool Success { get; set; }
 
-        /// <summary>Why not.</summary>
+        /// <summary>Why Success is false; else empty.</summary>
         public string ErrorMessage { get; set; } = "";
 
-        /// <summary>In words.</summary>
+        /// <summary>The filter in words: id, active or all.</summary>
         public string AppliedFilter { get; set; } = "";
 
-        /// <summary>As asked.</summary>
+        /// <summary>Whether the list is sorted by priority.</summary>
         public bool SortedByPriority { get; set; }
     }
 

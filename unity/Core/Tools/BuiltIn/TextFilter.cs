@@ -5,25 +5,25 @@ using System.Text.RegularExpressions;
 
 namespace Holdfast
 {
-    /// <summary>How a <see cref="TextFilter"/> compares.</summary>
+    /// <summary>How a <see cref="TextFilter"/> compares values with its text.</summary>
     public enum TextMatch
     {
-        /// <summary>The text is in it.</summary>
+        /// <summary>The value contains the text.</summary>
         Contains,
 
-        /// <summary>It is the text.</summary>
+        /// <summary>The value equals the text.</summary>
         Exact,
 
-        /// <summary>It begins with the text.</summary>
+        /// <summary>The value begins with the text.</summary>
         StartsWith,
 
-        /// <summary>The regular expression matches somewhere in it.</summary>
+        /// <summary>The regular expression matches somewhere in the value.</summary>
         Regex
     }
 
     /// <summary>
-    /// A caller's text or regular expression. The expression is foreign and runs on the editor's main thread, so it has a
-    /// time limit for one text and one for all of them.
+    /// Filters values by a caller's text or regular expression. The expression runs on the editor's main thread and cannot be
+    /// trusted, so there is a time limit for each value (<see cref="Limits.RegexMatch"/>) and one for all values.
     /// </summary>
     internal sealed class TextFilter
     {
@@ -34,7 +34,7 @@ namespace Holdfast
         private readonly string parameter;
         private readonly Stopwatch spent = new();
 
-        /// <exception cref="ToolParameterException">The expression cannot be read.</exception>
+        /// <exception cref="ToolParameterException">The regular expression is invalid.</exception>
         public TextFilter(string parameter, string text, TextMatch match, bool ignoreCase)
         {
             this.parameter = parameter;
@@ -53,10 +53,10 @@ namespace Holdfast
             }
         }
 
-        /// <summary>Does it let everything through?</summary>
+        /// <summary>Whether the filter accepts every value.</summary>
         public bool IsEmpty => text.Length == 0;
 
-        /// <exception cref="ToolParameterException">The expression takes too long.</exception>
+        /// <exception cref="ToolParameterException">The regular expression takes too long.</exception>
         public bool Fits(string value)
         {
             if (IsEmpty) return true;

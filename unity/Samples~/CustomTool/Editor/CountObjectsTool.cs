@@ -7,20 +7,20 @@ using UnityEngine.SceneManagement;
 
 namespace MyGame.Editor
 {
-    // What the AI may send: names, texts and defaults become the tool's schema.
+    // The arguments that the AI may send. Names, descriptions and defaults become the tool's schema.
     public sealed class CountObjectsSchema : BaseToolSchema
     {
         [Description("Only scenes whose name has this text; empty: all")]
         public string SceneName { get; set; } = "";
     }
 
-    // What it gets back.
+    // The result that the AI receives.
     public sealed class CountObjectsResponse : BaseToolResponse
     {
         public int Roots { get; set; }
     }
 
-    // Appears by itself. It is listed for AI editors when "AllowThirdPartyTools" is on, or this one tool is allowed.
+    // Found automatically. It may run if "AllowThirdPartyTools" is on or the user has allowed this one tool.
     [McpTool(Description = "Counts the root GameObjects of the open scenes", Title = "Count objects", ReadOnly = true)]
     public sealed class CountObjectsTool : AbstractUnityTool<CountObjectsSchema, CountObjectsResponse>
     {

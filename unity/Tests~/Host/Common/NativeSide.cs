@@ -23,7 +23,7 @@ namespace EditorHost
             this.verbose = verbose;
         }
 
-        // Obsolete on .NET, where nothing calls it.
+        // Obsolete on .NET, where it is not called.
 #pragma warning disable CS0672
         public override object InitializeLifetimeService() => null;
 #pragma warning restore CS0672
@@ -64,10 +64,10 @@ namespace EditorHost
             signal.Set();
         }
 
-        /// <summary>How often the package has asked for a frame.</summary>
+        /// <summary>How often the package has requested a frame.</summary>
         public int Wakes => Volatile.Read(ref wakes);
 
-        /// <summary>The main loop is to look, for the host's own sake. Any thread.</summary>
+        /// <summary>Wakes the main loop for the host's own work. Any thread.</summary>
         public void Nudge() => signal.Set();
 
         public void Log(string kind, string message)
@@ -75,7 +75,7 @@ namespace EditorHost
             lock (gate)
             {
                 string before = session.TryGetValue("console", out string lines) ? lines : "";
-                // The console of a model need not be endless.
+                // The simulated console is bounded.
                 if (before.Length < 100_000) session["console"] = before + kind[0] + " " + Uri.EscapeDataString(message) + "\n";
             }
             if (!verbose && kind is "log" or "warning") return;
@@ -99,8 +99,8 @@ namespace EditorHost
             lock (gate) return requests.Count == 0 ? null : requests.Dequeue();
         }
 
-        /// <summary>Sleeps till the next frame is due, or somebody signals.</summary>
-        /// <returns>True if it is due: nobody has signalled.</returns>
+        /// <summary>Waits until the next frame is due or the host or the package signals.</summary>
+        /// <returns>True if the frame is due and nothing has signalled.</returns>
         public bool WaitFrame(int milliseconds) => !signal.WaitOne(milliseconds);
     }
 }

@@ -13,7 +13,7 @@ using System.Threading;
 
 namespace EditorHost
 {
-    /// <summary>The domain that holds the package, on one runtime or the other.</summary>
+    /// <summary>The domain that holds the package; implemented for Mono and for .NET.</summary>
     public interface IDomain
     {
         void Load();
@@ -26,16 +26,18 @@ namespace EditorHost
 
         bool Invoke(string type, string method, string argument);
 
-        /// <summary>A person's hands on the windows; what is to be seen then, or why not, after an exclamation mark.</summary>
+        /// <summary>
+        /// Operates the windows as a person would. Returns what is visible then, or the reason of a failure after "!".
+        /// </summary>
         string Window(string order);
 
-        /// <summary>Former domains that are still in memory.</summary>
+        /// <summary>Number of former domains that are still in memory.</summary>
         int Leaked();
     }
 
     /// <summary>
-    /// An editor without Unity: runs the real package over stubs, reloads its domain, and is steered by lines on stdin.
-    /// Prints JSON lines; the words are those of <c>holdfast fake-unity</c> where they mean the same.
+    /// A simulated Unity Editor. It runs the real package over stubs, reloads its domain, and is controlled by lines on stdin. It
+    /// prints JSON lines, with the names of <c>holdfast fake-unity</c> for the same events.
     /// </summary>
     public sealed class SimulatedEditor
     {
@@ -108,7 +110,7 @@ namespace EditorHost
 
         private void Frame()
         {
-            // Before it, so that what it answers finds it counted.
+            // Counted before the tick, so that a client that is answered during the tick finds the frame in the stats.
             if (due) ownFrames++;
             domain.Tick();
         }
@@ -239,7 +241,7 @@ namespace EditorHost
             domain.Load();
         }
 
-        // As a gateway would: by the instance file.
+        // Finds the bridge by its instance file, as a gateway does.
         private void LookForBridge()
         {
             if (announced) return;
@@ -248,7 +250,7 @@ namespace EditorHost
             string text = File.ReadAllText(path);
             int found = Number(text, "generation");
             port = Number(text, "port");
-            // One that crashed may have left its own.
+            // An editor that crashed may have left its instance file.
             if (Number(text, "pid") != Process.GetCurrentProcess().Id || found != generation || port == 0 || text.Contains("\"state\":\"reloading\"")) return;
             announced = true;
             if (reloading) Tell(Lines.Of("reload_ended", ("port", port)));
@@ -316,7 +318,7 @@ namespace EditorHost
             }
             catch (IOException)
             {
-                // Nobody listens, and so nobody steers.
+                // Nothing reads the output, so the host is not controlled any more and ends.
                 ended = true;
             }
         }
@@ -328,7 +330,7 @@ namespace EditorHost
         private static extern IntPtr readlink(string path, byte[] target, UIntPtr size);
     }
 
-    /// <summary>Flags of the host.</summary>
+    /// <summary>Command line options of the host.</summary>
     public sealed class Options
     {
         public Options(string[] args)
@@ -355,7 +357,7 @@ namespace EditorHost
             }
         }
 
-        /// <summary>Folder of the assemblies that a reload loads anew.</summary>
+        /// <summary>Folder of the assemblies that every reload loads again.</summary>
         public string Scripts { get; } = ".";
 
         public string Project { get; } = "SimulatedProject";
@@ -374,7 +376,7 @@ namespace EditorHost
 
         public string UnityVersion { get; } = "6000.0.78f1";
 
-        /// <summary>States that hold from the start, such as importWorker or batchMode.</summary>
+        /// <summary>States that are true from the start, such as importWorker or batchMode.</summary>
         public List<string> Flags { get; } = new();
 
         public bool Stay { get; }

@@ -4,7 +4,7 @@ using System.Linq;
 
 namespace EditorHost
 {
-    /// <summary>Stubs and package in an AppDomain of their own, which a reload unloads: Unity up to 6.x.</summary>
+    /// <summary>Loads stubs and package into their own AppDomain, which a reload unloads, like Unity up to 6.x.</summary>
     internal sealed class MonoHost : IDomain
     {
         private readonly Options options;
@@ -22,7 +22,7 @@ namespace EditorHost
 
         public void Load()
         {
-            // Not shadow copied: nothing rewrites the assemblies while the host runs.
+            // Without shadow copies, since the assemblies do not change while the host runs.
             var setup = new AppDomainSetup { ApplicationBase = AppDomain.CurrentDomain.BaseDirectory };
             domain = AppDomain.CreateDomain("Scripts", null, setup);
             domain.SetData("EditorHost.Native", native);
@@ -45,7 +45,7 @@ namespace EditorHost
 
         public string Window(string order) => entry.Window(order);
 
-        // Unloading a domain takes it out of memory, or throws.
+        // Unloading an AppDomain removes it from memory, or throws.
         public int Leaked() => 0;
     }
 }

@@ -1,5 +1,5 @@
-// Stubs of the part of Unity's test framework that the package uses. Signatures are its own (1.1 to 2.0); the run is a
-// model of ours: two tests, and in play mode a reload between them.
+// Stubs of the part of Unity's test framework that the package uses. Signatures are those of the framework (1.1 to 2.0). The run
+// is simulated: two tests, and in play mode a reload between them.
 using System;
 using System.Collections.Generic;
 using EditorHost;
@@ -102,7 +102,7 @@ namespace UnityEditor.TestTools.TestRunner.Api
         public void RegisterCallbacks<T>(T testCallbacks, int priority = 0) where T : ICallbacks
         {
             Callbacks.Add(testCallbacks);
-            // A run that crossed a reload goes on.
+            // A run that a reload cut continues.
             if (IsRunActive()) Follow();
         }
 

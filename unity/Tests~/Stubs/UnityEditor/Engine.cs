@@ -1,4 +1,4 @@
-// The managed half of the simulated editor: what the host calls in the domain that holds the package.
+// The managed half of the simulated editor: the host calls it in the domain that holds the package.
 using System;
 using System.Collections.Generic;
 using System.IO;
@@ -19,14 +19,16 @@ namespace EditorHost
 
         internal static IEnumerable<Type> Types => types;
 
-        /// <summary>The scripts are there: runs the code that asked for it, then tells that the reload is over.</summary>
+        /// <summary>
+        /// Called when the scripts are loaded. Runs their [InitializeOnLoad] classes, then raises afterAssemblyReload.
+        /// </summary>
         public static void Load(Assembly[] scripts)
         {
             mainThread = Environment.CurrentManagedThreadId;
             SynchronizationContext.SetSynchronizationContext(Context);
             types = scripts.SelectMany(a => a.GetTypes()).ToArray();
-            // Whether windows come before the code that asked to run at a load is not written anywhere: they do here, since
-            // that is the harder case.
+            // Unity does not document whether windows are created before [InitializeOnLoad] code runs. They are here, since that
+            // is the harder case.
             Windows.Load();
             foreach (Type type in types.Where(t => t.IsDefined(typeof(InitializeOnLoadAttribute), false)))
             {
@@ -35,7 +37,7 @@ namespace EditorHost
             AssemblyReloadEvents.RaiseAfter();
         }
 
-        /// <summary>One turn of the editor's main loop.</summary>
+        /// <summary>Runs one turn of the editor's main loop.</summary>
         public static void Tick()
         {
             UnityEditor.Compilation.CompilationPipeline.Follow(Native.Current.Flag("isCompiling"));
@@ -46,8 +48,8 @@ namespace EditorHost
 
         public static void Quit() => EditorApplication.RaiseQuitting();
 
-        /// <summary>Calls a static method of the scripts by name; for the host's own orders.</summary>
-        /// <returns>False if there is none.</returns>
+        /// <summary>Calls a static method of the scripts by name, for orders to the host.</summary>
+        /// <returns>False if the method does not exist.</returns>
         public static bool Invoke(string type, string method, string argument)
         {
             MethodInfo found = types.FirstOrDefault(t => t.FullName == type)?.GetMethod(method, BindingFlags.Static | BindingFlags.Public);
@@ -56,8 +58,8 @@ namespace EditorHost
             return true;
         }
 
-        /// <summary>A person's hands on the open windows.</summary>
-        /// <returns>What is to be seen then; or, after an exclamation mark, why it could not be done.</returns>
+        /// <summary>Operates the open windows as a person would.</summary>
+        /// <returns>What is visible afterwards, or the reason of a failure after "!".</returns>
         public static string Window(string order)
         {
             try
@@ -70,7 +72,7 @@ namespace EditorHost
             }
         }
 
-        /// <summary>The scripts are about to go.</summary>
+        /// <summary>Called when the scripts are about to be unloaded.</summary>
         public static void Unload()
         {
             UnityEditor.Compilation.CompilationPipeline.Follow(Native.Current.Flag("isCompiling"));
@@ -106,7 +108,7 @@ namespace EditorHost
             throw new InvalidOperationException(what + " can only be used on the main thread");
         }
 
-        // What is awaited on the main thread goes on there in a later frame, as in Unity.
+        // As in Unity, code that awaits on the main thread continues there in a later frame.
         private sealed class MainThreadContext : SynchronizationContext
         {
             private readonly Queue<(SendOrPostCallback, object)> posted = new();
@@ -139,7 +141,7 @@ namespace EditorHost
         }
     }
 
-    /// <summary>The entry on Mono, where the package's domain is another one than the host's.</summary>
+    /// <summary>The entry point on Mono, where the package's domain is not the host's.</summary>
     public sealed class DomainEntry : MarshalByRefObject
     {
         public override object InitializeLifetimeService() => null;
@@ -157,7 +159,7 @@ namespace EditorHost
         public string Window(string order) => Engine.Window(order);
     }
 
-    /// <summary>Singletons are carried over a reload by their serialised fields; some have a file too.</summary>
+    /// <summary>Preserves the serialised fields of singletons over a reload; some are saved to a file too.</summary>
     internal static class Singletons
     {
         private static readonly List<object> Alive = new();

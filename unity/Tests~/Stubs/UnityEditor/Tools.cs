@@ -1,5 +1,5 @@
-// Stubs of what the tools' adapters use. Signatures are Unity's; the console, the menu, the search and the compiler are
-// models of ours, kept on the native side where they outlive the domain.
+// Stubs of what the tools' adapters use. Signatures are Unity's. The console, the menu, the search and the compiler are
+// simulated, and their state is on the native side, which outlives the domain.
 using System;
 using System.Collections;
 using System.Collections.Generic;
@@ -213,7 +213,7 @@ namespace UnityEditor.Compilation
 
         public static void RequestScriptCompilation(RequestScriptCompilationOptions options) => Native.Current.Request("compile");
 
-        /// <summary>Tells what the native side has begun or ended since the last time.</summary>
+        /// <summary>Raises the events of a compilation that the native side has begun or ended since the last call.</summary>
         internal static void Follow(bool now)
         {
             if (now == compiling) return;

@@ -1,5 +1,5 @@
-// Stubs of windows and settings pages. Signatures are Unity's; what is open, and that Unity makes it anew after a reload, is
-// a model of ours.
+// Stubs of windows and settings pages. Signatures are Unity's. The open windows, and their new creation after a reload, are
+// simulated.
 using System;
 using System.Collections.Generic;
 using System.IO;
@@ -74,7 +74,7 @@ namespace UnityEditor
 
 namespace EditorHost
 {
-    /// <summary>What is open, and a person's hands on it.</summary>
+    /// <summary>The open windows, and the means to operate them as a person would.</summary>
     internal static class Windows
     {
         private const string Kept = "windows";
@@ -102,7 +102,7 @@ namespace EditorHost
             page.OnActivate("", root);
         }
 
-        /// <summary>The windows that were open before the reload are made anew.</summary>
+        /// <summary>Creates the windows again that were open before the reload.</summary>
         public static void Load()
         {
             foreach (string name in (Native.Current.GetSession(Kept) ?? "").Split('\n').Where(n => n.Length > 0))
@@ -112,7 +112,7 @@ namespace EditorHost
             }
         }
 
-        /// <summary>Ten times a second, as Unity does.</summary>
+        /// <summary>Calls OnInspectorUpdate ten times a second, as Unity does.</summary>
         public static void Tick()
         {
             if (unchecked(Environment.TickCount - ticked) < 100) return;
@@ -129,8 +129,8 @@ namespace EditorHost
             Engine.Guard(CloseSettings);
         }
 
-        /// <summary>Does what a person orders, and tells what is to be seen after it.</summary>
-        /// <param name="line">menu PATH, settings PATH, click NAME, type NAME TEXT, set NAME on|off, look, or close.</param>
+        /// <summary>Executes an order of the user and returns what is visible afterwards.</summary>
+        /// <param name="line">One of: menu PATH, settings PATH, click NAME, type NAME TEXT, set NAME on|off, look, close.</param>
         public static string Order(string line)
         {
             string[] words = line.Split(new[] { ' ' }, 3);

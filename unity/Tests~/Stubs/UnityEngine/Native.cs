@@ -1,37 +1,39 @@
-// What the stubs ask of the simulated editor: the part that is native code in Unity and outlives every domain.
+// The interface from the stubs to the simulated editor's part that is native code in Unity and outlives every domain.
 using System;
 
 namespace EditorHost
 {
-    /// <summary>The editor's native side. Called across the domain boundary on Mono, so it takes and gives simple values only.</summary>
+    /// <summary>
+    /// The editor's native side. It is called across the domain boundary on Mono, so it uses simple values only.
+    /// </summary>
     public interface INative
     {
-        /// <summary>A fact, such as dataPath.</summary>
+        /// <summary>Returns a constant text, such as dataPath.</summary>
         string Text(string name);
 
-        /// <summary>A state, such as isCompiling.</summary>
+        /// <summary>Returns a state, such as isCompiling.</summary>
         bool Flag(string name);
 
-        /// <summary>A text of the session; null if there is none.</summary>
+        /// <summary>Returns a text of the session; null if there is none.</summary>
         string GetSession(string key);
 
-        /// <summary>Keeps a text of the session; null erases it.</summary>
+        /// <summary>Stores a text of the session; null erases it.</summary>
         void SetSession(string key, string value);
 
-        /// <summary>Something was asked of the editor, such as reload.</summary>
+        /// <summary>Requests something of the editor, such as reload.</summary>
         void Request(string what);
 
         /// <summary>Wakes the main loop. Any thread.</summary>
         void SignalTick();
 
-        /// <summary>A line for the console.</summary>
+        /// <summary>Writes a line to the console.</summary>
         void Log(string kind, string message);
 
-        /// <summary>An event for whoever steers the editor, as JSON.</summary>
+        /// <summary>Sends an event, as JSON, to the program that controls the editor.</summary>
         void Tell(string json);
     }
 
-    /// <summary>Where the stubs find it.</summary>
+    /// <summary>Gives the stubs access to the native side.</summary>
     public static class Native
     {
         private static INative current;

@@ -1,4 +1,4 @@
-// Stubs of scenes and their objects. Signatures are Unity's; the one scene is a model of ours.
+// Stubs of scenes and their objects. Signatures are Unity's. There is one simulated scene.
 using System.Collections.Generic;
 using System.Linq;
 using UnityEngine.SceneManagement;

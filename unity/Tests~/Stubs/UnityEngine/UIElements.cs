@@ -1,5 +1,5 @@
-// Stubs of the part of UI Toolkit that the window uses. Signatures are Unity's; the tree of elements is a model of ours: it
-// knows who lies in whom, what is shown and enabled, and who wants to hear of a change. It draws nothing.
+// Stubs of the part of UI Toolkit that the window uses. Signatures are Unity's. The tree of elements is simulated: its parents
+// and children, what is shown and enabled, and the callbacks for changes. It draws nothing.
 using System;
 using System.Collections.Generic;
 using System.Linq;
@@ -122,7 +122,7 @@ namespace UnityEngine.UIElements
             children.Add(child);
         }
 
-        /// <summary>It and all below it that a person sees.</summary>
+        /// <summary>The visible elements among this one and its descendants.</summary>
         internal IEnumerable<VisualElement> Seen() => style.display.Value == DisplayStyle.None
             ? Enumerable.Empty<VisualElement>()
             : new[] { this }.Concat(children.ToArray().Where(c => Unfolded || this is not Foldout).SelectMany(c => c.Seen()));
@@ -138,7 +138,7 @@ namespace UnityEngine.UIElements
 
         internal virtual bool Unfolded => true;
 
-        /// <summary>What it shows, as text.</summary>
+        /// <summary>The text that the element shows.</summary>
         internal virtual string Shown => "";
 
         internal IEnumerable<string> Classes => classes;

@@ -1,5 +1,5 @@
-// Stubs of the part of UnityEngine that the package uses. Signatures are Unity's, and a test compares them with the facts;
-// behaviour is a model of ours.
+// Stubs of the part of UnityEngine that the package uses. Signatures are Unity's, and a test compares them with the facts. The
+// behaviour is simulated.
 using System;
 
 namespace UnityEngine
