@@ -105,7 +105,7 @@ fn cut_off(setting: &Setting, promise: &'static str) -> Option<Vec<String>> {
 /// Checks that the gateway can become ready again with every call settled, from every state in which nothing was stopped.
 fn always_again(setting: Setting) {
     let setting = Setting { faults: setting.faults + more(), ..setting };
-    // This goal includes the other one: where every call is settled, the bridge is ready.
+    // This goal includes `READY_AGAIN`, which therefore needs no walk of its own.
     if let Some(trace) = cut_off(&setting, SETTLED_AGAIN) {
         panic!("{} breaks \"{SETTLED_AGAIN}\":\n{}", describe(&setting), trace.join("\n"));
     }
