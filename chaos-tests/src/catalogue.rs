@@ -26,7 +26,7 @@ fn has_test(source: &str, name: &str) -> bool {
     })
 }
 
-/// The parts of a cell that stand in backquotes.
+/// The parts of a cell in backquotes.
 fn quoted(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2)
 }

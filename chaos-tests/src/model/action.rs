@@ -102,7 +102,7 @@ pub enum Action {
     Ends(u8),
     /// The editor reads a call from a connection that the gateway has left.
     ReadLate(u8),
-    /// A result file tells the outcome of a call.
+    /// A result file gives the outcome of a call.
     Learn(u8),
     /// The list has come, and the registry crashes before it takes the list.
     LoseList(u8),

@@ -79,7 +79,7 @@ pub struct Line {
     pub process: u8,
     /// The sendings that each question on its way asks for.
     pub asked: VecDeque<(u8, Vec<Sending>)>,
-    /// The states that each answer on its way tells.
+    /// The states in each answer on its way.
     pub answers: VecDeque<(u8, Vec<(Sending, Status)>)>,
     /// The number of the last sending of each call that this connection took.
     pub nths: [u8; MAX_CALLS],

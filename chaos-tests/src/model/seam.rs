@@ -1,4 +1,4 @@
-//! The real ledger as the model uses it: its clock stands still, and goes on only to a deadline.
+//! The real ledger as the model uses it: its clock stands still, and only moves to a deadline.
 //!
 //! All operations happen at one instant; only [`Seam::elapse`] goes to the next deadline, and back. So every deadline may pass
 //! before or after every other event, which is more than real time allows.
@@ -201,7 +201,7 @@ impl Seam {
         !self.ledger.recovering().is_empty()
     }
 
-    /// A result file has told the outcome of a call.
+    /// A result file gives the outcome of a call.
     pub fn learn(&mut self, call: u8) -> Vec<Said> {
         said(self.change(|ledger| ledger.learn(id(call), answer(), now())))
     }

@@ -201,7 +201,7 @@ pub struct World {
     pub stage: Stage,
     /// Faults that may still happen.
     pub faults: u8,
-    /// A deadline has passed that the ledger was not yet told of.
+    /// A deadline has passed, and the ledger has not handled it yet.
     pub due: bool,
     /// What the promises need and no part of the gateway knows.
     pub ghost: Ghost,

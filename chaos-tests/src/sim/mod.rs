@@ -184,7 +184,7 @@ async fn gateway(
     let config = Config {
         project: (!plan.by_flag && !plan.roots).then(project),
         ports: if plan.has_fixed_port() { vec![(PORT, PortSource::Flag)] } else { Vec::new() },
-        // Without a project there is no file that tells the dialect.
+        // Without a project there is no file that names the dialect.
         dialects: if plan.by_flag { spoken(plan.dialect) } else { dialect::ALL },
         state_dir: Some(PathBuf::from("/simulated/state")),
         patience: Some(plan.patience),

@@ -82,9 +82,9 @@ pub enum Tool {
     Throw,
     /// Answers with this many bytes.
     Big(u32),
-    /// Answers when the editor is told to release it.
+    /// Answers when the editor gets the order to release it.
     Hold,
-    /// Runs this many steps of 100 ms, sends progress, and goes on after a reload. Only holdfast's own package has this tool.
+    /// Runs this many steps of 100 ms, sends progress, and continues after a reload. Only holdfast's own package has this tool.
     Steps(u32),
     /// Is on no tool list.
     Unheard,

@@ -123,7 +123,7 @@ impl Speech {
     }
 
     /// Whether a frame may come twice on its connection. The editor of uMCP before v0.18 sends errors without an id. Only their
-    /// order tells to which request they belong, and TCP does not send anything twice.
+    /// order shows which request they answer, and TCP does not send anything twice.
     pub fn may_come_again(self, message: &Value) -> bool {
         match self.0 {
             FakeDialect::Umcp => message.get("method").is_some() || !self.answered(message).is_empty(),

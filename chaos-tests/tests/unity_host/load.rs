@@ -10,7 +10,7 @@ use super::{Client, Room, Scenario, Verdict};
 /// What a domain reload may do to a counted call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Nothing: the call has not begun, or goes on after the reload.
+    /// Nothing: the call has not begun, or continues after the reload.
     Safe,
     /// The reload cuts it: the true answer is that it began and has no result.
     Cut,
@@ -41,7 +41,7 @@ impl Load {
         self.open.push((key, id, kind));
     }
 
-    /// Makes serial calls, parallel calls, one that goes on after reloads, and one that only reads.
+    /// Makes serial calls, parallel calls, one that continues after reloads, and one that only reads.
     pub fn some(&mut self, client: &mut Client) {
         self.counted(client, "count", Kind::Either, &json!({}));
         for ms in [1, 10, 40] {
@@ -51,7 +51,7 @@ impl Load {
         self.counted(client, "work", Kind::Safe, &json!({"ms": 5}));
     }
 
-    /// Makes a serial call and waits until it has begun. The next reload cuts it or, if `goes_on`, it goes on afterwards.
+    /// Makes a serial call and waits until it has begun. The next reload cuts it or, if `goes_on`, it continues afterwards.
     pub fn under_way(&mut self, stage: &mut Stage, goes_on: bool) {
         let key = self.key();
         let (tool, arguments, kind) = if goes_on {
